@@ -277,7 +277,7 @@ A haulier wants to know which journeys end well. There are 100 journeys to learn
 
 ## Evaluation
 
-Submissions are scored by {get_metric(facts.metric).title.split(" (")[0]}.
+Submissions are scored by {get_metric(facts.metric).noun.split(" (")[0]}.
 
 ## Submission
 

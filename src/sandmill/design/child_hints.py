@@ -66,12 +66,12 @@ _SUMMARIES: dict[str, tuple[str, ...]] = {
 }
 """Words for each summary. `which` names kinds and window, `window` the window alone."""
 _FURTHER = (
-    "A small table on the wall shows {summary}.",
-    "Some colleagues ask for {summary} as well.",
-    "Every monthly report prints {summary}.",
-    "Kept on a separate card: {summary}.",
-    "There is also a list with {summary}.",
-    "One screen is reserved for {summary}.",
+    "Also written down is {summary}.",
+    "Some people ask for {summary} too.",
+    "Another number to be had is {summary}.",
+    "Others look at {summary}.",
+    "Now and then somebody works out {summary}.",
+    "One more figure that people know is {summary}.",
 )
 """Sentences for every summary after the first."""
 

@@ -8,6 +8,7 @@ import numpy as np
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Column
+from sandmill.models.english import capitalized, with_article
 from sandmill.models.motifs import Distance, Formula
 
 Measured = TypeVar("Measured", Formula, Distance)
@@ -20,20 +21,20 @@ _DIGITS = 3
 """Significant digits of limits and norms."""
 _ABOVE = (
     "Where the {name} is above {number}, things take another course.",
-    "Cases with a {name} above {number} are kept apart in the books.",
-    "A {name} above {number} sets off a second look.",
+    "Cases with {a_name} above {number} are kept apart from the rest.",
+    "{A_name} above {number} sets off a second look.",
     "Above {number} the {name} is called critical.",
-    "For old hands the world falls into two halves, by a {name} above {number} or not.",
+    "Old hands divide the cases in two, those with {a_name} above {number} and all others.",
     "What matters in the end is whether the {name} comes out above {number}.",
-    "Anything above {number} in {name} is a matter for the manager.",
-    "Whoever sees a {name} above {number} knows what is coming.",
+    "{A_name} above {number} is always looked into.",
+    "Whoever sees {a_name} above {number} knows what is coming.",
 )
 _NORM = (
-    "Ideal is a {name} of {number}; twice as much is as far off as half as much.",
+    "Ideal is {a_name} of {number}; twice as much is as far off as half as much.",
     "The {name} should come out at {number}, and what is watched is how many times too large or too small it is.",
     "Trouble grows with the distance of the {name} from {number}, upwards and downwards alike, in proportion.",
-    "A {name} of {number} is normal, and any factor away from it, up or down, tells a story.",
-    "Nobody worries about a {name} near {number}; the further off by factors, on either side, the stranger the case.",
+    "{A_name} of {number} is normal, and any factor away from it, up or down, tells a story.",
+    "Nobody worries about {a_name} near {number}; the further off by factors, on either side, the stranger the case.",
     "With the {name} the rule of thumb is {number}, and it is the factor to it that counts, in whichever direction.",
     "Experience says {number} for the {name}; too high and too low by the same factor are equally telling.",
 )
@@ -58,7 +59,7 @@ def draw_shape(
 
 
 def draw_use(
-    name: str, plain: Measured, values_of: Callable[[], Floats], rng: np.random.Generator
+    name: str, plain: Measured, values_of: Callable[[], Floats], rng: np.random.Generator, unit: str = ""
 ) -> tuple[Measured, str]:
     """Draw how the rule uses a quantity, which is positive.
 
@@ -67,6 +68,7 @@ def draw_use(
         plain: the form without a limit or a norm.
         values_of: returns a draw of the quantity.
         rng: for the draws.
+        unit: that stands behind the number.
 
     Returns:
         The form with a limit or a norm, and the sentence that states it, empty for the plain form.
@@ -77,8 +79,9 @@ def draw_use(
     low, high = _CUT_RANGE if shape == 1 else _NORM_RANGE
     number = float(f"{np.quantile(values_of(), rng.uniform(low, high)):.{_DIGITS}g}")
     texts = _ABOVE if shape == 1 else _NORM
-    words = {"name": name.replace("_", " "), "number": _written(number)}
-    said = texts[int(rng.integers(len(texts)))].format(**words)
+    spoken = name.replace("_", " ")
+    words = {"name": spoken, "a_name": with_article(spoken), "A_name": capitalized(with_article(spoken))}
+    said = texts[int(rng.integers(len(texts)))].format(**words, number=f"{_written(number)}{unit}")
     return plain.model_copy(update={"above" if shape == 1 else "norm": number}), said
 
 

@@ -28,6 +28,7 @@ from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import Target, choose_target
 from sandmill.design.telling import Telling, tell
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
+from sandmill.metrics import encoding_for
 from sandmill.models.base import Band
 from sandmill.models.channels import Channel, Medium
 from sandmill.models.columns import Column
@@ -35,7 +36,7 @@ from sandmill.models.domain import Domain
 from sandmill.models.hints import Hint
 from sandmill.models.kinds import TABLE, Kind, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
-from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, class_names, output_count
+from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, NumbersLink, class_names, output_count
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
@@ -226,9 +227,20 @@ def _story(setting: _Setting, columns: Sequence[Column], channel: Channel | None
     """Write the story, with sentences of no use for tables."""
     streams, target = setting.streams, setting.target
     if setting.medium and channel:
-        return write_media_story(setting.medium, channel, target, streams)
-    story = write_story(setting.vocabulary, columns, target, streams)
+        return write_media_story(setting.medium, channel, target, _asked(setting), streams)
+    story = write_story(setting.vocabulary, columns, target, _asked(setting), streams)
     return story.model_copy(update={"asides": draw_asides(setting.knows, streams)})
+
+
+def _asked(setting: _Setting) -> tuple[str, ...]:
+    """Return the target columns of the files: one, or one for each number or label."""
+    link, structure = setting.target.link, setting.slot.structure
+    if isinstance(link, NumbersLink):
+        return link.names
+    form = setting.kind.form or encoding_for(structure.target, structure.metric)
+    if isinstance(link, MultilabelLink) and form == "label_probabilities":
+        return link.labels
+    return (setting.target.name,)
 
 
 def _place(slot: Slot, streams: Streams) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.domain import Domain, NumberTarget, NumericWord, TargetWords
+from sandmill.models.english import text_faults
 from sandmill.models.world import ItemWorld, World
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -87,6 +88,7 @@ def _words(domain: Domain, giveaways: Sequence[str]) -> Iterator[str]:
     yield from (f"two names share the meaning {meaning!r}" for meaning in doubled)
     yield from _told(domain)
     yield from _giveaways([*_texts_of(domain), *meanings], giveaways)
+    yield from _prose([*_texts_of(domain), *meanings])
 
 
 def world_problems(world: World, giveaways: Sequence[str] = ()) -> list[str]:
@@ -98,7 +100,8 @@ def world_problems(world: World, giveaways: Sequence[str] = ()) -> list[str]:
         for name, text in named
         if not _SENTENCE.fullmatch(text)
     ]
-    return [*malformed, *_told(world), *_giveaways([*_texts_of(world), *named], giveaways)]
+    texts = [*_texts_of(world), *named]
+    return [*malformed, *_told(world), *_giveaways(texts, giveaways), *_prose(texts)]
 
 
 def _told(told: Domain | World) -> Iterator[str]:
@@ -115,6 +118,12 @@ def _told(told: Domain | World) -> Iterator[str]:
 
 def _texts_of(told: Domain | World) -> list[tuple[str, str]]:
     return [("title", told.title), ("row", told.row), *(("overview", text) for text in told.overview)]
+
+
+def _prose(texts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Find faults of English, with a text as the entry of a list, since only an overview is a paragraph."""
+    for where, text in texts:
+        yield from (f"{where}: {fault}" for fault in text_faults(f"- `{where}`: {text}"))
 
 
 def _giveaways(texts: Sequence[tuple[str, str]], giveaways: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from sandmill.mechanism import draw_cells
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import great_circle_km
 from sandmill.models.columns import Categorical, Column
+from sandmill.models.english import capitalized, with_article
 from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, SameUnits
 from sandmill.models.knowledge import (
     CodeTableWord,
@@ -112,7 +113,7 @@ def _distance(
     cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
     defined = _pick(word.texts, rng)
     motif, use = draw_use(
-        word.name, plain, lambda: great_circle_km(*(cells[name] for name in (*plain.start, *plain.end))), rng
+        word.name, plain, lambda: great_circle_km(*(cells[name] for name in (*plain.start, *plain.end))), rng, " km"
     )
     text = f"{defined} {use}" if use else defined
     return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
@@ -138,7 +139,7 @@ def _condition(
 ) -> Hint:
     """Draw cuts and levels until all conditions together hold in a fitting share of the rows."""
     cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
-    best, parts = np.inf, list[tuple[Condition, str]]()
+    best, parts = np.inf, list[tuple[Condition, str | list[str]]]()
     for _ in range(_TRIES):
         drawn = [_part(when, columns[when.column], cells[when.column], len(word.when), rng) for when in word.when]
         holds = [_holds(condition, cells[condition.column]) for condition, _ in drawn]
@@ -149,24 +150,37 @@ def _condition(
             best, parts = distance, drawn
         if _LEAST_SHARE <= share <= _MOST_SHARE and widest <= _MOST_OF_A_PART:
             break
-    phrases = dict(zip(("first", "second", "third"), (phrase for _, phrase in parts), strict=False))
+    phrases = _phrases([phrase for _, phrase in parts])
     motif = Conditional(column=word.column, when=tuple(condition for condition, _ in parts))
     text = _pick(word.texts, rng).format(**phrases)
     return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
 
 
-def _part(when: When, column: Column, cells: Floats, parts: int, rng: np.random.Generator) -> tuple[Condition, str]:
-    """Draw one condition and the phrase for it."""
+def _part(
+    when: When, column: Column, cells: Floats, parts: int, rng: np.random.Generator
+) -> tuple[Condition, str | list[str]]:
+    """Draw one condition and the phrase for it, or the names of its levels."""
     share = float(rng.uniform(0.3, 0.5) if parts == 1 else rng.uniform(0.5, 0.75))
     if isinstance(column.distribution, Categorical):
         codes = _some_levels(cells, len(column.distribution.levels), share, rng)
         names = [column.distribution.levels[code] for code in codes]
-        return Condition(column=when.column, levels=codes), _listed(names, "or")
+        return Condition(column=when.column, levels=codes), names
     value, decimals = _round_value(column, cells, 1 - share if when.side == "above" else share)
     cut = round(value + 0.5 * 10.0**-column.decimals, column.decimals + 1)
     if when.side == "above":
         return Condition(column=when.column, above=cut), f"above {written(value, decimals)}"
     return Condition(column=when.column, at_most=cut), f"at most {written(value, decimals)}"
+
+
+def _phrases(parts: Sequence[str | list[str]]) -> dict[str, str]:
+    """Return the fields of a text: each phrase, and levels also with their articles (`a_first`, `A_first`)."""
+    fields: dict[str, str] = {}
+    for place, part in zip(("first", "second"), parts, strict=False):
+        names = [part] if isinstance(part, str) else part
+        fields[place] = _listed(names, "or")
+        fields[f"a_{place}"] = _listed([with_article(name) for name in names], "or")
+        fields[f"A_{place}"] = capitalized(fields[f"a_{place}"])
+    return fields
 
 
 def _some_levels(cells: Floats, levels: int, share: float, rng: np.random.Generator) -> tuple[int, ...]:

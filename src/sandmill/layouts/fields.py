@@ -119,7 +119,7 @@ class PageFolders(_PairedFolders):
 
     def naming(self, facts: TaskFacts) -> Mapping[str, str]:
         """Say how pages are named and what the pixels of clean ones mean."""
-        dirty = f"these are clean, and dirty under the same names in `{public_path(self.train_items)}`"
+        dirty = f"clean here and dirty under the same names in `{public_path(self.train_items)}`"
         return {CLEANED: f"{dirty}; 0 is black and 255 is white", self.test_items: "each dirty"}
 
     def _parts(self, facts: TaskFacts, shown: tuple[str, ...], only: tuple[str, ...]) -> tuple[_Part, _Part]:
@@ -180,7 +180,7 @@ class MaskFolders(_PairedFolders):
     def naming(self, facts: TaskFacts) -> Mapping[str, str]:
         """Say where the pictures of the table are."""
         return {
-            self.train: f"which are in `{public_path(self.train_items)}`, the same masks as pictures in "
+            self.train: f"with the pictures in `{public_path(self.train_items)}` and the masks as pictures in "
             f"`{public_path(self.second)}`",
             self.test_items: f"each named `{template(self.name).described({'id': facts.id_column})}`",
         }

@@ -55,6 +55,13 @@ class Metric:
     posterior of an independent draw; a plug-in rule is optimal only asymptotically."""
     is_nonnegative: bool = False
     """True if submissions must not contain negative numbers."""
+    has_article: bool = True
+    """Whether sentences put `the` before the title, as they do unless it is a mass noun or a proper name."""
+
+    @property
+    def noun(self) -> str:
+        """Title as part of a sentence."""
+        return f"the {self.title}" if self.has_article else self.title
 
     def score(self, truth: Array, prediction: Array) -> float:
         """Return the unrounded score, by scikit-learn or scipy if they have the metric.

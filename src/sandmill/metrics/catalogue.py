@@ -24,6 +24,7 @@ _TABLE = (
     Metric(
         name=MetricName.AVERAGE_PRECISION,
         title="average precision",
+        has_article=False,
         definition="the sum over distinct predicted values, from the highest down, of the precision among all rows "
         "from there up times the gain in recall at that value",
         resample=k.average_precision,
@@ -41,6 +42,7 @@ _TABLE = (
     Metric(
         name=MetricName.LOG_LOSS,
         title="log loss",
+        has_article=False,
         definition="the mean over rows of -log(p), where p is the probability given to the row's true class",
         is_lower_better=True,
         resample=a.mean_of(a.log_losses),
@@ -57,6 +59,7 @@ _TABLE = (
     Metric(
         name=MetricName.ACCURACY,
         title="accuracy",
+        has_article=False,
         definition="the number of rows whose class is named correctly, divided by the number of rows",
         resample=a.mean_of(a.hits),
         rule=u.likeliest_class,
@@ -79,6 +82,7 @@ _TABLE = (
     Metric(
         name=MetricName.BALANCED_ACCURACY,
         title="balanced accuracy",
+        has_article=False,
         definition="the mean over classes of the share of the class's rows that are named correctly",
         resample=t.of_tallies(t.balanced_accuracy),
         rule=u.class_over_share,
@@ -105,6 +109,7 @@ _TABLE = (
     Metric(
         name=MetricName.COHEN_KAPPA,
         title="Cohen's kappa",
+        has_article=False,
         definition="1 - m / e, where m is the number of rows whose class is named wrongly and e the number expected if "
         "the same classes were named in random order",
         resample=t.of_tallies(t.cohen_kappa),
@@ -114,6 +119,7 @@ _TABLE = (
     Metric(
         name=MetricName.QWK,
         title="quadratic weighted kappa",
+        has_article=False,
         definition="1 - m / e, where m is the sum over rows of the squared distance between named and true class, "
         "counted in places of the class list, and e the sum expected if the same classes were named in random order",
         resample=t.quadratic_kappa,
@@ -148,6 +154,7 @@ _TABLE = (
     Metric(
         name=MetricName.LWLRAP,
         title="label-weighted label-ranking average precision (lwlrap)",
+        has_article=False,
         definition="the mean, over all pairs of a row and a label that is true of it, of the share of true labels "
         "among the row's labels with at least that label's value",
         resample=a.ratio_of(k.label_precision),
@@ -199,6 +206,7 @@ _TABLE = (
     Metric(
         name=MetricName.MAP_AT_K,
         title="mean average precision at k (MAP@k)",
+        has_article=False,
         definition="the mean over rows of the sum over places of the list, up to the k-th, that name a true label for "
         "the first time, of the share of true labels up to there, divided by the smaller of k and the number of true "
         "labels",

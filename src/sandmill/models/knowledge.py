@@ -87,7 +87,8 @@ class ConditionWord(Frozen):
     column: str | None = None
     """Numeric column that counts in these rows alone; None: the circumstance itself counts."""
     texts: Texts = Field(min_length=2)
-    """Sentences with `{first}` (and `{second}`) where the drawn cut or levels of each condition stand."""
+    """Sentences with `{first}` (and `{second}`) where the drawn cut or levels of each condition stand; `{a_first}` or
+    `{A_first}` for levels that have an article each."""
 
 
 class NormWord(Frozen):

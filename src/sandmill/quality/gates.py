@@ -13,6 +13,7 @@ from sandmill.quality.findings import Finding
 from sandmill.quality.hint_gate import check_hints
 from sandmill.quality.notes_gate import check_notes
 from sandmill.quality.package_tables import PackageTables, read_package
+from sandmill.quality.prose import check_prose
 from sandmill.quality.split_gates import check_time, check_units
 
 
@@ -47,6 +48,7 @@ GATES: tuple[Gate, ...] = (
     Gate("child", check_child),
     Gate("notes", check_notes),
     Gate("description", check_description, needs_rows=False),
+    Gate("prose", check_prose, needs_rows=False),
     Gate("hints", check_hints, needs_rows=False),
 )
 

@@ -8,6 +8,7 @@ from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
 from sandmill.models.columns import Date
+from sandmill.models.english import capitalized
 from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
@@ -48,7 +49,7 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
 
 def _overview(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     item = words.names_of(layout.item)
-    row = words.say("row", **item, row=spec.story.row)
+    row = words.say("row" if layout.item == "row" else "item_row", **item, row=spec.story.row)
     aim = words.say("aim", **item, test=_path(layout.test), aim=form_of(facts).aim(facts))
     story, task = spec.story.overview, f"{row} {aim}"
     return f"{task}\n\n{story}" if words.pick("task first", (False, True)) else f"{story}\n\n{task}"
@@ -90,9 +91,11 @@ def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Word
 
 
 def _target_words(facts: TaskFacts) -> dict[str, str]:
-    """Return the fields `targets`, with their names, and `word`."""
-    word = "target" if len(facts.target_columns) == 1 else "targets"
-    return {"targets": f"{word} {listed(facts.target_columns)}", "word": word}
+    """Return the fields `targets`, with their names if they are few, and `word`."""
+    names = facts.target_columns
+    word = "target" if len(names) == 1 else "targets"
+    shown = f"{word} {listed(names)}" if len(names) <= _TARGETS_NAMED else f"{len(names)} {word}"
+    return {"targets": f"the {shown}", "word": word}
 
 
 def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
@@ -129,7 +132,8 @@ def _evaluation(facts: TaskFacts, words: Wording) -> str:
     if facts.encoding == "runs":
         classes += " Where the true mask is empty, an empty mask scores 1 and any other 0."
     target = listed(facts.target_columns) if len(facts.target_columns) <= _TARGETS_NAMED else "all targets"
-    said = words.say("scored", title=metric.title, definition=metric.definition, direction=direction, target=target)
+    fields = {"definition": metric.definition, "direction": direction, "target": target}
+    said = words.say("scored", title=metric.noun, Title=capitalized(metric.noun), **fields)
     return said + classes
 
 

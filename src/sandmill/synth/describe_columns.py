@@ -6,6 +6,7 @@ from sandmill.layouts.base import Layout
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
 from sandmill.models.columns import Categorical, Column, Date, Unit
+from sandmill.models.english import capitalized
 from sandmill.models.faults import Duplicates, LabelNoise, Outliers, UnitMixup
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
@@ -40,7 +41,8 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
         entries.append((f"`{name}`", _target_type(facts), f"{meaning}. {absent}"))
     text = _lay_out(entries, words)
     if facts.target is TargetKind.MULTILABEL:
-        text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. A row has none, one or several of them."
+        several = f"{capitalized(item['an_item'])} has none, one or several of them."
+        text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. {several}"
     if cues := cues_text(spec, layout, words):
         text += f"\n\n{cues}"
     if child := spec.mechanism.child:
@@ -55,7 +57,7 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
         return []
     faults = spec.mechanism.pathologies
     train = f"`{public_path(layout.train)}`"
-    targets = listed(facts.target_columns) if len(facts.target_columns) < 3 else "set of targets"
+    targets = listed(facts.target_columns) if len(facts.target_columns) < 3 else "the targets"
     notes = []
     if slips := [fault.column for fault in faults if isinstance(fault, Outliers)]:
         notes.append(words.say("slips", columns=listed(slips)))
@@ -69,9 +71,10 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
 
 
 def _identifier(spec: TaskSpec, layout: Layout, words: Wording) -> str:
+    item = words.names_of(layout.item)
     if spec.channel and spec.kind.ids == "item":
-        return f"{spec.channel.meaning}. No two are alike: it identifies its {layout.item}"
-    said = words.say("identifier", **words.names_of(layout.item))
+        return f"{spec.channel.meaning}. No two are alike: it identifies its {item['item']}"
+    said = words.say("identifier", **item)
     return f"{said}, written as a time stamp" if spec.kind.ids == "timestamp" else said
 
 
@@ -98,7 +101,7 @@ def _lay_out(entries: Sequence[Entry], words: Wording) -> str:
             kinds = dict.fromkeys(kind for _, kind, _ in entries)
             groups = [
                 "\n".join(
-                    [f"{kind.capitalize()}:", *(f"- {name}: {meaning}" for name, of, meaning in entries if of == kind)]
+                    [f"{capitalized(kind)}:", *(f"- {name}: {meaning}" for name, of, meaning in entries if of == kind)]
                 )
                 for kind in kinds
             ]
@@ -149,6 +152,8 @@ def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, 
             text = words.say("date_format", meaning=text)
         case Unit():
             text = words.say("shared_unit", meaning=text, **item)
+    if column.conversion:
+        text = words.say("converted", meaning=text, by=column.conversion.by)
     if any(gap.column == column.name and gap.sentinel is None for gap in spec.mechanism.missing()):
         text = _followed(text, words.say("gaps"))
     if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:

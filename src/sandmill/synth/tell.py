@@ -18,7 +18,7 @@ _HOUSE = (
     "What the staff know",
     "Notes on the work",
     "Customs and terms",
-    "Questions that were asked before",
+    "Answers to earlier questions",
     "About the people and the place",
     "Remarks of the host",
 )

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import yaml
 
+from sandmill.models.english import with_article
+
 Item = TypeVar("Item")
 
 _CHOICE = re.compile(r"<([^<>]*)>")
@@ -45,7 +47,7 @@ class Wording:
     def names_of(self, item: str) -> dict[str, str]:
         """Return what wordings call an item, as fields. A row of a table has several names, anything else its own."""
         one, several = self.chosen("item") if item == "row" else (item, f"{item}s")
-        return {"item": one, "items": several, "an_item": f"{'an' if one[0] in 'aeiou' else 'a'} {one}"}
+        return {"item": one, "items": several, "an_item": with_article(one)}
 
     def chosen(self, name: str) -> Any:
         """Return the chosen wording, or list, as it stands."""

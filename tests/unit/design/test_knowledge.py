@@ -63,7 +63,8 @@ def test_knowledge_names_columns_levels_and_targets(name):
             assert when.column in (levels if when.side == "levels" else numeric), condition.name
         assert condition.column is None or condition.column in numeric
         for text in condition.texts:
-            assert {f"{{{field}}}" for _, field, _, _ in string.Formatter().parse(text) if field} == places, text
+            fields = {field.split("_")[-1] for _, field, _, _ in string.Formatter().parse(text) if field}
+            assert {f"{{{field}}}" for field in fields} == places, text
             named = {when.column for when in condition.when} | ({condition.column} - {None})
             assert set(re.findall(r"`(\w+)`", text)) >= named, text
     for norm in knows.norms:

@@ -25,7 +25,7 @@ SOUND = (
     MotifChoice(kind="lookup", columns=("style",)),
     MotifChoice(kind="ratio", columns=("reserve_eur", "estimate_eur")),
     MotifChoice(kind="periodic", columns=("sale_week",)),
-    MotifChoice(kind="local_rule", columns=("object_kg", "signature")),
+    MotifChoice(kind="local_rule", columns=("object_weight", "signature")),
 )
 
 
@@ -47,13 +47,15 @@ PLANTED = {
     "two meanings alike": (("numeric", 0, "meaning"), AUCTIONS.numeric[1].meaning, "share the meaning"),
     "a secret number": (("overview", 0), "A house sells 4721 lots a year.", "numbers such as 4721"),
     "a giveaway": (("overview", 0), "The hidden rule is simple enough.", "says 'hidden rule'"),
+    "a wrong article": (("overview", 0), "Each lot is shown for a hour before the sale.", "the wrong article"),
+    "a doubled word": (("numeric", 0, "meaning"), "Lower estimate in in euros", "a word stands twice"),
     "two sentences": (("overview", 0), "One. Two.", "one plain sentence"),
     "a row of another kind": (("row",), "Lots", 'reads "one ..."'),
     "a heading": (("title",), "# Auctions\n\nNew", "title"),
     "a negative weight": (
         ("numeric", 3, "distribution"),
         {"kind": "normal", "mean": 4, "sd": 2},
-        "object_kg: reaches -6",
+        "object_weight: reaches -6",
     ),
     "a percentage above 100": (
         ("numeric", 14, "distribution"),
@@ -123,7 +125,7 @@ def test_a_motif_on_columns_that_cannot_carry_it_is_told(kind, columns):
                 *SOUND[:2],
                 MotifChoice(kind="difference", columns=("watchers", "bidders_registered")),
                 MotifChoice(kind="high_cardinality_lookup", columns=("maker_name",)),
-                MotifChoice(kind="varying_slope", columns=("object_kg", "signature")),
+                MotifChoice(kind="varying_slope", columns=("object_weight", "signature")),
             ),
             "no motif that a search finds",
         ),

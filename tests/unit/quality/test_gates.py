@@ -14,7 +14,7 @@ from tests.packages import PART_ROWS, SECRET_CUT, edit, edit_text, make_package,
 
 KINDS = [TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.REGRESSION]
 GATE_NAMES = ["files", "items", "traces", "ids", "targets", "twins", "order", "proxy", "missing", "units", "time"]
-GATE_NAMES += ["child", "notes", "description", "hints"]
+GATE_NAMES += ["child", "notes", "description", "prose", "hints"]
 
 
 def codes_of(package):

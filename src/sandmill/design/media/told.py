@@ -4,6 +4,7 @@ from itertools import combinations
 
 from sandmill.models.channels import Medium
 from sandmill.models.domain import Domain, NumericWord
+from sandmill.models.english import with_article
 from sandmill.models.knowledge import ConditionWord, FormulaWord, Knowledge, NormWord, When
 
 _QUOTIENTS = (
@@ -20,8 +21,8 @@ _CONDITIONS = (
     "With `{one}` {{first}} and `{two}` {{second}} the eye goes to `{column}` first.",
 )
 _NORMS = (
-    "The usual `{column}` depends on `{by}`: {{norms}}. What is off, is off in either direction.",
-    "By `{by}` one expects a `{column}` of {{norms}}, and the distance from it is what strikes people.",
+    "The usual `{column}` depends on `{by}`: {{norms}}. What is off is off in either direction.",
+    "By `{by}` one expects {a_column} of {{norms}}, and the distance from it is what strikes people.",
     "`{column}` should be {{norms}}, by `{by}`; more and less are equally odd.",
 )
 
@@ -46,10 +47,10 @@ def _quotients(domain: Domain) -> list[FormulaWord]:
     """Make a quotient of two sums of every two pairs of the domain that share no column."""
     return [
         FormulaWord(
-            name=f"{pair[0]}_{other[0]}_ratio",
+            name=f"{pair[0]}_to_{other[0]}_ratio",
             top=(pair,),
             bottom=(other,),
-            texts=_quotient_texts(f"{pair[0]} {other[0]} ratio", pair, other),
+            texts=_quotient_texts(f"{pair[0]} to {other[0]} ratio".replace("_", " "), pair, other),
         )
         for pair, other in combinations(_positive(domain), 2)
         if not set(pair) & set(other)
@@ -97,7 +98,14 @@ def _norms(domain: Domain) -> list[NormWord]:
             name=f"{number.name}_off_norm",
             column=number.name,
             by=category.name,
-            texts=tuple(text.format(column=number.name, by=category.name) for text in _NORMS),
+            texts=tuple(
+                text.format(
+                    column=number.name,
+                    a_column=with_article(number.name, f"`{number.name}`"),
+                    by=category.name,
+                )
+                for text in _NORMS
+            ),
         )
         for number, category in zip(domain.numeric, domain.categorical, strict=False)
     ]

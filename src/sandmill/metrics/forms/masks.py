@@ -85,7 +85,7 @@ class Runs(AnswerForm):
 
     def aim(self, facts: TaskFacts) -> str:
         """Name the target."""
-        return f"the mask `{facts.target_column}`: which of its pixels count"
+        return f"the mask `{facts.target_column}` (which pixels count)"
 
     def cells(self, facts: TaskFacts) -> str:
         """Say how runs are written and how pixels are counted."""

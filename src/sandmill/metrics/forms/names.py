@@ -107,7 +107,7 @@ class LabelList(_NameList):
 
     def aim(self, facts: TaskFacts) -> str:
         """List the labels."""
-        return f"`{facts.target_column}`: which of {listed(facts.classes)} apply (none, one or several)"
+        return f"`{facts.target_column}` (none, one or several of {listed(facts.classes)})"
 
     def cells(self, facts: TaskFacts) -> str:
         """Say how names are separated."""

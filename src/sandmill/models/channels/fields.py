@@ -147,17 +147,17 @@ _TEXTS: dict[Trait, str] = {
     "shade_turn": "Direction in which the light falls off, any.",
     "rule": "Share of the light that thin lines of the paper take, {least} to {most}. They run {runs}, and are not on "
     "the clean page.",
-    "rule_step": "Distance of these lines, {least} to {most} pixels, the same over a page.",
+    "rule_step": "Distance of the thin lines, {least} to {most} pixels, the same over a page.",
     "weave": "Share of the light that a fine wave of the paper takes, {least} to {most}.",
-    "weave_turn": "Direction of the wave, any.",
+    "weave_turn": "Direction of the fine wave, any.",
     "ghost": "Share of the light that ink on the back of the paper takes, {least} to {most}. It shows mirrored and "
     "blurred, and is not on the clean page.",
     "fade": "Share of the ink that is left on the dirty page, {least} to {most}.",
     "blur": "Share of a pixel's ink that each of the four pixels beside it gets, {least} to {most}.",
     "specks": "Single dark pixels, {least} to {most}, which are dust.",
     "grain": "Standard deviation of the noise that is added to each pixel, {least} to {most}.",
-    "slip": "Place in a series at which a dirty page begins, any. The feeder of the scanner let lines of pixels slip "
-    "to the left, and what left the page there came in again at its right side. The slips are {slips} pixels, line by "
+    "slip": "Place in a series at which a dirty page begins, any. Lines of pixels have slipped to the left, "
+    "and what left the page there came in again at its right side. The slips are {slips} pixels, line by "
     "line and over and over; the top line has the slip at the place where its page begins. Clean pages have no slips.",
 }
 """Sentences of the description for each trait. Values are from 0, black, to 1, white."""

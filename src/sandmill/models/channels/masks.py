@@ -60,9 +60,9 @@ _TEXTS: dict[Trait, str] = {
     "shade": "How much {darker} one end of the picture is than the other, {least} to {most}.",
     "shade_turn": "Direction in which the light changes, any.",
     "rule": "How much {darker} thin lines at even steps are, {least} to {most}. They run {runs} and are not marked.",
-    "rule_step": "Distance of these lines, {least} to {most} pixels, the same over a picture.",
+    "rule_step": "Distance of the thin lines, {least} to {most} pixels, the same over a picture.",
     "weave": "How much {darker} the crests of a fine wave are, {least} to {most}.",
-    "weave_turn": "Direction of the wave, any.",
+    "weave_turn": "Direction of the fine wave, any.",
     "blur": "Share of a pixel's shade that each of the four pixels beside it gets at the edges of regions, {least} to "
     "{most}.",
     "specks": "Single {dark} pixels, {least} to {most}, which are not marked.",

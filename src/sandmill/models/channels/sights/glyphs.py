@@ -10,9 +10,9 @@ CAP: Box = (0.0, 0.42, 0.1, 0.58)
 FIELD: Box = (0.1, 0.1, 0.9, 0.9)
 
 SIGHTS: Mapping[str, Sight] = {
-    "light": number("middle", "grey", 0, (130.0, 193.0), "brightness of the stone"),
-    "redness": number("middle", "rust", 0, (-20.9, 20.6), "how much more red than green the stone is"),
-    "rough": number("rough", "grey", 0, (5.1, 14.3), "how much the stone changes from pixel to pixel"),
+    "light": number("middle", "grey", 0, (130.0, 193.0), "brightness of the background"),
+    "redness": number("middle", "rust", 0, (-20.9, 20.6), "how much more red than green the background is"),
+    "rough": number("rough", "grey", 0, (5.1, 14.3), "how much the background changes from pixel to pixel"),
     "slope": number("slope", "grey", 0, (-19.4, 21.3), "how much brighter the right half is than the left half"),
     "stem": number("extent_down", "grassy", 50, (0.24, 0.855), "length of the green stem", FIELD),
     "stem_across": number("across", "grassy", 50, (0.132, 0.376), "place of the green stem from left to right", FIELD),

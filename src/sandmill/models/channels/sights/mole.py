@@ -12,14 +12,14 @@ STICKER: Box = (0.9, 0.0, 1.0, 0.16)
 RIM: Box = (0.0, 0.83, 0.17, 1.0)
 
 SIGHTS: Mapping[str, Sight] = {
-    "light": number("level", "grey", 0, (150.0, 190.0), "brightness of the skin around the mole", SKIN),
+    "light": number("level", "grey", 0, (150.0, 190.0), "brightness of the skin around the spot", SKIN),
     "flush": number("level", "warm", 0, (31.4, 83.9), "how much more red than blue the skin is", SKIN),
-    "size": number("area", "dark", 30, (0.136, 0.289), "size of the dark mole", FIELD),
-    "stretch": number("aspect", "dark", 30, (-0.278, 0.0775), "width of the mole compared with its height", FIELD),
-    "depth": number("middle", "grey", 0, (61.4, 110.0), "brightness of the middle of the mole", CENTRE),
-    "place": number("across", "dark", 30, (0.412, 0.572), "place of the mole from left to right", FIELD),
-    "notches": number("fullness", "dark", 30, (0.707, 0.473), "depth of the notches in the edge of the mole", FIELD),
-    "veil": number("area", "blue", 14, (-0.00517, 0.0506), "size of the bluish patch below the mole", FIELD),
+    "size": number("area", "dark", 30, (0.136, 0.289), "size of the dark spot", FIELD),
+    "stretch": number("aspect", "dark", 30, (-0.278, 0.0775), "width of the spot compared with its height", FIELD),
+    "depth": number("middle", "grey", 0, (61.4, 110.0), "brightness of the middle of the spot", CENTRE),
+    "place": number("across", "dark", 30, (0.412, 0.572), "place of the spot from left to right", FIELD),
+    "notches": number("fullness", "dark", 30, (0.707, 0.473), "depth of the notches in the edge of the spot", FIELD),
+    "veil": number("area", "blue", 14, (-0.00517, 0.0506), "size of the bluish patch below the spot", FIELD),
     "globules": number("pieces", "black", -32, (0.184, 5.32), "number of black globules", FIELD),
     "vessels": number("pieces", "red", 100, (0.138, 5.43), "number of red points", FIELD),
     "scar": number("area", "white", 205, (-0.00591, 0.0326), "size of the white scar", FIELD),

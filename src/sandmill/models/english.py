@@ -1,0 +1,154 @@
+"""English as an editor reads it: articles and capitals for what is written, and rules that find faults of a text."""
+
+import re
+from collections.abc import Iterator
+
+_VOWEL = re.compile(r"[aeiou]|hour|honest|honou?r|heir|[fhlmnrsx](?![a-z])")
+"""Beginnings that are spoken with a vowel: among them silent h, and single letters such as the x of `x_ray`."""
+_CONSONANT = re.compile(r"u(?![a-z])|eu|uni(?!n|m)|u[bkrst][aeiou]|one(?![a-z])|once")
+"""Beginnings with a vowel that are spoken with a consonant, such as `unit`, `use`, `euro` or `one`."""
+
+_EXCERPT = 30
+"""Characters that a fault shows on each side."""
+_FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"[|*#-]|\d+\. ")
+"""Beginning of a line that is no paragraph: a heading, a row of a table, an entry of a list."""
+_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z`\"])")
+_ARTICLE = re.compile(r"(?<![\w-])([Aa]n?) [`\"]?(?!(?:is|are|and|or|in|of|to|as)[ ,.])([a-z]\w*)")
+"""An article and its word. Before some words, `a` is a name, as in `where a is the sum`."""
+_SURE_QUESTION = re.compile(
+    r"(?:What|Which|Who|Whom|Whose|Where|When|Why|How)\b(?: \w+)?? (?:do|does|did|will|can|could|should|would)\b|"
+    r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b|(?:Is|Are|Was|Were|Could|Does|Did|Should|Would)\b"
+)
+"""Beginnings of questions. With `What was`, a sentence may state something: `What was found inside stands below.`"""
+_SHORT_QUESTION = re.compile(r"(?:What|Who|Where|When|Which \w+) (?:is|are|was|were) (?:\S+ ){0,5}\S+$")
+_OTHER_VERB = re.compile(r"\b(?:is|are|was|were|counts?|decides?|matters?|means?|goes|stands?)\b")
+
+_COMPARED = r"(?:above|below|at most|at least)"
+_RULES = (
+    ("a word stands twice", r"\b(?!that |had )([a-z]+) \1\b(?!-)"),
+    ("two articles in a row", r"\b(?:[Aa]n?|[Tt]he) (?:an|the)\b"),
+    ("two comparisons with one number", rf"\b{_COMPARED} -?[\d.]*\d {_COMPARED}\b"),
+    ("a space before a mark", r"\w[)`]* (?:[,;?!](?=\s|$)|\.(?=\s|$))"),
+    ("two marks in a row", r",,|;;|[,;:]\.(?!\.)|(?<!\.)\.\.(?!\.)|(?<!\.)\.,"),
+    ("two brackets in a row", r"\) \((?!\w+\):)"),
+    ("the target without its article", r"\b(?:with|without|have|need|lack|lacking|for|of|show|to learn) targets? `"),
+    ("a sentence without a verb", r"(?m)^(?:Wanted|Asked|Required) for\b"),
+    ("a plural with `is`", r"\bis the (?:numbers|probabilities|values|targets)\b"),
+    ("an abbreviation in small letters", r"\b(?:Jpeg|Png|Wav|Tiff|Aiff|Csv|Roc|Auc|Rmse)\b"),
+    ("a thing said to be itself", r"\b(?:[Ee]ach|[Ee]very|[Oo]ne) (\w+) (?:is|lies|describes|represents|stands for|"
+     r"shows|covers|records:|describes:)(?: an?| one)? (?:\w+ )?\1\b"),
+    ("a column's name in a phrase", r"(?<![`\w./<-])[a-z]+(?:_[a-z]+)+(?: [a-z_]+)? ratio\b|"
+     r"\b[a-z]+ [a-z]+_\w+ ratio\b"),
+    ("coordinates of a thing that stays where it is",
+     r"\b(?:Latitude|Longitude) of the (?:bench|desk|table|oven|press|machine|screen)\b"),
+)  # fmt: skip
+_PATTERNS = tuple((fault, re.compile(pattern)) for fault, pattern in _RULES)
+
+_DIMENSIONS: tuple[dict[str, str], ...] = (
+    {"mg": "milligram", "g": "gram", "kg": "kilogram|kg", "t": "tonne",
+     "": "pound|ounce|lb|stone|grain|dram|hundredweight"},
+    {"um": "micrometre", "mm": "millimetre", "cm": "centimetre", "m": "metre|m", "km": "kilometre|km",
+     "": "nautical mile|inch|inches|feet|foot|ft|yard|mile|fathom"},
+    {"c": "Celsius|C", "f": "Fahrenheit|F", "": "kelvin"},
+    {"eur": "euro", "usd": "dollar", "": "franc|kronor|zloty"},
+    {"m2": "square metre", "dm2": "square decimetre", "ha": "hectare", "": "square (?:feet|foot|inch|inches|yard)"},
+    {"ml": "millilitre", "l": "litre", "litres": "litre", "m3": "cubic metre", "": "gallon|pint|hectolitre"},
+    {"kwh": "kilowatt hour|kWh", "kcal": "kilocalorie", "mwh": "megawatt hour", "": "megajoule|kilojoule|MJ"},
+    {"ms": "millisecond|ms", "s": "second|s", "min": "minute|min", "h": "hour"},
+)  # fmt: skip
+"""Words for units of one dimension, by the ending of column names that states them; without one under the empty
+ending."""
+_NAME = re.compile(r"`(\w+)`")
+_UNITS_OF = re.compile(r"`(\w+)`[^\n]*\n\n\| \w+ \| unit \|[^\n]*\n(?:\|[^\n]*(?:\n|$))+")
+"""A table of the data dictionary with the units of one column."""
+
+
+def article_of(name: str) -> str:
+    """Return `a` or `an` for a word or a column name."""
+    lowered = name.lower()
+    return "an" if _VOWEL.match(lowered) and not _CONSONANT.match(lowered) else "a"
+
+
+def with_article(name: str, shown: str | None = None) -> str:
+    """Return a name with its article. `shown` is the name as the text writes it, such as in backticks."""
+    return f"{article_of(name)} {name if shown is None else shown}"
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital first letter and the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def text_faults(text: str) -> list[str]:
+    """List the faults of a text in Markdown, each with the words around it."""
+    text = _FENCE.sub("", text)
+    return [*_paragraphs(text), *_everywhere(text), *_units(text)]
+
+
+def shown_faults(fault: str, pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """Yield a fault for each match of a pattern, with the words around it."""
+    yield from (f"{fault}: {_around(text, found)}" for found in pattern.finditer(text))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Paragraphs and sentences begin with a capital and end with their mark."""
+    for block in re.split(r"\n\s*\n", text):
+        paragraph = " ".join(line for line in block.strip().splitlines() if not _ENTRY.match(line))
+        if not paragraph:
+            continue
+        if re.match(r"[a-z]", paragraph):
+            yield f"a paragraph begins in lower case: {paragraph[: 2 * _EXCERPT]}"
+        if not re.search(r"[.?!:;][)\"'”»`]*\s*$", paragraph):
+            yield f"a paragraph ends without a mark: {paragraph[-2 * _EXCERPT :]}"
+        yield from shown_faults("a sentence begins in lower case", re.compile(r"[\w)`][.?!] (?=[a-z])"), paragraph)
+        yield from (f"a question without its mark: {one}" for one in _SENTENCE.split(paragraph) if _lacks_mark(one))
+
+
+def _lacks_mark(sentence: str) -> bool:
+    """Whether a sentence asks, and ends without a question mark."""
+    if "?" in sentence[-3:]:
+        return False
+    if re.search(r"\b[Qq]uestion\b.*: ", sentence):
+        return True
+    if sentence.endswith(":"):
+        return False
+    rest = " ".join(sentence.split(" ")[2:])
+    is_short = _SHORT_QUESTION.match(sentence) and not _OTHER_VERB.search(rest) and ":" not in rest
+    return bool(_SURE_QUESTION.match(sentence) or is_short)
+
+
+def _everywhere(text: str) -> Iterator[str]:
+    """Find what is wrong in any line, also in tables and lists."""
+    for found in _ARTICLE.finditer(text):
+        if found[1].lower() != article_of(found[2]):
+            yield f"the wrong article: {_around(text, found)}"
+    if text.count("(") != text.count(")"):
+        yield "brackets are not closed"
+    for fault, pattern in _PATTERNS:
+        yield from shown_faults(fault, pattern, text)
+
+
+def _units(text: str) -> Iterator[str]:
+    """A column whose name ends in a unit holds that unit."""
+    tables = [
+        (found[1], " ".join(re.findall(r"^\| [^|]* \|([^|]*)\|", found[0], re.MULTILINE)))
+        for found in _UNITS_OF.finditer(text)
+    ]
+    lines = [line for line in text.splitlines() if line.startswith(("|", "-", "*"))]
+    entries = [(names[0], line) for line in lines if len(names := list(filter(_unit_of, _NAME.findall(line)))) == 1]
+    for name, said in (*entries, *tables):
+        ending, dimension = _unit_of(name) or ("", {})
+        stated = {key for key, words in dimension.items() if re.search(rf"(?<!['\w])(?:{words})s?\b", said)}
+        if stated and (ending not in stated or ((name, said) in tables and stated != {ending})):
+            yield f"the name {name} states another unit than its text: {said.strip()[: 3 * _EXCERPT]}"
+
+
+def _unit_of(name: str) -> tuple[str, dict[str, str]] | None:
+    """Return the unit at the end of a column's name, with its dimension."""
+    ending = name.rpartition("_")[2]
+    return next(((ending, units) for units in _DIMENSIONS if ending in units and ending != name), None)
+
+
+def _around(text: str, found: re.Match[str]) -> str:
+    return text[max(0, found.start() - _EXCERPT) : found.end() + _EXCERPT].replace("\n", " ").strip()
