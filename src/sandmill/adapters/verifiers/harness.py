@@ -110,7 +110,7 @@ def _read_call(name: str, arguments: str) -> Act | str:
     """Return the action of a tool call, or what is wrong with it."""
     try:
         given = json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return "The arguments are not valid JSON."
     given = given if isinstance(given, dict) else {}
     match name:
