@@ -3,19 +3,13 @@
 import re
 
 from sandmill.errors import visible
+from sandmill.models.plain_text import SPECIAL_TOKEN
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Action, EpisodeLimits, Step
 
 MOST_CHARACTERS = 4000
 """Of each output stream that an observation shows; the end is kept, and of a long text its beginning too."""
 _HEAD = 1000
-_TOKEN = re.compile(
-    r"<(?=[|｜])"
-    r"|<(?=/?[\w▁][\w▁.:=-]*>)(?!(?:NA|module|lambda|string|stdin|locals|\w+comp|genexpr)>)"
-    r"|\[(?=/?[a-z]?[A-Z_]{2,}\])"
-)
-"""Start of a text that a tokenizer or a chat template may read as a mark of its own, such as `<|im_end|>`, `</s>`,
-`<tool_call>`, `<start_of_turn>`, `<function=run>` and `[INST]`. Names that Python and pandas print are left out."""
 _TICKS = re.compile("`+")
 
 _FAILED = {
@@ -72,10 +66,10 @@ def _describe_submit(step: Step) -> list[str]:
 def escape_marks(text: str) -> str:
     """Make a text that a script wrote harmless to a server of a model.
 
-    A backslash breaks special tokens: `<|im_end|>` becomes `<\\|im_end|>`. Characters that are not printable, such as
-    ESC, half of a surrogate pair and marks of direction, become their escapes.
+    A backslash after its first character breaks a special token. Characters that are not printable, such as ESC, half
+    of a surrogate pair and marks of direction, become their escapes.
     """
-    return _TOKEN.sub(lambda found: f"{found[0]}\\", visible(text, keep="\n\t"))
+    return SPECIAL_TOKEN.sub(lambda found: f"{found[0]}\\", visible(text, keep="\n\t"))
 
 
 def fence(text: str, language: str = "") -> str:

@@ -233,9 +233,10 @@ async def find_context(model: str, settings: LlmSettings) -> int | None:
         return None
     from openai import AsyncOpenAI
 
-    key = {} if os.environ.get("OPENAI_API_KEY") else {"api_key": _NO_KEY}
+    # OpenAI's client reads the key of the environment if it gets none.
+    key = None if os.environ.get("OPENAI_API_KEY") else _NO_KEY
     try:
-        async with AsyncOpenAI(base_url=settings.api_base, timeout=_LIST_SECONDS, max_retries=0, **key) as client:
+        async with AsyncOpenAI(base_url=settings.api_base, api_key=key, timeout=_LIST_SECONDS, max_retries=0) as client:
             listed = [one async for one in client.models.list() if one.id == model.removeprefix("openai/")]
     except Exception:  # noqa: BLE001  a server need not have this list
         return None
