@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.adapters.turns import read_tool_call
+from sandmill.episodes.actions import parse_message
 from sandmill.episodes.env import MLEnv
 from sandmill.episodes.observation import escape_marks, observe
 from sandmill.episodes.react import ReactAgent
@@ -145,6 +147,32 @@ def test_escaping_takes_time_in_proportion_to_the_output():
             escape_marks(unit * size)
         spent.append(time.process_time() - began)
     assert spent[1] < 100 * max(spent[0], 0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("run_code", "[" * 100_000),
+        ("run_code", '{"code": ' + "[" * 100_000),
+        ("run_code", '{"code": [1]}'),
+        ("run_code", {"code": "x"}),
+        ("run_code", '{"code": "\\ud800"'),
+        ("finish", '{"step": ' + "9" * 5_000 + "}"),
+        ("finish", '{"step": true}'),
+        ("finish", '{"step": 0}'),
+        ("finish", '{"step": 1e400}'),
+        ("nothing", "{}"),
+        ("\ud800", None),
+    ],
+)
+def test_a_tool_call_that_cannot_be_read_is_answered(name, arguments):
+    assert isinstance(read_tool_call(name, arguments), str)
+
+
+def test_deep_names_in_a_message_are_no_tool():
+    for depth in (10, 500, 900, 100_000):
+        name = "[" * depth + "]" * depth
+        assert parse_message(f'<tool_call>{{"name": {name}, "arguments": {{}}}}</tool_call>').error
 
 
 def test_half_a_surrogate_pair_in_a_script_gives_a_rollout_that_can_be_stored():
