@@ -52,8 +52,8 @@ gym eval run --no-serve --config "$PWD/config.yaml" --agent harbor_agent_general
 ```
 
 A trial that fails, for example because its container or its verifier broke, has no reward. NeMo Gym tags its row
-`harbor_failed`, and the `report.json` of a broken verifier has `mask_sample`, `failure_kind`, `failure_reason`. Leave such
-rows out of the loss.
+`harbor_failed`, and the `report.json` of a broken verifier has `mask_sample`, `failure_kind` and `failure_reason`.
+Leave such rows out of the loss.
 
 All tasks share one image. The verifier of each task runs in a container of its own, which alone gets the answers. The
 older `harbor_agent` of NeMo Gym reads other rows.

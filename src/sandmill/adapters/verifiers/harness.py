@@ -68,6 +68,8 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
                     is_refused = turns.actions and getattr(error, "status_code", None) in REFUSED
                     if trace.stop_condition is None and not is_refused:
                         raise
+                    # A model that reached the limit with its first message was still played by this harness.
+                    turns.actions += 1
                     break
                 message: Any = reply.choices[0].message
                 messages.append(_encodable(message.model_dump(exclude_none=True)))
