@@ -28,6 +28,17 @@ class SyncEpisode:
         self._is_faulty = False
 
     @property
+    def failure(self) -> dict[str, Any]:
+        """`mask_sample`, `failure_kind` and `failure_reason` in the words of NeMo Gym. None for an unmasked rollout."""
+        if not self.is_masked:
+            return {"mask_sample": False, "failure_kind": None, "failure_reason": None}
+        if self._is_faulty:
+            return {"mask_sample": True, "failure_kind": "environment_server_failed", "failure_reason": FAULT}
+        steps = self.env.rollout.steps if self.env.rollout else ()
+        reason = steps[-1].detail if steps else ""
+        return {"mask_sample": True, "failure_kind": "provider_unavailable", "failure_reason": reason or FAULT}
+
+    @property
     def rollout(self) -> Rollout | None:
         """The finished rollout; None before the end, and after a fault outside the sandbox."""
         return None if self._is_faulty else self.env.rollout

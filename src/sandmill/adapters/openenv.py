@@ -183,7 +183,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         if not episode.is_over:
             return MLObservation(text=text, metadata=metadata)
         rollout = episode.rollout
-        metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated}
+        metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
         return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
 
 

@@ -28,7 +28,8 @@ class SandmillEnv(BaseTextEnv):
     """One agent on one task. `register` makes it known to skyrl_gym.
 
     The single reward comes with the last step. SkyRL has no way to leave a rollout out: a masked one gets 0.0, its
-    metadata have `mask`, and the metric `masked` counts it.
+    metadata have `mask_sample`, `failure_kind` and `failure_reason`, and the metric `masked` counts it. `mask` is the
+    same as `mask_sample`.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class SandmillEnv(BaseTextEnv):
             observations=[] if episode.is_over else [observation],
             reward=episode.reward or 0.0,
             done=episode.is_over,
-            metadata={"mask": episode.is_masked, "task_id": episode.env.task.id},
+            metadata={"mask": episode.is_masked, "task_id": episode.env.task.id, **episode.failure},
         )
 
     def get_metrics(self) -> dict[str, Any]:

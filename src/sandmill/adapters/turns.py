@@ -1,5 +1,7 @@
 """Actions of an agent as clients receive them: an invalid one is an observation and not an exception."""
 
+import json
+
 from sandmill.adapters.episode import OVER
 from sandmill.episodes.env import MLEnv, StepResult
 from sandmill.errors import InputError
@@ -8,6 +10,28 @@ from sandmill.models.rollout import Act
 RUN_TOOL = "Run a Python script. A valid submission.csv that it writes becomes the candidate for the final score."
 SUBMIT_TOOL = "Get a rounded score for the submission of the latest script, on a part of the test rows."
 FINISH_TOOL = "End the episode. The latest valid submission counts, or that of the step with the given number."
+TOOLS = ("run_code", "submit", "finish")
+
+
+def read_tool_call(name: str, arguments: str) -> Act | str:
+    """Return the action of a tool call, or what is wrong with it. The arguments are JSON that a model wrote."""
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, TypeError, RecursionError):
+        return "The arguments are not valid JSON."
+    given = given if isinstance(given, dict) else {}
+    match name:
+        case "run_code" if isinstance(given.get("code"), str):
+            return Act.run(given["code"])
+        case "run_code":
+            return "run_code needs the argument `code`, a string."
+        case "submit":
+            return Act.submit()
+        case "finish":
+            step = given.get("step")
+            is_number = step is None or (isinstance(step, int) and not isinstance(step, bool) and step > 0)
+            return Act.finish(step) if is_number else "The argument `step` of finish is the number of a step."
+    return f"There is no such tool. The tools are: {', '.join(TOOLS)}."
 
 
 class Turns:

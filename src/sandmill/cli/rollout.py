@@ -75,8 +75,8 @@ def rollout(
         number(
             "--context",
             "N",
-            "Longest conversation in estimated tokens. A longer one ends, and its latest submission is graded. Without "
-            "it the server decides.",
+            "Longest conversation in tokens. A longer one ends, and its latest submission is graded. Without it the "
+            "server decides.",
             min=1000,
             show_default=False,
         ),

@@ -164,9 +164,9 @@ def _read_json(text: str) -> tuple[Act | None, str]:
         call, _ = json.JSONDecoder(strict=False).raw_decode(text.strip())
     except (ValueError, RecursionError):
         return None, 'the tool call is not valid JSON with "name" and "arguments".'
-    name = str(call.get("name", "")) if isinstance(call, dict) else ""
+    name = call.get("name") if isinstance(call, dict) else None
     arguments: Any = call.get("arguments") or {} if isinstance(call, dict) else {}
-    tool = _TOOLS.get(name.lower())
+    tool = _TOOLS.get(name.lower()) if isinstance(name, str) else None
     if tool is None:
         return None, "the tool call names no known tool. Known: python, submit, finish."
     if not isinstance(arguments, dict):
@@ -180,7 +180,7 @@ def _read_run(arguments: dict[str, Any]) -> tuple[Act | None, str]:
     code = arguments.get("code")
     if not isinstance(code, str):
         return None, 'the tool python needs "code", a text.'
-    return Act.run(code.encode(errors="replace").decode()), ""
+    return Act.run(code), ""
 
 
 def _read_finish(arguments: dict[str, Any]) -> tuple[Act | None, str]:

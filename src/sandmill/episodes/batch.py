@@ -54,14 +54,16 @@ class BatchEnd:
 
 
 class _Watched:
-    """Passes messages to a model, and remembers whether it ever answered."""
+    """Passes messages to a model, and remembers whether it ever gave a whole answer."""
 
     def __init__(self, model: ChatClient) -> None:
         self._model, self.has_answered = model, False
 
-    async def reply(self, messages: Sequence[Message], seed: int | None = None) -> ChatReply:
-        answer = await self._model.reply(messages, seed)
-        self.has_answered = True
+    async def reply(
+        self, messages: Sequence[Message], seed: int | None = None, most_tokens: int | None = None
+    ) -> ChatReply:
+        answer = await self._model.reply(messages, seed, most_tokens)
+        self.has_answered |= most_tokens is None
         return answer
 
 
@@ -103,7 +105,7 @@ class RolloutBatch:
         check_descriptions({task_id: release.prompt(task_id) for task_id in task_ids})
         self._release, self._settings, self._folder = release, settings, folder
         self._client, self._model, self._sandbox = model, _Watched(model), sandbox
-        self._concurrency = concurrency
+        self._concurrency, self._context = concurrency, settings.context_tokens
         self._parents, self._splits = tuple(parents), splits or {}
         finished = folder.finished()
         wanted = [(task_id, sample) for task_id in task_ids for sample in range(samples)]
@@ -126,6 +128,8 @@ class RolloutBatch:
             NoAnswer: if the model cannot be asked at all. Nothing was written if it never answered.
         """
         jobs = iter(self._todo)
+        if self._context is None and self._todo:
+            self._context = await self._client.context_tokens()
         workers = [asyncio.create_task(self._work(jobs, progress)) for _ in range(min(self._concurrency, self._total))]
         self._report(progress)
         try:
@@ -168,7 +172,7 @@ class RolloutBatch:
             agent = ReactAgent(
                 self._model,
                 name=settings.model,
-                context_tokens=settings.context_tokens,
+                context_tokens=self._context,
                 seed=_request_seed(settings.seed, task_id, sample),
             )
             return await agent.play(env, add_parents(task_id, prompt, choice), choice.operator)

@@ -1,11 +1,16 @@
 """Write what an agent reads after a step."""
 
+import re
+
+from sandmill.errors import visible
+from sandmill.models.plain_text import SPECIAL_TOKEN
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Action, EpisodeLimits, Step
 
 MOST_CHARACTERS = 4000
 """Of each output stream that an observation shows; the end is kept, and of a long text its beginning too."""
 _HEAD = 1000
+_TICKS = re.compile("`+")
 
 _FAILED = {
     Outcome.RUNTIME_ERROR: "The script failed.",
@@ -42,11 +47,11 @@ def _describe_run(step: Step) -> list[str]:
     assert step.outcome is not None
     lines = [f"Step {step.number}, {step.duration_s:.1f} s. {_FAILED.get(step.outcome, _VALID)}"]
     if step.detail:
-        lines.append(f"Detail: {step.detail}")
-    lines += [f"- {problem}" for problem in step.problems]
+        lines.append(f"Detail: {escape_marks(step.detail)}")
+    lines += [f"- {escape_marks(problem)}" for problem in step.problems]
     for name, text in (("Standard output", step.stdout), ("Standard error", step.stderr)):
         if text.strip():
-            lines.append(f"{name}:\n{shorten_output(text)}")
+            lines.append(f"{name}:\n{fence(shorten_output(escape_marks(text)))}")
     return lines
 
 
@@ -56,6 +61,21 @@ def _describe_submit(step: Step) -> list[str]:
     if step.feedback is None:
         return ["No feedback: run a script that writes submission.csv first."]
     return [step.feedback.message]
+
+
+def escape_marks(text: str) -> str:
+    """Make a text that a script wrote harmless to a server of a model.
+
+    A backslash after its first character breaks a special token. Characters that are not printable, such as ESC, half
+    of a surrogate pair and marks of direction, become their escapes.
+    """
+    return SPECIAL_TOKEN.sub(lambda found: f"{found[0]}\\", visible(text, keep="\n\t"))
+
+
+def fence(text: str, language: str = "") -> str:
+    """Quote a text. The fence is longer than any row of backticks in it."""
+    ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    return f"{ticks}{language}\n{text}\n{ticks}"
 
 
 def shorten_output(text: str, most: int = MOST_CHARACTERS) -> str:

@@ -4,7 +4,6 @@ Prompts show what an agent saw itself: its scripts, their output and the answers
 rewards or checks, so nothing of the final part.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -12,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from sandmill.episodes.observation import shorten_output
+from sandmill.episodes.observation import escape_marks, fence, shorten_output
 from sandmill.episodes.prompt import ChatMessage
 from sandmill.episodes.task import EpisodeTask
 from sandmill.episodes.tokens import estimate_tokens, shorten_middle
@@ -35,7 +34,6 @@ _HEADING_TOKENS = 120
 _FAILURES = frozenset(
     {Outcome.RUNTIME_ERROR, Outcome.TIMEOUT, Outcome.OOM, Outcome.NO_SUBMISSION, Outcome.INVALID_SUBMISSION}
 )
-_BACKTICKS = re.compile("`{3,}")
 _PARENTS = {Operator.DRAFT: 0, Operator.IMPROVE: 1, Operator.DEBUG: 1, Operator.CROSSOVER: 2}
 _ORDERS = {
     Operator.IMPROVE: "Write a better solution than the one below. Keep what works, and change what limits its score.",
@@ -220,21 +218,15 @@ def _describe(name: str, parent: EarlierRun, most_tokens: int) -> str:
     code = shorten_middle(parent.code.strip("\n"), int(left * _CODE_SHARE))
     output = shorten_middle(parent.output, left - estimate_tokens(code))
     ended = "left a valid submission" if parent.is_valid else f"ended with {parent.outcome}"
-    lines = [f"## {name}", _fence(code, "python"), f"This script ran for {parent.duration_s:.1f} s and {ended}."]
+    lines = [f"## {name}", fence(code, "python"), f"This script ran for {parent.duration_s:.1f} s and {ended}."]
     if output.strip():
-        lines += ["Its output:", _fence(output)]
+        lines += ["Its output:", fence(output)]
     if feedback:
         lines.append(f"Feedback on its submission: {feedback}")
     return "\n\n".join(lines)
 
 
-def _fence(text: str, language: str = "") -> str:
-    """Quote a text. The fence is longer than all that the text holds."""
-    ticks = "`" * (1 + max(map(len, _BACKTICKS.findall(text)), default=2))
-    return f"{ticks}{language}\n{text}\n{ticks}"
-
-
 def _output_of(step: Step) -> str:
     """Return what the agent saw of a run, apart from its outcome."""
-    streams = (shorten_output(step.stdout), shorten_output(step.stderr))
-    return "\n".join(part for part in (step.detail, *step.problems, *streams) if part.strip())
+    texts = map(escape_marks, (step.detail, *step.problems, step.stdout, step.stderr))
+    return "\n".join(shorten_output(text) for text in texts if text.strip())

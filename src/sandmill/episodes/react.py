@@ -14,6 +14,9 @@ from sandmill.models.rollout_record import Operator, RolloutRecord
 
 MOST_MISTAKES = 4
 """Messages without an action in one episode. One more ends it."""
+_REQUESTS = 2
+"""Attempts of a message, each with the retries of the client, while the server answers the opening of the episode."""
+_PROBE_TOKENS = 16
 _NO_TEXT = "(no text)"
 """Stands for an empty message, which some servers refuse in a conversation."""
 
@@ -21,7 +24,9 @@ _NO_TEXT = "(no text)"
 class ChatModel(Protocol):
     """A language model that continues a conversation, such as `ChatClient`."""
 
-    async def reply(self, messages: Sequence[Message], seed: int | None = None) -> ChatReply:
+    async def reply(
+        self, messages: Sequence[Message], seed: int | None = None, most_tokens: int | None = None
+    ) -> ChatReply:
         """Return the next message; see `ChatClient.reply`."""
         ...
 
@@ -42,19 +47,22 @@ class ReactAgent:
         Args:
             model: answers the conversation.
             name: of the model, for the rollout.
-            context_tokens: longest conversation, in estimated tokens. None leaves it to the server.
+            context_tokens: longest conversation. None leaves it to the server.
             seed: for servers that can repeat a draw.
         """
         self._model, self._name, self._context, self._seed = model, name, context_tokens, seed
         self._messages: list[Message] = []
+        self._counted = self._tokens = 0
+        """Messages whose tokens the server has counted, and their tokens."""
         self._calls = self._formatted = self._mistakes = 0
         self._usage, self._error = Usage(usd=0.0), ""
 
     async def play(self, env: MLEnv, prompt: str, operator: Operator = Operator.DRAFT) -> RolloutRecord:
         """Play the episode of an environment that was reset, to its end.
 
-        A full context ends the episode, and its latest valid submission is graded. If the model does not answer, the
-        rollout is masked.
+        A full context ends the episode, and its latest valid submission is graded. So does a conversation that the
+        server cannot answer while it answers the opening of the same episode: what the agent wrote or printed is the
+        cause then. If the server does not answer the opening either, the rollout is masked.
 
         Args:
             env: the episode.
@@ -69,24 +77,58 @@ class ReactAgent:
         while env.rollout is None:
             if self._mistakes > MOST_MISTAKES or self._is_full():
                 await env.stop()
-                break
-            try:
-                reply = await self._model.reply(self._messages, self._seed)
-            except RequestFailed as failure:
-                if failure.is_lasting:
-                    raise
-                self._error = "" if failure.is_too_long else str(failure)
-                await env.stop(is_fault=not failure.is_too_long)
-                break
-            self._add(reply)
-            await self._act(env, parse_message(reply.text, reply.is_cut_off))
-        assert env.rollout is not None
+            elif reply := await self._ask(env):
+                self._counted = len(self._messages) + 1
+                self._tokens = reply.usage.prompt_tokens + reply.usage.answer_tokens
+                await self._act(env, parse_message(reply.text, reply.is_cut_off))
         return self._record(env.rollout, operator)
 
     def _is_full(self) -> bool:
-        if self._context is None:
+        """Whether the next request is too long. Tokens of messages that the server has not counted are estimated."""
+        new = sum(estimate_tokens(message.content) for message in self._messages[self._counted :])
+        return self._calls > 0 and self._context is not None and self._tokens + new > self._context
+
+    async def _ask(self, env: MLEnv) -> ChatReply | None:
+        """Return the next message. None if there is none: the episode is over then."""
+        for attempt in range(_REQUESTS):
+            try:
+                return await self._request(self._messages)
+            except RequestFailed as failure:
+                is_fault, is_full = await self._is_fault(failure), failure.is_too_long
+                if is_fault or is_full or attempt + 1 == _REQUESTS:
+                    self._error = "" if is_full and not is_fault else str(failure)
+                    await env.stop(is_fault=is_fault)
+                    break
+        return None
+
+    async def _is_fault(self, failure: RequestFailed) -> bool:
+        """Return whether the server is at fault for a failed request, and not what the agent wrote or printed.
+
+        Before the first message of the agent, a refusal is a fault of the prompt or of the settings. Later, and after a
+        time-out or an internal error, the server is asked for a few tokens after the opening of the episode, which
+        holds nothing of the agent.
+
+        Raises:
+            RequestFailed: if no request to the model can succeed.
+        """
+        if failure.is_lasting and not self._calls:
+            raise failure
+        if failure.is_busy or not (self._calls or failure.is_transient):
+            return True
+        if failure.is_too_long:
             return False
-        return sum(estimate_tokens(message.content) for message in self._messages) > self._context
+        try:
+            await self._request(self._messages[:2], _PROBE_TOKENS)
+        except RequestFailed as other:
+            if other.is_lasting:
+                raise
+            return True
+        return False
+
+    async def _request(self, messages: Sequence[Message], most_tokens: int | None = None) -> ChatReply:
+        reply = await self._model.reply(messages, self._seed, most_tokens)
+        self._add(reply)
+        return reply
 
     def _add(self, reply: ChatReply) -> None:
         used, more = self._usage, reply.usage

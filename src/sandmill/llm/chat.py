@@ -10,7 +10,7 @@ from typing import Any
 from sandmill.llm.budget import Budget
 from sandmill.llm.client import retry
 from sandmill.llm.costs import Prices, count_tokens, prices_of
-from sandmill.llm.provider import Completion, send
+from sandmill.llm.provider import Completion, find_context, send
 from sandmill.models.llm import LlmSettings, Message, ModelChoice, Usage
 
 _TOKENS_PER_MESSAGE = 8
@@ -58,12 +58,20 @@ class ChatClient:
         """Prices of the model, which may be unknown."""
         return prices_of(self._choice.models[0], self._prices)
 
-    async def reply(self, messages: Sequence[Message], seed: int | None = None) -> ChatReply:
+    async def context_tokens(self) -> int | None:
+        """Return the longest conversation that leaves room for an answer; None if the server does not say."""
+        context = await find_context(self._choice.models[0], self._settings)
+        return None if context is None else max(1, context - self._choice.max_tokens)
+
+    async def reply(
+        self, messages: Sequence[Message], seed: int | None = None, most_tokens: int | None = None
+    ) -> ChatReply:
         """Return the next message of the model. Transient failures are tried again.
 
         Args:
             messages: the conversation, whose last message is not the model's.
             seed: for servers that can repeat a draw; other servers do not get it.
+            most_tokens: of the message. None means the choice of this client.
 
         Raises:
             SpendLimit: if the request could cost more than what is left.
@@ -71,20 +79,23 @@ class ChatClient:
         """
         began = time.monotonic()
         wire = [message.model_dump() for message in messages]
-        completion, usage = await retry(lambda: self._send(wire, seed), self._settings.retries)
+        choice = self._choice.model_copy(update={"max_tokens": most_tokens} if most_tokens else {})
+        completion, usage = await retry(lambda: self._send(choice, wire, seed), self._settings.retries)
         text = completion.text
         if completion.reasoning:
             text = f"<think>\n{completion.reasoning.strip()}\n</think>\n{text.lstrip()}"
         return ChatReply(text, usage, time.monotonic() - began, completion.is_cut_off, self.prices.is_known)
 
-    async def _send(self, wire: list[dict[str, str]], seed: int | None) -> tuple[Completion, Usage]:
+    async def _send(
+        self, choice: ModelChoice, wire: list[dict[str, str]], seed: int | None
+    ) -> tuple[Completion, Usage]:
         """Send a request once, and book its cost."""
-        model, prices = self._choice.models[0], self.prices
+        model, prices = choice.models[0], self.prices
         options: dict[str, Any] = {} if seed is None else {"seed": seed}
         asked = sum(count_tokens(message["content"]) + _TOKENS_PER_MESSAGE for message in wire)
-        highest = prices.prompt * asked + prices.answer * self._choice.max_tokens
+        highest = prices.prompt * asked + prices.answer * choice.max_tokens
         async with self._slots, self.budget.reserve(highest):
-            completion = await send(model, self._choice, self._settings, wire, options)
+            completion = await send(model, choice, self._settings, wire, options)
             usage = _usage(prices, completion, asked)
             self.budget.paid = self.budget.paid.plus(usage)
         await asyncio.to_thread(self.budget.add_receipt, secrets.token_hex(12), usage)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,6 +20,15 @@ _LONGEST_MESSAGE = 300
 """Characters of a server's error message that are kept."""
 _NO_KEY = "none"
 """API key for a local server if no key is set: OpenAI's client refuses to start without one."""
+_MOST_TOKENS = 100_000_000
+"""A server that counts more tokens for one request, or fewer than none, is not believed."""
+_TOO_LONG = re.compile(
+    r"context.?(?:length|window|size)|too (?:long|large)|(?:max|input).{0,20}length|max_(?:model_len|\w*tokens)",
+    re.IGNORECASE,
+)
+"""Errors of servers that LiteLLM does not class as a full context. Those of rate limits speak of tokens too."""
+_LIST_SECONDS = 10.0
+"""Time for the list of models. A server without one is used without a limit of the context."""
 
 
 class RequestFailed(Exception):
@@ -29,7 +39,8 @@ class RequestFailed(Exception):
         is_transient: the same request may succeed later.
         may_be_form: a plainer answer form may succeed.
         retry_after_s: wait that the server asks for.
-        is_too_long: the request has more tokens than the model takes.
+        is_too_long: the request has more tokens or bytes than the server takes.
+        is_busy: the server refuses for now: too many requests, or it says when to come again.
         is_lasting: no other request can succeed either, for example because the key is wrong or the model is unknown.
     """
 
@@ -41,10 +52,11 @@ class RequestFailed(Exception):
         may_be_form: bool = False,
         retry_after_s: float | None = None,
         is_too_long: bool = False,
+        is_busy: bool = False,
         is_lasting: bool = False,
     ) -> None:
         self.is_transient, self.may_be_form, self.retry_after_s = is_transient, may_be_form, retry_after_s
-        self.is_too_long, self.is_lasting = is_too_long, is_lasting
+        self.is_too_long, self.is_busy, self.is_lasting = is_too_long, is_busy, is_lasting
         super().__init__(message)
 
 
@@ -152,12 +164,17 @@ def _read(response: Any) -> Completion:
         problem = "an empty answer"
     return Completion(
         text,
-        getattr(usage, "prompt_tokens", None) or None,
-        getattr(usage, "completion_tokens", None) or None,
+        _tokens(getattr(usage, "prompt_tokens", None)),
+        _tokens(getattr(usage, "completion_tokens", None)),
         problem,
         is_cut_off=finish == "length",
         reasoning=_clean(getattr(message, "reasoning_content", None)),
     )
+
+
+def _tokens(count: object) -> int | None:
+    """Return a server's count of tokens; None if it gives none, or one that cannot be."""
+    return count if isinstance(count, int) and 0 < count <= _MOST_TOKENS else None
 
 
 def _clean(text: object) -> str:
@@ -169,13 +186,18 @@ def _failure(error: Exception) -> RequestFailed:
     """Classify an error of LiteLLM by its HTTP status."""
     status, name = getattr(error, "status_code", None), type(error).__name__
     is_internal = name == "InternalServerError" and "Connection error" not in str(error)
+    wait, is_full = _retry_after(error), name == "ContextWindowExceededError"
+    too_long = re.compile("request too large", re.IGNORECASE) if status == 429 else _TOO_LONG
+    is_too_long = is_full or status == 413 or too_long.search(str(error)) is not None
     return RequestFailed(
         _describe(error),
-        is_transient=not isinstance(status, int) or status in (408, 409, 425, 429) or status >= 500,
+        is_transient=not is_too_long
+        and (not isinstance(status, int) or status in (408, 409, 425, 429) or status >= 500),
         # Some servers answer an unknown form with an internal error.
-        may_be_form=(status in (400, 422) and name != "ContextWindowExceededError") or is_internal,
-        retry_after_s=_retry_after(error),
-        is_too_long=name == "ContextWindowExceededError",
+        may_be_form=(status in (400, 422) and not is_full) or is_internal,
+        retry_after_s=wait,
+        is_too_long=is_too_long,
+        is_busy=not is_too_long and (status == 429 or wait is not None),
         is_lasting=status in (401, 403, 404),
     )
 
@@ -203,6 +225,22 @@ def _describe(error: Exception) -> str:
 def _one_line(text: str) -> str:
     line = " ".join(redact(text).split())
     return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]} ..."
+
+
+async def find_context(model: str, settings: LlmSettings) -> int | None:
+    """Return the most tokens of prompt and answer together, as vLLM's list of models states it; None if unknown."""
+    if not settings.api_base:
+        return None
+    from openai import AsyncOpenAI
+
+    # OpenAI's client reads the key of the environment if it gets none.
+    key = None if os.environ.get("OPENAI_API_KEY") else _NO_KEY
+    try:
+        async with AsyncOpenAI(base_url=settings.api_base, api_key=key, timeout=_LIST_SECONDS, max_retries=0) as client:
+            listed = [one async for one in client.models.list() if one.id == model.removeprefix("openai/")]
+    except Exception:  # noqa: BLE001  a server need not have this list
+        return None
+    return _tokens(getattr(listed[0], "max_model_len", None)) if listed else None
 
 
 def missing_keys(model: str) -> list[str]:

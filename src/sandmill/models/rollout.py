@@ -4,7 +4,7 @@ from enum import StrEnum
 from math import fsum
 from typing import Self
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from sandmill.models.base import Frozen, Private
 from sandmill.models.episode import FeedbackAnswer
@@ -31,6 +31,12 @@ class Act(Frozen):
     """The script to run."""
     step: int | None = Field(default=None, ge=1)
     """For `finish`: number of the step whose submission is graded. None means the latest valid one."""
+
+    @field_validator("code")
+    @classmethod
+    def _is_encodable(cls, code: str) -> str:
+        """Replace halves of surrogate pairs, which JSON of a model can hold and neither a file nor a rollout can."""
+        return code.encode(errors="replace").decode()
 
     @classmethod
     def run(cls, code: str) -> Self:

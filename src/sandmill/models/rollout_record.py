@@ -37,7 +37,7 @@ class RolloutRecord(Frozen):
     """The conversation with the model."""
     operator: Operator = Operator.DRAFT
     error: str = ""
-    """Why the model did not answer, if this masked the rollout."""
+    """Why the model did not answer, if this ended the episode; empty after a full context."""
 
     @property
     def failure(self) -> str:
@@ -117,7 +117,7 @@ class RolloutSettings(Frozen):
     max_tokens: int
     """Most tokens of one message of the model."""
     context_tokens: int | None = None
-    """Longest conversation in estimated tokens."""
+    """Longest conversation in tokens. None leaves it to the server."""
     seed: int | None = None
     operators: dict[str, float] = {}
     """Weights of the operators; empty for the task alone."""

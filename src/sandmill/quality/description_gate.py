@@ -8,6 +8,7 @@ from sandmill.errors import name_some
 from sandmill.layouts.base import DESCRIPTION, Layout
 from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
+from sandmill.models.plain_text import unfit_parts
 from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
@@ -26,6 +27,8 @@ _APART = {
 train.csv occurs in test.csv.` or `All rows of test.csv are later than those of train.csv.`"""
 
 _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE_NAME = re.compile(r"`(?:[\w/]*<\w+>)+[\w/.]*\.\w+`")
+"""How files of items are named, such as `<id>.png`."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 
 
@@ -45,6 +48,8 @@ def check_description(tables: PackageTables) -> Iterator[str]:
         yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
     yield from _check_example(tables, sections.get("submission", ""))
     yield from _check_giveaways(tables, text)
+    if unfit := unfit_parts(_FILE_NAME.sub("", text)):
+        yield f"{DESCRIPTION}: is not plain text ({name_some(unfit)})"
 
 
 def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """Seed cards: facts of one real task in one YAML file."""
 
-import unicodedata
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
+from sandmill.models.plain_text import is_odd
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue
@@ -58,7 +58,7 @@ def text_problems(document: Document) -> list[SourceProblem]:
             continue
         if len(text) > limit:
             found.append(RefusedValue((name,), f"{len(text)} characters", f"at most {limit}"))
-        if odd := next((c for c in text if unicodedata.category(c)[0] == "C" and c not in "\n\t"), None):
+        if odd := next(filter(is_odd, text), None):
             found.append(RefusedValue((name,), f"the control character U+{ord(odd):04X}", "text that prints"))
     return [document.problem(refusal) for refusal in found]
 

@@ -36,7 +36,7 @@ def task(place) -> Path:
     return place / "to" / "tasks" / TASK
 
 
-def verify(task: Path, box: Path, submission: bytes | None) -> Path:
+def verify(task: Path, box: Path, submission: bytes | None, code: int = 0) -> Path:
     """Run test.sh as the verifier's container would, with its three folders below a temporary one."""
     for name in ("logs/verifier", "workdir"):
         (box / name).mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,8 @@ def verify(task: Path, box: Path, submission: bytes | None) -> Path:
     if submission is not None:
         (box / "workdir" / "submission.csv").write_bytes(submission)
     path = f"{box / 'bin'}:{os.environ['PATH']}"
-    subprocess.run(["sh", box / "test.sh"], check=True, env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"})
+    ran = subprocess.run(["sh", box / "test.sh"], check=False, env={"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert ran.returncode == code
     return box / "logs" / "verifier"
 
 
@@ -107,6 +108,7 @@ def test_the_verifier_pays_a_good_submission_what_our_own_grader_says(place, tas
     assert reward == {"reward": min(1.0, grade.gap_closed), "valid": 1, "medal": 1}
     report = json.loads((logs / "report.json").read_text())
     assert (report["score"], report["medal"]) == (grade.score, "gold")
+    assert (report["mask_sample"], report["failure_kind"], report["failure_reason"]) == (False, None, None)
     assert not list(logs.glob("*.new"))
 
 
@@ -125,14 +127,28 @@ def test_anything_else_is_worth_0_whatever_reward_lay_there(task, tmp_path, subm
     assert not (logs / "reward.txt").exists()
 
 
-@pytest.mark.parametrize("broken", ["grader.py", "answers.csv", "verify.py"])
-def test_a_verifier_that_breaks_pays_0(task, tmp_path, broken):
+@pytest.mark.parametrize("broken", ["grader.py", "verify.py"])
+def test_a_verifier_that_is_broken_whatever_the_agent_did_leaves_no_reward(task, tmp_path, broken):
     copy = tmp_path / "copy" / "tests"
     copy.mkdir(parents=True)
     for path in (task / "tests").iterdir():
         (copy / path.name).write_bytes(b"nonsense(" if path.name == broken else path.read_bytes())
+    logs = verify(tmp_path / "copy", tmp_path / "box", GOOD, code=1)
+    assert [path.name for path in logs.iterdir()] == ["report.json"]
+    report = json.loads((logs / "report.json").read_text())
+    assert (report["mask_sample"], report["failure_kind"]) == (True, "verifier_error")
+    assert report["failure_reason"]
+
+
+def test_a_submission_that_breaks_the_verifier_pays_0(task, tmp_path):
+    copy = tmp_path / "copy" / "tests"
+    copy.mkdir(parents=True)
+    for path in (task / "tests").iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    source = (copy / "verify.py").read_text()
+    (copy / "verify.py").write_text(source.replace("report =", "assert not os.path.exists(submission)\nreport ="))
     logs = verify(tmp_path / "copy", tmp_path / "box", GOOD)
-    assert json.loads((logs / "reward.json").read_text())["reward"] == 0.0
+    assert json.loads((logs / "reward.json").read_text()) == {"reward": 0.0, "valid": 0, "medal": 0}
 
 
 def test_the_manifest_has_the_digest_of_each_task_and_the_registry_its_path(place, task):

@@ -167,6 +167,16 @@ def test_faults_of_the_server_mask_their_rollouts_and_the_next_run_plays_them_ag
     assert (figures["masked"], figures["all"]["rollouts"], figures["kept"]) == (0, 4, 2)
 
 
+def test_the_context_that_the_server_states_ends_an_episode(release, tmp_path):
+    with serve(script_for(release)) as server:
+        server.listed = [{"id": "good", "object": "model", "created": 1, "owned_by": "x", "max_model_len": 4_200}]
+        ran = roll_out(release, tmp_path / "r", server.base, "good", "--limit", 1)
+    assert ran.exit_code == 0, ran.output
+    records = list(RolloutFolder(Store(str(tmp_path / "r"))).records())
+    assert {(record.rollout.ending, len(record.rollout.steps)) for record in records} == {("stopped", 1)}
+    assert not any(record.rollout.mask for record in records)
+
+
 def test_the_limit_of_dollars_holds_over_all_runs(release, tmp_path):
     """A request costs 0.001 and could cost 0.002; an episode of the good agent has three."""
     to, priced = tmp_path / "r", ("--prices", 0, 20, "--max-tokens", 100, "--concurrency", 1)

@@ -41,14 +41,16 @@ class Model:
 
     def __init__(self, *says: str | Exception):
         self.says, self.asked, self.seeds = list(says), [], []
+        self.tokens = [10]
 
-    async def reply(self, messages: Sequence, seed: int | None = None) -> ChatReply:
+    async def reply(self, messages: Sequence, seed: int | None = None, most_tokens: int | None = None) -> ChatReply:
         self.asked.append(list(messages))
         self.seeds.append(seed)
         said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
         if isinstance(said, Exception):
             raise said
-        return ChatReply(said, Usage(requests=1, prompt_tokens=10, answer_tokens=4, usd=0.25), 0.5)
+        tokens = self.tokens.pop(0) if len(self.tokens) > 1 else self.tokens[0]
+        return ChatReply(said, Usage(requests=1, prompt_tokens=tokens, answer_tokens=4, usd=0.25), 0.5)
 
 
 def play(task, model, **given):
@@ -107,10 +109,11 @@ def test_a_model_that_never_acts_is_stopped_and_has_not_run(task):
     assert record.rollout.reward.total == 0.0
 
 
-@pytest.mark.parametrize("how", ["server", "estimate"])
+@pytest.mark.parametrize("how", ["server", "count"])
 def test_a_full_context_ends_the_episode_and_what_is_there_is_graded(task, how):
     full = RequestFailed("too long", is_too_long=True)
-    model = Model(script("sample"), full if how == "server" else script("sample\n" + "x" * 30_000), FINISH)
+    model = Model(script("sample"), full if how == "server" else script("sample"), FINISH)
+    model.tokens = [10, 4_990]
     record = play(task, model, context_tokens=None if how == "server" else 5_000)
     assert (record.rollout.ending, record.rollout.mask, record.error) == (Ending.STOPPED, False, "")
     assert record.rollout.grade.outcome is Outcome.OK
@@ -127,6 +130,12 @@ def test_a_model_that_does_not_answer_masks_the_rollout(task):
     assert record.facts.reward is None
 
 
+def test_a_prompt_that_the_server_refuses_is_no_failure_of_the_agent(task):
+    for refusal in (RequestFailed("400"), RequestFailed("too long", is_too_long=True)):
+        record = play(task, Model(refusal, FINISH))
+        assert (record.rollout.mask, record.failure, record.error) == (True, MODEL_ERROR, str(refusal))
+
+
 @pytest.mark.parametrize("error", [SpendLimit("spent"), RequestFailed("wrong key", is_lasting=True)])
 def test_errors_of_all_episodes_are_raised(task, error):
     with pytest.raises(type(error)):
@@ -135,7 +144,7 @@ def test_errors_of_all_episodes_are_raised(task, error):
 
 def test_an_unknown_price_is_not_zero(task):
     class Unpriced(Model):
-        async def reply(self, messages, seed=None):
+        async def reply(self, messages, seed=None, most_tokens=None):
             answer = await super().reply(messages, seed)
             return ChatReply(answer.text, answer.usage, answer.seconds, is_priced=False)
 

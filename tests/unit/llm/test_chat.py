@@ -1,6 +1,7 @@
 """Conversations over a real HTTP server: plain text in turns, retries, costs, and kinds of failures."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -74,6 +75,31 @@ def test_a_full_context_is_recognised():
         ask([error(400, message)])
     assert failed.value.is_too_long
     assert not failed.value.is_lasting
+
+
+@pytest.mark.parametrize("tokens", [(-5, -7), (10**30, 10**30), (0, 0), (None, None)])
+def test_token_counts_that_cannot_be_are_replaced_by_estimates_and_booked(tokens):
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "abcdef"}, "finish_reason": "stop"}]}
+    usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": 1}
+    reply, _, client = ask([Answer(raw=json.dumps(body | {"usage": usage}).encode())])
+    assert (reply.text, reply.usage.answer_tokens) == ("abcdef", 2)
+    assert 0 < client.budget.paid.usd == reply.usage.usd < 0.001
+
+
+def test_the_longest_conversation_leaves_room_for_an_answer():
+    def context(*listed, **settings):
+        with serve([Answer()]) as server:
+            server.listed = list(listed)
+            settings = LlmSettings(**{"api_base": server.base} | settings)
+            client = ChatClient(ModelChoice(models=("openai/first",), max_tokens=100), settings)
+            return asyncio.run(client.context_tokens())
+
+    first = {"id": "first", "object": "model", "created": 1, "owned_by": "x"}
+    assert context(first | {"id": "other", "max_model_len": 9}, first | {"max_model_len": 4096}) == 3996
+    assert context(first | {"max_model_len": 50}) == 1
+    assert context(first) is None
+    assert context(first | {"max_model_len": "many"}) is None
+    assert context(api_base="http://127.0.0.1:9/v1") is None
 
 
 def test_nothing_is_sent_that_could_cost_more_than_what_is_left():

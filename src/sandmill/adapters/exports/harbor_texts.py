@@ -19,10 +19,16 @@ WORKDIR {WORKDIR}
 
 TEST_SH = f"""\
 #!/bin/sh
-# Reward 0 is there before the grader starts. Only a complete grade replaces it.
+# First the grade of no submission, reward 0. A verifier that cannot give it is broken whatever the agent did: it leaves
+# no reward, so that the trial fails and is not a reward of 0. Only a complete grade replaces the 0.
 rm -rf /logs/verifier/reward.txt /logs/verifier/reward.json
 mkdir -p /logs/verifier
-echo '{{"reward": 0.0, "valid": 0, "medal": 0}}' > /logs/verifier/reward.json
+if ! python /tests/verify.py /tests/no-submission.csv /tests/answers.csv /logs/verifier; then
+  rm -f /logs/verifier/reward.json
+  echo '{{"mask_sample": true, "failure_kind": "verifier_error", "failure_reason": "verify.py itself fails"}}' \\
+    > /logs/verifier/report.json
+  exit 1
+fi
 python /tests/verify.py {WORKDIR}/submission.csv /tests/answers.csv /logs/verifier
 exit 0
 """
@@ -37,7 +43,7 @@ import sys
 from grader import grade
 
 submission, answers, folder = sys.argv[1:]
-report = grade(submission, answers)
+report = grade(submission, answers) | {"mask_sample": False, "failure_kind": None, "failure_reason": None}
 reward = {"reward": report["reward"], "valid": int(report["valid"]), "medal": int(report["medal"] is not None)}
 for name, content in (("report.json", report), ("reward.json", reward)):
     path = os.path.join(folder, name)

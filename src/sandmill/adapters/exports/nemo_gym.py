@@ -51,6 +51,10 @@ gym eval run --no-serve --config "$PWD/config.yaml" --agent harbor_agent_general
   --input "$PWD/data/train.jsonl" --output rollouts.jsonl ++harbor_jobs_dir="$PWD/../harbor-jobs"
 ```
 
+A trial that fails, for example because its container or its verifier broke, has no reward. NeMo Gym tags its row
+`harbor_failed`, and the `report.json` of a broken verifier has `mask_sample`, `failure_kind` and `failure_reason`.
+Leave such rows out of the loss.
+
 All tasks share one image. The verifier of each task runs in a container of its own, which alone gets the answers. The
 older `harbor_agent` of NeMo Gym reads other rows.
 """

@@ -6,10 +6,11 @@ from typing import Any
 import verifiers.v1 as vf
 
 from sandmill.adapters.episode import OVER
-from sandmill.adapters.turns import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.adapters.turns import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns, read_tool_call
 from sandmill.adapters.verifiers.taskset import EpisodeState, require_unmasked
-from sandmill.models.rollout import Act
 
+REFUSED = (400, 413, 422)
+"""Statuses of a server that refuses a conversation. After the first action, the agent wrote or printed the cause."""
 _CODE = {"type": "string", "description": "The whole script"}
 _STEP = {"type": "integer", "description": "Number of a step with a valid submission"}
 
@@ -51,7 +52,7 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
 
         Raises:
             SandboxError: if the sandbox failed.
-            OpenAIError: if the model cannot be reached.
+            OpenAIError: if the model cannot be reached, or refuses the prompt.
         """
         from openai import AsyncOpenAI, OpenAIError
 
@@ -62,13 +63,16 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
             while not turns.is_over:
                 try:
                     reply = await client.chat.completions.create(model=ctx.model, messages=messages, tools=TOOLS)
-                except OpenAIError:
+                except OpenAIError as error:
                     # verifiers refuses a call once a limit of the trace is reached. The episode is graded then.
-                    if trace.stop_condition is None:
+                    is_refused = turns.actions and getattr(error, "status_code", None) in REFUSED
+                    if trace.stop_condition is None and not is_refused:
                         raise
+                    # A model that reached the limit with its first message was still played by this harness.
+                    turns.actions += 1
                     break
                 message: Any = reply.choices[0].message
-                messages.append(message.model_dump(exclude_none=True))
+                messages.append(_encodable(message.model_dump(exclude_none=True)))
                 if not message.tool_calls:
                     # A model that never calls a tool was still played by this harness.
                     turns.actions += 1
@@ -98,33 +102,17 @@ def _opening(system: str | None, prompt: Any) -> list[Any]:
     return [*messages, *(message.model_dump(exclude_none=True) for message in prompt or ())]
 
 
+def _encodable(message: dict[str, Any]) -> Any:
+    """Replace halves of surrogate pairs, which a server can write in JSON and no request can hold."""
+    return json.loads(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
+
+
 async def _call(turns: Turns, name: str, arguments: str) -> str:
     """Do one tool call, and return its result for the model."""
     if turns.is_over:
         return OVER
-    act = _read_call(name, arguments)
+    act = read_tool_call(name, arguments)
     return (await (turns.reject(act) if isinstance(act, str) else turns.act(act)))[0]
-
-
-def _read_call(name: str, arguments: str) -> Act | str:
-    """Return the action of a tool call, or what is wrong with it."""
-    try:
-        given = json.loads(arguments or "{}")
-    except ValueError:
-        return "The arguments are not valid JSON."
-    given = given if isinstance(given, dict) else {}
-    match name:
-        case "run_code" if isinstance(given.get("code"), str):
-            return Act.run(given["code"])
-        case "run_code":
-            return "run_code needs the argument `code`, a string."
-        case "submit":
-            return Act.submit()
-        case "finish":
-            step = given.get("step")
-            is_number = step is None or (isinstance(step, int) and not isinstance(step, bool) and step > 0)
-            return Act.finish(step) if is_number else "The argument `step` of finish is the number of a step."
-    return f"There is no such tool. The tools are: {', '.join(tool['function']['name'] for tool in TOOLS)}."
 
 
 class SandmillEnvConfig(vf.EnvConfig):

@@ -1,7 +1,7 @@
 """Conversation with a role: a question, an answer that code checks, and repairs until the answer is valid."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from importlib.resources import files
@@ -9,7 +9,9 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from sandmill.errors import name_some, visible
 from sandmill.models.llm import Message, Prompt, Reply, Usage
+from sandmill.models.plain_text import unfit_parts
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -92,7 +94,8 @@ class Conversation:
             reply = await self.ask(prompt)
             found, problems = _read(reply, answer)
             if found is not None:
-                problems = judge(found)
+                problems = [*_unfit(found.model_dump()), *judge(found)]
+            problems = list(map(visible, problems))
             place = len(self.exchanges)
             self.exchanges.append(Exchange(role, messages[-1].content, reply, tuple(problems)))
             if found is not None and not problems and review:
@@ -141,6 +144,15 @@ def _read(reply: Reply, answer: type[Answer]) -> tuple[Answer | None, list[str]]
         return answer.model_validate(reply.value), []
     except ValidationError as error:
         return None, [_problem(dict(detail)) for detail in error.errors(include_url=False)]
+
+
+def _unfit(value: object, where: str = "") -> Iterator[str]:
+    """List the texts of an answer that are not plain. They may reach a description or a prompt."""
+    if isinstance(value, str) and (parts := unfit_parts(value)):
+        yield f"{where}: holds {name_some(parts)}; no HTML, links, special tokens and characters that do not show"
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
+    for name, item in items:
+        yield from _unfit(item, f"{where}.{name}".removeprefix("."))
 
 
 def _problem(detail: dict[str, Any]) -> str:
