@@ -13,7 +13,7 @@ from sandmill.errors import SandmillError
 from sandmill.learning.evaluation import EvaluationRequest, check_request
 from sandmill.report import TextTable, to_rich
 from tasks.evaluating import open_tasks, report_evaluation, score_baseline_arms, score_trained_policy
-from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 
 PROGRAMME = "python -m flows.evaluate_policy"
 EXAMPLES = f"""{PROGRAMME} --policy policies/gap --tasks my-tables --release releases/learn
@@ -36,6 +36,7 @@ def evaluate_policy(request: EvaluationRequest) -> tuple[TextTable, ...]:
 def main() -> int:
     """Evaluate from the command line and show the tables."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         (request,) = parse_models(sys.argv[1:], PROGRAMME, evaluate_policy.__doc__ or "", EXAMPLES, EvaluationRequest)
         check_request(request)

@@ -12,7 +12,7 @@ from sandmill.cli.ending import end_at_once
 from sandmill.errors import SandmillError
 from sandmill.learning.training import Trained, find_finished
 from sandmill.learning.training_request import TrainRequest, TrainSettings
-from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.learning import fit_policy, gather_tasks, report_training
 from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import Train, TrainingSettings
@@ -47,6 +47,7 @@ def train_policy(request: Train, settings: TrainingSettings) -> Trained:
 def main() -> int:
     """Train from the command line and say how it ended."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         description = train_policy.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, TrainRequest, TrainSettings)
