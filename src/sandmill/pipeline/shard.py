@@ -336,13 +336,14 @@ class ShardBuild:
 
     def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
         kept = self.kept.values()
+        slots: list[_SlotWork | FinishedSlot] = [*self._slots, *kept]
         self.listen(
             ShardProgress(
                 stage=stage,
                 slots=len(self.plan.slots),
-                filled=sum(bool(slot.tasks) for slot in (*self._slots, *kept)),
+                filled=sum(bool(slot.tasks) for slot in slots),
                 attempts=sum(slot.tried for slot in self._slots) + sum(slot.report.attempts for slot in kept),
-                rejected=sum(len(slot.rejections) for slot in (*self._slots, *kept)),
+                rejected=sum(len(slot.rejections) for slot in slots),
                 done=self._ended,
                 total=self._ended + len(self._running),
                 proved=proved,

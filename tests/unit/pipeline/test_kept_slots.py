@@ -70,7 +70,7 @@ def parts(shards: list[FinishedShard]) -> dict[str, str]:
     return {part.path: part.sha256 for shard in shards for part in shard.parts.values()}
 
 
-@pytest.mark.parametrize("pieces", [9, 25, 60])
+@pytest.mark.parametrize("pieces", [20, 40, 80])
 def test_a_killed_shard_goes_on_from_its_finished_slots_with_the_same_bytes(settings, tmp_path, fill, pieces):
     plan = build_plan(replicates=2)
     whole = Scripted(workers=2)
