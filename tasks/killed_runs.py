@@ -57,7 +57,7 @@ def end_server_with_this_process() -> None:
         subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         return process
 
-    SubprocessASGIServer._run_uvicorn_command = start_guarded  # type: ignore[method-assign]
+    SubprocessASGIServer._run_uvicorn_command = start_guarded  # type: ignore[assignment, method-assign]
 
 
 @dataclass(frozen=True)
