@@ -86,8 +86,9 @@ class _SlotWork(SlotSearch):
 
     def finish(self) -> FinishedSlot:
         """Put together what the slot adds to its shard."""
+        self.tasks.sort(key=lambda task: task.record.replicate)
         return FinishedSlot(
-            tasks=tuple(sorted(self.tasks, key=lambda task: task.record.replicate)),
+            tasks=tuple(self.tasks),
             rejections=tuple(self.booked_rejections()),
             report=self.report(),
             suites=tuple(self.suites),
@@ -96,7 +97,7 @@ class _SlotWork(SlotSearch):
 
     def report(self) -> SlotReport:
         """Sum up cost and outcome."""
-        first = min((task.record for task in self.tasks), key=lambda record: record.replicate, default=None)
+        first = self.tasks[0].record if self.tasks else None
         return SlotReport(
             slot=self.slot.number,
             round=self.round,
