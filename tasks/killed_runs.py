@@ -53,8 +53,9 @@ def end_server_with_this_process() -> None:
     def start_guarded(server: SubprocessASGIServer) -> "subprocess.Popen[Any]":
         process = start(server)
         command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(process.pid)]
-        # In a session of its own, Ctrl-C does not reach the guard.
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        # In a session of its own, Ctrl-C does not reach the guard. It needs no terminal and holds no pipe open.
+        silent = subprocess.DEVNULL
+        subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
         return process
 
     SubprocessASGIServer._run_uvicorn_command = start_guarded  # type: ignore[assignment, method-assign]
