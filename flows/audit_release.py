@@ -11,7 +11,7 @@ from sandmill.cli.ending import end_at_once
 from sandmill.errors import SandmillError
 from sandmill.models.operations import AuditRequest
 from tasks.auditing import audited_state, report_audit, verify_latest
-from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import AuditOf
 
@@ -34,6 +34,7 @@ def audit_release(request: AuditOf) -> str:
 def main() -> int:
     """Audit from the command line."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         (request,) = parse_models(sys.argv[1:], PROGRAMME, audit_release.__doc__ or "", EXAMPLES, AuditRequest)
         state = audit_release(request, return_state=True)

@@ -15,7 +15,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import preview_build
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
-from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import Request, Settings
 from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
@@ -60,6 +60,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
 def main() -> int:
     """Build from the command line and show what was made."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         description = build_release.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, BuildRequest, RunSettings)

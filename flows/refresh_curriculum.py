@@ -13,7 +13,7 @@ from sandmill.models.operations import RefreshRequest
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import RunSettings
 from tasks.building import draft_designs, fill_shard, plan_next_round
-from tasks.killed_runs import mark_killed_runs_as_crashed
+from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import abort_lineage, lineage_events
 from tasks.parameters import RefreshOf, Settings
 from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
@@ -59,6 +59,7 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
 def main() -> int:
     """Refresh from the command line."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         description = refresh_curriculum.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, RefreshRequest, RunSettings)

@@ -1,7 +1,12 @@
-"""Runs whose process was killed. The Prefect server cannot know, so the next run on that machine marks them."""
+"""Runs whose process was killed: their temporary server ends, and the next run on that machine marks them.
+
+A Prefect server cannot know that the process of a run is gone.
+"""
 
 import os
 import socket
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +17,7 @@ from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
 from prefect.client.schemas.objects import State, StateType
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
+from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 
 from tasks.lineage import abort_lineage
@@ -21,6 +27,38 @@ LABEL = "sandmill.process."
 ATTEMPT = f"{LABEL}attempt"
 """Label with the attempt that the process made. A retry has another process, which may not be recorded yet."""
 UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
+_GUARD = """
+import os, select, signal, sys
+parent, server = int(sys.argv[1]), os.pidfd_open(int(sys.argv[2]))
+while os.getppid() == parent:
+    if select.select([server], [], [], 0.5)[0]:
+        sys.exit()
+signal.pidfd_send_signal(server, signal.SIGKILL)
+"""
+"""Ends with the server, and kills the server when its own parent is gone."""
+
+
+def end_server_with_this_process() -> None:
+    """Make the temporary server of Prefect end with this process, even if this process is killed.
+
+    A guard process sees to that. A death signal of the kernel would not do: it is sent when the thread ends that
+    started the server. With the address of a server in `PREFECT_API_URL`, Prefect starts none.
+    """
+    if PREFECT_API_URL.value() or sys.platform != "linux":
+        return
+    from prefect.server.api.server import SubprocessASGIServer
+
+    start = SubprocessASGIServer._run_uvicorn_command
+
+    def start_guarded(server: SubprocessASGIServer) -> "subprocess.Popen[Any]":
+        process = start(server)
+        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(process.pid)]
+        # In a session of its own, Ctrl-C does not reach the guard. It needs no terminal and holds no pipe open.
+        silent = subprocess.DEVNULL
+        subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
+        return process
+
+    SubprocessASGIServer._run_uvicorn_command = start_guarded  # type: ignore[assignment, method-assign]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sandmill.models.request import RunSettings
 from tasks.clusters import SECONDS_TO_ANSWER, Machine, describe_machine, look_at_cluster, workers_of_shard
 
 SHARDS_AT_ONCE = 2
-"""Shards that run at once on this machine. While the suites of one run in this process, the other uses the workers."""
+"""Shards that run at once on this machine. While one is at its last slots or writes, the other uses the workers."""
 PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
 """Module that each extra installs, which Prefect needs for the cluster."""
 

@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from prefect.states import Cancelling
 
 from sandmill.store.files import Store
 from sandmill.store.versions import list_versions
+from tests.prefect_services import descendants, wait_until
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(900)]
@@ -89,27 +90,54 @@ def test_a_build_that_is_cancelled_publishes_nothing_and_says_so(builds):
     assert list_versions(Store(f"{builds.root}/cancelled")) == []
 
 
-def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
-    """In a terminal Ctrl-C reaches the whole process group, the temporary server included."""
+@contextmanager
+def _build_alone(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a build with a temporary server of its own, and wait until it works."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    options = ("--name", "stopped", "--tasks", "1", "--seed", "3", "--root", str(tmp_path), "--workers", "1")
-    with (tmp_path / "output").open("w") as output:
+    options = ("--name", "stopped", "--tasks", "1", "--seed", "3", "--root", str(folder), "--workers", "1")
+    with (folder / "output").open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "flows.build_release", *options],
             cwd=REPOSITORY,
-            env={**environment, "PREFECT_HOME": str(tmp_path / "prefect")},
+            env={**environment, "PREFECT_HOME": str(folder / "prefect")},
             stdout=output,
             stderr=output,
             start_new_session=True,
         )
     try:
-        _wait_for(lambda: (tmp_path / "stopped" / "secret").exists(), UNTIL_IT_WORKS_S)
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(30) == 130
+        _wait_for(lambda: (folder / "stopped" / "secret").exists(), UNTIL_IT_WORKS_S)
+        yield process
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def test_nothing_of_a_build_lives_on_when_its_process_is_killed(tmp_path):
+    with _build_alone(tmp_path) as process:
+        _wait_for(lambda: b"sandmill.pipeline.workers" in _commands(descendants(process.pid)), UNTIL_IT_WORKS_S)
+        started = descendants(process.pid)
+        assert b"uvicorn" in _commands(started), "its temporary server"
+        process.kill()
+        process.wait()
+        gone = wait_until(lambda: not _commands(started), 20)
+        assert gone, _commands(started)
+
+
+def _commands(pids: Iterable[int]) -> bytes:
+    """Command lines of those processes that live."""
+    found = []
+    for pid in pids:
+        with suppress(OSError):
+            found.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "))
+    return b"\n".join(filter(None, found))
+
+
+def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
+    """In a terminal Ctrl-C reaches the whole process group, the temporary server included."""
+    with _build_alone(tmp_path) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
     said = (tmp_path / "output").read_text()
     assert "Interrupted. What was finished stays; run the same command again to go on." in said
     assert "Traceback (most recent call last)" not in said

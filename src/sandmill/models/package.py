@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from sandmill.models.base import Frozen, Private
 from sandmill.models.kinds import TABLE
@@ -81,6 +81,8 @@ class TaskFacts(Frozen):
 
 class TaskPackage(Private):
     """One rendered task, with its public and private files by relative path."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
     task_id: str
     replicate: int = Field(ge=0)

@@ -81,3 +81,5 @@ class ShardRef(Frozen):
     round: int
     filled: tuple[int, ...]
     """Numbers of the slots that hold a verified task."""
+    slots: tuple[int, ...] = ()
+    """Numbers of all its slots. Empty for tasks that are taken over from an earlier version."""

@@ -17,6 +17,7 @@ from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.pipeline.workers import shared_workers
@@ -47,10 +48,15 @@ def design_round(
         return tuple(pending)
     store = open_dataset(plan, settings)
     client = open_client(plan, settings, store)
-    slots = [slot for shard in pending for slot in shard.slots]
-    outcomes = settle(plan, slots, done, settings, client, f"round {pending[0].round}")
+    round_number, slots = pending[0].round, [slot for shard in pending for slot in shard.slots]
+    numbers = {slot.number for slot in slots}
+    if round_number == 0:
+        # A first draft differs from those of the slots before it, which are recorded, and depends on no finished task.
+        slots, done = list(plan_slots(plan)[: max(numbers) + 1]), ()
+    settled = settle(plan, slots, done, settings, client, f"round {round_number}")
+    outcomes = [outcome for outcome in settled if outcome.slot.number in numbers]
     for outcome in outcomes:
-        path = _transcript_path(pending[0].round, outcome.slot)
+        path = _transcript_path(round_number, outcome.slot)
         store.write(path, outcome.transcript.encode(), owner_only=True)
     by_number = {outcome.slot.number: outcome for outcome in outcomes}
     return tuple(_with_drafts(shard, [by_number[slot.number] for slot in shard.slots]) for shard in pending)

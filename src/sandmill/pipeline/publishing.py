@@ -1,12 +1,12 @@
 """Add up the tasks of a build and publish them as a version, or say why nothing is published."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sandmill.design.llm import MONEY_SPENT
-from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
+from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
 from sandmill.models.base import Frozen
 from sandmill.models.kinds import TABLE, kind_of
 from sandmill.models.overview import BUILD_REPORT
@@ -19,9 +19,9 @@ from sandmill.pipeline.designing import open_ledger
 from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.release_report import make_report
-from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
+from sandmill.pipeline.run import REJECTS, ROUNDS, check_guessing, open_dataset
 from sandmill.quality import add_summaries
-from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
+from sandmill.quality.meta_leak import MOST_TASKS
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.report.overview import OverviewCounts
@@ -229,21 +229,6 @@ def publish_release(
         missed_mix=tuple(missed),
         rejects=store.where(REJECTS) if settings.keep_rejects and store.list(REJECTS) else "",
     )
-
-
-def check_guessing(specs: Iterable[TaskSpec]) -> MetaLeak:
-    """Train across the release to guess the rule from names and texts.
-
-    Raises:
-        LeakyRelease: if that succeeds.
-    """
-    found = check_meta_leak(specs)
-    if found.verdict == "leaks":
-        raise LeakyRelease(
-            f"what columns do can be learnt without their data: {found.detail}. Nothing was published. "
-            "Let more columns carry these motifs (design/motifs.py, or the words of the domain), and build again."
-        )
-    return found
 
 
 def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:

@@ -1,23 +1,34 @@
-"""The build as its orchestrator sees it: rounds of shards, each made once and kept."""
+"""The build as its orchestrator sees it: groups and rounds of shards, each made once and kept."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from sandmill.errors import Problem, RequestError
+from sandmill.errors import LeakyRelease, Problem, RequestError
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
-from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
+from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
-from sandmill.pipeline.plan import plan_shards, plan_slots
+from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.plan import group_ends, plan_shards, plan_slots
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import shared_workers
+from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret, secret_id
-from sandmill.store.shards import find_shard, read_shard_reports, write_shard
+from sandmill.store.shards import (
+    drop_slots,
+    find_shard,
+    keep_slot,
+    kept_slots,
+    read_shard_records,
+    read_shard_reports,
+    write_shard,
+)
 
 ROUNDS = 3
-"""Passes over empty slots, including the first."""
+"""Rounds in which a slot is tried, including the first."""
 REJECTS = "private/rejects"
 """Folder of the dataset with the packages of rejected attempts. They hold answers and rules, so only its owner can read
 them."""
@@ -26,16 +37,19 @@ them."""
 def plan_round(
     plan: BuildPlan, done: Sequence[ShardRef], settings: RunSettings, suites: Mapping[str, bytes]
 ) -> tuple[ShardPlan, ...]:
-    """Plan the next round: all slots at first, then the empty ones. Nothing if all are filled or rounds are spent.
+    """Plan what comes next: the next group of slots, then rounds over the empty ones. Nothing if the build is done.
 
-    The release secret is made here if the dataset has none.
+    Before that, the gates over the whole release read the tasks so far. The groups and their order follow from the
+    request alone. The release secret is made here if the dataset has none.
+
+    Raises:
+        LeakyRelease: if names and texts give the roles of columns away. No further task is made.
     """
-    round_number = max((ref.round for ref in done), default=-1) + 1
-    filled = {number for ref in done for number in ref.filled}
-    slots = [slot for slot in plan_slots(plan) if slot.number not in filled]
-    if not slots or round_number == ROUNDS:
+    round_number, slots = due_slots(plan, done)
+    if not slots:
         return ()
     store = open_dataset(plan, settings)
+    check_guessing(record.spec for ref in done for record in read_shard_records(store, ref))
     return plan_shards(
         plan,
         slots,
@@ -47,10 +61,39 @@ def plan_round(
     )
 
 
+def due_slots(plan: BuildPlan, done: Sequence[ShardRef]) -> tuple[int, list[Slot]]:
+    """Return the slots that are tried next and the number of their round; no slots if the build is done."""
+    slots = plan_slots(plan)
+    tried = {number for ref in done for number in ref.slots}
+    for end in group_ends(len(slots)):
+        if group := [slot for slot in slots[:end] if slot.number not in tried]:
+            return 0, group
+    filled = {number for ref in done for number in ref.filled}
+    round_number = max(ref.round for ref in done) + 1
+    return round_number, [slot for slot in slots if slot.number not in filled and round_number < ROUNDS]
+
+
+def check_guessing(specs: Iterable[TaskSpec]) -> MetaLeak:
+    """Train across the release to guess the rule from names and texts.
+
+    Raises:
+        LeakyRelease: if that succeeds.
+    """
+    found = check_meta_leak(specs)
+    if found.verdict == "leaks":
+        raise LeakyRelease(
+            f"what columns do can be learnt without their data: {found.detail}. Nothing was published. "
+            "Let more columns carry these motifs (design/motifs.py, or the words of the domain), and build again."
+        )
+    return found
+
+
 def build_shard(
     plan: ShardPlan, settings: RunSettings, suites: Mapping[str, bytes], listen: Listener = lambda _: None
 ) -> ShardRef:
     """Make one shard and keep it. A shard that an earlier run finished is returned at once.
+
+    Each slot is kept when it is finished, so a run that is killed loses only the slots that it was working on.
 
     Raises:
         RequestError: the code of this machine is not the code with which the build was planned.
@@ -62,9 +105,11 @@ def build_shard(
     stored = find_shard(store, plan)
     if stored is None:
         secret, workers = release_secret(store, settings.secret_file), shared_workers(settings.workers)
-        shard = ShardBuild(plan, secret, code, suites, workers, listen, settings.keep_rejects).run()
+        kept, keep = kept_slots(store, plan), partial(keep_slot, store, plan)
+        shard = ShardBuild(plan, secret, code, suites, workers, listen, settings.keep_rejects, kept, keep).run()
         write_rejects(store, plan.key, shard.rejects)
         stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
+    drop_slots(store, plan)
     reports = read_shard_reports(store, stored)
     listen(
         ShardProgress(

@@ -1,7 +1,7 @@
-"""Make one shard: attempts until each slot has a proved candidate or is spent, then suites over all candidates."""
+"""Make one shard. Each slot goes on by itself: attempts, proof, suites, replicates; then it is finished and kept."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,14 +14,18 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
-from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
+from sandmill.pipeline.band_search import ATTEMPTS, SETTLING, Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
-from sandmill.pipeline.workers import WorkerPool, WorkerTimeout
-from sandmill.quality import check_suites
+from sandmill.pipeline.workers import WorkBatch, WorkerPool, WorkerTimeout
+from sandmill.quality import add_summaries, check_suites
+from sandmill.store.shards import FinishedSlot
 
 JOB_TIMEOUT_S = 300.0
 """Wall-clock seconds that one attempt or one proof may take. A slower design is rejected."""
+_REPLICATE, _PROOF = ATTEMPTS + SETTLING + 1, ATTEMPTS + SETTLING + 2
+"""Urgency of work on a slot that has a task. That of an attempt is its number. A slot that is nearly finished comes
+before all others, so that a build that is killed keeps as many slots as it can."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,12 @@ class ShardProgress:
     attempts: int
     rejected: int
     done: int = 0
-    """Pieces of work that have ended since the last suites, of `total` so far."""
+    """Pieces of work that have ended, of `total` so far: attempts and proofs."""
     total: int = 0
     proved: int = 0
-    """Slots whose task is proved and waits for the suites."""
+    """Slots whose task is proved while the suites check it."""
+    kept: int = 0
+    """Slots that an earlier run finished. They are counted in the other fields too."""
     is_stored: bool = False
     """The shard is finished and kept. This is its last report."""
     task: str = ""
@@ -58,7 +64,7 @@ class Shard:
     rejections: tuple[Rejection, ...]
     slots: tuple[SlotReport, ...]
     suites: tuple[dict[str, Any], ...]
-    """Results of the expectation suites, one row for each expectation and each time that they ran."""
+    """Results of the expectation suites, one row for each expectation."""
     rejects: tuple[tuple[Rejection, TaskPackage], ...]
     """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
 
@@ -71,10 +77,27 @@ class _SlotWork(SlotSearch):
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     seconds: dict[Stage, float] = field(default_factory=dict)
+    suites: list[dict[str, Any]] = field(default_factory=list)
+    rejects: list[tuple[Rejection, TaskPackage]] = field(default_factory=list)
+    running: int = 0
+    """Attempts and proofs that have not ended."""
+    has_replicates: bool = False
+    """Whether the replicates of the task were begun."""
+
+    def finish(self) -> FinishedSlot:
+        """Put together what the slot adds to its shard."""
+        self.tasks.sort(key=lambda task: task.record.replicate)
+        return FinishedSlot(
+            tasks=tuple(self.tasks),
+            rejections=tuple(self.booked_rejections()),
+            report=self.report(),
+            suites=tuple(self.suites),
+            rejects=tuple(self.rejects),
+        )
 
     def report(self) -> SlotReport:
         """Sum up cost and outcome."""
-        first = min((task.record for task in self.tasks), key=lambda record: record.replicate, default=None)
+        first = self.tasks[0].record if self.tasks else None
         return SlotReport(
             slot=self.slot.number,
             round=self.round,
@@ -132,12 +155,11 @@ class _Try:
 
 
 @dataclass(frozen=True)
-class _ProvedPackage:
-    """An attempt whose package passed its gates, and its proof. Only the suites are still to come."""
+class _Candidate:
+    """An attempt whose package passed its gates. Its proof and the suites are still to come."""
 
     attempt: _Try
     made: Calibrated
-    proof: Verification | Failed
 
 
 @dataclass
@@ -154,12 +176,16 @@ class ShardBuild:
     listen: Listener = lambda _: None
     keep_rejects: int = 0
     """Number of rejected packages to return, the last ones."""
+    kept: Mapping[int, FinishedSlot] = field(default_factory=dict)
+    """Slots that an earlier run finished, by number."""
+    keep: Callable[[FinishedSlot], None] = lambda _: None
+    """Is called with each slot when it is finished."""
 
     def __post_init__(self) -> None:
-        self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots]
-        self._suite_rows: list[dict[str, Any]] = []
-        self._rejects: list[tuple[Rejection, TaskPackage]] = []
-        self._proved: set[int] = set()
+        self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots if slot.number not in self.kept]
+        self._finished = dict(self.kept)
+        self._running: dict[int, _Try | _Candidate] = {}
+        self._ended = 0
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
             if refusal := refusals.get(slot.slot.number):
@@ -167,58 +193,93 @@ class ShardBuild:
                 slot.rejections.append(refusal)
 
     def run(self) -> Shard:
-        """Fill the slots, then render the replicates of verified designs."""
-        while waiting := [slot for slot in self._slots if slot.is_open]:
-            self._settle(self._search([_Try(slot, slot.next_attempt()) for slot in waiting]))
-        self._settle(self._search([one for slot in self._slots for one in self._replicates(slot)]))
-        tasks = [task for slot in self._slots for task in slot.tasks]
+        """Fill the slots. No slot waits for another one, so no worker waits for the slowest."""
+        with self.workers.batch(JOB_TIMEOUT_S) as batch:
+            for slot in self._slots:
+                self._go_on(slot, batch)
+            for number, outcome in batch.ended():
+                work = self._running.pop(number)
+                self._ended += 1
+                if isinstance(work, _Candidate):
+                    slot = self._end_proof(work, outcome)
+                else:
+                    slot = self._end_attempt(work, outcome, batch)
+                self._go_on(slot, batch)
+        slots = [self._finished[slot.number] for slot in self.plan.slots]
         return Shard(
-            tasks=tuple(sorted(tasks, key=lambda task: (task.record.lineage.slot, task.record.replicate))),
-            rejections=tuple(rejection for slot in self._slots for rejection in slot.booked_rejections()),
-            slots=tuple(slot.report() for slot in self._slots),
-            suites=tuple(self._suite_rows),
-            rejects=self._last_rejects(),
+            tasks=tuple(task for slot in slots for task in slot.tasks),
+            rejections=tuple(rejection for slot in slots for rejection in slot.rejections),
+            slots=tuple(slot.report for slot in slots),
+            suites=tuple(add_summaries(slot.suites for slot in slots)),
+            rejects=self._latest(reject for slot in slots for reject in slot.rejects),
         )
 
-    def _search(self, tries: list[_Try]) -> list[_ProvedPackage]:
-        """Attempt until each slot has a candidate or is spent, and prove candidates meanwhile.
+    def _go_on(self, slot: _SlotWork, batch: WorkBatch) -> None:
+        """Begin what comes next in a slot: an attempt, or the replicates of its task. After that it is finished.
 
-        Each slot goes on by itself, so no worker waits for the slowest. The slot with the most attempts goes first:
-        its search may take the longest. The suites wait for all: they cost as much for one package as for twenty.
+        The attempt with the highest number goes first: the search of its slot may take the longest.
         """
-        found: dict[int, tuple[_Try, Calibrated]] = {}
-        proofs: dict[int, Verification | Failed] = {}
-        running: dict[int, _Try | int] = {}
-        done = 0
-        with self.workers.batch(JOB_TIMEOUT_S) as batch:
-            for one in tries:
-                running[batch.submit(run_attempt, self._job(one), one.attempt.number)] = one
-            for number, outcome in batch.ended():
-                this, done = running.pop(number), done + 1
-                # A lost worker does not say where it was; most of an attempt is calibration.
-                ended = _ending(outcome, Stage.VERIFY if isinstance(this, int) else Stage.CALIBRATE)
-                if isinstance(this, int):
-                    found[this][0].spend(ended.seconds)
-                    proofs[this] = ended.result
-                    if not isinstance(ended.result, Failed):
-                        self._proved.add(found[this][0].attempt.slot.number)
-                else:
-                    this.spend(ended.seconds)
-                    if not isinstance(ended.result, Failed):
-                        found[number] = this, ended.result
-                        running[batch.submit(partial(prove, secret=self.secret), ended.result, 1)] = number
-                    elif following := self._after_reject(this, ended.result):
-                        running[batch.submit(run_attempt, self._job(following), following.attempt.number)] = following
-                self._tell(ended.stage, done, done + len(running))
-        candidates = [_ProvedPackage(one, made, proofs[number]) for number, (one, made) in found.items()]
-        return sorted(candidates, key=lambda one: (one.attempt.attempt.slot.number, one.attempt.attempt.replicate))
+        if slot.running:
+            return
+        if slot.is_open:
+            attempt = slot.next_attempt()
+            self._submit(batch, _Try(slot, attempt), attempt.number)
+        elif not slot.has_replicates:
+            slot.has_replicates = True
+            for replicate in list(self._replicates(slot)):
+                self._submit(batch, replicate, _REPLICATE)
+        if not slot.running:
+            finished = slot.finish()
+            self._finished[slot.slot.number] = finished
+            self.keep(finished)
 
-    def _after_reject(self, one: _Try, failed: Failed) -> _Try | None:
-        """Note a failed attempt. Returns the next one of its slot, if one is due."""
-        self._reject(one, failed)
-        if one.attempt.replicate or not one.slot.is_open:
-            return None
-        return _Try(one.slot, one.slot.next_attempt())
+    def _submit(self, batch: WorkBatch, work: _Try | _Candidate, urgency: int) -> None:
+        if isinstance(work, _Candidate):
+            number = batch.submit(partial(prove, secret=self.secret), work.made, urgency)
+            work.attempt.slot.running += 1
+        else:
+            number = batch.submit(run_attempt, self._job(work), urgency)
+            work.slot.running += 1
+        self._running[number] = work
+
+    def _end_attempt(self, one: _Try, outcome: Any, batch: WorkBatch) -> _SlotWork:
+        """Note a failed attempt, or begin the proof of a package."""
+        # A lost worker does not say where it was; most of an attempt is calibration.
+        ended = _ending(outcome, Stage.CALIBRATE)
+        one.slot.running -= 1
+        one.spend(ended.seconds)
+        if isinstance(ended.result, Failed):
+            self._reject(one, ended.result)
+        else:
+            self._submit(batch, _Candidate(one, ended.result), _PROOF)
+        self._tell(ended.stage)
+        return one.slot
+
+    def _end_proof(self, candidate: _Candidate, outcome: Any) -> _SlotWork:
+        """Accept a package that is proved and passes the suites, or reject it."""
+        one, ended = candidate.attempt, _ending(outcome, Stage.VERIFY)
+        one.slot.running -= 1
+        one.spend(ended.seconds)
+        if isinstance(ended.result, Failed):
+            self._reject(one, Failed.after(candidate.made, ended.result.error))
+            self._tell(ended.stage)
+            return one.slot
+        self._tell(ended.stage, proved=1 if not one.slot.tasks else 0)
+        if failed := self._check(candidate):
+            self._reject(one, failed)
+            self._tell(Stage.CHECK)
+        else:
+            self._accept(one, candidate.made, ended.result)
+        return one.slot
+
+    def _check(self, candidate: _Candidate) -> Failed | None:
+        """Run the suites over one package, so that its verdict depends on no other package."""
+        started, one, package = time.monotonic(), candidate.attempt, candidate.made.package
+        checked = check_suites([package], self.suites)
+        one.slot.suites = add_summaries([one.slot.suites, checked.suites])
+        one.spend({Stage.CHECK: time.monotonic() - started})
+        findings = checked.findings.get(package.task_id)
+        return Failed.after(candidate.made, rejection_of(findings)) if findings else None
 
     def _replicates(self, slot: _SlotWork) -> Iterator[_Try]:
         for record in [task.record for task in slot.tasks]:
@@ -236,32 +297,6 @@ class ShardBuild:
 
     def _job(self, one: _Try) -> AttemptJob:
         return AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats, self.keep_rejects > 0)
-
-    def _settle(self, candidates: list[_ProvedPackage]) -> None:
-        """Accept or reject candidates by the suites and by their proofs."""
-        self._proved.clear()
-        for one in self._check(candidates):
-            if isinstance(one.proof, Failed):
-                self._reject(one.attempt, Failed.after(one.made, one.proof.error))
-            else:
-                self._accept(one.attempt, one.made, one.proof)
-
-    def _check(self, candidates: list[_ProvedPackage]) -> list[_ProvedPackage]:
-        if not candidates:
-            return []
-        started = time.monotonic()
-        checked = check_suites([one.made.package for one in candidates], self.suites)
-        self._suite_rows += checked.suites
-        share = (time.monotonic() - started) / len(candidates)
-        sound = []
-        for one in candidates:
-            one.attempt.spend({Stage.CHECK: share})
-            if findings := checked.findings.get(one.made.package.task_id):
-                self._reject(one.attempt, Failed.after(one.made, rejection_of(findings)))
-            else:
-                sound.append(one)
-        self._tell(Stage.CHECK, len(candidates), len(candidates))
-        return sound
 
     def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
         task = make_task(made, one.attempt, verification, self.plan, self.code, self.secret)
@@ -293,25 +328,27 @@ class ShardBuild:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
         if failed.package and self.keep_rejects:
-            self._rejects.append((rejection, failed.package))
-            self._rejects = list(self._last_rejects())
+            one.slot.rejects = list(self._latest([*one.slot.rejects, (rejection, failed.package)]))
 
-    def _last_rejects(self) -> tuple[tuple[Rejection, TaskPackage], ...]:
-        """The rejects of the latest attempts, whatever the order in which workers finished."""
-        latest = sorted(self._rejects, key=lambda one: (one[0].replicate, one[0].attempt, one[0].slot))
+    def _latest(self, rejects: Iterable[tuple[Rejection, TaskPackage]]) -> tuple[tuple[Rejection, TaskPackage], ...]:
+        """Return the rejects of the latest attempts, whatever the order in which workers finished."""
+        latest = sorted(rejects, key=lambda one: (one[0].replicate, one[0].attempt, one[0].slot))
         return tuple(latest[-self.keep_rejects :]) if self.keep_rejects else ()
 
-    def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
+    def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
+        kept = self.kept.values()
+        slots: list[_SlotWork | FinishedSlot] = [*self._slots, *kept]
         self.listen(
             ShardProgress(
                 stage=stage,
-                slots=len(self._slots),
-                filled=sum(bool(slot.tasks) for slot in self._slots),
-                attempts=sum(slot.tried for slot in self._slots),
-                rejected=sum(len(slot.rejections) for slot in self._slots),
-                proved=sum(slot.slot.number in self._proved and not slot.tasks for slot in self._slots),
-                done=done,
-                total=total,
+                slots=len(self.plan.slots),
+                filled=sum(bool(slot.tasks) for slot in slots),
+                attempts=sum(slot.tried for slot in self._slots) + sum(slot.report.attempts for slot in kept),
+                rejected=sum(len(slot.rejections) for slot in slots),
+                done=self._ended,
+                total=self._ended + len(self._running),
+                proved=proved,
+                kept=len(self.kept),
                 task=task,
             )
         )

@@ -1,4 +1,4 @@
-"""Check packages: gates on each package, and expectation suites over the tables of a shard."""
+"""Check packages: gates on each package, and expectation suites over the tables of packages."""
 
 from sandmill.quality.check import Checked, add_summaries, check_suites
 from sandmill.quality.findings import Finding

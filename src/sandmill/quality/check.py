@@ -1,4 +1,4 @@
-"""Checks of a wave's tables: each expectation suite runs once over all packages."""
+"""Checks of the tables of packages: each expectation suite runs once over all packages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ from sandmill.store.stored import StoredFile
 from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
 
 _SHARD_FILE = re.compile(
-    r"shards/[a-z0-9-]+/(?:shard\.json|(?:public|private|reports)/[a-z_]+[a-z0-9_-]*\.(?:parquet|json))"
+    r"shards/[a-z0-9-]+/(?:shard\.json|slots/\d+\.json|(?:public|private|reports)/[a-z_]+[a-z0-9_-]*\.(?:parquet|json))"
 )
 _REJECT_FILE = re.compile(r"private/rejects/[a-z0-9-]+/slot-\d+-attempt-\d+-replicate-\d+/.+")
 _HASH_AT = len("01234567.parquet")

@@ -1,25 +1,34 @@
-"""Finished shards are the cache of a build: a finished one is never made again, a half-made one is never seen."""
+"""Finished shards are the cache of a build: a finished one is never made again, a half-made one is never seen.
+
+While a shard is made, each of its finished slots is kept in a file of its own, so that a killed build loses only the
+slots that it was working on.
+"""
 
 import heapq
 import io
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 from typing import Any
 
+from pydantic import ConfigDict, ValidationError
+
 from sandmill.errors import StoreError
-from sandmill.fingerprint import canonical_json, digest, fingerprint
+from sandmill.fingerprint import canonical_json, digest, files_digest, fingerprint
 from sandmill.models.base import Frozen
 from sandmill.models.names import path_faults
-from sandmill.models.plan import ShardPlan, ShardRef
+from sandmill.models.package import TaskPackage
+from sandmill.models.plan import ShardPlan, ShardRef, Slot
 from sandmill.models.release import FORMAT_VERSION, SPLITS, PartFile, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import arrow_tables as tables
 from sandmill.store.arrow_tables import Row
+from sandmill.store.faults import FileMissing
 from sandmill.store.files import Store
 from sandmill.store.parquet import TableReader, check_sizes, grouped, write_rows
 
@@ -44,9 +53,30 @@ class FinishedShard(Frozen):
     reports: dict[str, PartFile]
     """By name. A release gets the Parquet files among them; `private/tracebacks` is there if a traceback is."""
 
-    def ref(self, dataset: str) -> ShardRef:
-        """Make the reference to this shard."""
-        return ShardRef(dataset=dataset, key=self.key, round=self.round, filled=self.filled)
+    def ref(self, dataset: str, slots: Iterable[Slot] = ()) -> ShardRef:
+        """Make the reference to this shard, whose plan has these slots."""
+        numbers = tuple(slot.number for slot in slots)
+        return ShardRef(dataset=dataset, key=self.key, round=self.round, filled=self.filled, slots=numbers)
+
+
+class FinishedSlot(Frozen):
+    """Everything that a slot adds to its shard. It is kept until the shard is finished."""
+
+    model_config = ConfigDict(ser_json_bytes="base64")
+
+    tasks: tuple[VerifiedTask, ...]
+    """The task and its replicates; none if the slot stayed empty in this round."""
+    rejections: tuple[Rejection, ...]
+    report: SlotReport
+    suites: tuple[dict[str, Any], ...] = ()
+    """Results of the expectation suites, added up over the packages of the slot."""
+    rejects: tuple[tuple[Rejection, TaskPackage], ...] = ()
+    """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every task has the files that its record names."""
+        return all(task.record.digest == files_digest(task.package.public, task.package.private) for task in self.tasks)
 
 
 @dataclass(frozen=True)
@@ -68,10 +98,33 @@ def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
     path = _index_path(plan.key)
     if not store.exists(path):
         return None
-    found = read_shard(store, plan.key).ref(plan.dataset)
+    found = read_shard(store, plan.key).ref(plan.dataset, plan.slots)
     if all(file.modified < time.time() - _RENEWED_AFTER_S for file in store.details(f"shards/{plan.key}")):
         store.write(path, store.read(path))
     return found
+
+
+def keep_slot(store: Store, plan: ShardPlan, slot: FinishedSlot) -> None:
+    """Keep a finished slot of a shard that is being made."""
+    path = f"{_slots_folder(plan.key)}/{slot.report.slot:06d}.json"
+    store.write(path, slot.model_dump_json().encode(), owner_only=True)
+
+
+def kept_slots(store: Store, plan: ShardPlan) -> dict[int, FinishedSlot]:
+    """Return the slots of a shard that an earlier run finished, by number. A damaged file counts as not finished."""
+    found = {}
+    for path in store.list(_slots_folder(plan.key)):
+        with suppress(ValidationError, FileMissing):
+            slot = FinishedSlot.model_validate_json(store.read(path))
+            if slot.is_whole:
+                found[slot.report.slot] = slot
+    return found
+
+
+def drop_slots(store: Store, plan: ShardPlan) -> None:
+    """Remove the files of single slots. A finished shard does not need them."""
+    for path in store.list(_slots_folder(plan.key)):
+        store.remove(path)
 
 
 def write_shard(
@@ -95,7 +148,8 @@ def write_shard(
     _check_tasks(plan, tasks)
     filled = {task.record.lineage.slot for task in tasks}
     numbers = tuple(slot.number for slot in plan.slots if slot.number in filled)
-    return _write_shard(store, plan.key, plan.round, numbers, tasks, rejections, slots, suites).ref(plan.dataset)
+    made = _write_shard(store, plan.key, plan.round, numbers, tasks, rejections, slots, suites)
+    return made.ref(plan.dataset, plan.slots)
 
 
 def keep_tasks(store: Store, version: str, tasks: Sequence[VerifiedTask]) -> ShardRef:
@@ -185,6 +239,10 @@ def read_shard_records(store: Store, ref: ShardRef) -> Iterator[TaskRecord]:
     rows = [_iterate(store, part, ("task_id", "digest", "record")) for part in wanted]
     for row in heapq.merge(*rows, key=itemgetter("task_id")):
         yield tables.read_record(row)
+
+
+def _slots_folder(key: str) -> str:
+    return f"shards/{key}/slots"
 
 
 def _index_path(key: str) -> str:

@@ -8,7 +8,7 @@ from sandmill.errors import LeakyRelease
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import columns_of
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.publishing import check_guessing
+from sandmill.pipeline.run import check_guessing
 from tests.designs import make_spec
 
 

@@ -1,7 +1,17 @@
 import pytest
 
 from sandmill.errors import StoreError
-from sandmill.store.shards import ShardReports, find_shard, read_shard_records, read_shard_reports, write_shard
+from sandmill.store.shards import (
+    FinishedSlot,
+    ShardReports,
+    drop_slots,
+    find_shard,
+    keep_slot,
+    kept_slots,
+    read_shard_records,
+    read_shard_reports,
+    write_shard,
+)
 from tests.factories import make_rejection, make_shard_plan, make_slot_report, make_task
 
 
@@ -69,3 +79,38 @@ def test_a_damaged_shard_says_what_to_do(store):
     store.write(f"shards/{plan.key}/shard.json", b"{")
     with pytest.raises(StoreError, match="Remove this folder"):
         find_shard(store, plan)
+
+
+def finished_slot(number: int) -> FinishedSlot:
+    task, rejection = make_task(number), make_rejection(number)
+    package = task.package.model_copy(update={"public": {"image.png": b"\x89PNG\xff\x00"}})
+    return FinishedSlot(
+        tasks=(task,),
+        rejections=(rejection,),
+        report=make_slot_report(task),
+        suites=({"table": "tasks", "rows": 1, "success": True},),
+        rejects=((rejection, package),),
+    )
+
+
+def test_a_finished_slot_comes_back_as_it_was_until_its_shard_is_finished(store):
+    plan, other = make_shard_plan(store.root, range(3)), make_shard_plan(store.root, range(3, 6))
+    slots = {number: finished_slot(number) for number in (0, 2)}
+    for slot in slots.values():
+        keep_slot(store, plan, slot)
+    assert kept_slots(store, plan) == slots
+    assert kept_slots(store, other) == {}
+    assert find_shard(store, plan) is None
+    drop_slots(store, plan)
+    assert kept_slots(store, plan) == {}
+
+
+def test_a_slot_with_other_bytes_than_its_record_names_does_not_count(store):
+    plan = make_shard_plan(store.root, range(2))
+    task = make_task(0)
+    package = task.package.model_copy(update={"public": {**task.package.public, "train.csv": b"other"}})
+    keep_slot(
+        store, plan, finished_slot(0).model_copy(update={"tasks": (task.model_copy(update={"package": package}),)})
+    )
+    keep_slot(store, plan, finished_slot(1))
+    assert list(kept_slots(store, plan)) == [1]
