@@ -11,7 +11,7 @@ from sandmill.cli.ending import end_at_once
 from sandmill.cli.screen import open_console
 from sandmill.errors import SandmillError
 from sandmill.learning.evaluation import EvaluationRequest, check_request
-from sandmill.report import TextTable, to_rich
+from sandmill.report import TextTable
 from tasks.evaluating import open_tasks, report_evaluation, score_baseline_arms, score_trained_policy
 from tasks.killed_runs import mark_killed_runs_as_crashed
 
@@ -41,7 +41,7 @@ def main() -> int:
         check_request(request)
         console = open_console()
         for table in evaluate_policy(request, return_state=True).result():
-            console.print(to_rich(table))
+            console.print_table(table)
         console.print(f"Written to {request.folder}", soft_wrap=True)
     except (SandmillError, CancelledRun) as error:
         print(error, file=sys.stderr)

@@ -14,8 +14,9 @@ from sandmill.learning.training import Trained, find_finished
 from sandmill.learning.training_request import TrainRequest, TrainSettings
 from tasks.killed_runs import mark_killed_runs_as_crashed
 from tasks.learning import fit_policy, gather_tasks, report_training
-from tasks.lineage import abort_lineage, lineage_events
+from tasks.lineage import lineage_events
 from tasks.parameters import Train, TrainingSettings
+from tasks.progress import ENDINGS
 
 PROGRAMME = "python -m flows.train_policy"
 EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
@@ -29,7 +30,7 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
     name="train-policy",
     flow_run_name="{request.method} on {request.release}, seed {request.seed}",
     task_runner=ThreadPoolTaskRunner(max_workers=1),  # type: ignore[arg-type]
-    on_crashed=[abort_lineage],
+    **ENDINGS,
 )
 def train_policy(request: Train, settings: TrainingSettings) -> Trained:
     """Gather tasks, imitate teacher scripts, learn from rewards, save the best policy with its learning curve."""

@@ -21,7 +21,7 @@ from sandmill.models.base import OnProgress
 from sandmill.report import TextTable
 from sandmill.report.text_tables import to_markdown
 from tasks.policies import PLAIN
-from tasks.reporting import SECONDS_BETWEEN_UPDATES
+from tasks.progress import SECONDS_BETWEEN_UPDATES
 
 
 @task(name="open tasks", **PLAIN)

@@ -2,23 +2,18 @@
 
 import time
 from collections.abc import Callable
-from typing import cast
-from uuid import UUID
 
 from prefect import task
-from prefect.artifacts import (
-    create_markdown_artifact,
-    create_progress_artifact,
-    create_table_artifact,
-    update_progress_artifact,
-)
+from prefect.artifacts import create_markdown_artifact, create_table_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Completed
 
 from sandmill.learning.curves import CurveRow
 from sandmill.learning.training import Trained, Training, open_training, run_training
 from sandmill.learning.training_request import TrainRequest, TrainSettings
 from tasks.policies import PLAIN, STORED
-from tasks.reporting import SECONDS_BETWEEN_UPDATES
+from tasks.progress import SECONDS_BETWEEN_UPDATES, start_progress, write_end
 
 
 @task(name="gather tasks", **STORED)
@@ -35,11 +30,12 @@ def fit_policy(training: Training) -> Trained:
 
 @task(name="report training", **STORED)
 def report_training(trained: Trained) -> None:
-    """Store the learning curve and the ending as artifacts."""
+    """Store the learning curve and the ending as artifacts, and end the progress of the run."""
     key = artifact_key(trained.folder.name)
     rows = [row.model_dump(mode="json") for row in trained.rows]
     create_table_artifact(rows, key=f"{key}-curve", description="Learning curve")
     create_markdown_artifact(f"{trained.message}\n\nFolder: `{trained.folder}`", key=f"{key}-training")
+    write_end(flow_run.id, Completed())
 
 
 def artifact_key(name: str) -> str:
@@ -51,9 +47,7 @@ def _progress_reporter(request: TrainRequest) -> Callable[[CurveRow], None]:
     """Report each row of the curve to the log, and the share of the updates to an artifact."""
     logger = get_run_logger()
     totals = {"sft": request.sft_steps, "rejection": request.rounds, "grpo": request.updates}
-    artifact = cast(
-        "UUID", create_progress_artifact(0.0, key=f"{request.method}-progress", description=request.release)
-    )
+    artifact = start_progress(f"{request.method}-progress", request.release)
     last_update = 0.0
 
     def listen(row: CurveRow) -> None:

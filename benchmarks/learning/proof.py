@@ -12,7 +12,7 @@ from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
 from sandmill.cli.screen import open_console
 from sandmill.errors import SandmillError, count
-from sandmill.report import to_rich
+from sandmill.report import to_text
 
 PROGRAMME = "python -m benchmarks.learning.proof"
 EXAMPLES = f"""{PROGRAMME} --release releases/learn --to proof
@@ -56,7 +56,7 @@ def prove(settings: ProofSettings) -> None:
     report = ProofReport(units, spent)
     report.write(settings.to)
     for table in report.tables():
-        console.print(to_rich(table))
+        console.print(to_text(table, console.width), soft_wrap=True)
     if MAIN in report.spent:
         verdict = report.verdict
         console.print(f"Registered contrast: {verdict or 'arms or tables are missing'}", soft_wrap=True)

@@ -8,6 +8,7 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
+from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import plan_shards, plan_slots
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
@@ -74,6 +75,8 @@ def build_shard(
             attempts=sum(slot.attempts for slot in reports.slots),
             rejected=len(reports.rejections),
             is_stored=True,
+            in_band=sum(slot.reached == slot.wanted for slot in reports.slots),
+            steered=sum(one.reason == OFF_BAND for one in reports.rejections),
         )
     )
     return stored

@@ -14,7 +14,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
-from sandmill.pipeline.band_search import Attempt, Miss, OffBand, SlotSearch
+from sandmill.pipeline.band_search import OFF_BAND, Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
 from sandmill.pipeline.workers import WorkerPool, WorkerTimeout
@@ -45,6 +45,20 @@ class ShardProgress:
     """The shard is finished and kept. This is its last report."""
     task: str = ""
     """The task that was just verified: id, domain, band, difficulty."""
+    in_band: int = 0
+    """Slots, filled or proved, whose task is in the band that was asked for."""
+    steered: int = 0
+    """Rejected attempts that only missed their band. The search goes on from them."""
+
+    @property
+    def made(self) -> int:
+        """Slots that hold a task, verified or still waiting for the suites."""
+        return self.filled + self.proved
+
+    @property
+    def ended(self) -> int:
+        """Attempts that have ended."""
+        return self.made + self.rejected
 
 
 Listener = Callable[[ShardProgress], None]
@@ -71,6 +85,11 @@ class _SlotWork(SlotSearch):
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     seconds: dict[Stage, float] = field(default_factory=dict)
+
+    @property
+    def is_in_band(self) -> bool:
+        """Whether the slot holds a task in the band that was asked for."""
+        return any(task.record.reached == self.slot.band for task in self.tasks[:1])
 
     def report(self) -> SlotReport:
         """Sum up cost and outcome."""
@@ -159,7 +178,8 @@ class ShardBuild:
         self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots]
         self._suite_rows: list[dict[str, Any]] = []
         self._rejects: list[tuple[Rejection, TaskPackage]] = []
-        self._proved: set[int] = set()
+        self._proved: dict[int, bool] = {}
+        """By slot, whether its task is in the band that was asked for."""
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
             if refusal := refusals.get(slot.slot.number):
@@ -201,7 +221,9 @@ class ShardBuild:
                     found[this][0].spend(ended.seconds)
                     proofs[this] = ended.result
                     if not isinstance(ended.result, Failed):
-                        self._proved.add(found[this][0].attempt.slot.number)
+                        one, made = found[this]
+                        wanted = one.attempt.slot
+                        self._proved[wanted.number] = made.calibration.band_by(wanted.steered) == wanted.band
                 else:
                     this.spend(ended.seconds)
                     if not isinstance(ended.result, Failed):
@@ -239,12 +261,12 @@ class ShardBuild:
 
     def _settle(self, candidates: list[_ProvedPackage]) -> None:
         """Accept or reject candidates by the suites and by their proofs."""
-        self._proved.clear()
         for one in self._check(candidates):
             if isinstance(one.proof, Failed):
                 self._reject(one.attempt, Failed.after(one.made, one.proof.error))
             else:
                 self._accept(one.attempt, one.made, one.proof)
+        self._proved.clear()
 
     def _check(self, candidates: list[_ProvedPackage]) -> list[_ProvedPackage]:
         if not candidates:
@@ -302,6 +324,8 @@ class ShardBuild:
         return tuple(latest[-self.keep_rejects :]) if self.keep_rejects else ()
 
     def _tell(self, stage: Stage, done: int = 0, total: int = 0, task: str = "") -> None:
+        waiting = {slot.slot.number for slot in self._slots if not slot.tasks}
+        proved = [is_in_band for number, is_in_band in self._proved.items() if number in waiting]
         self.listen(
             ShardProgress(
                 stage=stage,
@@ -309,10 +333,12 @@ class ShardBuild:
                 filled=sum(bool(slot.tasks) for slot in self._slots),
                 attempts=sum(slot.tried for slot in self._slots),
                 rejected=sum(len(slot.rejections) for slot in self._slots),
-                proved=sum(slot.slot.number in self._proved and not slot.tasks for slot in self._slots),
+                proved=len(proved),
                 done=done,
                 total=total,
                 task=task,
+                in_band=sum(proved) + sum(slot.is_in_band for slot in self._slots),
+                steered=sum(one.reason == OFF_BAND for slot in self._slots for one in slot.rejections),
             )
         )
 
