@@ -57,11 +57,13 @@ def _check_all(root: str, pool: str) -> Iterator[CheckResult]:
 
 def _print_checks(checks: list[CheckResult], is_ready: bool) -> None:
     from sandmill.cli.checks.isolation import AGENT_ENV
-    from sandmill.report.text_tables import TextTable
 
     console = open_console()
-    rows = tuple((check.what, check.status, check.saw, check.do) for check in checks)
-    console.print_table(TextTable("", ("what", "status", "found", "what to do"), rows))
+    wide = max(len(check.what) for check in checks)
+    for check in checks:
+        console.print(f"{check.what:<{wide}}  {check.status:<4}  {check.saw}")
+        if check.do:
+            console.print(f"    {check.do}", soft_wrap=True)
     ready = "Ready."
     if any(check.what == AGENT_ENV and check.status != "ok" for check in checks):
         ready = "Ready, except for running code: sandmill agent-env create"

@@ -67,10 +67,14 @@ class PlainConsole(Console):
         return super().render_str(visible(text, keep=_LINES), **options)
 
 
+def screen_width() -> int:
+    """Return the width of the terminal, and one that is wide enough for every line in a pipe."""
+    return get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+
+
 def open_console() -> PlainConsole:
-    """Return a console for standard output: as wide as the terminal, and wide enough for every line in a pipe."""
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return PlainConsole(highlight=False, markup=False, emoji=False, width=width)
+    """Return a console for standard output."""
+    return PlainConsole(highlight=False, markup=False, emoji=False, width=screen_width())
 
 
 def fold(text: str, width: int) -> str:
@@ -92,9 +96,7 @@ def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> 
 
 def write_text(text: str, to_stderr: bool = False) -> None:
     """Write untrusted text, with control characters made visible, and broken between words on a terminal."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    shown = visible(text, keep=_LINES)
-    typer.echo(fold(shown, get_terminal_size().columns) if stream.isatty() else shown, err=to_stderr)
+    typer.echo(fold(visible(text, keep=_LINES), screen_width()), err=to_stderr)
 
 
 def write_json(value: Any) -> None:

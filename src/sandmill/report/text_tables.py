@@ -66,11 +66,11 @@ def rejections_table(rows: Iterable[RejectionRow]) -> TextTable:
 def set_aside_table(rows: Sequence[RejectionRow]) -> TextTable:
     """Show in plain words why attempts were set aside: steering first, then faults, the most frequent first."""
     ordered = sorted(rows, key=lambda row: (row.reason != STEERING, -row.count))
-    cells = tuple((str(row.count), _in_words(row), f"{row.stage} {row.reason}") for row in ordered)
+    cells = tuple((str(row.count), row.reason, _in_words(row)) for row in ordered)
     steered = sum(row.count for row in rows if row.reason == STEERING)
     faults = sum(row.count for row in rows) - steered
     title = f"Attempts set aside: {steered} by steering, {faults} by faults"
-    return TextTable(title, ("attempts", "why", "in the report"), cells, frozenset({0}))
+    return TextTable(title, ("attempts", "reason", "in words"), cells, frozenset({0}))
 
 
 def _in_words(row: RejectionRow) -> str:
