@@ -113,7 +113,7 @@ def test_most_estimates_of_the_first_half_are_within_a_factor_of_two():
         for seed in range(8)
         for error in errors(simulate(40, seed, mix, workers), 40, workers)[:9]
     ]
-    assert np.mean(np.abs(found) <= 1) >= 0.9
+    assert np.mean(np.abs(found) <= 1) >= 0.85
 
 
 def test_the_estimate_of_a_recorded_build_comes_early_and_stays_of_the_right_size():

@@ -25,8 +25,8 @@ def test_the_line_adds_up_all_shards_wherever_they_are_filled():
     assert line.startswith(
         "3 of 20 tasks in band, 1 in another; measuring difficulty; 7 designs off the band, 1 faulty; "
     )
-    # 12 attempts in 60 seconds, and 44 / 12 attempts a task for 16 tasks.
-    assert line.endswith("about 5 min left")
+    # 12 attempts in 60 seconds, and (5 * 3.6 + 12) / (5 + 4) attempts for each of 16 tasks.
+    assert line.endswith("about 4 min left")
     assert progress.share == 20.0
 
 
