@@ -83,9 +83,10 @@ def fold(text: str, width: int) -> str:
 
 
 def _fold_line(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    return [line] if len(line) <= width else wrap(line, width, subsequent_indent=indent, **whole)
+    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:
