@@ -19,7 +19,7 @@ DEMO_KINDS := table=0.3333,table_keys=0.0833,json_rows=0.0833,text=0.0417,text_d
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo demo-llm test test-slow test-llm test-clients test-learn learn lint schemas serve stop server deploy worker clean
+.PHONY: help setup agent-env demo say-demo demo-llm test test-slow test-llm test-clients test-learn learn lint schemas serve stop server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,6 +27,7 @@ help:  ## Show this list
 setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, else pip)
 
 .venv/.ready: pyproject.toml constraints.txt
+	@echo "Installing the pinned packages of pyproject.toml into .venv: about 1.6 GB, two to ten minutes, once."
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv && \
 	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev]'; \
@@ -39,9 +40,14 @@ setup: .venv/.ready  ## Create .venv with pinned dependencies (uv when present, 
 agent-env: setup  ## Make the interpreter that agents' code and reference solutions run in
 	@$(RUN)/sandmill agent-env create >/dev/null
 
-demo: agent-env  ## Build 24 verified tasks of 12 kinds into releases/micro
+demo: say-demo agent-env  ## Build 24 verified tasks of 12 kinds into releases/micro
+	@echo "Building $(DEMO_TASKS) tasks: three to ten minutes on two cores. A line tells how far it is; Ctrl-C stops it."
 	@$(RUN)/python -m flows.build_release --name micro --tasks $(DEMO_TASKS) --seed 7 --root releases \
 	  --kinds $(DEMO_KINDS)
+
+say-demo:
+	@echo "The demo installs packages (.venv, and an environment for agents' code; once) and builds $(DEMO_TASKS) tasks."
+	@echo "The first time takes five to twenty-five minutes in all, and three to ten minutes later."
 
 demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies, without a key
 	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 7 --designer llm --model openai/hand-written \
@@ -67,6 +73,7 @@ lint: setup  ## Lint, strict types, import contract
 	@PYTHONPATH=src:learn/src:. $(RUN)/lint-imports --no-cache
 
 test: agent-env lint  ## Lint and the fast tests
+	@echo "Running the fast tests: ten to thirty minutes on two cores."
 	@$(RUN)/python -m pytest -m "not slow and not llm and not clients" -n 2 --dist loadgroup
 
 test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs

@@ -16,8 +16,9 @@ from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.preview import preview_build
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
 from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
-from tasks.lineage import abort_lineage, lineage_events
+from tasks.lineage import lineage_events
 from tasks.parameters import Request, Settings
+from tasks.progress import ENDINGS, show_progress
 from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
 from tasks.reporting import report_release
 from tasks.runners import open_runner, runner_problems
@@ -31,7 +32,7 @@ EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
 @flow(
     name="build-release",
     flow_run_name="{request.name}, {request.tasks} tasks",
-    on_crashed=[abort_lineage],
+    **ENDINGS,
 )
 def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, calibrate, check, verify, publish. Returns <root>/<dataset>@<version>."""
@@ -40,7 +41,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
         plan = plan_release(request, ingest_seeds(request))
         lineage.read_seeds(plan.seeds)
         shards: list[ShardRef] = []
-        with open_runner(settings) as runner:
+        with open_runner(settings) as runner, show_progress(plan, settings):
             # Slots that no task fills yet, in shards. To fill one is to design, generate, calibrate, check and verify:
             # sandmill.pipeline.attempt has these steps, and README.md the function of each.
             while pending := plan_next_round(plan, shards, settings):

@@ -14,8 +14,9 @@ from sandmill.models.plan import ShardRef
 from sandmill.models.request import RunSettings
 from tasks.building import draft_designs, fill_shard, plan_next_round
 from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
-from tasks.lineage import abort_lineage, lineage_events
+from tasks.lineage import lineage_events
 from tasks.parameters import RefreshOf, Settings
+from tasks.progress import ENDINGS, show_progress
 from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
 from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged_state
 from tasks.reporting import report_release
@@ -29,7 +30,7 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
 @flow(
     name="refresh-curriculum",
     flow_run_name="{request.release}",
-    on_crashed=[abort_lineage],
+    **ENDINGS,
 )
 def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Retire tasks solved always or never, keep the others, build new ones at the frontier, publish."""
@@ -41,7 +42,7 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
         if refresh.plan is None:
             return unchanged_state(refresh)
         plan, settings, shards = refresh.plan, refresh.settings, list[ShardRef]()
-        with open_runner(settings) as runner:
+        with open_runner(settings) as runner, show_progress(plan, settings):
             while pending := plan_next_round(plan, shards, settings):
                 if plan.request.designer == "llm":
                     pending = draft_designs(plan, pending, shards, settings)

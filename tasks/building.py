@@ -16,7 +16,7 @@ from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from tasks.limits import llm_calls_allowed
 from tasks.policies import PLAIN, STORED
-from tasks.reporting import progress_reporter
+from tasks.progress import shard_reporter
 
 EXPECTATIONS = Path(__file__).parent.parent / "expectations"
 
@@ -60,4 +60,4 @@ def draft_designs(
 @task(name="fill shard", task_run_name="{shard.title}", tags=["cpu"], **STORED)
 def fill_shard(shard: ShardPlan, settings: RunSettings) -> ShardRef:
     """Make one shard. A shard that exists in the store is returned at once."""
-    return build_shard(shard, settings, suites(), progress_reporter(shard))
+    return build_shard(shard, settings, suites(), shard_reporter(shard))

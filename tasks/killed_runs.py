@@ -21,6 +21,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 
 from tasks.lineage import abort_lineage
+from tasks.progress import write_end
 
 LABEL = "sandmill.process."
 """Labels of a flow run that name its process."""
@@ -144,6 +145,7 @@ def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None
     state: State[Any] = Crashed(message=message)
     client.set_flow_run_state(run_id, state, force=True)
     abort_lineage(None, run, state)
+    write_end(run_id, state)
     of_run = FlowRunFilter.model_validate({"id": {"any_": [run_id]}})
     for task in client.read_task_runs(flow_run_filter=of_run):
         if task.state_type in UNFINISHED:

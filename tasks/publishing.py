@@ -6,7 +6,7 @@ from typing import cast
 from prefect import task
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.objects import State, StateType
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 
@@ -16,6 +16,7 @@ from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
+from tasks.progress import write_end
 
 REPORT_PAGE = "reports/report.html"
 """Page of a version that people open first. Versions of older code do not have it."""
@@ -48,7 +49,9 @@ def as_link(place: str) -> str:
 
 def completed_state(publication: Publication) -> str:
     """Make the final state of the run. Its data is what callers of the flow get: `<root>/<dataset>@<version>`."""
-    return cast("str", Completed(message=publication.message, data=publication.reference))
+    state: State[str] = Completed(message=publication.message, data=publication.reference)
+    write_end(flow_run.id, state)
+    return cast("str", state)
 
 
 def is_cancelled() -> bool:
@@ -59,7 +62,9 @@ def is_cancelled() -> bool:
 
 def cancelled_state() -> str:
     """Make the final state of a cancelled run, which has no data."""
-    return cast("str", Cancelled(message="Cancelled before publishing. Finished shards are kept."))
+    state: State[str] = Cancelled(message="Cancelled before publishing. Finished shards are kept.")
+    write_end(flow_run.id, state)
+    return cast("str", state)
 
 
 def _version_page(publication: Publication) -> str:

@@ -1,34 +1,23 @@
-"""Artifacts and events in the Prefect UI: progress of shards, then figures on the build, and failed suites."""
+"""Artifacts and events in the Prefect UI: figures on the build, and failed suites."""
 
-import time
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid5
 
 from prefect import task
-from prefect.artifacts import (
-    create_markdown_artifact,
-    create_progress_artifact,
-    create_table_artifact,
-    update_progress_artifact,
-)
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
-from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
+from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.publishing import paid_usd, summarize_build
-from sandmill.pipeline.shard import Listener, ShardProgress
 from sandmill.quality.failed_suites import failed_suites
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
-from sandmill.report.pace import describe_pace
 from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table
 from tasks.policies import STORED
 
-SECONDS_BETWEEN_UPDATES = 2.0
-"""Each update of a progress artifact is a call to the server."""
 SUITE_FAILED = "sandmill.suite.failed"
 """Event of an expectation suite that rejected tasks."""
 
@@ -65,32 +54,6 @@ def emit_failed_suites(dataset: str, suites: Iterable[Mapping[str, Any]]) -> Non
             payload={"dataset": dataset, "suite": suite, "failed": failed},
             id=uuid5(UUID(run), f"{flow_run.run_count} {suite}"),
         )
-
-
-def progress_reporter(shard: ShardPlan) -> Listener:
-    """Report the progress of a shard to the log and to an artifact, at most every two seconds."""
-    logger = get_run_logger()
-    key = f"{shard.dataset.rpartition('/')[2]}-progress"
-    artifact = cast("UUID", create_progress_artifact(0.0, key=key, description=shard.title))
-    started = last_update = time.monotonic()
-
-    def listen(progress: ShardProgress) -> None:
-        nonlocal last_update
-        is_news = bool(progress.task) or progress.is_stored
-        if not is_news and time.monotonic() - last_update < SECONDS_BETWEEN_UPDATES:
-            return
-        last_update = time.monotonic()
-        done = progress.filled + progress.proved
-        logger.info(
-            "%d of %d tasks made (%s); attempts: %d, rejected: %d; %s",
-            *(done, progress.slots, describe_pace(done, progress.slots, last_update - started)),
-            *(progress.attempts, progress.rejected),
-            "stored" if progress.is_stored else progress.task or f"{progress.stage} {progress.done}/{progress.total}",
-        )
-        share = 1.0 if progress.is_stored else done / progress.slots
-        update_progress_artifact(artifact, progress=100.0 * share)
-
-    return listen
 
 
 def _show(key: str, table: TextTable) -> None:

@@ -185,6 +185,17 @@ def test_the_wheel_is_the_library_and_nothing_else(wheel: Path):
     assert any(name.endswith("/licenses/LICENSE") for name in about)
 
 
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_make_says_what_takes_minutes_before_it_begins(target):
+    command = ["make", "--dry-run", "--always-make", target]
+    lines = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.splitlines()
+    said = [place for place, line in enumerate(lines) if line.startswith("echo") and "minutes" in line]
+    for word, before in (("GB", "-m venv .venv"), ("", {"demo": "flows.build_release", "test": "pytest"}[target])):
+        begins = next(place for place, line in enumerate(lines) if before in line)
+        assert any(place < begins and word in lines[place] for place in said), before
+    assert target == "test" or said[0] == 1, "the whole time, first"
+
+
 def test_the_source_distribution_can_build_releases(sdist: Path):
     with tarfile.open(sdist) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}

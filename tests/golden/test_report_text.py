@@ -16,7 +16,7 @@ from sandmill.report import (
     funnel_table,
     rejections_table,
     to_markdown,
-    to_rich,
+    to_text,
 )
 from tests.report_records import RECORDS, make_digest, make_manifest
 
@@ -38,16 +38,10 @@ SLOTS = [
 ENDING = ending_table(RECORDS, SLOTS)
 
 
-def render_rich(table):
-    out = io.StringIO()
-    Console(file=out, width=140).print(to_rich(table))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-
-
 TEXTS = {
     "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS),
     "ending.md": lambda: to_markdown(ENDING) + "\n",
-    "ending.txt": lambda: render_rich(ENDING),
+    "ending.txt": lambda: to_text(ENDING, 80) + "\n",
     "funnel.md": lambda: to_markdown(funnel_table(FUNNEL)) + "\n",
     "rejections.md": lambda: to_markdown(rejections_table(REASONS)) + "\n",
 }

@@ -8,8 +8,10 @@ from uuid import UUID
 
 import httpx
 import pytest
+from flows.train_policy import train_policy
 from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import Artifact, TaskRun
 from prefect.exceptions import PrefectHTTPStatusError
@@ -19,6 +21,7 @@ from prefect.states import Running, State
 import tasks.building
 import tasks.publishing
 from flows.build_release import build_release
+from flows.refresh_curriculum import refresh_curriculum
 from sandmill.errors import BudgetExceeded, SeedError, StoreError
 from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
@@ -30,6 +33,7 @@ from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tasks import lineage
 from tasks.killed_runs import ProcessIdentity
+from tasks.progress import ENDINGS, end_progress, start_progress
 from tasks.reporting import SUITE_FAILED, emit_failed_suites
 from tests.lineage_events import read_event
 from tests.prefect_services import wait_until
@@ -187,14 +191,38 @@ def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact
     assert f"sandmill pull {run.reference} --to pulled" in page
 
 
-def test_each_shard_shows_its_progress_to_the_end(built):
+def _progress_of(run: Run) -> list[tuple[str | None, float]]:
+    return [(artifact.description, artifact.data) for artifact in run.artifacts() if artifact.type == "progress"]
+
+
+def test_a_build_of_several_shards_has_one_progress_to_its_end(built):
     run, _ = built
-    progress = [artifact for artifact in run.artifacts() if artifact.type == "progress"]
-    # On a loaded machine Prefect's client repeats a request whose answer is late, and an artifact is left at 0.
-    furthest: dict[str | None, float] = {}
-    for artifact in progress:
-        furthest[artifact.description] = max(artifact.data, furthest.get(artifact.description, 0.0))
-    assert furthest == {"slots 0 to 0": 100.0, "slots 1 to 1": 100.0}
+    # On a loaded machine Prefect's client repeats a request whose answer is late, and there are two equal artifacts.
+    ((text, share),) = set(_progress_of(run))
+    assert text is not None
+    assert text.startswith("Completed. 2 of 2 tasks in band")
+    assert share == 100
+
+
+def test_a_cancelled_build_ends_its_progress_as_cancelled(built, run, monkeypatch):
+    monkeypatch.setattr("flows.build_release.is_cancelled", lambda: True)
+    ((text, share),) = set(_progress_of(run(SMALL, built[1])))
+    assert text is not None
+    assert text.startswith("Cancelled. 2 of 2 tasks in band (2 kept from before)")
+    assert share < 100
+
+
+@pytest.mark.parametrize("of", [build_release, refresh_curriculum, train_policy], ids=lambda of: of.name)
+def test_runs_that_fail_or_are_killed_end_their_progress(of, prefect_server):
+    assert all(end_progress in hooks for hooks in (of.on_failure_hooks, of.on_cancellation_hooks, of.on_crashed_hooks))
+
+    @flow(**ENDINGS)
+    def fail() -> None:
+        start_progress("failing-progress", "3 of 8 updates")
+        raise StoreError("the connection was dropped")
+
+    ((text, share),) = set(_progress_of(Run(fail(return_state=True), prefect_server)))
+    assert (text, share) == ("Failed. 3 of 8 updates", 0)
 
 
 def test_a_shard_is_one_task_run_named_after_its_slots(built):
@@ -240,10 +268,11 @@ def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
     assert set(counts.values()) == {1}
 
 
-def test_a_shard_that_is_found_finished_does_not_look_stuck(built, run):
-    _, root = built
-    again = run(SMALL, root)
-    assert not any(artifact.type == "progress" and artifact.data < 100 for artifact in again.artifacts())
+def test_what_is_found_finished_is_counted_as_kept(built, run):
+    ((text, share),) = set(_progress_of(run(SMALL, built[1])))
+    assert text is not None
+    assert text.startswith("Completed. 2 of 2 tasks in band (2 kept from before)")
+    assert share == 100
 
 
 def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
@@ -272,7 +301,16 @@ def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another
         runs[name] = client.create_flow_run(build_release, name=name, state=Running()).id
         client.update_flow_run_labels(runs[name], {**process.labels, **of_lineage})
     runs["unlabelled"] = client.create_flow_run(build_release, name="unlabelled", state=Running()).id
+    progress = {"type": "progress", "data": 40.0, "description": "8 of 20 tasks in band"}
+    for name in ("killed", "alive"):
+        client.create_artifact(ArtifactCreate(key="small-progress", flow_run_id=runs[name], **progress))
     run(SMALL, root)
+    of_runs = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[runs["killed"], runs["alive"]]))
+    shown = {(one.flow_run_id, one.data, one.description) for one in client.read_artifacts(artifact_filter=of_runs)}
+    assert shown == {
+        (runs["killed"], 40, "Crashed. 8 of 20 tasks in band"),
+        (runs["alive"], 40, "8 of 20 tasks in band"),
+    }
     states = {name: client.read_flow_run(id).state for name, id in runs.items()}
     assert {name: state.name for name, state in states.items()} == {
         "killed": "Crashed",

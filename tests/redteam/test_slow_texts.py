@@ -5,6 +5,8 @@ from time import process_time
 from types import SimpleNamespace
 
 import pytest
+from sandmill.learning.fact_texts import _is_condition, _sentences
+from sandmill.learning.table_facts import _is_target
 
 from sandmill.adapters.exports.grader_parts import cells
 from sandmill.calibrate.no_data import _numbers
@@ -15,8 +17,6 @@ from sandmill.episodes.operators import _fence
 from sandmill.episodes.server.srun import _without_paths
 from sandmill.episodes.tokens import shorten_middle
 from sandmill.errors import shorten, visible
-from sandmill.learning.fact_texts import _is_condition, _sentences
-from sandmill.learning.table_facts import _is_target
 from sandmill.llm.redact import redact
 from sandmill.llm.structured import read_json
 from sandmill.metrics.forms import many_rows, names, numbers

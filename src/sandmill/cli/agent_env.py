@@ -1,11 +1,12 @@
 """sandmill agent-env: the Python environment of the agent's code."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
+from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json, write_text
 from sandmill.errors import InputError, Problem
 
 EXAMPLES = "Example: `sandmill agent-env create`"
@@ -31,7 +32,11 @@ def agent_env(
     if with_torch and action == "show":
         raise InputError("agent-env show", [Problem("--with-torch", "the option", "it with create only")], "")
     with show_progress("installing packages" if action == "create" else "looking"):
-        env = create_agent_env(path, with_torch) if action == "create" else require_agent_env(path)
+        env = (
+            create_agent_env(path, with_torch, partial(write_text, to_stderr=True))
+            if action == "create"
+            else require_agent_env(path)
+        )
     if as_json:
         facts = {"path": str(env.path), "python": str(env.python), "version": env.python_version}
         write_json({**facts, "packages": env.packages})

@@ -89,7 +89,6 @@ def _describe(found: "Curriculum") -> dict[str, object]:
 
 def _print(found: "Curriculum") -> None:
     from sandmill.report.curriculum import Solved, curriculum_table
-    from sandmill.report.text_tables import to_rich
 
     console = open_console()
     console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold", soft_wrap=True)
@@ -98,4 +97,4 @@ def _print(found: "Curriculum") -> None:
         differing = sum(task.has_reward_variance for task in tasks)
         console.print(f"\n{kind}: {count(len(tasks), 'task')}, {differing} with different rewards in a group")
         if tasks:
-            console.print(to_rich(curriculum_table(tasks)))
+            console.print_table(curriculum_table(tasks))

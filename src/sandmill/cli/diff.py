@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import RELEASE_HELP, JsonOption, open_console, plain_table, write_json, write_text
+from sandmill.cli.screen import RELEASE_HELP, JsonOption, open_console, write_json, write_text
 from sandmill.errors import SandmillError, count, shorten
 
 if TYPE_CHECKING:
@@ -62,16 +62,15 @@ def _print(found: "ReleaseDifference", limit: int) -> None:
         _print_ids(console, title, ids, limit)
     console.print(f"= equal: {count(found.same, 'task')}, compared by {found.compared}")
     if found.facts:
+        from sandmill.report.text_tables import TextTable
         from sandmill.store.difference import describe_fact
 
-        table = plain_table("part", "fact", "A", "B")
-        for one in found.facts:
-            table.add_row(one.part, shorten(one.name), describe_fact(one.a), describe_fact(one.b))
+        rows = tuple((one.part, shorten(one.name), describe_fact(one.a), describe_fact(one.b)) for one in found.facts)
         console.print()
-        console.print(table)
+        console.print_table(TextTable("", ("part", "fact", "A", "B"), rows))
 
 
 def _print_ids(console: "Console", title: str, ids: tuple[str, ...], limit: int) -> None:
     if ids:
         more = f" ... and {len(ids) - limit} more; see --limit" if len(ids) > limit else ""
-        console.print(f"{title}: {count(len(ids), 'task')}: {' '.join(ids[:limit])}{more}", soft_wrap=True)
+        console.print(f"{title}: {count(len(ids), 'task')}: {' '.join(ids[:limit])}{more}")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sandmill.cli.checks.base import CheckResult
-from sandmill.cli.screen import JsonOption, open_console, plain_table, show_progress, write_json
+from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
 
 EXAMPLES = "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
 
@@ -56,15 +56,14 @@ def _check_all(root: str, pool: str) -> Iterator[CheckResult]:
 
 
 def _print_checks(checks: list[CheckResult], is_ready: bool) -> None:
-    from rich.table import Column
-
     from sandmill.cli.checks.isolation import AGENT_ENV
 
-    table = plain_table(*(Column(overflow="fold") for _ in range(4)), show_header=False)
-    for check in checks:
-        table.add_row(check.what, check.status, check.saw, check.do)
     console = open_console()
-    console.print(table)
+    wide = max(len(check.what) for check in checks)
+    for check in checks:
+        console.print(f"{check.what:<{wide}}  {check.status:<4}  {check.saw}")
+        if check.do:
+            console.print(f"    {check.do}", soft_wrap=True)
     ready = "Ready."
     if any(check.what == AGENT_ENV and check.status != "ok" for check in checks):
         ready = "Ready, except for running code: sandmill agent-env create"

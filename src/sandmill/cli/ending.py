@@ -1,4 +1,4 @@
-"""What a build prints at its end: tasks, empty slots, seeds that were set aside, and next commands."""
+"""What a build prints at its end: tasks, why attempts were set aside, empty slots, and next commands."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from sandmill.cli.screen import open_console
 from sandmill.errors import count, name_some
 from sandmill.layouts.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
-from sandmill.models.seed import SeedNote, SkippedSource, UnsupportedSeed
-from sandmill.report import ending_table, funnel_table, to_rich
+from sandmill.models.seed import SeedNote, SkippedSource
+from sandmill.report import FunnelCounts, ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
 
 _MOST_TASKS = 40
@@ -24,22 +24,22 @@ _MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
-    """Print a release's tasks and funnel, the outcome of the build as its message says it, and the next commands."""
+    """Print tasks, funnel and reasons, the outcome of the build as its message says it, and the next commands."""
     console, release = open_console(), load(reference)
     shown = release.task_ids[:_MOST_TASKS]
-    console.print(to_rich(ending_table((release.record(task_id) for task_id in shown), release.slot_reports())))
+    console.print_table(ending_table((release.record(task_id) for task_id in shown), release.slot_reports()))
     if len(release.task_ids) > _MOST_TASKS:
         console.print(f"and {count(len(release.task_ids) - _MOST_TASKS, 'more task')}")
-    console.print(to_rich(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}"))))
-    for line in (
-        *sum_up_empty(release.slot_reports(), release.rejections()),
-        *_seeds(release),
-        "",
-        *message.splitlines(),
-        "Next:",
-        *_commands(reference, shown[0], layout_of(release.record(shown[0]).spec).sample),
-    ):
-        # A terminal wraps a long line by itself, and it can still be copied as one.
+    console.print()
+    console.print_table(funnel_table(Funnel.model_validate_json(release.report("funnel.json") or b"{}")))
+    rejections, counts = list(release.rejections()), FunnelCounts()
+    counts.add((), rejections)
+    if rejections:
+        console.print()
+        console.print_table(set_aside_table(counts.rejections()))
+    for line in (*sum_up_empty(release.slot_reports(), rejections), *_seeds(release), "", *message.splitlines()):
+        console.print(line)
+    for line in _next_steps(release, reference, shown[0]):
         console.print(line, soft_wrap=True)
 
 
@@ -50,18 +50,6 @@ def end_at_once(*_signal: object) -> None:
     """
     print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED_CODE)
-
-
-def sum_up_set_aside(seeds: Sequence[UnsupportedSeed]) -> list[str]:
-    """Return two lines on the seeds that were set aside and their needs; none if there are none."""
-    if not seeds:
-        return []
-    needs = _by_frequency(Counter(need for seed in seeds for need in seed.needs))
-    ids = [seed.id for seed in seeds]
-    return [
-        f"Seeds set aside: {len(ids)}, each with its needs in reports/seeds.json: {name_some(ids, _MOST_SEEDS)}.",
-        f"They need {name_some(needs, _MOST_NEEDS)}.",
-    ]
 
 
 def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
@@ -100,17 +88,23 @@ def _seeds(release: StoredRelease) -> list[str]:
     seeds = json.loads(release.report("seeds.json") or b"{}")
     notes = [SeedNote.model_validate(note) for note in seeds.get("notes", [])]
     skipped = [SkippedSource.model_validate(source) for source in seeds.get("skipped", [])]
-    set_aside = [UnsupportedSeed.model_validate(seed) for seed in seeds.get("set_aside", [])]
-    return [*sum_up_set_aside(set_aside), *sum_up_notes(notes), *sum_up_skipped(skipped)]
+    return [*sum_up_notes(notes), *sum_up_skipped(skipped)]
 
 
-def _commands(reference: str, task_id: str, sample: str) -> list[str]:
-    """Return the next commands. A sample submission in an archive cannot be graded as it is."""
+def _next_steps(release: StoredRelease, reference: str, task_id: str) -> list[str]:
+    """Name the report and the next commands. A sample submission in an archive cannot be graded as it is."""
+    sample = layout_of(release.record(task_id).spec).sample
+    page = f"{release.version}/reports/report.html"
+    # Versions of older code have no page.
+    report = [f"Report: {release.store.where(page)}"] if release.store.exists(page) else []
     # The path in this environment, if the shell does not find the program.
     sandmill = "sandmill" if shutil.which("sandmill") else os.path.relpath(Path(sys.executable).parent / "sandmill")
     grade = f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/{sample}"
     samples = [grade] if sample.endswith(".csv") else []
     return [
+        *report,
+        "Next:",
+        f"  {sandmill} report {reference} --to report --private",
         f"  {sandmill} show {reference} {task_id}",
         f"  {sandmill} pull {reference} --to pulled",
         *samples,

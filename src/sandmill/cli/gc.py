@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, plain_table, size_text, write_json
+from sandmill.cli.screen import JsonOption, open_console, size_text, write_json
 from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
@@ -76,14 +76,15 @@ def _print(found: "list[tuple[Store, Garbage]]", total: str, root: str, delete: 
     if not found:
         console.print(f"{root}: nothing to remove that is older than {age}", soft_wrap=True)
         return
-    table = plain_table("dataset", "what", "name")
-    for name in ("files", "size", "days"):
-        table.add_column(name, justify="right")
+    from sandmill.report.text_tables import TextTable
+
+    rows = []
     for store, item in found:
         days = f"{(time.time() - item.modified) / _SECONDS['d']:.1f}"
         dataset = store.root.rpartition("/")[2]
-        table.add_row(dataset, item.kind.value, item.name, str(len(item.files)), size_text(item.bytes), days)
-    console.print(table)
+        rows.append((dataset, item.kind.value, item.name, str(len(item.files)), size_text(item.bytes), days))
+    header = ("dataset", "what", "name", "files", "size", "days")
+    console.print_table(TextTable("", header, tuple(rows), frozenset({3, 4, 5})))
     word = "Removed" if delete else "Would remove"
     hint = "" if delete else " Nothing was removed; --delete removes it."
     console.print(f"\n{word} {total}.{hint}", soft_wrap=True)

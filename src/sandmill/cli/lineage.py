@@ -19,13 +19,13 @@ def print_lineage(found: "TaskLineage") -> None:
     for section in _SECTIONS:
         console.print(f"\n{section}", style="bold")
         for name, value in _flat(getattr(found, section)):
-            console.print(f"  {name:<18} {shorten(str(value), _LONGEST)}", soft_wrap=True)
+            console.print(f"  {name:<18} {shorten(str(value), _LONGEST)}")
     console.print("\nshard", style="bold")
     for part in found.shard:
-        console.print(f"  {part.sha256}  {part.path}", soft_wrap=True)
+        console.print(f"  {part.sha256}  {part.path}")
     console.print("\nfiles", style="bold")
     for path, sha256 in found.files.items():
-        console.print(f"  {sha256}  {path}", soft_wrap=True)
+        console.print(f"  {sha256}  {path}")
 
 
 def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

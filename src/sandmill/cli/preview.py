@@ -14,7 +14,7 @@ def show_preview(preview: Preview) -> None:
         f"paid so far: {preview.paid_usd:.4f} USD. What was answered is kept: the build does not pay for it again."
     )
     for line in (*(line for one in preview.shown for line in _lines(one)), costs):
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def _lines(one: Shown) -> list[str]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, plain_table, size_text, write_json
+from sandmill.cli.screen import JsonOption, open_console, size_text, write_json
 from sandmill.errors import count, shorten
 
 if TYPE_CHECKING:
@@ -48,14 +48,11 @@ def _print(found: "DatasetVersions", is_first: bool) -> None:
         console.print()
     console.print(f"{found.place}: {count(len(found.versions), 'version')}", style="bold", soft_wrap=True)
     if found.versions:
-        table = plain_table("", "version", "published")
-        for name in ("tasks", "size"):
-            table.add_column(name, justify="right")
-        table.add_column("bands")
-        table.add_column("kinds")
-        for one in found.versions:
-            table.add_row("*" if one.is_latest else "", one.version, *_cells(one))
-        console.print(table)
+        from sandmill.report.text_tables import TextTable
+
+        rows = tuple(("*" if one.is_latest else "", one.version, *_cells(one)) for one in found.versions)
+        header = ("", "version", "published", "tasks", "size", "bands", "kinds")
+        console.print_table(TextTable("", header, rows, frozenset({3, 4})))
     for name in found.unfinished:
         console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it", soft_wrap=True)
 

@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sandmill.cli.screen import open_console
 from sandmill.errors import count
 from sandmill.report.rollouts import RolloutFigures, figure_lines, groups_table, pass_table
-from sandmill.report.text_tables import to_rich
 
 if TYPE_CHECKING:
     from sandmill.episodes.batch import BatchEnd, BatchProgress
@@ -42,9 +41,9 @@ def print_figures(title: str, figures: RolloutFigures) -> None:
     console.print(f"{title}: {rollouts} of {count(figures.tasks, 'task')}{masked}", style="bold", soft_wrap=True)
     for table in (groups_table(figures), pass_table(figures)):
         if table.rows:
-            console.print(to_rich(table))
+            console.print_table(table)
     for line in figure_lines(figures):
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def problem_lines(end: "BatchEnd", unfinished: int) -> list[str]:

@@ -4,6 +4,8 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +17,7 @@ from sandmill.errors import InputError, Problem, visible
 from sandmill.models.base import OnProgress
 
 if TYPE_CHECKING:
-    from rich.table import Column, Table
+    from sandmill.report.text_tables import TextTable
 
 RELEASE_HELP = "Folder or S3 prefix of a dataset, with @version if not the latest."
 
@@ -43,24 +45,48 @@ _LINES = "\n\t"
 
 
 class PlainConsole(Console):
-    """A console for untrusted text: no markup, and no control characters reach the terminal."""
+    """A console for untrusted text: no markup, and no control characters reach the terminal.
+
+    Lines are broken between words, so that ids and numbers stay whole. With `soft_wrap` they are not broken at all: a
+    terminal wraps a long command by itself, and it can still be copied as one line.
+    """
+
+    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+        """Print text, or anything that rich can show."""
+        folded = (fold(one, self.width) if isinstance(one, str) and not soft_wrap else one for one in objects)
+        super().print(*folded, soft_wrap=True, **options)
+
+    def print_table(self, table: "TextTable") -> None:
+        """Print a table as wide as the terminal; a row that is too long takes several lines."""
+        from sandmill.report.text_tables import to_text
+
+        self.print(to_text(table, self.width), soft_wrap=True)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Make control characters visible. Cells of tables pass through here too."""
         return super().render_str(visible(text, keep=_LINES), **options)
 
 
+def screen_width() -> int:
+    """Return the width of the terminal, and one that is wide enough for every line in a pipe."""
+    return get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+
+
 def open_console() -> PlainConsole:
-    """Return a console for standard output: as wide as the terminal, and wide enough for every line in a pipe."""
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return PlainConsole(highlight=False, markup=False, emoji=False, width=width)
+    """Return a console for standard output."""
+    return PlainConsole(highlight=False, markup=False, emoji=False, width=screen_width())
 
 
-def plain_table(*columns: "str | Column", show_header: bool = True) -> "Table":
-    """Return an empty table without lines."""
-    from rich.table import Table
+def fold(text: str, width: int) -> str:
+    """Break long lines between words, and indent what follows. A word that is longer than the width stays whole."""
+    return "\n".join(part for line in text.split("\n") for part in _fold_line(line, width))
 
-    return Table(*columns, box=None, pad_edge=False, header_style="bold", show_header=show_header)
+
+def _fold_line(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:
@@ -70,8 +96,8 @@ def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> 
 
 
 def write_text(text: str, to_stderr: bool = False) -> None:
-    """Write untrusted text, with control characters made visible."""
-    typer.echo(visible(text, keep=_LINES), err=to_stderr)
+    """Write untrusted text, with control characters made visible, and broken between words on a terminal."""
+    typer.echo(fold(visible(text, keep=_LINES), screen_width()), err=to_stderr)
 
 
 def write_json(value: Any) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, plain_table, write_json
+from sandmill.cli.screen import JsonOption, open_console, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXAMPLES = "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · `sandmill seeds my-seeds/ --json`"
 
 _BAD_INPUT = 2
-_HEADER = ("modality", "target", "metric", "split", "columns", "rows", "faults")
+_HEADER = ("id", "modality", "target", "metric", "split", "columns", "rows", "faults")
 
 
 def seeds(
@@ -64,16 +64,12 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
 
 
 def _print(intake: "SeedIntake") -> None:
-    from rich.table import Column
-
     from sandmill.design.kept import NEVER_KEPT, lost_of
+    from sandmill.report.text_tables import TextTable
 
     console = open_console()
     if intake.supported:
-        table = plain_table(Column("id", overflow="fold"), *_HEADER)
-        for seed in intake.supported:
-            table.add_row(*_row(seed))
-        console.print(table)
+        console.print_table(TextTable("", _HEADER, tuple(_row(seed) for seed in intake.supported)))
     _section(console, "Warnings", [f"{note.seed_id}: {note.text}" for note in intake.notes])
     kept = ((seed.id, "; ".join(lost_of(seed.structure))) for seed in intake.supported)
     _section(console, "Changed or left out in designs", [f"{name}: {lost}" for name, lost in kept if lost])
@@ -90,7 +86,7 @@ def _section(console: "Console", title: str, lines: list[str]) -> None:
     if lines:
         console.print(f"\n{title}:", style="bold")
         for line in lines:
-            console.print(f"  {line}", soft_wrap=True)
+            console.print(f"  {line}")
 
 
 def _row(seed: "SeedTask") -> tuple[str, ...]:

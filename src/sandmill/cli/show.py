@@ -1,7 +1,7 @@
 """sandmill show: the tasks of a release, and all facts of one task."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,19 +9,16 @@ from sandmill.cli.screen import (
     JsonOption,
     ReleaseArgument,
     open_console,
-    plain_table,
     refuse_options,
     write_json,
-    write_text,
 )
 from sandmill.errors import InputError, IntegrityError, Problem, count, shorten, visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
+    from sandmill.cli.screen import PlainConsole
     from sandmill.models.calibration import Calibration
     from sandmill.models.release import TaskRecord
+    from sandmill.report.text_tables import TextTable
     from sandmill.store.release import StoredRelease
 
 EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
@@ -29,8 +26,6 @@ EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
 _ROWS = 50
-_ID_WIDTH = 16
-"""Characters of a task id. A narrow terminal cuts other columns first."""
 _LONGEST = 200
 """Characters of one cell or line whose text comes from a release."""
 
@@ -97,7 +92,7 @@ def show(
             problem = Problem("--lineage", "no private half that is readable here", "private/ of the release")
             raise InputError(opened.ref, [problem], "")
         prompt = opened.prompt(task)
-        write_json({"task_id": task, "prompt": prompt}) if as_json else write_text(prompt)
+        write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
         return
     if lineage:
         from sandmill.cli.lineage import print_lineage
@@ -118,6 +113,7 @@ def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
     """List the datasets in a folder. Return False, and write nothing, if the place is a dataset or holds none."""
     from dataclasses import asdict
 
+    from sandmill.report.text_tables import TextTable
     from sandmill.store.files import Store
     from sandmill.store.reference import list_datasets
     from sandmill.store.versions import list_versions
@@ -129,17 +125,18 @@ def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
         return True
     console = open_console()
     console.print(f"{place}: {count(len(found), 'dataset')}", style="bold")
-    table = plain_table("dataset", "versions", "latest", "tasks", "created")
-    for one in found[:limit]:
-        tasks = "-" if one.tasks is None else str(one.tasks)
-        table.add_row(one.name, str(one.versions), one.latest, tasks, _short(one.created))
+    rows = tuple(
+        (one.name, str(one.versions), one.latest, "-" if one.tasks is None else str(one.tasks), _short(one.created))
+        for one in found[:limit]
+    )
+    table = TextTable("", ("dataset", "versions", "latest", "tasks", "created"), rows)
     _print_table(console, table, len(found) - limit)
     console.print(f"\nSee one with: sandmill show {place.rstrip('/')}/{found[0].name}")
     return True
 
 
-def _print_table(console: "Console", table: "Table", left: int) -> None:
-    console.print(table)
+def _print_table(console: "PlainConsole", table: "TextTable", left: int) -> None:
+    console.print_table(table)
     if left > 0:
         console.print(f"... and {left} more; see --limit, or --json for all")
 
@@ -185,18 +182,16 @@ def _read_funnel(release: "StoredRelease") -> dict[str, int] | None:
 
 
 def _print_release(facts: dict[str, Any], total: int) -> None:
+    from sandmill.report.text_tables import TextTable
+
     console, rows = open_console(), facts["tasks"]
     console.print(f"{facts['dataset']} {facts['version']}, published {visible(facts['created'])}", style="bold")
     made_of = f"{count(total, 'task')} from {count(len(facts['seeds']), 'seed')}"
     console.print(f"{made_of}, made by sandmill {visible(facts['code_version'])}\n")
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
-    table = plain_table()
-    for name in columns:
-        justify: Literal["left", "right"] = "right" if isinstance(rows[0][name], float) else "left"
-        table.add_column(name, justify=justify, no_wrap=True, min_width=_ID_WIDTH if name == "task_id" else None)
-    for row in rows:
-        table.add_row(*(_short(row[name]) for name in columns))
-    _print_table(console, table, total - len(rows))
+    numeric = frozenset(place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
+    cells = tuple(tuple(_short(row[name]) for name in columns) for row in rows)
+    _print_table(console, TextTable("", tuple(columns), cells, numeric), total - len(rows))
     console.print()
     if facts["private"]:
         _print_mix(console, facts, total)
@@ -207,7 +202,7 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
         console.print(f"Funnel: {steps}")
 
 
-def _print_mix(console: "Console", facts: dict[str, Any], total: int) -> None:
+def _print_mix(console: "PlainConsole", facts: dict[str, Any], total: int) -> None:
     from sandmill.models.base import Band
 
     for band in Band:
@@ -226,6 +221,7 @@ def _medals(measured: "Calibration") -> str:
 
 def _print_task(record: "TaskRecord") -> None:
     from sandmill.report.digest import best_score_in_words
+    from sandmill.report.text_tables import TextTable
 
     console, spec, measured = open_console(), record.spec, record.calibration
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
@@ -257,14 +253,10 @@ def _print_task(record: "TaskRecord") -> None:
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }
     for name, value in facts.items():
-        console.print(f"{visible(name):<12} {visible(value)}", soft_wrap=True)
-    table = plain_table("solver", "tier")
-    table.add_column("final", justify="right")
-    table.add_column("feedback", justify="right")
-    for entry in measured.board:
-        table.add_row(_short(entry.solver), entry.tier, _short(entry.final), _short(entry.feedback))
+        console.print(f"{visible(name):<12} {visible(value)}")
+    board = tuple((_short(one.solver), one.tier, _short(one.final), _short(one.feedback)) for one in measured.board)
     console.print()
-    console.print(table)
+    console.print_table(TextTable("", ("solver", "tier", "final", "feedback"), board, frozenset({2, 3})))
 
 
 def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
@@ -276,7 +268,7 @@ def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
     console = open_console()
     console.print()
     for line in item_samples(release.package(record.task_id)):
-        console.print(visible(line), soft_wrap=True)
+        console.print(visible(line))
 
 
 def _short(value: Any) -> str:

@@ -1,5 +1,6 @@
 """sandmill verify: check a release against its hashes, and repeat its runs."""
 
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -178,7 +179,8 @@ def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | 
     from sandmill.pipeline.rerun import rerun_task
 
     problems: list[str] = []
-    with show_progress("running again") as progress:
+    # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
+    with show_progress("running again") as progress, warnings.catch_warnings(action="ignore"):
         for done, task_id in enumerate(task_ids, start=1):
             found = rerun_task(release.package(task_id), release.record(task_id), secret, unconfined=unconfined)
             problems += [f"task {task_id}: {problem}" for problem in found]

@@ -1,9 +1,12 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandmill.errors import name_some
 from sandmill.models.base import Frozen
+from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.report_details import KIND, USUAL, Limits, task_details
 from sandmill.pipeline.report_tables import read_views
 from sandmill.report.build_figures import (
@@ -22,10 +25,12 @@ from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, 
 from sandmill.report.html.sections import build_section, tasks_section
 from sandmill.report.queries import Queries, open_queries
 from sandmill.report.similarity import TaskMap, map_tasks
+from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
+_MOST_SEEDS = 10
 
 
 class ReportFiles(Frozen):
@@ -66,10 +71,26 @@ def report_sections(
         version=manifest.version,
         edition=edition,
         notes=_notes(len(tasks.rows), details),
-        facts=(("tasks", str(manifest.tasks)), ("seeds", str(len(manifest.seeds))), ("code", manifest.code_version)),
+        facts=(
+            ("tasks", str(manifest.tasks)),
+            ("seeds", str(len(manifest.seeds))),
+            *_seeds_set_aside(release),
+            ("code", manifest.code_version),
+        ),
     )
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
     return head, [tasks_section(edition, facets, tasks, details, place), map_section(_map(queries, tasks)), build]
+
+
+def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
+    """Name the seeds that were given and not used; nothing where a version does not tell."""
+    content = release.report("seeds.json", limit=MAX_REPORT_BYTES)
+    try:
+        seeds = [UnsupportedSeed.model_validate(seed) for seed in json.loads(content or b"{}").get("set_aside", ())]
+    except (ValueError, AttributeError, TypeError):
+        return []
+    named = name_some((f"{seed.id} (needs {'; '.join(seed.needs)})" for seed in seeds), _MOST_SEEDS)
+    return [("seeds set aside", named)] if seeds else []
 
 
 def _others(queries: Queries, edition: Edition) -> list[Figure]:

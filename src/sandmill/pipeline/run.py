@@ -10,6 +10,7 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import group_ends, plan_shards, plan_slots
 from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
@@ -119,6 +120,8 @@ def build_shard(
             attempts=sum(slot.attempts for slot in reports.slots),
             rejected=len(reports.rejections),
             is_stored=True,
+            in_band=sum(slot.reached == slot.wanted for slot in reports.slots),
+            steered=sum(one.reason == OFF_BAND for one in reports.rejections),
         )
     )
     return stored

@@ -14,7 +14,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
-from sandmill.pipeline.band_search import ATTEMPTS, SETTLING, Attempt, Miss, OffBand, SlotSearch
+from sandmill.pipeline.band_search import ATTEMPTS, OFF_BAND, SETTLING, Attempt, Miss, OffBand, SlotSearch
 from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.records import make_task
 from sandmill.pipeline.workers import WorkBatch, WorkerPool, WorkerTimeout
@@ -51,6 +51,20 @@ class ShardProgress:
     """The shard is finished and kept. This is its last report."""
     task: str = ""
     """The task that was just verified: id, domain, band, difficulty."""
+    in_band: int = 0
+    """Slots whose task is in the band that was asked for."""
+    steered: int = 0
+    """Rejected attempts that only missed their band. The search goes on from them."""
+
+    @property
+    def made(self) -> int:
+        """Slots that hold a task, verified or still waiting for the suites."""
+        return self.filled + self.proved
+
+    @property
+    def ended(self) -> int:
+        """Attempts that have ended."""
+        return self.made + self.rejected
 
 
 Listener = Callable[[ShardProgress], None]
@@ -336,22 +350,30 @@ class ShardBuild:
         return tuple(latest[-self.keep_rejects :]) if self.keep_rejects else ()
 
     def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
-        kept = self.kept.values()
-        slots: list[_SlotWork | FinishedSlot] = [*self._slots, *kept]
+        slots: list[_SlotWork | FinishedSlot] = [*self._slots, *self.kept.values()]
+        attempts = [slot.report.attempts if isinstance(slot, FinishedSlot) else slot.tried for slot in slots]
         self.listen(
             ShardProgress(
                 stage=stage,
                 slots=len(self.plan.slots),
                 filled=sum(bool(slot.tasks) for slot in slots),
-                attempts=sum(slot.tried for slot in self._slots) + sum(slot.report.attempts for slot in kept),
+                attempts=sum(attempts),
                 rejected=sum(len(slot.rejections) for slot in slots),
                 done=self._ended,
                 total=self._ended + len(self._running),
                 proved=proved,
                 kept=len(self.kept),
                 task=task,
+                in_band=sum(_is_in_band(slot) for slot in slots),
+                steered=sum(one.reason == OFF_BAND for slot in slots for one in slot.rejections),
             )
         )
+
+
+def _is_in_band(slot: _SlotWork | FinishedSlot) -> bool:
+    """Whether a slot holds a task in the band that was asked for."""
+    wanted = slot.report.wanted if isinstance(slot, FinishedSlot) else slot.slot.band
+    return any(task.record.reached == wanted for task in slot.tasks[:1])
 
 
 def _ending(outcome: Any, stage: Stage) -> Ended[Any]:

@@ -31,6 +31,9 @@ _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMEXPR_NUM", "VECLIB_MAXIM
 ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """Environment of a worker. The libraries read it when they load."""
 
+QUIET = {"PYTHONWARNINGS": "ignore"}
+"""Environment of a worker. Solvers warn on the screen of the build of what their scores show anyway."""
+
 KEPT_MEMORY = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(1 << 30))
 """Environment of a worker. By default glibc returns large arrays to the system at once, and on virtual machines it is
 slow to take the memory again."""
@@ -230,7 +233,7 @@ class _Worker:
                 [sys.executable, "-c", _BOOT, str(far.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[far.fileno()],
-                env={**os.environ, **ONE_THREAD, **KEPT_MEMORY, "PYTHONPATH": paths},
+                env={**os.environ, **ONE_THREAD, **KEPT_MEMORY, **QUIET, "PYTHONPATH": paths},
                 start_new_session=True,
             )
         self._connection = Connection(near.detach())

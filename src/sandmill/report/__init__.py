@@ -4,7 +4,15 @@ from sandmill.report.card import dataset_card
 from sandmill.report.digest import ReleaseDigest
 from sandmill.report.funnel import FunnelCounts, RejectionRow
 from sandmill.report.mix import MixCounts
-from sandmill.report.text_tables import TextTable, ending_table, funnel_table, rejections_table, to_markdown, to_rich
+from sandmill.report.text_tables import (
+    TextTable,
+    ending_table,
+    funnel_table,
+    rejections_table,
+    set_aside_table,
+    to_markdown,
+    to_text,
+)
 
 __all__ = [
     "FunnelCounts",
@@ -16,6 +24,7 @@ __all__ = [
     "ending_table",
     "funnel_table",
     "rejections_table",
+    "set_aside_table",
     "to_markdown",
-    "to_rich",
+    "to_text",
 ]

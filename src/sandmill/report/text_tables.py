@@ -1,16 +1,16 @@
 """Facts as rows of text, so that a terminal and a Markdown page show the same table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sandmill.errors import visible
+from sandmill.models.base import Stage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Funnel, SlotReport
-from sandmill.report.funnel import RejectionRow
+from sandmill.report.funnel import REASON_WORDS, STEERING, RejectionRow
 
-if TYPE_CHECKING:
-    import rich.table
+_GAP = "  "
+"""Between two columns, and before a line that continues a row."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,21 @@ def rejections_table(rows: Iterable[RejectionRow]) -> TextTable:
     return TextTable("Rejections", ("stage", "reason", "attempts", "seconds"), cells, frozenset({2, 3}))
 
 
+def set_aside_table(rows: Sequence[RejectionRow]) -> TextTable:
+    """Show in plain words why attempts were set aside: steering first, then faults, the most frequent first."""
+    ordered = sorted(rows, key=lambda row: (row.reason != STEERING, -row.count))
+    cells = tuple((str(row.count), row.reason, _in_words(row)) for row in ordered)
+    steered = sum(row.count for row in rows if row.reason == STEERING)
+    faults = sum(row.count for row in rows) - steered
+    title = f"Attempts set aside: {steered} by steering, {faults} by faults"
+    return TextTable(title, ("attempts", "reason", "in words"), cells, frozenset({0}))
+
+
+def _in_words(row: RejectionRow) -> str:
+    unnamed = f"the gate {row.reason} found a fault" if row.stage is Stage.CHECK else row.reason.replace("_", " ")
+    return REASON_WORDS.get(row.reason, unnamed)
+
+
 def share(part: int, whole: int) -> str:
     """Write a share as a percentage, `-` of nothing."""
     return f"{part / whole:.0%}" if whole else "-"
@@ -75,14 +90,26 @@ def to_markdown(table: TextTable) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def to_rich(table: TextTable) -> "rich.table.Table":
-    """Lay a table out for a terminal. Cells are shown as they are, never as rich markup."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
+def to_text(table: TextTable, width: int) -> str:
+    """Lay a table out for a terminal. What does not fit into a line goes on in the next; no cell is cut or broken."""
+    from rich.cells import cell_len
 
-    shown = RichTable(title=table.title, title_justify="left")
-    for place, name in enumerate(table.header):
-        shown.add_column(name, justify="right" if place in table.numeric else "left", overflow="fold")
-    for row in table.rows:
-        shown.add_row(*(Text(visible(cell)) for cell in row))
-    return shown
+    lines = [[visible(cell) for cell in line] for line in (table.header, *table.rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    groups: list[list[int]] = [[]]
+    used = 0
+    for place, wide in enumerate(widths):
+        if groups[-1] and used + wide > width:
+            groups.append([])
+            used = len(_GAP)
+        groups[-1].append(place)
+        used += wide + len(_GAP)
+
+    def lay_out(line: list[str], group: list[int]) -> str:
+        spaces = {place: " " * (widths[place] - cell_len(line[place])) for place in group}
+        cells = (spaces[n] + line[n] if n in table.numeric else line[n] + spaces[n] for n in group)
+        return ((_GAP if group[0] else "") + _GAP.join(cells)).rstrip()
+
+    head, *rows = ([text for group in groups if (text := lay_out(line, group))] for line in lines)
+    rule = ["-" * max(map(cell_len, head))] if head else []
+    return "\n".join([*([table.title] if table.title else []), *head, *rule, *(line for row in rows for line in row)])

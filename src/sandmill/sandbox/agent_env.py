@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -98,12 +98,15 @@ def _parse_pins(file: Path) -> dict[str, str]:
     return {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
 
 
-def create_agent_env(path: Path | None = None, has_torch: bool = False) -> AgentEnv:
+def create_agent_env(
+    path: Path | None = None, has_torch: bool = False, say: Callable[[str], None] = lambda _: None
+) -> AgentEnv:
     """Create the environment unless it exists. This takes about a minute and 1 GB of disk.
 
     Args:
         path: folder to create. None means the default place.
         has_torch: whether to install PyTorch too.
+        say: is told what is installed, before that begins.
 
     Raises:
         InputError: if the folder holds anything else.
@@ -118,6 +121,8 @@ def create_agent_env(path: Path | None = None, has_torch: bool = False) -> Agent
             problem = Problem(str(place), "a folder that holds something else", "an empty folder or none")
             raise InputError("agent environment", [problem])
         draft = place.with_name(f"{place.name}.{os.getpid()}.draft")
+        packages = "numpy, pandas, scikit-learn, xgboost and others" + (" with PyTorch" if has_torch else "")
+        say(f"Installing {packages} for agents' code into {place}: about 1 GB, one to five minutes, once.")
         try:
             _make(draft, has_torch)
             shutil.rmtree(place, ignore_errors=True)

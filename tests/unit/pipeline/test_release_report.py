@@ -15,7 +15,7 @@ from sandmill.report.html.figure import Figure
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
-from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.publishing import FUNNEL, fill_shard, publish_numbers, publish_shards
 
 SECRETS = (0.71339, 0.68117, 0.64223, 0.60331)
 """Thresholds that are nowhere else."""
@@ -30,6 +30,22 @@ def store(tmp_path: Path) -> Store:
 def release(store: Store) -> StoredRelease:
     publish_numbers(store, range(3), range(3, 5))
     return load(store.root)
+
+
+def test_the_page_names_the_seeds_that_were_set_aside(store, release):
+    seeds = {"set_aside": [{"id": "moths", "needs": ["modality <image>"]}]}
+    for content, shown in (
+        (json.dumps(seeds), True),
+        ('{"set_aside": []}', False),
+        ('{"set_aside": [{"id": 3}]}', False),
+        ("[]", False),
+    ):
+        reports = {"funnel.json": FUNNEL.model_dump_json().encode(), "seeds.json": content.encode()}
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(StoredRelease, "report", lambda self, name, limit=0, reports=reports: reports.get(name))
+            page = make_report(release).files[PAGE].decode()
+        assert ("moths (needs modality &lt;image&gt;)" in page) == shown
+        assert ("seeds set aside" in page) == shown
 
 
 def with_other_private_half(task: VerifiedTask) -> VerifiedTask:

@@ -206,6 +206,16 @@ def test_progress_is_told_for_every_verified_task():
     assert told[-1].filled == 2
 
 
+def test_progress_tells_steering_from_faults_and_never_forgets_a_task():
+    heard, shard = built()[1], made()
+    reports = {report.slot: report for report in shard.slots if report.reached}
+    assert heard[-1].in_band == sum(report.reached == report.wanted for report in reports.values())
+    assert heard[-1].steered == sum(one.reason == OFF_BAND for one in shard.rejections)
+    assert heard[-1].rejected == len(shard.rejections)
+    counts = [progress.made for progress in heard]
+    assert counts == sorted(counts)
+
+
 @pytest.mark.parametrize("seed_id", ["ranking-map-at-k", pytest.param("joined", marks=pytest.mark.slow)])
 def test_a_worker_that_is_lost_costs_one_attempt(seed_id):
     class Losing(Inline):

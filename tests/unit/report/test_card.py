@@ -1,16 +1,14 @@
 """The card says what a release is and gives nothing away."""
 
-import io
 import re
 
 import pytest
 import yaml
-from rich.console import Console
 
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import Ceiling
 from sandmill.models.reports import Funnel, SlotReport
-from sandmill.report import TextTable, dataset_card, ending_table, to_markdown, to_rich
+from sandmill.report import TextTable, dataset_card, ending_table, to_markdown, to_text
 from sandmill.report.digest import best_score_in_words, count_table
 from sandmill.report.funnel import RejectionRow
 from tests.factories import CALIBRATION
@@ -109,6 +107,20 @@ def test_the_ending_table_shares_a_slots_seconds_among_its_replicates():
 def test_cells_are_shown_as_they_are():
     table = TextTable("T", ("a", "b"), (("x|y", "[bold]1[/bold]"),), frozenset({1}))
     assert to_markdown(table) == "| a | b |\n| --- | ---: |\n| x\\|y | [bold]1[/bold] |"
-    out = io.StringIO()
-    Console(file=out, width=80).print(to_rich(table))
-    assert "[bold]1[/bold]" in out.getvalue()
+    assert to_text(table, 80).splitlines()[-1] == "x|y  [bold]1[/bold]"
+
+
+def test_a_row_that_is_too_long_goes_on_in_the_next_line():
+    table = TextTable("", ("task", "domain", "gold"), (("sm1", "a-long-domain", "0.5"),), frozenset({2}))
+    assert to_text(table, 80).splitlines() == [
+        "task  domain         gold",
+        "-------------------------",
+        "sm1   a-long-domain   0.5",
+    ]
+    assert to_text(table, 20).splitlines() == [
+        "task  domain",
+        "  gold",
+        "------------",
+        "sm1   a-long-domain",
+        "   0.5",
+    ]

@@ -3,7 +3,6 @@ from sandmill.models.reports import SlotReport
 from sandmill.quality.failed_suites import failed_suites
 from sandmill.report.designers import DesignerRow
 from sandmill.report.mix import MixCounts
-from sandmill.report.pace import describe_pace
 from sandmill.report.work import MOST_SLOW, WorkCounts, costs_table, mix_table, slowest_table, yield_table
 
 
@@ -94,14 +93,6 @@ def test_a_build_without_any_slot_has_tables():
         rows_of(yield_table(work, "grammar")) == rows_of(slowest_table(work)) == rows_of(mix_table(MixCounts())) == []
     )
     assert rows_of(costs_table(work, [], 0.0, 0.0))[0]["what"] == "all stages"
-
-
-def test_the_pace_is_a_rate_and_a_linear_estimate():
-    assert describe_pace(0, 10, 50.0) == "no estimate yet"
-    assert describe_pace(2, 10, 60.0) == "2.0 a minute, about 4 min left"
-    assert describe_pace(9, 10, 90.0) == "6.0 a minute, about 10 s left"
-    assert describe_pace(1, 101, 120.0) == "0.5 a minute, about 3 h 20 min left"
-    assert describe_pace(10, 10, 60.0) == "10.0 a minute"
 
 
 def test_failed_suites_are_grouped_and_hold_counts_alone():

@@ -74,6 +74,16 @@ def test_one_of_two_creators_creates(monkeypatch, tmp_path):
     assert find_agent_env(tmp_path / "env")
 
 
+def test_an_installation_says_what_it_takes_and_one_that_is_there_says_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_make", make_fake)
+    said: list[str] = []
+    for _ in range(2):
+        create_agent_env(tmp_path / "env", say=said.append)
+    (line,) = said
+    assert "minutes" in line
+    assert "GB" in line
+
+
 def test_a_half_made_one_is_never_used(monkeypatch, tmp_path):
     def fail(draft, has_torch):
         make_fake(draft, has_torch)

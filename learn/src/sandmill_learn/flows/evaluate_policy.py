@@ -11,7 +11,7 @@ from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
 from sandmill.cli.screen import open_console
 from sandmill.errors import SandmillError
-from sandmill.report import TextTable, to_rich
+from sandmill.report import TextTable
 from sandmill.report.text_tables import to_markdown
 from sandmill_learn.evaluation import (
     EvaluationRequest,
@@ -81,7 +81,7 @@ def main() -> int:
         check_request(request)
         console = open_console()
         for table in evaluate_policy(request, return_state=True).result():
-            console.print(to_rich(table))
+            console.print_table(table)
         console.print(f"Written to {request.folder}", soft_wrap=True)
     except (SandmillError, CancelledRun) as error:
         print(error, file=sys.stderr)

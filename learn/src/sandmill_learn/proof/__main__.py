@@ -11,7 +11,6 @@ from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
 from sandmill.cli.screen import open_console
 from sandmill.errors import SandmillError, count
-from sandmill.report import to_rich
 from sandmill_learn.proof.settings import ProofSettings
 
 PROGRAMME = "python -m sandmill_learn.proof"
@@ -56,7 +55,7 @@ def prove(settings: ProofSettings) -> None:
     report = ProofReport(units, spent)
     report.write(settings.to)
     for table in report.tables():
-        console.print(to_rich(table))
+        console.print_table(table)
     say(f"Written to {settings.to}")
 
 

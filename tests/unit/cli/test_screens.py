@@ -1,0 +1,183 @@
+"""Every screen in a narrow and in a wide terminal: ids and numbers are whole, only commands are longer than a line."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sandmill.cli import screen
+from sandmill.cli.app import app
+from sandmill.cli.checks.base import CheckResult
+from sandmill.cli.ending import show_ending
+from sandmill.cli.preview import show_preview
+from sandmill.design.llm import Refused
+from sandmill.models.base import Band, Stage
+from sandmill.models.llm import Usage
+from sandmill.models.plan import Slot
+from sandmill.models.release import VerifiedTask
+from sandmill.models.reports import Rejection
+from sandmill.pipeline.preview import Preview, Shown
+from sandmill.pipeline.reproduce import FileCheck, FileComparison, Reproduction
+from sandmill.store.files import Store
+from sandmill.store.shards import write_shard
+from tests.factories import make_seed, make_shard_plan, make_slot_report, make_task
+from tests.publishing import fill_shard, publish_shards
+
+WIDE = 100_000
+LONG_DOMAIN = "refrigerated_warehouse_deliveries"
+REASONS = {"off_band": 41, "no_room": 9, "reference_below_gold": 8, "twins": 1}
+TASK = make_task(0).record.task_id
+
+
+def long_task(number: int) -> VerifiedTask:
+    """A task whose domain is as long as names of language models are, and that is not in its band."""
+    task = make_task(number)
+    spec = task.record.spec.model_copy(update={"domain": LONG_DOMAIN})
+    record = task.record.model_copy(update={"spec": spec, "wanted": Band.EXPERT, "split": "held_out_domain"})
+    return task.model_copy(update={"record": record})
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two versions of a dataset, with rejections, garbage, a short relative path, and no look at this machine."""
+    monkeypatch.chdir(tmp_path)
+    store = Store("releases/micro")
+    publish_shards(store, [fill_shard(store, range(1), [long_task(0)])])
+    tasks = [long_task(number) for number in range(3)]
+    rejections = [
+        Rejection(
+            slot=0,
+            attempt=attempt,
+            seed_id="parcels",
+            stage=Stage.CHECK if reason == "twins" else Stage.CALIBRATE,
+            reason=reason,
+            detail="",
+        )
+        for attempt, reason in enumerate(Counter(REASONS).elements())
+    ]
+    shard = write_shard(
+        store, make_shard_plan(store.root, range(3)), tasks, rejections, [make_slot_report(task) for task in tasks]
+    )
+    manifest, _ = publish_shards(store, [shard])
+    store.write(f"{manifest.version}/reports/report.html", b"<p>")
+    store.write("0009-0a0a0a0a/README.md", b"half")
+    for path in Path("releases/micro/0009-0a0a0a0a").rglob("*"):
+        os.utime(path, (0, 0))
+    checks = [
+        CheckResult("free disk for temporary files", "ok", "80.0 GB in /tmp"),
+        CheckResult(
+            "other extras", "info", "not installed: dask, inspect, learning, openenv, ray, skyrl, trl, verifiers"
+        ),
+        CheckResult("sandbox: bwrap", "bad", "no such program on PATH", "apt-get install " + "bubblewrap " * 8),
+    ]
+    monkeypatch.setattr("sandmill.cli.doctor._check_all", lambda root, pool: iter(checks))
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    monkeypatch.setattr("sandmill.cli.secret.matching_secret", lambda *_: b"")
+    files = tuple(FileCheck(path=f"public/{TASK}-{n}.csv", verdict=FileComparison.EQUAL) for n in range(4))
+    made = Reproduction(task_id=TASK, files=files, libraries={"scikit-learn": ("1.7.0", "1.9.1")})
+    monkeypatch.setattr("sandmill.pipeline.reproduce.reproduce_task", lambda *_: made)
+    monkeypatch.setattr("sandmill.pipeline.rerun.rerun_task", lambda *_, **__: [f"rows of {TASK} differ " * 5])
+    return tmp_path
+
+
+def command(*words: str) -> Callable[[], str]:
+    def show() -> str:
+        ran = CliRunner().invoke(app, words)
+        assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
+        return ran.output
+
+    return show
+
+
+def shown_by(function: Callable[..., None], *arguments: object) -> Callable[[], str]:
+    def show() -> str:
+        from contextlib import redirect_stdout
+        from io import StringIO
+
+        with redirect_stdout(StringIO()) as out:
+            function(*arguments)
+        return out.getvalue()
+
+    return show
+
+
+MESSAGE = "Published releases/micro@2 with 3 tasks.\nMix missed. " + "Asked for 3 expert tasks, got 0. " * 4
+REFUSED = Refused(
+    Slot(number=12345, seed=make_seed(), band=Band.HARD), "gate", "0.12345 is too large " * 9, Usage(), ""
+)
+PREVIEW = Preview(
+    (Shown(REFUSED, Usage(), ""),),
+    slots=5,
+    low_usd=0.1234,
+    high_usd=0.2345,
+    paid_usd=0.0234,
+)
+SCREENS = {
+    "ending": shown_by(show_ending, "releases/micro", MESSAGE),
+    "preview": shown_by(show_preview, PREVIEW),
+    "show datasets": command("show", "releases"),
+    "show": command("show", "releases/micro"),
+    "show task": command("show", "releases/micro", TASK),
+    "show lineage": command("show", "releases/micro", TASK, "--lineage"),
+    "releases": command("releases", "releases"),
+    "seeds": command("seeds"),
+    "diff": command("diff", "releases/micro@1", "releases/micro@2"),
+    "verify": command("verify", "releases/micro"),
+    "verify rerun": command("verify", "releases/micro", "--rerun"),
+    "doctor": command("doctor"),
+    "gc": command("gc", "releases"),
+    "reproduce": command("reproduce", "releases/micro", TASK, "--secret-file", "key"),
+    "pull": command("pull", "releases/micro", "--to", "a-folder-for-pulled-tasks"),
+}
+TASK_LISTS = {"ending", "show"}
+
+
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_breaks_no_id_and_no_number(name, width, root, monkeypatch):
+    monkeypatch.setattr(screen, "screen_width", lambda: WIDE)
+    whole = SCREENS[name]()
+    monkeypatch.setattr(screen, "screen_width", lambda: width)
+    text = SCREENS[name]()
+    assert words_of(text) == words_of(whole)
+    too_long = [line for line in text.splitlines() if len(line) > width]
+    assert [line for line in too_long if not line.lstrip().startswith(COMMANDS) and " " in line.strip()] == []
+
+
+@pytest.mark.parametrize("name", sorted(TASK_LISTS))
+def test_a_list_of_tasks_keeps_all_columns_in_80_columns(name, root, monkeypatch):
+    monkeypatch.setattr(screen, "screen_width", lambda: 80)
+    text = SCREENS[name]()
+    for task in range(3):
+        assert make_task(task).record.task_id in words_of(text)
+    for column in ("gold", "oracle", "difficulty"):
+        assert column in words_of(text)
+    assert {"medium", LONG_DOMAIN, "roc_auc"} <= set(words_of(text))
+    assert {"0.8500", "0.85000"} & set(words_of(text)), "gold"
+    assert {"0.9000", "0.90000"} & set(words_of(text)), "oracle"
+
+
+def test_the_ending_tells_steering_apart_from_faults_and_names_the_report(root, monkeypatch):
+    monkeypatch.setattr(screen, "screen_width", lambda: 80)
+    text = SCREENS["ending"]()
+    assert "Attempts set aside: 41 by steering, 18 by faults" in text
+    rows = [line.split(maxsplit=2) for line in text.splitlines() if line.strip().split(" ")[0].isdecimal()]
+    assert ["41", "off_band", "missed the band; the search went on from it"] in rows
+    assert ["9", "no_room", "gold is out of reach of an informed solver"] in rows
+    assert ["1", "twins", "the gate twins found a fault"] in rows
+    assert re.search(r"^Report: \S*releases/micro/0002-\w+/reports/report.html$", text, re.MULTILINE)
+    assert re.search(r"sandmill report releases/micro --to report --private$", text, re.MULTILINE)
+    assert "Seeds set aside" not in text
+
+
+COMMANDS = ("sandmill ", "apt-get")
+"""Beginnings of lines that are copied as one."""
+
+
+def words_of(text: str) -> Counter[str]:
+    """Count the words of a screen, without the rules below headers."""
+    return Counter(word for word in text.split() if set(word) != {"-"} or word == "-")
