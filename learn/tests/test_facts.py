@@ -1,11 +1,13 @@
 """Facts of a task: coarse, the same for equal files, and never an error."""
 
+from time import process_time
+
 import pytest
 
 from learn.tests.tables import write_csv, write_table
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill_learn.facts import FACT_VALUES, FACT_WORDS, facts_of, text_facts
+from sandmill_learn.facts import FACT_VALUES, FACT_WORDS, _is_condition, _sentences, facts_of, text_facts
 
 BINARY = TaskFacts(
     id_column="id",
@@ -129,3 +131,18 @@ def test_what_the_description_states_over_columns_is_found(tmp_path):
     (tmp_path / "data_dictionary.md").write_text("# Codes")
     found = text_facts(tmp_path, ())
     assert (found["child"], found["dictionary"]) == ("yes", "yes")
+
+
+SHAPES = [("a", " ", "b"), ("`", " ", "b"), ("", ". ", ""), ("", "divid", "!"), ("", "as long ", ""), ("", "`a` ", "")]
+
+
+@pytest.mark.parametrize(("start", "repeated", "end"), SHAPES)
+def test_sentences_are_read_in_time_that_grows_no_faster_than_the_text(start, repeated, end):
+    spent = []
+    for size in (8_000, 32_000):
+        began = process_time()
+        for sentence in _sentences(start + repeated * (size // len(repeated)) + end):
+            _is_condition(sentence)
+        spent.append(process_time() - began)
+    # In proportion, the second takes 4 times as long as the first; with the square of the size, 16 times.
+    assert spent[1] < max(0.4, 8 * spent[0])

@@ -2,11 +2,8 @@
 
 from collections.abc import Callable
 from time import process_time
-from types import SimpleNamespace
 
 import pytest
-from sandmill.learning.fact_texts import _is_condition, _sentences
-from sandmill.learning.table_facts import _is_target
 
 from sandmill.adapters.exports.grader_parts import cells
 from sandmill.calibrate.no_data import _numbers
@@ -22,7 +19,6 @@ from sandmill.llm.structured import read_json
 from sandmill.metrics.forms import many_rows, names, numbers
 from sandmill.models.names import path_fault
 from sandmill.models.rollout import Marker
-from sandmill.models.structure import MetricName, TargetKind
 from sandmill.quality.description_gate import _FENCE, _names, says_split, split_sections
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.seeds.competition_text import _plain_text
@@ -30,9 +26,6 @@ from tests.unit.design.test_soundness import AUCTIONS
 
 TOKEN = "0123456789abcdef"
 CODE = marker_code(Marker.SUBMISSION_WRITTEN, TOKEN)
-NUMBER = SimpleNamespace(
-    is_wide=False, classes=(), encoding="value", metric=MetricName.RMSE, target=TargetKind.REGRESSION
-)
 
 
 def meaning_of_two_classes(text: str) -> object:
@@ -96,10 +89,6 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
     ),
     "names in a description": (lambda text: _names(text, "aa"), (("", "a", ""), ("", "aa_", ""))),
     "numbers in a description": (_numbers, (("", "1", "a"), ("", "1.", "a"), ("", "-1", "a"), ("", "1.1 ", ""))),
-    "sentences in a description": (
-        lambda text: [_is_condition(sentence) for sentence in _sentences(text)],
-        (("a", " ", "b"), ("`", " ", "b"), ("", ". ", ""), ("", "divid", "!"), ("", "as long ", ""), ("", "`a` ", "")),
-    ),
     "description of a competition": (_plain_text, (("", "<", ""), ("", "![", ""), ("", "[a](", ""), ("", "![](", ""))),
     "texts of a domain": (
         name_of_domain,
@@ -107,7 +96,6 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
     ),
     "meaning of two classes": (meaning_of_two_classes, (("1 if a", ", 0 if a", "."), ("1 if ", "a", "."))),
     "path in a release": (path_fault, (("", "con", ""), ("", "a-", "."), ("", "a/", "!"))),
-    "cell of a table": (lambda text: _is_target(text, NUMBER), (("", "1", "x"), ("1.", "1", "x"), ("1e", "1", "x"))),
     "number in a submission": (numbers._NUMBER.fullmatch, (("", "1", "x"), ("1.", "1", "x"), ("1e", "1", "x"))),
     "long exponent in a submission": (numbers._LONG_EXPONENT.search, (("", "e", ""), ("", "e1", ""), ("", "e+1", ""))),
     "class in a submission": (names._INTEGER_WITH_POINT.fullmatch, (("", "1", "x"), ("1.", "0", "x"), ("1", ".0", ""))),
