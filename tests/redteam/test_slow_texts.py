@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from time import process_time
+from types import SimpleNamespace
 
 import pytest
 
