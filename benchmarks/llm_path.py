@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_domains
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm.budget import Ledger
 from sandmill.models.base import Band

@@ -25,7 +25,7 @@ import polars as pl
 
 from benchmarks.media_vs_full import script_of, write_items
 from sandmill.design import design_task
-from sandmill.layouts.tables import csv_bytes
+from sandmill.kinds.files.tables import csv_bytes
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band

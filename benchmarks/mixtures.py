@@ -18,13 +18,13 @@ import numpy as np
 
 from benchmarks.first_tries import SECRET
 from sandmill.calibrate.panel import PanelRun, run_panel
-from sandmill.layouts.folder import write_files
+from sandmill.kinds.files.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.metrics.medals import medal_of
 from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Tier
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Medal

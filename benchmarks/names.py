@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.knowledge import TargetPrior
 from sandmill.models.links import NumbersLink
 from sandmill.models.motifs import columns_of

@@ -4,7 +4,7 @@ from functools import cache
 from unittest.mock import patch
 
 from sandmill.design import design_task, grammar
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
 from sandmill.models.hints import Form
 from sandmill.models.knowledge import Knowledge

@@ -5,10 +5,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.design.llm.diversity import KnownDomain
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_domains
 from sandmill.llm.structured import read_json
 from sandmill.models.base import Band
 from sandmill.models.llm import Prompt, Reply, Usage

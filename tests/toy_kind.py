@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
-from sandmill.calibrate.solvers import tables_reader
-from sandmill.design.lexicon import load_domains
-from sandmill.models.channels import Channel, Medium
-from sandmill.models.kinds import Kind
+from sandmill.kinds.library import load_domains
+from sandmill.kinds.table import read as tables_reader
+from sandmill.models.channel import Channel, Medium
+from sandmill.models.kind import Kind
 from sandmill.models.structure import MetricName, Modality, TargetKind
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.models.kinds import Kind
+from sandmill.models.kind import Kind
 from tests.releases import REPOSITORY
 
 LIBRARY = REPOSITORY / "src" / "sandmill"

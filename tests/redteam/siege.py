@@ -16,9 +16,9 @@ import pytest
 
 from sandmill.grading import grade_submission
 from sandmill.grading.private_half import read_task_file
-from sandmill.layouts.base import Layout
+from sandmill.kinds.files.base import Layout
 from sandmill.metrics.submission import Answers, read_answers
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.layout import public_path
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.run import RunResult

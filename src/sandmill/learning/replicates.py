@@ -19,7 +19,7 @@ from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.fingerprint import canonical_json, digest, files_digest
 from sandmill.grading.private_half import TASK_FILE
-from sandmill.layouts.folder import write_files
+from sandmill.kinds.files.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.metrics.base import SCORE_DECIMALS
 from sandmill.metrics.gap import gap_closed

@@ -5,7 +5,6 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
-from sandmill.models.kinds import TABLE
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -29,7 +28,7 @@ class TaskFacts(Frozen):
     """Columns of a submission after the id column, in the order of the sample submission."""
     value_range: tuple[float, float] | None = None
     """Smallest and largest number that a submission may contain, if the task states them."""
-    kind: str = TABLE.name
+    kind: str = "table"
     """Name of the task's kind, which says how its public files are read."""
     list_length: int | None = Field(default=None, ge=1)
     """Places of a ranked list that count; later ones are ignored. None: `LIST_LENGTH`."""

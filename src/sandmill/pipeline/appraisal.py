@@ -12,7 +12,7 @@ from sandmill.calibrate.no_data import best_without_data
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import medal_hardness, reaches_silver, solve_rate
-from sandmill.layouts.base import DESCRIPTION
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, MedalHardness, SolveRate

@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from sandmill.calibrate.panel import run_panel
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.folder import write_files
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.folder import write_files
 from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Ceiling

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 
-from sandmill.design.lexicon import load_domains
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
 from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_domains
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm.budget import Ledger
 from sandmill.llm.costs import prices_of

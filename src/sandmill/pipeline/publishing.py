@@ -7,8 +7,9 @@ from typing import Any
 
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
+from sandmill.kinds.table.kind import TABLE
 from sandmill.models.base import Frozen
-from sandmill.models.kinds import TABLE, kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.overview import BUILD_REPORT
 from sandmill.models.plan import BuildPlan, ShardRef, Slot
 from sandmill.models.release import TaskRecord

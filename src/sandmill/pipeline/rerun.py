@@ -11,10 +11,10 @@ from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
 from sandmill.calibrate.readers import Stated, reader_names, stated_facts
 from sandmill.errors import ItemRejected, boundary, shorten
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.child_file import child_excess
-from sandmill.layouts.folder import write_files
-from sandmill.layouts.tables import MAX_COLUMNS, table_excess
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.child_file import child_excess
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.tables import MAX_COLUMNS, table_excess
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import read_answers

@@ -12,8 +12,8 @@ from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.grading import grade_submission
-from sandmill.layouts.base import DESCRIPTION, layout_of
-from sandmill.layouts.child_file import child_excess
+from sandmill.kinds.files.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.child_file import child_excess
 from sandmill.metrics.gap import gap_closed
 from sandmill.metrics.medals import reaches
 from sandmill.metrics.submission import read_answers

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import count, name_some
-from sandmill.layouts.child_file import child_excess
+from sandmill.kinds.files.child_file import child_excess
 from sandmill.models.children import MOST_EVENTS, ChildTable
 from sandmill.models.hints import Form
 from sandmill.models.motifs import Aggregate

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sandmill.errors import name_some
-from sandmill.layouts.base import DESCRIPTION, Layout
+from sandmill.kinds.files.base import DESCRIPTION, Layout
 from sandmill.metrics import get_metric
 from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.sections import HEADINGS, section_of

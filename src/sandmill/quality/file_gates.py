@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import count, name_some
-from sandmill.layouts.fields import mask_pixels
+from sandmill.kinds.page.channel import FieldsChannel
+from sandmill.kinds.page.layout import mask_pixels
 from sandmill.mechanism.columns import standardize
 from sandmill.metrics.answers import UNSCORED
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.channels.fields import FieldsChannel
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
 from sandmill.quality.dependence import Array, Levels, clustering_p_value, correlate_ranks, level

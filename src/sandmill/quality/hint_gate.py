@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.layouts.base import DESCRIPTION
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical, Column

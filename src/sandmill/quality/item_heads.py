@@ -2,7 +2,7 @@
 
 import struct
 
-from sandmill.layouts.item_files import jpeg_segments, sound_chunks, tiff_tags
+from sandmill.kinds.files.item_files import jpeg_segments, sound_chunks, tiff_tags
 
 _FILLING = 0xFE
 """JPEG comment, which may fill files up to one size. The checks of pictures require that it holds zeros alone."""

@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.fingerprint import digest
-from sandmill.layouts.base import DESCRIPTION, Items, Layout, layout_of
-from sandmill.layouts.child_file import read_child
-from sandmill.layouts.tables import read_csv, require_columns
+from sandmill.kinds.files.base import DESCRIPTION, Items, Layout, layout_of
+from sandmill.kinds.files.child_file import read_child
+from sandmill.kinds.files.tables import read_csv, require_columns
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.quality.answer_items import answers_by_item, by_item, is_judged_by_item, train_target_by_item

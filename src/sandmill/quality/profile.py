@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.fingerprint import digest
-from sandmill.layouts.base import DESCRIPTION
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.base import Part
 from sandmill.quality.cells import date_columns
 from sandmill.quality.package_tables import PART, PackageTables

@@ -1,7 +1,7 @@
 """Check whether designs can be made from a seed."""
 
 from sandmill.metrics.support import RENDERED_FORMS, SUPPORTED_TASKS
-from sandmill.models.kinds import kind_of, kinds_of
+from sandmill.models.kind import kind_of, kinds_of
 from sandmill.models.structure import MetricName, Structure, TargetKind
 
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from sandmill.layouts.tables import csv_bytes
+from sandmill.kinds.files.tables import csv_bytes
 from sandmill.metrics.answers import UNSCORED, Answers
 from sandmill.metrics.base import Array
 from sandmill.metrics.forms import form_of

@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import polars as pl
 
+from sandmill.kinds.table.kind import TABLE
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.units import encode
 from sandmill.metrics.forms import form_of
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.faults import MixedTypes
-from sandmill.models.kinds import TABLE, Kind
+from sandmill.models.kind import Kind
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams

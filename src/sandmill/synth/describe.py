@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from sandmill.layouts.base import Layout, layout_of
-from sandmill.layouts.file_names import SHOWN_CELL
+from sandmill.kinds.files.base import Layout, layout_of
+from sandmill.kinds.files.file_names import SHOWN_CELL
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed

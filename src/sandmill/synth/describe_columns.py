@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sandmill.layouts.base import Layout
+from sandmill.kinds.files.base import Layout
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.forms.base import listed
 from sandmill.models.columns import Categorical, Column, Date, Unit

@@ -6,7 +6,8 @@ from functools import cached_property
 
 import polars as pl
 
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.targets import RenderedTargets
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -18,7 +19,7 @@ from sandmill.synth.child_table import child_files
 from sandmill.synth.csv_files import feature_frame, target_frame
 from sandmill.synth.render import Drawn, draw_shared, features_of, streams_of, with_ids
 from sandmill.synth.rows import draw_test
-from sandmill.synth.targets import RenderedTargets, rendered_targets
+from sandmill.synth.targets import rendered_targets
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 

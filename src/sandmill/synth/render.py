@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.layouts.base import DESCRIPTION, layout_of
-from sandmill.layouts.tables import csv_bytes
+from sandmill.kinds.files.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.tables import csv_bytes
+from sandmill.kinds.targets import RenderedTargets
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
 from sandmill.metrics.answers import UNSCORED, Answers
@@ -25,7 +26,7 @@ from sandmill.synth.describe import describe
 from sandmill.synth.notes import write_notes
 from sandmill.synth.oracle import OracleRule
 from sandmill.synth.rows import PartRows, draw_test, draw_train
-from sandmill.synth.targets import RenderedTargets, rendered_targets
+from sandmill.synth.targets import rendered_targets
 from sandmill.synth.task_facts import task_facts
 from sandmill.synth.tell import dictionary_file
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sandmill.fingerprint import fingerprint
-from sandmill.layouts.base import DESCRIPTION
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.hints import DATA_DICTIONARY, Hint
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams

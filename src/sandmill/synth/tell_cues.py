@@ -1,6 +1,6 @@
 """Write what the items of a task show, as a list of quantities that people would note down."""
 
-from sandmill.layouts.base import Layout
+from sandmill.kinds.files.base import Layout
 from sandmill.models.spec import TaskSpec
 from sandmill.synth.wording import Wording
 

@@ -6,7 +6,7 @@ from sandmill.adapters.exports import mlebench
 from sandmill.adapters.exports.base import ExportTask
 from sandmill.adapters.exports.carried import data_files, within
 from sandmill.adapters.exports.prompts import plain_description
-from sandmill.layouts.zipped import ZippedTables
+from sandmill.kinds.files.zipped import ZippedTables
 
 TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
 

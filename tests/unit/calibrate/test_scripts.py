@@ -13,8 +13,8 @@ import pytest
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
 from sandmill.calibrate.scripts.feature_lines import FeatureSource, write_feature
-from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, listed, number, quoted
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
+from sandmill.kinds.script_text import WIDTH, comment, fold, listed, number, quoted
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.calibration import Rung

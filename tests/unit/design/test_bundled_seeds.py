@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from sandmill.design import design_task
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot

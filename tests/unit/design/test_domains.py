@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from sandmill.design import design_task, grammar
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.domain import LevelNames

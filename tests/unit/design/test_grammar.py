@@ -8,10 +8,10 @@ from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
 from sandmill.design.grammar import _domain_at, _place
-from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
 from sandmill.metrics.support import ANSWER_FORMS

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from sandmill.layouts.json_rows import JSON_ROWS
-from sandmill.layouts.texts import DATED
+from sandmill.kinds.text.json_rows import JSON_ROWS
+from sandmill.kinds.text.layout import DATED
 from sandmill.metrics.submission import parse_submission
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes

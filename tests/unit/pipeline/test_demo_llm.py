@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from sandmill.cli.arguments import parse_models
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build

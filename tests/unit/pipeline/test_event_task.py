@@ -12,7 +12,7 @@ from sandmill.adapters.exports.export import export
 from sandmill.calibrate.panel import Panel
 from sandmill.episodes.release import load
 from sandmill.errors import ItemRejected
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.mechanism import posterior
 from sandmill.metrics import get_metric
 from sandmill.models.base import Band

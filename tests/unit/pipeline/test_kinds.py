@@ -3,8 +3,9 @@
 import pytest
 
 from sandmill.design.difficulty_curves import difficulty_curve
+from sandmill.models import kind as registry
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_named, register, registry
+from sandmill.models.kind import kind_named, register
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec

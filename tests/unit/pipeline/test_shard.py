@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 import pytest
 
 from sandmill.fingerprint import files_digest
+from sandmill.kinds.table.kind import TABLE
 from sandmill.metrics.gap import gap_closed
+from sandmill.models import kind as registry
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.kinds import TABLE, register, registry
+from sandmill.models.kind import register
 from sandmill.models.plan import ShardPlan
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake

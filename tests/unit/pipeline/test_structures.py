@@ -3,7 +3,7 @@
 import pytest
 
 from sandmill.design import design_task
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.metrics import get_metric
 from sandmill.metrics.submission import parse_submission, read_answers
 from sandmill.models.base import Band, Part

@@ -7,7 +7,7 @@ import pytest
 from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.milestones import milestone_thresholds, reading_margin
 from sandmill.calibrate.panel import TRIVIAL
-from sandmill.layouts.tables import TABLES
+from sandmill.kinds.files.tables import TABLES
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import RUNG_FILES, BoardEntry
 from sandmill.models.reports import Outcome

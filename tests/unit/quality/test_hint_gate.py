@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandmill.layouts.base import DESCRIPTION
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
 from sandmill.models.motifs import CodeValue, Conditional, Formula, NormDistance
 from sandmill.models.package import TaskPackage

@@ -5,7 +5,7 @@ from zlib import crc32
 
 import pytest
 
-from sandmill.layouts.archives import pack, unpack
+from sandmill.kinds.files.archives import pack, unpack
 from sandmill.models.spec import Sizes
 from sandmill.quality.file_traces import check_traces
 from sandmill.quality.package_tables import read_package

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from sandmill.layouts.child_file import child_excess, read_child
+from sandmill.kinds.files.child_file import child_excess, read_child
 from sandmill.mechanism.child import Events, aggregate
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.synth import draw_pilot, render

@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 
-from sandmill.layouts.tables import TABLES
+from sandmill.kinds.files.tables import TABLES
 from sandmill.metrics import get_metric
 from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Date, Unit

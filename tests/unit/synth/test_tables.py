@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 import polars as pl
 
-from sandmill.layouts.tables import csv_bytes
+from sandmill.kinds.files.tables import csv_bytes
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 from sandmill.models.faults import MixedTypes

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from sandmill.layouts.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.base import DESCRIPTION, layout_of
 from sandmill.mechanism.units import encode
 from sandmill.models.columns import Categorical
 from sandmill.models.hints import DATA_DICTIONARY

@@ -4,9 +4,9 @@ import re
 
 import polars as pl
 
-from sandmill.calibrate.solvers import tables_reader
-from sandmill.layouts.folder import write_files
-from sandmill.models.kinds import kind_named
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.table import read as tables_reader
+from sandmill.models.kind import kind_named
 from sandmill.pipeline.contest import child_tables
 from sandmill.quality import check_package
 from sandmill.rng import Streams

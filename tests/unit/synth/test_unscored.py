@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from sandmill.grading.checks import answers_problem
+from sandmill.kinds.table.kind import TABLE
 from sandmill.metrics import get_metric
 from sandmill.metrics.forms import form_of
 from sandmill.metrics.submission import parse_submission, read_answers
+from sandmill.models import kind as registry
 from sandmill.models.base import Part
-from sandmill.models.kinds import TABLE, register, registry
+from sandmill.models.kind import register
 from sandmill.models.spec import Sizes
 from sandmill.quality.gates import check_package
 from sandmill.synth import render

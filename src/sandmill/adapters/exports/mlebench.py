@@ -19,7 +19,7 @@ from sandmill.adapters.exports.carried import (
     within,
 )
 from sandmill.adapters.exports.prompts import plain_description
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
 
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")

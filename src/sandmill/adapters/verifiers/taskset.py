@@ -9,7 +9,7 @@ from pydantic import Field, PrivateAttr
 from sandmill.adapters.tasks import graded_tasks
 from sandmill.adapters.turns import Turns
 from sandmill.episodes.env import MLEnv
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 

@@ -7,7 +7,7 @@ import pytest
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
 from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.quality.giveaways import GIVEAWAYS

@@ -8,7 +8,7 @@ import pytest
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of, kinds_of
+from sandmill.models.kind import kind_of, kinds_of
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import Modality

@@ -1,0 +1,43 @@
+"""A round field on dark ground, as an eye or a dish shows it."""
+
+import numpy as np
+
+from sandmill.kinds.image.canvas import Canvas, together, wide
+from sandmill.kinds.image.scenes import Shown, marks
+from sandmill.kinds.image.sights.fundus import LABEL, NOTCHES
+
+_MOST_SPOTS = 7
+_OUTSIDE = (34.0, 12.0, 10.0)
+
+
+def draw(canvas: Canvas, shown: Shown) -> None:
+    """Draw the field, the disc, vessels that leave it, then spots and the film."""
+    light = 0.65 + 0.5 * shown["light"]
+    canvas.fill(165 * light, (66 + 34 * shown["yellowness"]) * light, 34 * light)
+    canvas.shade((1 + 12 * wide(shown["haze"])) * canvas.cloud("field", canvas.side // 2))
+    on_right = shown["half"] == 1
+    x, y = np.where(on_right, 0.7, 0.3), 0.34 + 0.32 * shown["disc_down"]
+    _vessels(canvas, shown, (x, y), on_right)
+    spread = 0.3 + 0.4 * shown["film_across"]
+    canvas.paint(0.8 * canvas.disc(spread, canvas.draw("film", 0.35, 0.65), 0.06 + 0.1 * shown["film"]), (112, 160, 84))
+    cells = canvas.places("spot", 5, margin=0.16)
+    size = 0.022 + 0.035 * shown["bleed_size"]
+    canvas.paint(marks.some(shown["bleeds"], cells[:_MOST_SPOTS], lambda a, b: canvas.disc(a, b, size)), (84, 8, 6))
+    pale = cells[_MOST_SPOTS : 2 * _MOST_SPOTS]
+    canvas.paint(marks.some(shown["deposits"], pale, lambda a, b: canvas.disc(a, b, 0.03)), (238, 208, 56))
+    canvas.paint(canvas.disc(x, y, 0.05 + 0.07 * shown["disc_size"]), (252, 244, 226))
+    canvas.paint(1 - canvas.disc(0.5, 0.5, 0.49), _OUTSIDE)
+    marks.in_one_box(canvas, shown["notch"], NOTCHES, (20, 130, 150))
+    marks.of_one_colour(canvas, shown["label"], LABEL, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))
+
+
+def _vessels(canvas: Canvas, shown: Shown, start: tuple[np.ndarray, np.ndarray], on_right: np.ndarray) -> None:
+    """Draw four vessels from the disc to the other side, bent once."""
+    x, y = start
+    away, half = np.where(on_right, -1.0, 1.0), 0.006 + 0.022 * shown["vessels"]
+    lines = []
+    for number, rise in enumerate((-0.36, -0.2, 0.2, 0.36)):
+        bend = x + 0.28 * away, y + rise * canvas.draw(f"vessel {number}", 0.6, 1.0)
+        end = x + 0.62 * away, bend[1] - 0.25 * rise
+        lines += [canvas.line(start, bend, half), canvas.line(bend, end, half)]
+    canvas.paint(together(lines), (120, 40, 96))

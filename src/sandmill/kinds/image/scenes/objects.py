@@ -1,0 +1,56 @@
+"""One object on a background, with marks around it."""
+
+import numpy as np
+
+from sandmill.kinds.image.canvas import Canvas, wide
+from sandmill.kinds.image.scenes import Shown, marks
+from sandmill.kinds.image.sights.objects import CORNERS
+
+_MOST_MARKS = 12
+"""Specks or spots in a picture."""
+
+
+def draw(canvas: Canvas, shown: Shown) -> None:
+    """Draw the background, the object, and the marks."""
+    _background(canvas, shown)
+    _object(canvas, shown)
+    marks.in_one_box(canvas, shown["corner"], CORNERS, (30, 200, 60))
+    for sight, level in (("specks", 255.0), ("spots", 0.0)):
+        _along_edges(canvas, sight, np.rint(_MOST_MARKS * shown[sight]), level)
+
+
+def _background(canvas: Canvas, shown: Shown) -> None:
+    """Draw brightness, warmth, a slope from left to right, stripes, and a band at the bottom."""
+    side = canvas.side
+    rows = np.arange(side)[None, :, None]
+    grey = 70 + 90 * wide(shown["light"]) + 30 * wide(2 * shown["slope"] - 1) * (2 * canvas.across - 1)
+    grey = grey + 22 * wide(shown["stripes"]) * np.where(rows % 4 < 2, 1, -1)
+    bands = np.array([0, side // 10, side // 5])[shown["floor"].astype(np.intp)]
+    grey = np.where(rows >= side - wide(bands), 40.0, grey)
+    warmth = 50 * wide(2 * shown["warmth"] - 1)
+    canvas.fill(grey + warmth, grey, grey - warmth)
+
+
+def _object(canvas: Canvas, shown: Shown) -> None:
+    """Draw a disc, block, wedge or ring of the size, place, width, brightness and colour that are shown."""
+    radius, stretch = 0.12 + 0.13 * shown["size"], np.exp(0.7 * (shown["width"] - 0.5))
+    x = (canvas.across - wide(0.36 + 0.28 * shown["across"])) / wide(radius * stretch)
+    y = (canvas.down - wide(0.36 + 0.28 * (1 - shown["height"]))) / wide(radius / stretch)
+    far = np.sqrt(x**2 + y**2)
+    is_disc, is_block = far <= 1.1, np.maximum(abs(x), abs(y)) <= 1
+    is_wedge = (abs(y) <= 1) & (abs(x) <= (1 + y) / 2 + 0.2)
+    inside = np.choose(wide(shown["shape"]).astype(np.intp), [is_disc, is_block, is_wedge, is_disc & (far >= 0.5)])
+    colour, glow = shown["colour"], 90 + 140 * shown["glow"]
+    paint = np.stack([glow * (0.35 + 0.65 * colour), 0.35 * glow, glow * (1 - 0.65 * colour)], axis=-1)
+    canvas.paint(inside.astype(np.float32), paint)
+
+
+def _along_edges(canvas: Canvas, sight: str, count: np.ndarray, level: float) -> None:
+    """Set single pixels along the upper and the right edge."""
+    side, pictures = canvas.side, np.arange(len(count))
+    for number in range(_MOST_MARKS):
+        has_mark = number < count
+        along = np.floor(canvas.draw(f"{sight} {number}") * (side - 4)).astype(np.intp) + 2
+        is_beside = canvas.draw(f"{sight} edge {number}") < 0.5
+        down, across = np.where(is_beside, along, 0), np.where(is_beside, side - 1, along)
+        canvas.pixels[:, pictures[has_mark], down[has_mark], across[has_mark]] = level
