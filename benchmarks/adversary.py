@@ -17,17 +17,17 @@ from sandmill.calibrate.adversary import FROZEN, run_adversary
 from sandmill.calibrate.board import medal_rows
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
 from sandmill.design import design_task
+from sandmill.draw import draw_pilot
 from sandmill.errors import ItemRejected
-from sandmill.metrics import get_metric
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
+from sandmill.score import get_metric
+from sandmill.score.gap import gap_closed
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pilot
 
 SECRET = b"adversary bench " * 2
 ROWS = 5000

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.builds import Built, build
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.medals import medal_of
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Medal
+from sandmill.score.gap import gap_closed
+from sandmill.score.medals import medal_of
 
 MIXES: Mapping[str, Mapping[Band, float]] = {
     "usual": {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1},

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.metrics.base import Floats
-from sandmill.metrics.cutoffs import AffineRule, affine_rule
-from sandmill.metrics.tallies import Finish, Slopes, f1_macro, f1_macro_slopes, mcc, mcc_slopes
+from sandmill.score.base import Floats
+from sandmill.score.cutoffs import AffineRule, affine_rule
+from sandmill.score.tallies import Finish, Slopes, f1_macro, f1_macro_slopes, mcc, mcc_slopes
 
 METRICS: dict[str, tuple[Finish, Slopes]] = {"mcc": (mcc, mcc_slopes), "f1_macro": (f1_macro, f1_macro_slopes)}
 CLASSES = (3, 5, 7)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.score.support import ANSWER_FORMS
 from tests.many_rows import FORMS, make_many
 from tests.metric_samples import Pair
 from tests.submission_mutants import Graded, Verdict, judge, make_graded, mutate

@@ -10,6 +10,7 @@ from statistics import median
 
 from benchmarks.probes import measure_difficulty
 from sandmill.design import design_task
+from sandmill.draw import draw_pilot
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
@@ -17,7 +18,6 @@ from sandmill.models.spec import Knobs
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pilot
 
 SECRET = bytes(32)
 

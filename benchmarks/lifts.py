@@ -14,6 +14,8 @@ import numpy as np
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
 from sandmill.calibrate.panel import Panel
 from sandmill.design import design_task
+from sandmill.draw import render
+from sandmill.draw.draws import fresh_training
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.skills import Skill, SkillLift
@@ -22,8 +24,6 @@ from sandmill.models.structure import Modality
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
-from sandmill.synth.draws import fresh_training
 
 SECRET = bytes(range(32))
 DRAWS = 8

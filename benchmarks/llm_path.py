@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_domains
@@ -25,7 +26,6 @@ from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import Slot
 from sandmill.models.structure import Modality
 from sandmill.pipeline.designing import DESIGNS_A_CALL
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill.seeds import ingest
 from sandmill.store.files import Store

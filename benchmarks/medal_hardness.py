@@ -19,14 +19,14 @@ import sandmill
 from sandmill.calibrate.panel import open_panel
 from sandmill.kinds.files.folder import write_files
 from sandmill.kinds.table.kind import TABLE
-from sandmill.metrics import get_metric
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.medals import medal_of
-from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.reports import Medal
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.score import get_metric
+from sandmill.score.gap import gap_closed
+from sandmill.score.medals import medal_of
+from sandmill.score.submission import read_answers
 
 RESAMPLES = 2000
 MOST_ROWS = 3000

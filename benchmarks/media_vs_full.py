@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from sandmill.draw.render import features_of, render_train, with_ids
+from sandmill.draw.rows import draw_test
 from sandmill.kinds.files.base import layout_of
 from sandmill.kinds.files.folder import write_files
 from sandmill.kinds.panel import OwnScript
@@ -12,8 +14,6 @@ from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth.render import features_of, render_train, with_ids
-from sandmill.synth.rows import draw_test
 
 HEAD = '''"""Generic features, a linear model, boosting and a forest: python solution.py PUBLIC OUT."""
 

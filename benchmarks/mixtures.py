@@ -19,20 +19,20 @@ import numpy as np
 from benchmarks.first_tries import SECRET
 from sandmill.calibrate.panel import PanelRun, run_panel
 from sandmill.kinds.files.folder import write_files
-from sandmill.metrics import get_metric
-from sandmill.metrics.medals import medal_of
-from sandmill.metrics.submission import read_answers
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskPackage
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
-from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.score import get_metric
+from sandmill.score.medals import medal_of
+from sandmill.score.submission import read_answers
 from sandmill.seeds import ingest
 from sandmill.store.release import load
 

@@ -17,17 +17,17 @@ from benchmarks.first_tries import SECRET
 from benchmarks.names import plausible
 from sandmill.calibrate.panel import TRIVIAL, Panel
 from sandmill.calibrate.readers import run_readers
+from sandmill.calibrate.training_draws import PilotScale
 from sandmill.design import design_task
+from sandmill.draw import draw_pilot
 from sandmill.errors import DegenerateTask
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
-from sandmill.pipeline.training_draws import PilotScale
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pilot
 
 SCRIPT = ("reader_linear",)
 

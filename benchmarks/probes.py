@@ -4,10 +4,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.solver_runs import Contest
+from sandmill.calibrate.stage import probe_difficulty, probe_entries
+from sandmill.draw import Pilot
 from sandmill.models.calibration import Difficulty
-from sandmill.pipeline.contest import Contest
-from sandmill.pipeline.measuring import probe_difficulty, probe_entries
-from sandmill.synth import Pilot
 
 
 def measure_difficulty(pilot: Pilot) -> Difficulty:

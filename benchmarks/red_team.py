@@ -13,11 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandmill.episodes.score import score
 from sandmill.models.red_team import AttackOutcome, EarnedReward, RedTeamRecord
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.pipeline.provenance import library_digest
+from sandmill.play.score import score
+from sandmill.provenance import library_digest
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.backends import BackendName

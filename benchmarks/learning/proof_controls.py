@@ -15,7 +15,6 @@ from benchmarks.learning.proof_data import WORKERS, counted
 from benchmarks.learning.proof_settings import Control
 from benchmarks.learning.sklearn_tasks import write_sklearn_tasks
 from benchmarks.learning.units import Counts, Outcome, UnitResult
-from sandmill.episodes.release import load
 from sandmill.errors import InputError, Problem
 from sandmill.learning.evaluate import SampleSettings, evaluate, shuffled_facts
 from sandmill.learning.executions import Executor
@@ -23,6 +22,7 @@ from sandmill.learning.task_sets import LearningTask, from_folder
 from sandmill.models.base import Band
 from sandmill.models.rollout import Rollout
 from sandmill.models.task_file import TaskFile
+from sandmill.play.release import load
 from sandmill.rewards import Reward
 
 MAIN = "grpo-gap"

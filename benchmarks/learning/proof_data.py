@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.learning.proof_settings import ProofSettings
-from sandmill.episodes.release import load
 from sandmill.errors import InputError, Problem
 from sandmill.learning.executions import Executor
 from sandmill.learning.task_sets import TaskSet, from_folder, from_release
+from sandmill.play.release import load
 
 DEVELOPMENT, FINAL = "development", "final"
 WORKERS = 2

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.learning.real_frames import Draw, RealFrame, draw_rows, ids_of
 from benchmarks.learning.real_registry import RealTable
-from sandmill.metrics import get_metric
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
+from sandmill.score import get_metric
+from sandmill.score.forms import form_of
+from sandmill.score.support import ANSWER_FORMS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -30,16 +30,16 @@ from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.calibrate.threads import one_thread
 from sandmill.errors import ItemRejected
 from sandmill.kinds.panel import Entry, OwnScript
-from sandmill.metrics.answers import Answers
-from sandmill.metrics.base import Array
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
+from sandmill.score.answers import Answers
+from sandmill.score.base import Array
+from sandmill.score.forms import form_of
+from sandmill.score.submission import parse_submission
 
 
 class OwnPanel(Panel):

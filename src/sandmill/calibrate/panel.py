@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from sandmill.calibrate.threads import one_thread
 from sandmill.kinds.panel import Entry
-from sandmill.metrics.forms import form_of
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
+from sandmill.score.forms import form_of
 
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 """Some of the test rows."""

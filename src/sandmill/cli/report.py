@@ -59,9 +59,9 @@ def report(
 
     Every version has its public page in `reports/report.html` already.
     """
-    from sandmill.pipeline.release_report import PAGE, make_report
-    from sandmill.pipeline.report_extras import extra_sections
-    from sandmill.pipeline.report_folder import check_folder, write_folder
+    from sandmill.publish.release_report import PAGE, make_report
+    from sandmill.publish.report_extras import extra_sections
+    from sandmill.publish.report_folder import check_folder, write_folder
     from sandmill.store.release import load
 
     opened = load(release)

@@ -14,7 +14,7 @@ from sandmill.report.rollouts import RolloutFigures, figure_lines, groups_table,
 from sandmill.report.text_tables import to_rich
 
 if TYPE_CHECKING:
-    from sandmill.episodes.batch import BatchEnd, BatchProgress
+    from sandmill.play.batch import BatchEnd, BatchProgress
 
 _MOST_ERRORS = 5
 

@@ -4,13 +4,13 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sandmill.adapters.single_turn import is_permanent
-from sandmill.episodes.env import MLEnv
 from sandmill.errors import SandboxUnavailable, StoreError
 from sandmill.fingerprint import fingerprint
 from sandmill.learning.executions import Executor, _compact, _restore
 from sandmill.models.episode import FeedbackAnswer
 from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
+from sandmill.play.env import MLEnv
+from sandmill.trainers.single_turn import is_permanent
 
 if TYPE_CHECKING:
     from sandmill.learning.task_sets import TaskSet

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from sandmill.metrics.forms import FORMS
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.forms import FORMS
 
 FACTS_VERSION = 1
 """Version of the words. Cached facts of another version are computed again."""

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from sandmill.adapters.trl import code_reward, text_of
 from sandmill.learning.batch_figures import BatchFigures, figures_of
 from sandmill.learning.policy import MicroPolicy
 from sandmill.learning.policy_settings import GrpoSettings
@@ -13,6 +12,7 @@ from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.models.rollout import Rollout
 from sandmill.rewards import Reward
+from sandmill.trainers.trl import code_reward, text_of
 
 
 def make_rollout_func(policy: MicroPolicy, settings: GrpoSettings, seed: int) -> Callable[..., dict[str, Any]]:
@@ -41,7 +41,7 @@ def make_rollout_func(policy: MicroPolicy, settings: GrpoSettings, seed: int) ->
 
 
 class RecordedReward:
-    """The reward function of `sandmill.adapters.trl`, which keeps the figures of the latest batch."""
+    """The reward function of `sandmill.trainers.trl`, which keeps the figures of the latest batch."""
 
     def __init__(self, executor: CountingRunner, reward: Reward, group: int) -> None:
         """Score groups of `group` completions with one reward."""

@@ -1,4 +1,4 @@
-"""Prompts of micro policies that show an earlier script: the operators of `sandmill.episodes.operators` as words.
+"""Prompts of micro policies that show an earlier script: the operators of `sandmill.play.operators` as words.
 
 An improve prompt is the facts of the task, the word of the operator, the answer to the earlier submission in one word,
 and the fragments of the earlier script. It shows what the agent saw itself, so nothing of the final part.

@@ -6,7 +6,6 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from sandmill.adapters.trl import train_rows
 from sandmill.errors import InputError, Problem
 from sandmill.learning.checkpoints import latest_checkpoint
 from sandmill.learning.curves import CurveRow
@@ -21,10 +20,11 @@ from sandmill.learning.script_runner import CountingRunner
 from sandmill.learning.seeds import derive_seed
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.rewards import get_reward
+from sandmill.trainers.trl import train_rows
 
 if TYPE_CHECKING:
-    from sandmill.episodes.release import Release
     from sandmill.learning.task_sets import LearningTask
+    from sandmill.play.release import Release
 
 _NO_LIST = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
 """Chat template for models that have none: the text of the task."""

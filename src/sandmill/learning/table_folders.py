@@ -10,20 +10,20 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from sandmill.episodes.release import open_task
-from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.fingerprint import digest, fingerprint
-from sandmill.grading.private_half import PrivateHalf, read_private
 from sandmill.learning.line_cache import LineCache
 from sandmill.learning.table_facts import FILES, TASK, TEST, TRAIN, Faults, read_table_task, write_description
 from sandmill.learning.table_measures import MEASURE_VERSION, measure_table
-from sandmill.metrics.submission import read_answers
 from sandmill.models.base import OnProgress
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.table_task import TableTask
 from sandmill.models.task_file import GradedTask, TaskFile
+from sandmill.play.release import open_task
+from sandmill.play.task import EpisodeTask
+from sandmill.score.grading.private_half import PrivateHalf, read_private
+from sandmill.score.submission import read_answers
 
 DESCRIPTION = "public/description.md"
 _PULLED = "private/task.json"

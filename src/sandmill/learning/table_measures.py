@@ -17,14 +17,14 @@ from sandmill.calibrate.steadiness import resample_thresholds, steadiness
 from sandmill.errors import ItemRejected, Problem
 from sandmill.fingerprint import digest
 from sandmill.learning.table_facts import Faults
-from sandmill.metrics import Metric, get_metric
-from sandmill.metrics.base import SCORE_DECIMALS, Array
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.submission import Answers, read_answers
 from sandmill.models.base import Part
 from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Steadiness, Thresholds, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams
+from sandmill.score import Metric, get_metric
+from sandmill.score.base import SCORE_DECIMALS, Array
+from sandmill.score.gap import gap_closed
+from sandmill.score.submission import Answers, read_answers
 
 MEASURE_VERSION = 1
 """Version of the measure. Cached measures of another version are made again."""

@@ -18,9 +18,9 @@ from sandmill.learning.training_request import LANGUAGE_MODEL_RATE, TrainRequest
 from sandmill.models.base import Frozen
 
 if TYPE_CHECKING:
-    from sandmill.episodes.release import Release
     from sandmill.learning.executions import Executor
     from sandmill.learning.task_sets import LearningTask
+    from sandmill.play.release import Release
 
 REQUEST_FILE, RESULT_FILE, CHART_FILE = "request.json", "result.json", "curves.svg"
 WORDS_FILE = "words.sha256"
@@ -81,9 +81,9 @@ def open_training(request: TrainRequest, settings: TrainSettings) -> Training:
     with require_learning():
         import torch
         import trl  # noqa: F401
-    from sandmill.episodes.release import load
     from sandmill.learning.executions import Executor
     from sandmill.learning.task_sets import TaskSet, from_release
+    from sandmill.play.release import load
 
     torch.set_num_threads(settings.threads)
     cache = settings.cache or settings.to / "cache"

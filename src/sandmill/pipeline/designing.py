@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
 from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
@@ -20,7 +21,6 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.pipeline.workers import shared_workers
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
 

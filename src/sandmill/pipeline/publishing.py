@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandmill.check import add_summaries
+from sandmill.check.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, LeakyRelease, MixMissed, count
 from sandmill.kinds.table.kind import TABLE
@@ -18,11 +20,9 @@ from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.designing import open_ledger
 from sandmill.pipeline.plan import plan_slots
-from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.release_report import make_report
 from sandmill.pipeline.run import REJECTS, ROUNDS, open_dataset
-from sandmill.quality import add_summaries
-from sandmill.quality.meta_leak import MOST_TASKS, MetaLeak, check_meta_leak
+from sandmill.provenance import code_version
+from sandmill.publish.release_report import make_report
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.report.overview import OverviewCounts

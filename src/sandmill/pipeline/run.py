@@ -9,9 +9,9 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.plan import plan_shards, plan_slots
-from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import shared_workers
+from sandmill.provenance import code_version
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import find_shard, read_shard_reports, write_shard

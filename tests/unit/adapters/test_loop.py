@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from sandmill.adapters.loop import run_sync
+from sandmill.trainers.loop import run_sync
 
 
 def test_calls_of_several_threads_run_at_the_same_time():
@@ -44,7 +44,7 @@ def test_errors_reach_the_caller():
 def test_a_forked_worker_has_a_loop_of_its_own():
     script = """
         import asyncio, os
-        from sandmill.adapters.loop import run_sync
+        from sandmill.trainers.loop import run_sync
         assert run_sync(asyncio.sleep(0, 1)) == 1
         child = os.fork()
         if not child:

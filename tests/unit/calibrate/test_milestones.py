@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.calibrate.deciding import Deciding, resample_milestones, with_draws
 from sandmill.calibrate.distances import distance_sd, unrelated_sd
 from sandmill.calibrate.measure import draw_counts, over_draws
 from sandmill.calibrate.milestones import (
@@ -27,10 +26,11 @@ from sandmill.calibrate.milestones import (
     require_room,
 )
 from sandmill.calibrate.steadiness import steadiness
+from sandmill.calibrate.threshold_runs import Deciding, resample_milestones, with_draws
 from sandmill.errors import ItemRejected
-from sandmill.metrics import get_metric
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier
+from sandmill.score import get_metric
 from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of, entries, entry, found_of, with_naive
 
 

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sandmill.calibrate.acceptance import ACCEPTED, accepted_range
 from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
@@ -22,7 +23,7 @@ from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.pipeline.band_search import ACCEPTED, AIM, accepted_range, first_hardness, steer
+from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.conditions import choose_conditions
 from sandmill.design.draft_rule import rule_of, rule_problems
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
@@ -11,7 +12,6 @@ from sandmill.kinds.library import load_domains
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain
 from sandmill.models.motifs import LocalRule, columns_of
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 

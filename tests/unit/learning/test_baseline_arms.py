@@ -2,7 +2,6 @@
 
 import ast
 
-from sandmill.adapters.answers import last_script
 from sandmill.learning.baseline_arms import (
     BASELINES,
     PORTFOLIO,
@@ -12,6 +11,7 @@ from sandmill.learning.baseline_arms import (
     score_baselines,
 )
 from sandmill.learning.language import load_language
+from sandmill.trainers.answers import last_script
 from tests.learning_arms import StandInRunner, StandInTask
 
 FACTS = {

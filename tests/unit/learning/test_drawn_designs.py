@@ -1,8 +1,8 @@
 """Designs that are drawn to train on: tasks with an exact gap scale, the same for equal arguments."""
 
 from benchmarks.learning.drawn_designs import draw_designs
-from sandmill.episodes.release import open_task
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.play.release import open_task
 from tests.task_folders import write_task
 
 ROWS = 200

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from sandmill.adapters.trl import code_reward
 from sandmill.errors import InputError
 from sandmill.learning.executions import CACHE_FILE, Executor
 from sandmill.learning.task_sets import from_release
 from sandmill.models.reports import Outcome
+from sandmill.trainers.trl import code_reward
 from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
 

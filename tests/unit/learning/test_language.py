@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from sandmill.adapters.answers import last_script
 from sandmill.errors import InputError
 from sandmill.learning.language import CLOSE, OPEN, load_language, parse_language
+from sandmill.trainers.answers import last_script
 
 FENCE = """
 - group: fence

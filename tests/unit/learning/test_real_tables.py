@@ -14,8 +14,8 @@ from benchmarks.learning.real_registry import RealTable, metric_of, registry, sp
 from benchmarks.learning.real_sources import RESERVED_PARTS, Source, content_digests
 from benchmarks.learning.real_tables import list_tables, main, write_tables
 from sandmill.errors import InputError
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import TargetKind
+from sandmill.score.support import ANSWER_FORMS
 
 ROWS = 700
 TOY = RealTable(

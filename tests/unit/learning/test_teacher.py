@@ -4,11 +4,11 @@ import re
 import numpy as np
 import pytest
 
-from sandmill.adapters.answers import last_script
 from sandmill.learning.approaches import APPROACHES
 from sandmill.learning.language import load_language
 from sandmill.learning.random_scripts import random_script
 from sandmill.learning.teacher import pipelines, teacher_scripts
+from sandmill.trainers.answers import last_script
 
 CASES = {
     "probability": ("binary", "roc_auc"),

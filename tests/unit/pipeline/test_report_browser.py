@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandmill.pipeline.release_report import make_report
-from sandmill.pipeline.report_extras import extra_sections
+from sandmill.publish.release_report import make_report
+from sandmill.publish.report_extras import extra_sections
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.chromium import CHROMIUM, open_tab

@@ -9,7 +9,7 @@ import pytest
 
 from sandmill.errors import InputError
 from sandmill.models.rollout import RewardParts
-from sandmill.pipeline.report_extras import extra_sections
+from sandmill.publish.report_extras import extra_sections
 from sandmill.report.html.page import PageHead, machine_twin
 from sandmill.store.files import Store
 from sandmill.store.release import load

@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 from sandmill.kinds.page.slips import series_of
 from sandmill.kinds.panel import OwnScript
-from sandmill.metrics import get_metric
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
+from sandmill.score import get_metric
 
 _HEAD = '''\
 """Clean the pages of test/: predict {target} of each pixel. Scored by {metric}; lower is better.

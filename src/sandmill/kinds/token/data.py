@@ -14,8 +14,8 @@ import pandas as pd
 from sandmill.kinds.token.channel import HouseRule
 from sandmill.kinds.token.layout import LAYOUTS, SENTENCE
 from sandmill.kinds.token.speech import Language, readers_of
-from sandmill.metrics.base import Array
 from sandmill.models.package import TaskFacts
+from sandmill.score.base import Array
 
 EDGE = "<edge>"
 """Neighbour of the first and of the last token of a sentence."""

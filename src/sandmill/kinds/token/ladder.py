@@ -12,10 +12,10 @@ from sandmill.kinds.token.layout import LAYOUTS
 from sandmill.kinds.token.speech import readers_of
 from sandmill.kinds.token.speech.house import FIELD
 from sandmill.kinds.token.speech.source import source_of
-from sandmill.metrics import get_metric
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
+from sandmill.score import get_metric
 
 WIDTH = 100
 LEAST = 2

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 import sandmill
-from sandmill.episodes.server import srun
-from sandmill.episodes.server.settings import ServerSettings
 from sandmill.models.remote import MOST_RUNS, SHORTEST_TOKEN, Health
 from sandmill.sandbox import fleet, remote_server
+from sandmill.serve import srun
+from sandmill.serve.settings import ServerSettings
 from tests.releases import REPOSITORY
 from tests.servers import TOKEN, Command
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import sandmill
-from sandmill.episodes.score import score
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
+from sandmill.play.score import score
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
@@ -104,7 +104,7 @@ def test_a_fault_of_grading_is_masked(site, folder, monkeypatch):
             raise MemoryError
         return sandmill.score(private, result, preset)
 
-    monkeypatch.setattr("sandmill.episodes.server.runs.score", fail_in_threads)
+    monkeypatch.setattr("sandmill.serve.runs.score", fail_in_threads)
     (one,) = site.ask("POST", "/v1/scores", {"runs": [{"task_id": folder.name, "code": "print x"}]})[1]["scores"]
     assert (one["score"]["outcome"], one["score"]["mask"]) == ("infra_error", True)
     assert one["score"]["problems"] == ["grading failed: MemoryError"]

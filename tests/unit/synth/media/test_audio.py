@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandmill.check import check_package
 from sandmill.design import design_task
+from sandmill.draw import render
 from sandmill.kinds.audio import files as audio_files
 from sandmill.kinds.audio import measures as audio_measures
 from sandmill.kinds.audio import read as audio
@@ -18,10 +20,8 @@ from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
 from tests.designs import SECRET
 
 SEEDS = {

@@ -9,6 +9,9 @@ from PIL import Image
 
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
+from sandmill.check import check_package
+from sandmill.check.page_pairs import pair_findings
+from sandmill.draw import render
 from sandmill.kinds.files.folder import write_files
 from sandmill.kinds.page import panel as fields
 from sandmill.kinds.page.channel import FieldsChannel, Ranged
@@ -17,16 +20,13 @@ from sandmill.kinds.page.layout import CLEANED, PAGES
 from sandmill.kinds.page.oracle import clean_pages
 from sandmill.kinds.page.render import render_dirty, scan
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
-from sandmill.quality.page_pairs import pair_findings
 from sandmill.rng import Streams
+from sandmill.score.submission import parse_submission
 from sandmill.seeds import ingest
-from sandmill.synth import render
 from tests.designs import SECRET
 
 RANGES = {"density": (0.5, 0.9), "weight": (1, 1.6), "stain": (0.1, 0.4), "stain_size": (3, 7), "rule": (0.1, 0.4)}

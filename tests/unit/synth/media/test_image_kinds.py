@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from sandmill.check import check_package
 from sandmill.design.grammar import design_task
+from sandmill.draw import render
 from sandmill.kinds.image import few as image_few
 from sandmill.kinds.image import files as image_files
 from sandmill.kinds.image import kind as images
@@ -23,9 +25,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import Structure
-from sandmill.quality import check_package
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET
 
 LEAST_FOUND = 0.35

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 from PIL import Image, PngImagePlugin
 
+from sandmill.check import check_package
+from sandmill.draw import render
 from sandmill.kinds.files.archives import archive_excess
 from sandmill.kinds.image import measures as image_measures
 from sandmill.kinds.image.channel import ImageChannel, Seen
@@ -16,9 +18,7 @@ from sandmill.kinds.image.layout import IMAGE_ARCHIVE
 from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET, make_image_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "pictures"), range(200))

@@ -6,6 +6,9 @@ import pytest
 
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
+from sandmill.check import check_package
+from sandmill.check.page_pairs import pair_findings
+from sandmill.draw import render
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.kinds.files.folder import write_files
 from sandmill.kinds.page import panel as fields
@@ -16,17 +19,14 @@ from sandmill.kinds.page.oracle import clean_pages
 from sandmill.kinds.page.render import scan
 from sandmill.kinds.page.slips import moved_back, series_of, shifted, slips_at
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Band
 from sandmill.models.calibration import Rung, Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
-from sandmill.quality.page_pairs import pair_findings
 from sandmill.rng import Streams
+from sandmill.score.submission import parse_submission
 from sandmill.seeds import ingest
-from sandmill.synth import render
 from tests.designs import SECRET
 
 SERIES = (0, 5, 0, 2, 0, 0, 6, 0)

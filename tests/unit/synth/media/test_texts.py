@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from sandmill.check import check_package
+from sandmill.draw import render
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_folder
 from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium, WordSlot
 from sandmill.kinds.text.render import render_texts, render_titled
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.quality import check_package
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET, make_text_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))
