@@ -16,7 +16,8 @@ FORMER = {
 @pytest.mark.parametrize("former", FORMER)
 def test_a_former_name_imports_the_present_module_and_warns(former):
     present = FORMER[former]
-    code = f"import {former} as a, {present} as b; assert all(getattr(a, n) is getattr(b, n) for n in dir(b) if n[0] != '_')"
+    equal = "all(getattr(a, name) is getattr(b, name) for name in dir(b) if name[0] != '_')"
+    code = f"import {former} as a, {present} as b; assert {equal}"
     done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"{former} is now {present}" in done.stderr

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.models.rollout_record import RolloutFacts
-from sandmill.publish.task_views import read_task_views
 from sandmill.report.html.overlay import overlay_section
 from sandmill.report.html.page import Edition, Section
 from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts
 from sandmill.report.queries import View, open_queries
+from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS
 from sandmill.store.columns import read_columns
 from sandmill.store.release import StoredRelease
 from sandmill.store.rollout_sets import RolloutSet, read_rollout_sets
@@ -31,6 +31,10 @@ _COLUMNS = {
     "gap_closed": pa.float64(),
 }
 """Columns of the view, as in the stored Parquet file."""
+
+
+_PUBLIC_COLUMNS = ("task_id", "split", "modality", "target", "metric")
+_PRIVATE_COLUMNS = ("task_id", "split", "structure", "metric", "band", "difficulty")
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def rollouts_section(release: StoredRelease, edition: Edition, places: Sequence[
     sets = _read_sets(places)
     _check(release, sets)
     labels = list(dict.fromkeys(one.label for one in sets))
-    views = read_task_views(release, edition) | {ROLLOUT_VIEW: _view(sets, labels)}
+    views = _task_views(release, edition) | {ROLLOUT_VIEW: _view(sets, labels)}
     presets = frozenset[str]().union(*(one.found.presets for one in sets))
     with open_queries(views) as queries:
         played = {fact.task_id for one in sets for fact in one.found.facts}
@@ -156,3 +160,19 @@ def _notes(sets: Sequence[LabelledSet], presets: frozenset[str]) -> list[str]:
         if one.found.loose
     ]
     return notes
+
+
+def _task_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
+    """Return `public_tasks`, and `private_tasks` in the private edition. Prompts and records are not read."""
+    tables: dict[str, tuple[str, tuple[str, ...], Any]] = {
+        "public_tasks": ("public/tasks", _PUBLIC_COLUMNS, PUBLIC_TASKS)
+    }
+    if edition == "private":
+        tables["private_tasks"] = ("private/tasks", _PRIVATE_COLUMNS, PRIVATE_TASKS)
+    return {name: _task_view(release, *table) for name, table in tables.items()}
+
+
+def _task_view(release: StoredRelease, table: str, columns: tuple[str, ...], schema: Any) -> View:
+    rows = list(read_columns(release, table, columns))
+    found = pa.Table.from_pylist(rows, schema=pa.schema([schema.field(name) for name in columns]))
+    return View(found, f"read_parquet('{table}-*.parquet', union_by_name = true)")

@@ -13,7 +13,7 @@ from sandmill.kinds.audio import design as audio
 from sandmill.kinds.image import design as images
 from sandmill.kinds.image.channel import Seen
 from sandmill.kinds.image.render import _shown
-from sandmill.kinds.image.sights import sights_of
+from sandmill.kinds.image.sight import sights_of
 from sandmill.kinds.text import design as texts
 from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
 from sandmill.kinds.text.render import render_texts

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sandmill.kinds.image.sights import Scene, sights_of
+from sandmill.kinds.image.sight import Scene, sights_of
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue, Medium
 
@@ -18,7 +18,7 @@ class Seen(Frozen):
     """One thing to be seen in pictures, and the latent column that decides it."""
 
     sight: str
-    """Name of a sight of the scene, see `sandmill.kinds.image.sights`."""
+    """Name of a sight of the scene, see `sandmill.kinds.image.sight`."""
     column: str | None = None
     """None: chance decides."""
     is_turned: bool = False

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.image.files import read_pictures, reading_lines
-from sandmill.kinds.image.sights import Sight, sights_of
-from sandmill.kinds.image.sights.sight import WHOLE, Box
+from sandmill.kinds.image.sight import WHOLE, Box, Sight, sights_of
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import WIDTH, quoted
 from sandmill.kinds.source import functions_source

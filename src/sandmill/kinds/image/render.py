@@ -9,7 +9,7 @@ from sandmill.kinds.image.channel import ImageChannel, Seen
 from sandmill.kinds.image.nuisance import disturb
 from sandmill.kinds.image.picture_files import picture_files
 from sandmill.kinds.image.scenes import draw_scene
-from sandmill.kinds.image.sights import sights_of
+from sandmill.kinds.image.sight import sights_of
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 

@@ -1,10 +1,10 @@
-"""Draw scenes: one module for each scene of `sandmill.kinds.image.sights`, with a function `draw`."""
+"""Scenes of pictures: a module each, with what can be seen in it and the function that draws it."""
 
 from collections.abc import Mapping
 from importlib import import_module
 
 from sandmill.kinds.image.canvas import Canvas
-from sandmill.kinds.image.sights import Scene
+from sandmill.kinds.image.sight import Scene
 from sandmill.mechanism.columns import Floats
 
 Shown = Mapping[str, Floats]

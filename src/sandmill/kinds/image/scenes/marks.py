@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sandmill.kinds.image.canvas import Canvas, Cover, together
-from sandmill.kinds.image.sights.sight import Box
+from sandmill.kinds.image.sight import Box
 from sandmill.mechanism.columns import Floats
 
 Place = tuple[NDArray[np.float64], ...]

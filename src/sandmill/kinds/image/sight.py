@@ -1,4 +1,8 @@
-"""What can be seen in a scene, and what measures it."""
+"""What can be seen in a scene of pictures, and what measures it."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Literal
 
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Cue
@@ -54,3 +58,13 @@ class Sight(Frozen):
 def number(measure: str, colour: str, cut: float, ends: tuple[float, float], text: str, *boxes: Box) -> Sight:
     """Make a sight that shows a number; the whole picture is looked at if there are no boxes."""
     return Sight(measure=measure, colour=colour, cut=cut, ends=ends, boxes=boxes or (WHOLE,), text=text)
+
+
+Scene = Literal["objects", "ground", "fundus", "glyphs", "tissue", "leaf", "chest", "outline", "mole"]
+"""What pictures are of: a module of `sandmill.kinds.image.scenes` each, with `SIGHTS` and the function `draw`."""
+
+
+def sights_of(scene: str) -> Mapping[str, Sight]:
+    """Return everything that can be seen in a scene, by name."""
+    sights: Mapping[str, Sight] = import_module(f"sandmill.kinds.image.scenes.{scene}").SIGHTS
+    return sights
