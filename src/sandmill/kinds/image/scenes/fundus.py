@@ -87,8 +87,8 @@ def _vessels(canvas: Canvas, shown: Shown, start: tuple[np.ndarray, np.ndarray],
     x, y = start
     away, half = np.where(on_right, -1.0, 1.0), 0.006 + 0.022 * shown["vessels"]
     lines = []
-    for number, rise in enumerate((-0.36, -0.2, 0.2, 0.36)):
-        bend = x + 0.28 * away, y + rise * canvas.draw(f"vessel {number}", 0.6, 1.0)
+    for vessel, rise in enumerate((-0.36, -0.2, 0.2, 0.36)):
+        bend = x + 0.28 * away, y + rise * canvas.draw(f"vessel {vessel}", 0.6, 1.0)
         end = x + 0.62 * away, bend[1] - 0.25 * rise
         lines += [canvas.line(start, bend, half), canvas.line(bend, end, half)]
     canvas.paint(together(lines), (120, 40, 96))

@@ -115,9 +115,9 @@ def _object(canvas: Canvas, shown: Shown) -> None:
 def _along_edges(canvas: Canvas, sight: str, count: np.ndarray, level: float) -> None:
     """Set single pixels along the upper and the right edge."""
     side, pictures = canvas.side, np.arange(len(count))
-    for number in range(_MOST_MARKS):
-        has_mark = number < count
-        along = np.floor(canvas.draw(f"{sight} {number}") * (side - 4)).astype(np.intp) + 2
-        is_beside = canvas.draw(f"{sight} edge {number}") < 0.5
+    for mark in range(_MOST_MARKS):
+        has_mark = mark < count
+        along = np.floor(canvas.draw(f"{sight} {mark}") * (side - 4)).astype(np.intp) + 2
+        is_beside = canvas.draw(f"{sight} edge {mark}") < 0.5
         down, across = np.where(is_beside, along, 0), np.where(is_beside, side - 1, along)
         canvas.pixels[:, pictures[has_mark], down[has_mark], across[has_mark]] = level
