@@ -37,7 +37,7 @@ def board_entries(rule: MedalRule, kind: str = TABLE.name) -> tuple[str, ...]:
     return tuple(entry.name for entry in entries_of(kind) if rule == "milestones" or entry.tier is not Tier.ENSEMBLE)
 
 
-class Contest:
+class SolverRuns:
     """Runs over one set of public files.
 
     Args:
@@ -55,8 +55,8 @@ class Contest:
         files: Mapping[str, bytes],
         facts: TaskFacts,
         stated: Stated,
-        earlier: "Contest | None" = None,
-        like: "Contest | None" = None,
+        earlier: "SolverRuns | None" = None,
+        like: "SolverRuns | None" = None,
     ) -> None:
         write_files(folder, files)
         self._child_tables = child_tables(files, facts)

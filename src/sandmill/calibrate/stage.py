@@ -15,7 +15,7 @@ from sandmill.calibrate.measure import difficulty, draw_counts, require_informed
 from sandmill.calibrate.milestones import PLACING
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
-from sandmill.calibrate.solver_runs import Contest, board_entries
+from sandmill.calibrate.solver_runs import SolverRuns, board_entries
 from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
 from sandmill.calibrate.threshold_runs import resample_milestones
 from sandmill.calibrate.training_draws import TrainingDraws, measure_draws, refuse_without_room
@@ -73,7 +73,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     stated = _stated(pilot, secret, attempt.replicate)
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
-        tried = Contest(Path(name), pilot.files, facts, stated)
+        tried = SolverRuns(Path(name), pilot.files, facts, stated)
         runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
@@ -81,7 +81,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
-        contest = Contest(Path(name), package.public, facts, stated, tried)
+        contest = SolverRuns(Path(name), package.public, facts, stated, tried)
         board = contest.run(board_entries(rule, facts.kind))
         beside = []
         if rule == "milestones":
@@ -116,7 +116,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
 
-def _run_on_pilot(contest: Contest, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:
+def _run_on_pilot(contest: SolverRuns, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:
     """Run all entries, the cheap and telling ones first, and stop as soon as the design is certain to be refused.
 
     Raises:
@@ -165,7 +165,9 @@ def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
 
 
-def _scripts(folder: Path, contest: Contest, rendered: Rendered, measured: Calibration) -> "tuple[ScoredScript, ...]":
+def _scripts(
+    folder: Path, contest: SolverRuns, rendered: Rendered, measured: Calibration
+) -> "tuple[ScoredScript, ...]":
     """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
     from sandmill.calibrate.insight import insight_table
     from sandmill.calibrate.own_panel import write_own_ladder

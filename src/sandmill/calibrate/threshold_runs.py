@@ -21,7 +21,7 @@ best run anew, so that a step may count for more than one between two single run
 
 
 @dataclass(frozen=True)
-class Deciding:
+class ThresholdRuns:
     """What further training draws say of the runs that decide milestones."""
 
     gold: Gold

@@ -21,8 +21,8 @@ from sandmill.calibrate.milestones import (
 )
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
-from sandmill.calibrate.solver_runs import Contest
-from sandmill.calibrate.threshold_runs import Deciding
+from sandmill.calibrate.solver_runs import SolverRuns
+from sandmill.calibrate.threshold_runs import ThresholdRuns
 from sandmill.draw import Pilot
 from sandmill.draw.draws import with_fresh_training
 from sandmill.errors import DegenerateTask, ItemRejected
@@ -72,7 +72,7 @@ class PilotScale:
 class TrainingDraws:
     """What several training draws say of a design."""
 
-    deciding: Deciding
+    deciding: ThresholdRuns
 
     @cached_property
     def rule(self) -> MilestoneRule:
@@ -91,7 +91,7 @@ class TrainingDraws:
 
 
 def measure_draws(
-    pilot: Pilot, contest: Contest, runs: Sequence[PanelRun], stated: Stated, streams: Streams
+    pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelRun], stated: Stated, streams: Streams
 ) -> TrainingDraws:
     """Run what decides milestones after further training draws.
 
@@ -135,7 +135,7 @@ def measure_draws(
     return found
 
 
-def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]) -> None:
+def refuse_without_room(pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelRun]) -> None:
     """Refuse a design before the rest of its runs, if those so far already put gold out of reach.
 
     Further runs can only raise gold, so `measure_draws` would refuse the design too.
@@ -162,11 +162,11 @@ def refuse_without_room(pilot: Pilot, contest: Contest, runs: Sequence[PanelRun]
 
 
 def _deciding(
-    contest: Contest, ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
-) -> Deciding:
+    contest: SolverRuns, ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
+) -> ThresholdRuns:
     on_panel = {entry.name for entry in contest.entries}
     tiers = {name: ran[name].tier for name in shares}
-    found = Deciding(
+    found = ThresholdRuns(
         gold="readers" if Tier.READER in tiers.values() else "margin",
         tiers=tiers,
         shares=shares,
@@ -176,10 +176,10 @@ def _deciding(
     )
     if found.gold == "margin":
         return found
-    return Deciding(**{**vars(found), "margin": reading_margin(found.on_pilot())})
+    return ThresholdRuns(**{**vars(found), "margin": reading_margin(found.on_pilot())})
 
 
-def _deciding_entries(contest: Contest, own: Mapping[str, float]) -> list[str]:
+def _deciding_entries(contest: SolverRuns, own: Mapping[str, float]) -> list[str]:
     """Return the entries of the panel that decide thresholds, in its order."""
     tiers = {entry.name: entry.tier for entry in contest.entries}
     blind = [name for name in own if name in tiers and name != TRIVIAL]
@@ -190,18 +190,18 @@ def _deciding_entries(contest: Contest, own: Mapping[str, float]) -> list[str]:
     return [name for name in tiers if name in wanted]
 
 
-def _redrawn(pilot: Pilot, own: Contest, stated: Stated, streams: Streams, number: int) -> Contest:
+def _redrawn(pilot: Pilot, own: SolverRuns, stated: Stated, streams: Streams, number: int) -> SolverRuns:
     other = with_fresh_training(pilot, streams, number)
     with TemporaryDirectory(prefix="sandmill-draw-") as name:
-        return Contest(Path(name), other.files, pilot.facts, stated, like=own)
+        return SolverRuns(Path(name), other.files, pilot.facts, stated, like=own)
 
 
-def _shares_of(contest: Contest, names: Sequence[str], scale: PilotScale) -> dict[str, float]:
+def _shares_of(contest: SolverRuns, names: Sequence[str], scale: PilotScale) -> dict[str, float]:
     runs = [*contest.run(names), *contest.run_readers(), *contest.run_adversaries()]
     return {run.name: scale.share(run.prediction) for run in runs if run.has_run}
 
 
-def _informed_share(pilot: Pilot, contest: Contest, scale: PilotScale) -> float | None:
+def _informed_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> float | None:
     """Return the share of the gap that the informed solver closes on the pilot.
 
     None if it failed, or if the files do not hold the columns that it would use.

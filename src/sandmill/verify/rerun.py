@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
 from sandmill.calibrate.readers import Stated, reader_names, stated_facts
-from sandmill.calibrate.solver_runs import Contest
+from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.draw import Rendered, render
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.kinds.files.base import layout_of
@@ -164,7 +164,7 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
         runs = list(run_panel(Path(name), package.facts, entries))
         if milestones:
             stated = stated_facts(record.spec, package.public) if trusts_design else Stated(())
-            contest = Contest(Path(name), package.public, package.facts, stated)
+            contest = SolverRuns(Path(name), package.public, package.facts, stated)
             beside = [*contest.run_readers(), *contest.run_adversaries()]
             runs += [run for run in beside if run.name in board]
     untried = board.keys() - {run.name for run in runs}

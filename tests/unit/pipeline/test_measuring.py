@@ -16,7 +16,7 @@ from sandmill.calibrate.acceptance import ACCEPTED, OffBand
 from sandmill.calibrate.measure import band_of, with_scripts
 from sandmill.calibrate.milestones import ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
-from sandmill.calibrate.solver_runs import Contest
+from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.stage import Calibrated, calibrate_design, sized
 from sandmill.calibrate.steadiness import FORETOLD, LEAST_FORETOLD
 from sandmill.calibrate.training_draws import DRAWS
@@ -65,7 +65,7 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, replicate=0):
             return change(made_up(pilot_of(replicate).oracle, wanted))
         return change(made_up(oracles[rows], wanted))
 
-    monkeypatch.setattr(Contest, "run_adversaries", lambda _: [])
+    monkeypatch.setattr(SolverRuns, "run_adversaries", lambda _: [])
     monkeypatch.setattr(measuring, "render", remember)
     monkeypatch.setattr(Panel, "run", run)
 

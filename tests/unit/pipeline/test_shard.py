@@ -27,7 +27,7 @@ from sandmill.store.release import load
 from sandmill.verify.rerun import rerun_task
 from sandmill.verify.verify import LUCK
 from tests.designs import SECRET, make_seed
-from tests.toy_kind import JOINED
+from tests.toy_kind.kind import JOINED
 from tests.unit.pipeline.inline import InlineBatch
 
 
