@@ -3,7 +3,6 @@
 import ast
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 

@@ -3,12 +3,9 @@
 A policy takes a fast action (1 s) or a slow one (10 s) with probability 0.5 each. The weighted share of slow actions in
 a batch should be 0.5. Then the policy is trained by REINFORCE without a baseline. Both actions earn 1, and the slow one
 is the fast one with a busy loop, so its probability should stay at 0.5.
-
-Run from the repository root: python -m benchmarks.durations
 """
 
-import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.rewards.durations import Sampling, duration_weights
-from sandmill.rng import Streams
 
 Floats = NDArray[np.float64]
 Weigh = Callable[["Batch"], Floats]
@@ -119,33 +115,3 @@ def train(rng: np.random.Generator, case: str, weigh: Weigh, size: int) -> float
         slow = 1 / (1 + np.exp(-logit))
         logit += RATE * (slow_share(CASES[case](rng, slow, size), weigh) - slow)
     return float(1 / (1 + np.exp(-logit)))
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--batches", type=int, default=50, help="batches of each case in the first table")
-    parser.add_argument("--size", type=int, default=4096, help="actions in a batch, about")
-    args = parser.parse_args(arguments)
-    streams = Streams(b"benchmark", "durations")
-    print(
-        f"Slow share, wanted 0.500; {args.batches} batches of about {args.size} actions (standard error of the last).\n"
-    )
-    print("| collected | unweighted | weights by duration | `duration_weights` |")
-    print("|---|---:|---:|---:|")
-    for case, collect in CASES.items():
-        rng = streams.generator(f"share {case}")
-        batches = [collect(rng, 0.5, args.size) for _ in range(args.batches)]
-        shares = np.array([[slow_share(batch, weigh) for weigh in WEIGHINGS] for batch in batches])
-        means, error = shares.mean(axis=0), shares[:, -1].std() / np.sqrt(len(batches))
-        print(f"| {case} | {means[0]:.3f} | {means[1]:.3f} | {means[2]:.3f} ({error:.3f}) |")
-    print(f"\nProbability of a busy loop of equal reward after {UPDATES} updates; 0.500 at the start.\n")
-    print("| collected | unweighted | weights by duration | `duration_weights` | points gained |")
-    print("|---|---:|---:|---:|---:|")
-    for case in CASES:
-        after = [train(streams.generator(f"train {case}"), case, weigh, args.size) for weigh in WEIGHINGS]
-        print(f"| {case} | {after[0]:.3f} | {after[1]:.3f} | {after[2]:.3f} | {100 * (after[2] - 0.5):+.1f} |")
-
-
-if __name__ == "__main__":
-    main()
