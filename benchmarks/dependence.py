@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from sandmill.design.dependence import limits_of
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.limits import breaks
 from sandmill.models.columns import Categorical, Date, Unit

@@ -22,6 +22,9 @@ from benchmarks.dependence import Dependence, dependence_table, measure_dependen
 from benchmarks.names import names_table
 from benchmarks.probes import measure_difficulty
 from sandmill.design import design_task
+from sandmill.draw import draw_pilot
+from sandmill.draw.describe import describe
+from sandmill.draw.task_facts import task_facts
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Date, Unit
@@ -36,9 +39,6 @@ from sandmill.pipeline.plan import even_places
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pilot
-from sandmill.synth.describe import describe
-from sandmill.synth.task_facts import task_facts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -14,16 +14,16 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks.first_tries import SECRET
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.medals import medal_of
 from sandmill.models.calibration import Calibration, Tier
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
-from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.score.gap import gap_closed
+from sandmill.score.medals import medal_of
 from sandmill.seeds import ingest
 
 HONEST = (Tier.COMPETENT, Tier.STRONG, Tier.SEARCH, Tier.ENSEMBLE, Tier.READER)

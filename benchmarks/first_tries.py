@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sandmill.calibrate.measure import band_of
 from sandmill.models.base import Stage
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
-from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.seeds import ingest

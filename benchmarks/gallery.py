@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 from PIL import Image
 
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.item_files import sound_chunks
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.item_files import sound_chunks
 from sandmill.models.release import TaskRecord
 from sandmill.store.release import StoredRelease, load
 

@@ -12,15 +12,15 @@ from statistics import median
 
 from benchmarks.probes import measure_difficulty
 from sandmill.design import design_task
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.draw import draw_pilot
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
+from sandmill.score.support import ANSWER_FORMS
 from sandmill.seeds import ingest
-from sandmill.synth import draw_pilot
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from sandmill.calibrate.own_panel import OwnScript
-from sandmill.calibrate.scripts.layout import imports
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.folder import write_files
+from sandmill.draw.render import features_of, render_train, with_ids
+from sandmill.draw.rows import draw_test
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.panel import OwnScript
+from sandmill.kinds.script_text import imports
 from sandmill.models.calibration import Rung
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.synth.render import features_of, render_train, with_ids
-from sandmill.synth.rows import draw_test
 
 HEAD = '''"""Generic features, a linear model, boosting and a forest: python solution.py PUBLIC OUT."""
 

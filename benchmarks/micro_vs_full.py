@@ -25,7 +25,10 @@ import polars as pl
 
 from benchmarks.media_vs_full import script_of, write_items
 from sandmill.design import design_task
-from sandmill.layouts.tables import csv_bytes
+from sandmill.draw import render
+from sandmill.draw.csv_files import feature_frame, row_ids, target_frame
+from sandmill.draw.task_facts import task_facts
+from sandmill.kinds.files.tables import csv_bytes
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
@@ -36,9 +39,6 @@ from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.workers import ONE_THREAD, WorkerPool
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
-from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
-from sandmill.synth.task_facts import task_facts
 
 SECRET = bytes(32)
 MICRO_ROWS, MICRO_ITEMS = 100, 1000

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sandmill.design.lexicon import load_domains
+from sandmill.check.role_reading import NO_ROLE, guess_held_out, lay_out_columns
+from sandmill.kinds.library import load_domains
 from sandmill.models.knowledge import TargetPrior
 from sandmill.models.links import NumbersLink
 from sandmill.models.motifs import columns_of
 from sandmill.models.spec import TaskSpec
-from sandmill.quality.role_reading import NO_ROLE, guess_held_out, lay_out_columns
 
 FEW_TASKS = 80
 """Texts that are compared at a time, as many as a small release has."""

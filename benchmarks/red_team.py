@@ -1,7 +1,7 @@
 """Reward of every attack script on one task, under every preset, beside the reward of the valid sample submission.
 
-The attacks are those of tests/redteam. The table has a row for each family of attacks; `--to` writes all attacks into a
-file that `sandmill report --red-team` shows beside the release.
+The attacks are those of tests/redteam. The table has a row for each family of attacks; `--to` writes
+all attacks into a file.
 
 Run from the repository root: python -m benchmarks.red_team releases/micro --to red-team.json
 """
@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
-from sandmill.episodes.score import score
-from sandmill.models.red_team import AttackOutcome, EarnedReward, RedTeamRecord
+from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.pipeline.provenance import library_digest
+from sandmill.play.score import score
+from sandmill.provenance import library_digest
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.backends import BackendName
@@ -28,6 +29,46 @@ from tests.redteam.siege import Siege, Target, lay_trap, open_target
 FAMILIES = ("access", "ways_out", "tampering", "later_steps", "semantics", "resources", "episodes")
 _ABOVE = 1e-9
 """A reward that is higher by less equals that of the sample."""
+
+
+Pay = Literal["nothing", "luck", "prediction"]
+"""What an attack may earn. `nothing`: at most what the sample submission earns; `luck`: what a guess closes of the gap
+by luck; `prediction`: it makes a real prediction, whose score is paid."""
+
+
+class EarnedReward(Frozen):
+    """Reward of one attack under one preset."""
+
+    preset: str
+    reward: float | None
+    """None if the sandbox failed, which masks the run."""
+    sample: float
+    """Reward of the valid sample submission of the same task."""
+
+
+class AttackOutcome(Frozen):
+    """How one attack ended."""
+
+    family: str
+    name: str
+    outcome: str
+    """Outcome of the last script, or of its submission."""
+    pays: Pay
+    rewards: tuple[EarnedReward, ...]
+
+
+class RedTeamRecord(Frozen):
+    """Content of the file that `--to` writes."""
+
+    release: str
+    """Version of the release, such as 0001-ab12cd34."""
+    task_id: str
+    metric: str
+    backend: str
+    """Backend of the sandbox."""
+    library: str
+    """Digest of the library that ran the attacks."""
+    attacks: tuple[AttackOutcome, ...]
 
 
 def attack_task(release: StoredRelease, task_id: str, families: Sequence[str], backend: BackendName) -> RedTeamRecord:

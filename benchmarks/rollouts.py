@@ -21,12 +21,12 @@ from pathlib import Path
 from statistics import median
 
 import sandmill
-from sandmill.episodes.release import Release
 from sandmill.fingerprint import files_digest
 from sandmill.models.release import VerifiedTask
 from sandmill.models.rollout import Act, Action, Rollout
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.play.release import Release
 from sandmill.sandbox.aio import AsyncSandbox
 from sandmill.store.files import Store
 from tests.factories import make_task

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.grading import grade_submission
-from sandmill.metrics.answers import Answers
 from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.interpreter import guest_environment
+from sandmill.score.answers import Answers
+from sandmill.score.grading import grade_submission
 
 TRAIN_ROWS, TEST_ROWS = 150, 6000
 MODELS = {

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from statistics import mean
 
 from benchmarks.first_tries import SECRET
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.medals import medal_of
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Tier
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
-from sandmill.pipeline.band_search import Attempt, first_hardness
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.score.gap import gap_closed
+from sandmill.score.medals import medal_of
 from sandmill.seeds import ingest
 
 _BESIDE = frozenset({Tier.TRIVIAL, Tier.READER})

@@ -8,7 +8,7 @@ from prefect.logging import get_run_logger
 from prefect.states import Completed
 
 from sandmill.models.operations import AuditRequest
-from sandmill.pipeline.audit import Audit, audit_release, require_whole
+from sandmill.verify.audit import Audit, audit_release, require_whole
 from tasks.policies import PLAIN, STORED
 
 

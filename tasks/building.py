@@ -6,13 +6,13 @@ from pathlib import Path
 from prefect import task
 from prefect.logging import get_run_logger
 
+from sandmill.check import load_suites
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
-from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from tasks.limits import llm_calls_allowed
 from tasks.policies import PLAIN, STORED

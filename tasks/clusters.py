@@ -9,7 +9,7 @@ from typing import Any
 
 from joblib import cpu_count
 
-from sandmill.pipeline.provenance import code_version
+from sandmill.provenance import code_version
 from tasks.building import suites
 
 SECONDS_TO_ANSWER = 15.0

@@ -9,11 +9,11 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 
+from sandmill.check.failed_suites import failed_suites
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.publishing import paid_usd, summarize_build
-from sandmill.quality.failed_suites import failed_suites
 from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
 from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table
 from tasks.policies import STORED

@@ -3,6 +3,7 @@
 from functools import cache
 
 from sandmill.design import design_task
+from sandmill.draw import Rendered, render
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
@@ -17,7 +18,6 @@ from sandmill.models.structure import (
     TargetKind,
 )
 from sandmill.rng import Streams
-from sandmill.synth import Rendered, render
 
 SECRET = bytes(range(32))
 

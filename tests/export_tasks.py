@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from sandmill.adapters.exports.base import ExportSettings, ExportTask
 from sandmill.calibrate.board import leaderboard, thresholds
+from sandmill.draw.describe import describe
+from sandmill.export.base import ExportSettings, ExportTask
 from sandmill.fingerprint import files_digest
-from sandmill.grading import grade_submission
-from sandmill.metrics.answers import Answers
-from sandmill.metrics.forms import form_of
 from sandmill.models.calibration import BoardEntry, Calibration, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.release import Manifest, Split
 from sandmill.models.reports import GradeReport
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.synth.describe import describe
+from sandmill.score.answers import Answers
+from sandmill.score.forms import form_of
+from sandmill.score.grading import grade_submission
 from tests.factories import make_spec, make_task
 from tests.metric_samples import Pair
 from tests.submission_mutants import make_graded

@@ -4,7 +4,8 @@ from functools import cache
 from unittest.mock import patch
 
 from sandmill.design import design_task, grammar
-from sandmill.design.lexicon import load_domains
+from sandmill.draw import Rendered, render
+from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
 from sandmill.models.hints import Form
 from sandmill.models.knowledge import Knowledge
@@ -12,7 +13,6 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth import Rendered, render
 from tests.designs import SECRET, make_seed
 
 BINARY, NUMBER = (TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE)

@@ -5,15 +5,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from sandmill.design.lexicon import load_domains
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.design.llm.diversity import KnownDomain
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_domains
 from sandmill.llm.structured import read_json
 from sandmill.models.base import Band
 from sandmill.models.llm import Prompt, Reply, Usage
 from sandmill.models.plan import Slot
-from sandmill.quality.giveaways import GIVEAWAYS
 from tests.designs import TASKS, make_seed
 from tests.llm_playbook import Playbook
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from sandmill.design.lexicon import load_domains
 from sandmill.design.llm.strategist import AREAS
+from sandmill.kinds.library import load_domains
 from sandmill.models.llm import Prompt
 from sandmill.models.structure import TargetKind
 from tests.llm_server import Answer as ServerAnswer

@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sandmill.check import load_suites
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import plan_round
-from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from tests.llm_playbook import Playbook
 from tests.llm_server import serve

@@ -5,13 +5,13 @@ import io
 
 import numpy as np
 
-from sandmill.metrics import get_metric
-from sandmill.metrics.answers import Answers
-from sandmill.metrics.base import Array
-from sandmill.metrics.forms import form_of
 from sandmill.models.calibration import BoardEntry, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score import get_metric
+from sandmill.score.answers import Answers
+from sandmill.score.base import Array
+from sandmill.score.forms import form_of
 from tests.factories import CALIBRATION
 from tests.submission_mutants import Graded
 

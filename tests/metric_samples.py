@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.metrics.base import Array, Floats
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.package import TaskFacts
 from sandmill.models.predictive import (
     ClassPredictive,
@@ -15,6 +13,8 @@ from sandmill.models.predictive import (
     Predictive,
 )
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.base import Array, Floats
+from sandmill.score.support import ANSWER_FORMS
 
 Pair = tuple[TargetKind, MetricName]
 

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import yaml
 
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.seed import SeedIntake, SeedTask
+from sandmill.score.support import ANSWER_FORMS
 from sandmill.seeds import survey
 from sandmill.seeds.competition_data import ARCHIVES, NO_DATA, NO_INPUTS, OTHER_FILES
 

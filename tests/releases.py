@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.check import load_suites
 from sandmill.models.base import Band
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
@@ -16,7 +17,6 @@ from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.publishing import publish_release
 from sandmill.pipeline.run import build_shard, plan_round
-from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 
 REPOSITORY = Path(__file__).parent.parent

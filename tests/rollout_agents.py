@@ -3,7 +3,7 @@
 import json
 import re
 
-from sandmill.episodes.release import Release
+from sandmill.play.release import Release
 from tests.llm_server import Answer, Received, Script
 
 SAMPLE = "import shutil; shutil.copy('public/sample_submission.csv', 'submission.csv')"

@@ -15,14 +15,14 @@ from typing import Any
 
 import uvicorn
 
-from sandmill.episodes.server.app import make_app
-from sandmill.episodes.server.queue import RunQueue
-from sandmill.episodes.server.runs import RunService
-from sandmill.episodes.server.serve import listen, server_config
-from sandmill.episodes.server.settings import ServerSettings
-from sandmill.episodes.server.tasks import ServedTasks
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.serve.app import make_app
+from sandmill.serve.queue import RunQueue
+from sandmill.serve.runs import RunService
+from sandmill.serve.serve import listen, server_config
+from sandmill.serve.settings import ServerSettings
+from sandmill.serve.tasks import ServedTasks
 
 TOKEN = "the-token-of-the-tests"
 

@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 
 from sandmill.errors import InvalidSubmission
-from sandmill.grading import grade_submission
-from sandmill.grading.grade import GRADER_FAULT
-from sandmill.metrics import get_metric, submission
-from sandmill.metrics.answers import Answers
-from sandmill.metrics.base import Array
 from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
+from sandmill.score import get_metric, submission
+from sandmill.score.answers import Answers
+from sandmill.score.base import Array
+from sandmill.score.grading import grade_submission
+from sandmill.score.grading.grade import GRADER_FAULT
 from tests.factories import CALIBRATION
 from tests.metric_samples import Pair, brief_for, guess, make_world, perfect
 

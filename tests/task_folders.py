@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel
+from sandmill.draw import Rendered, render
 from sandmill.fingerprint import canonical_json
-from sandmill.metrics import get_metric
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.models.task_file import TaskFile
-from sandmill.synth import Rendered, render
+from sandmill.score import get_metric
 from tests.designs import SECRET, make_spec
 from tests.factories import STEADY
 

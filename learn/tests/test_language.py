@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from sandmill.adapters.answers import last_script
 from sandmill.errors import InputError
+from sandmill.trainers.answers import last_script
 from sandmill_learn.language import CLOSE, OPEN, load_language, parse_language
 
 FENCE = """

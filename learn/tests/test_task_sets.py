@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from sandmill.draw import render
 from sandmill.errors import InputError, RequestError
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Part
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.gap import gap_closed
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret
-from sandmill.synth import render
 from sandmill_learn.replicates import measure_ends, move_calibration
 from sandmill_learn.task_sets import from_release
 from tests.designs import SECRET, make_spec

@@ -9,16 +9,18 @@ Example:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sandmill.former import keep_former_names
+
 if TYPE_CHECKING:
-    from sandmill.episodes.env import MLEnv
-    from sandmill.episodes.feedback import Feedback
-    from sandmill.episodes.prompt import prompt
-    from sandmill.episodes.release import Release, load, open_task
-    from sandmill.episodes.score import score
-    from sandmill.episodes.sync import SyncMLEnv
-    from sandmill.episodes.task import EpisodeTask
     from sandmill.models.rollout import Act, EpisodeLimits, Rollout
     from sandmill.models.run import RunLimits
+    from sandmill.play.env import MLEnv
+    from sandmill.play.feedback import Feedback
+    from sandmill.play.prompt import prompt
+    from sandmill.play.release import Release, load, open_task
+    from sandmill.play.score import score
+    from sandmill.play.sync import SyncMLEnv
+    from sandmill.play.task import EpisodeTask
     from sandmill.sandbox import AsyncSandbox, RemoteSandbox, Sandbox
 
     __version__: str
@@ -43,23 +45,25 @@ __all__ = [
     "score",
 ]
 
+keep_former_names()
+
 _MODULES = {
     "Act": "sandmill.models.rollout",
     "AsyncSandbox": "sandmill.sandbox",
     "EpisodeLimits": "sandmill.models.rollout",
-    "EpisodeTask": "sandmill.episodes.task",
-    "Feedback": "sandmill.episodes.feedback",
-    "MLEnv": "sandmill.episodes.env",
+    "EpisodeTask": "sandmill.play.task",
+    "Feedback": "sandmill.play.feedback",
+    "MLEnv": "sandmill.play.env",
     "Rollout": "sandmill.models.rollout",
-    "Release": "sandmill.episodes.release",
+    "Release": "sandmill.play.release",
     "RemoteSandbox": "sandmill.sandbox",
     "RunLimits": "sandmill.models.run",
-    "SyncMLEnv": "sandmill.episodes.sync",
+    "SyncMLEnv": "sandmill.play.sync",
     "Sandbox": "sandmill.sandbox",
-    "load": "sandmill.episodes.release",
-    "open_task": "sandmill.episodes.release",
-    "prompt": "sandmill.episodes.prompt",
-    "score": "sandmill.episodes.score",
+    "load": "sandmill.play.release",
+    "open_task": "sandmill.play.release",
+    "prompt": "sandmill.play.prompt",
+    "score": "sandmill.play.score",
 }
 """Public names and the modules that define them."""
 

@@ -1,5 +1,5 @@
 """The name under which verifiers finds the taskset: `vf-eval sandmill_verifiers`."""
 
-from sandmill.adapters.verifiers import SandmillEnv, SandmillHarness, SandmillTaskset
+from sandmill.trainers.verifiers import SandmillEnv, SandmillHarness, SandmillTaskset
 
 __all__ = ["SandmillEnv", "SandmillHarness", "SandmillTaskset"]

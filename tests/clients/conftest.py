@@ -45,7 +45,7 @@ def run_client(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
 @pytest.fixture(scope="session")
 def exported(small_release: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Export a real release of two tasks, in any format."""
-    from sandmill.adapters.exports.export import export
+    from sandmill.export.export import export
     from sandmill.store.release import load
 
     folder = tmp_path_factory.mktemp("exports")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandmill.episodes.actions import FORMAT
+from sandmill.play.actions import FORMAT
 from sandmill.sandbox.agent_env import create_agent_env
 from tests.training_docs import python_blocks
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from sandmill.adapters.exports.carried import _read_by_pandas
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
+from sandmill.export.carried import _read_by_pandas
 from sandmill.seeds.engine import open_engine
 from sandmill.store.files import Store
 

@@ -1,18 +1,16 @@
-"""README.md and AGENTS.md name functions, files and folders; each of them exists."""
+"""docs/stages.md, docs/contributing.md and AGENTS.md name functions, files and folders; each of them exists."""
 
 import ast
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
-from sandmill.models import kinds as all_kinds
-from sandmill.models.kinds import Kind
+from sandmill.models import kind as all_kinds
+from sandmill.models.kind import Kind
 from tests.releases import REPOSITORY
 
 LIBRARY = REPOSITORY / "src" / "sandmill"
-SECTION = re.compile(r"\n## The stages of a build\n(.*?)\n## ", re.DOTALL)
 CODE = re.compile(r"`([^`]+)`")
 FUNCTION = re.compile(r"[a-z_]+(\.[A-Za-z_]+)+")
 PLACE = re.compile(r"[a-z_]+(/[\w.-]+)*(/|\.py|\.md|\.json)(: [A-Za-z_]+)?")
@@ -21,9 +19,11 @@ OF_A_RELEASE = {"public/", "reports/"}
 
 
 def _stages() -> str:
-    found = SECTION.search((REPOSITORY / "README.md").read_text(encoding="utf-8"))
-    assert found
-    return found[1]
+    return (REPOSITORY / "docs" / "stages.md").read_text(encoding="utf-8")
+
+
+def _guide() -> str:
+    return "".join((REPOSITORY / name).read_text(encoding="utf-8") for name in ("AGENTS.md", "docs/contributing.md"))
 
 
 def _resolve(name: str) -> object:
@@ -74,20 +74,25 @@ def test_the_table_names_the_tasks_of_the_flow_in_the_order_in_which_it_calls_th
 
 
 def _named_places() -> list[str]:
-    text = (REPOSITORY / "AGENTS.md").read_text(encoding="utf-8")
-    return sorted({name for name in CODE.findall(text) if PLACE.fullmatch(name)} - OF_A_RELEASE)
+    return sorted({name for name in CODE.findall(_guide()) if PLACE.fullmatch(name)} - OF_A_RELEASE)
 
 
 @pytest.mark.parametrize("name", _named_places())
 def test_every_file_of_the_guide_exists_with_what_it_is_said_to_hold(name):
     path, _, held = name.partition(": ")
-    here = [root / path for root in (REPOSITORY, LIBRARY, Path(REPOSITORY, "tests")) if (root / path).exists()]
+    roots = (REPOSITORY, LIBRARY, LIBRARY / "kinds" / "audio", REPOSITORY / "tests")
+    here = [root / path for root in roots if (root / path).exists()]
     assert here
     assert not held or re.search(rf"^(class )?{held}\b", here[0].read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_the_guide_names_every_part_of_a_kind():
-    guide = (REPOSITORY / "AGENTS.md").read_text(encoding="utf-8")
+    guide = _guide()
     parts = [name for name, field in Kind.model_fields.items() if field.annotation in (str, str | None)]
     others = {"name", "form", "id_column"}
     assert {part for part in parts if part not in others and f"`{part}`" not in guide} == set()
+
+
+@pytest.mark.parametrize(("name", "most"), [("README.md", 900), ("AGENTS.md", 500)])
+def test_the_first_pages_are_short(name, most):
+    assert len((REPOSITORY / name).read_text(encoding="utf-8").split()) <= most

@@ -50,12 +50,12 @@ def test_writing_a_prompt_and_scoring_import_no_more_than_they_need():
 
 def test_the_public_names_are_there():
     import sandmill
-    from sandmill.episodes.feedback import Feedback
-    from sandmill.episodes.prompt import prompt
-    from sandmill.episodes.release import Release, load, open_task
-    from sandmill.episodes.score import score
-    from sandmill.episodes.task import EpisodeTask
     from sandmill.models.run import RunLimits
+    from sandmill.play.feedback import Feedback
+    from sandmill.play.prompt import prompt
+    from sandmill.play.release import Release, load, open_task
+    from sandmill.play.score import score
+    from sandmill.play.task import EpisodeTask
     from sandmill.sandbox.aio import AsyncSandbox
     from sandmill.sandbox.remote import RemoteSandbox
     from sandmill.sandbox.sandbox import Sandbox

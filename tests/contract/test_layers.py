@@ -42,7 +42,7 @@ def test_imports_run_downwards_only():
     [
         ("src/sandmill/errors.py", "import prefect"),
         ("src/sandmill/grading/grade.py", "from sandmill.seeds import ingest"),
-        ("src/sandmill/models/spec.py", "from sandmill.metrics import get_metric"),
+        ("src/sandmill/models/spec.py", "from sandmill.score import get_metric"),
         ("src/sandmill/llm/cache.py", "from sandmill.store.files import Store"),
         ("src/sandmill/metrics/base.py", "from sandmill.mechanism.rule import Rule"),
         ("src/sandmill/pipeline/plan.py", "from sandmill.cli.ending import show_ending"),

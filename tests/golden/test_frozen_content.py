@@ -17,14 +17,15 @@ from pathlib import Path
 import pytest
 
 import sandmill
-from sandmill.adapters.exports.base import FORMATS
-from sandmill.adapters.exports.export import export
-from sandmill.models.kinds import TABLE, kind_of
+from sandmill.export.base import FORMATS
+from sandmill.export.export import export
+from sandmill.models.kind import kind_of
+from sandmill.kinds.table.kind import TABLE
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.attempt import AttemptJob, run_attempt
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.measuring import Calibrated
+from sandmill.models.plan import Attempt
+from sandmill.calibrate.stage import Calibrated
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.seeds import ingest
 from sandmill.store.release import load

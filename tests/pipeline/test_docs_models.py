@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.episodes.release import load
+from sandmill.play.release import load
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store
 from sandmill.store.rollouts import RolloutFolder

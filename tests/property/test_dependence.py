@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.quality.dependence import (
+from sandmill.check.dependence import (
     area_under_curve,
     clustering_p_value,
     correlate_ranks,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.quality.gates import check_package
+from sandmill.check.gates import check_package
 from tests.packages import KINDS, edit, make_package, rename_ids
 
 

@@ -10,8 +10,6 @@ from scipy.stats import norm
 from sandmill.calibrate.true_features import motif_features
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.sampling import Draw
-from sandmill.metrics import Metric, get_metric
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.columns import Categorical, Unit
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import CrossedLookup, Lookup, UnitEffect
@@ -25,6 +23,8 @@ from sandmill.models.predictive import (
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
+from sandmill.score import Metric, get_metric
+from sandmill.score.support import ANSWER_FORMS
 from tests.designs import SECRET, make_spec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

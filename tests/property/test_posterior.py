@@ -8,12 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
-from sandmill.metrics import get_metric
 from sandmill.models.links import BinaryLink, class_names
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import NumberPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
+from sandmill.score import get_metric
 from tests.designs import SECRET, TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped, noise_of
 

@@ -5,9 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sandmill.errors import InvalidSubmission
-from sandmill.metrics import submission
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score import submission
 
 IDS = ("a1", "a2", "a3")
 BRIEF = TaskFacts(

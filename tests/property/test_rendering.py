@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandmill.draw import render
+from sandmill.draw.render import task_id
 from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.structure import PathologyKind, SplitKind
-from sandmill.synth import render
-from sandmill.synth.render import task_id
 from tests.designs import SECRET, TASKS, make_spec
 
 OTHER = b"another secret of 32 bytes......"

@@ -14,17 +14,17 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from sandmill.grading import grade_submission
-from sandmill.grading.private_half import read_task_file
-from sandmill.layouts.base import Layout
-from sandmill.metrics.submission import Answers, read_answers
-from sandmill.models.kinds import kind_named
+from sandmill.kinds.files.base import Layout
+from sandmill.models.kind import kind_named
 from sandmill.models.layout import public_path
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.run import RunResult
 from sandmill.models.task_file import TaskFile
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
+from sandmill.score.grading import grade_submission
+from sandmill.score.grading.private_half import read_task_file
+from sandmill.score.submission import Answers, read_answers
 from tests.redteam.attacks import BREACH, LUCK, LUCK_OF_FEW, MANY_ROWS, Attack, script
 from tests.releases import REPOSITORY
 from tests.rollouts import reward_of

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
+from sandmill.check.description_gate import check_description
+from sandmill.check.package_tables import read_package
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, Refused
+from sandmill.draw import render
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.plain_text import is_odd
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality.description_gate import check_description
-from sandmill.quality.package_tables import read_package
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.llm_asking import Scripted, design
 from tests.packages import KINDS, edit_text, make_package

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import sandmill
-from sandmill.episodes.server import connections, gate
 from sandmill.models.reports import Outcome
+from sandmill.serve import connections, gate
 from tests.sandbox_corpus import write_public
 from tests.servers import TOKEN, Command, Site, Sites
 

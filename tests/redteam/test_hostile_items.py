@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sandmill.check.item_heads import head_of
 from sandmill.errors import InputError
-from sandmill.layouts.archives import archive_excess, pack, unpack
-from sandmill.layouts.item_files import MAX_SIDE, item_fault
-from sandmill.layouts.media import MediaFiles
+from sandmill.kinds.files.archives import archive_excess, pack, unpack
+from sandmill.kinds.files.item_files import MAX_SIDE, item_fault
+from sandmill.kinds.files.media import MediaFiles
 from sandmill.models.spec import Sizes
-from sandmill.quality.item_heads import head_of
 from sandmill.report.item_samples import describe_item
 from sandmill.sandbox.public_folder import check_public
 from sandmill.store.pull import pull_task

@@ -553,7 +553,7 @@ def trapped(tmp_path):
 
 def test_without_a_sandbox_no_script_of_a_release_runs(no_sandbox, tmp_path):
     from sandmill.errors import SandboxUnavailable
-    from sandmill.pipeline.rerun import rerun_task
+    from sandmill.verify.rerun import rerun_task
 
     release = HostileRelease(tmp_path)
     message = refuses("verify", release.ref, "--rerun")
@@ -567,7 +567,7 @@ def test_without_a_sandbox_no_script_of_a_release_runs(no_sandbox, tmp_path):
 
 def test_without_a_sandbox_a_trap_is_not_sprung_even_if_asked_by_the_library(no_sandbox, trapped):
     from sandmill.errors import SandboxUnavailable
-    from sandmill.pipeline.rerun import rerun_task
+    from sandmill.verify.rerun import rerun_task
 
     release, trap = trapped
     opened = sandmill.load(release.ref)
@@ -604,7 +604,7 @@ HOSTILE_TASKS = {
 def test_what_a_task_does_to_our_own_code_is_a_problem_of_the_task(tmp_path, name, monkeypatch):
     from sandmill.models.reports import Outcome
     from sandmill.models.run import Isolation, RunResult
-    from sandmill.pipeline import rerun, verify
+    from sandmill.verify import rerun, verify
 
     nothing = RunResult(outcome=Outcome.NO_SUBMISSION, isolation=Isolation.WARM)
     monkeypatch.setattr(verify, "run_reference", lambda *_: nothing)
@@ -623,7 +623,7 @@ def test_what_a_task_does_to_our_own_code_is_a_problem_of_the_task(tmp_path, nam
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE_TASKS if "row" in name or "lines" in name])
 def test_a_task_with_other_rows_than_its_design_runs_neither_script_nor_panel(tmp_path, name, monkeypatch):
-    from sandmill.pipeline import rerun, verify
+    from sandmill.verify import rerun, verify
 
     ran = []
     monkeypatch.setattr(verify, "run_reference", lambda *_: ran.append("script"))
@@ -658,7 +658,7 @@ def test_a_path_that_is_accepted_stays_below_its_folder(path):
 
 @pytest.mark.usefixtures("agent_env")
 def test_a_rerun_confines_the_script_of_a_release(trapped):
-    from sandmill.pipeline.rerun import rerun_task
+    from sandmill.verify.rerun import rerun_task
 
     release, trap = trapped
     opened = sandmill.load(release.ref)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.label_probing import SIZES, Probed, attack, probe, retrain
-from sandmill.episodes.feedback import Feedback
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.play.feedback import Feedback
 from tests.task_folders import write_task
 
 MOST_GAIN = 0.03

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.store.release import load

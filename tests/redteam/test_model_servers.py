@@ -6,12 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.adapters.turns import read_tool_call
-from sandmill.episodes.actions import parse_message
-from sandmill.episodes.env import MLEnv
-from sandmill.episodes.observation import escape_marks, observe
-from sandmill.episodes.react import ReactAgent
-from sandmill.episodes.release import open_task
 from sandmill.llm import ChatClient
 from sandmill.llm import client as client_module
 from sandmill.models.llm import LlmSettings, ModelChoice
@@ -19,6 +13,12 @@ from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
 from sandmill.models.rollout_record import MODEL_ERROR, RolloutRecord
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.play.actions import parse_message
+from sandmill.play.env import MLEnv
+from sandmill.play.observation import escape_marks, observe
+from sandmill.play.react import ReactAgent
+from sandmill.play.release import open_task
+from sandmill.trainers.turns import read_tool_call
 from tests.llm_server import Answer, Received, Script, error, serve
 from tests.task_folders import write_task
 from tests.unit.episodes.runner import PreparedRunner, result_of, sample_of

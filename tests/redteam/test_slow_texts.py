@@ -6,23 +6,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandmill.adapters.exports.grader_parts import cells
 from sandmill.calibrate.no_data import _numbers
+from sandmill.check.description_gate import _FENCE, _names, says_split, split_sections
 from sandmill.design.soundness import domain_problems
-from sandmill.episodes.actions import parse_message
-from sandmill.episodes.observation import shorten_output
-from sandmill.episodes.operators import _fence
-from sandmill.episodes.server.srun import _without_paths
-from sandmill.episodes.tokens import shorten_middle
 from sandmill.errors import shorten, visible
+from sandmill.export.grader_parts import cells
 from sandmill.llm.redact import redact
 from sandmill.llm.structured import read_json
-from sandmill.metrics.forms import many_rows, names, numbers
 from sandmill.models.names import path_fault
 from sandmill.models.rollout import Marker
-from sandmill.quality.description_gate import _FENCE, _names, says_split, split_sections
+from sandmill.play.actions import parse_message
+from sandmill.play.observation import shorten_output
+from sandmill.play.operators import _fence
+from sandmill.play.tokens import shorten_middle
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
+from sandmill.score.forms import many_rows, names, numbers
 from sandmill.seeds.competition_text import _plain_text
+from sandmill.serve.srun import _without_paths
 from tests.unit.design.test_soundness import AUCTIONS
 
 TOKEN = "0123456789abcdef"

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.solvers.cells import DATE, MEASURE, NEARLY_ALL
-from sandmill.metrics.forms import FORMS
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.forms import FORMS
 
 
 def place(number: float, edges: Sequence[float], names: Sequence[str]) -> str:

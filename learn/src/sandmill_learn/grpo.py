@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from sandmill.adapters.trl import code_reward, text_of
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Rollout
 from sandmill.rewards import Reward, get_reward
+from sandmill.trainers.trl import code_reward, text_of
 from sandmill_learn.batches import BatchFigures, CountingRunner, figures_of, schedule, validate
 from sandmill_learn.policy import MicroPolicy
 from sandmill_learn.records import (
@@ -56,7 +56,7 @@ def make_rollout_func(policy: MicroPolicy, settings: GrpoSettings, seed: int) ->
 
 
 class RecordedReward:
-    """The reward function of `sandmill.adapters.trl`, which keeps the figures of the latest batch."""
+    """The reward function of `sandmill.trainers.trl`, which keeps the figures of the latest batch."""
 
     def __init__(self, executor: CountingRunner, reward: Reward, group: int) -> None:
         """Score groups of `group` completions with one reward."""

@@ -6,17 +6,17 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from sandmill.adapters.trl import train_rows
 from sandmill.errors import InputError, Problem
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.rewards import get_reward
+from sandmill.trainers.trl import train_rows
 from sandmill_learn.batches import CountingRunner, schedule
 from sandmill_learn.grpo import CHECKPOINTS, GrpoProgress, RecordedReward, grpo_config, make_callback, make_trainer
 from sandmill_learn.records import CurveRow, latest_checkpoint, replace_folder
 from sandmill_learn.settings import GrpoSettings, derive_seed, require_learning
 
 if TYPE_CHECKING:
-    from sandmill.episodes.release import Release
+    from sandmill.play.release import Release
     from sandmill_learn.task_sets import LearningTask
 
 _NO_LIST = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"

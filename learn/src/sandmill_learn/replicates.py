@@ -14,24 +14,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel
-from sandmill.episodes.release import Release, open_task
-from sandmill.episodes.task import EpisodeTask
+from sandmill.draw import Rendered, render
+from sandmill.draw.render import task_id
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.fingerprint import canonical_json, digest, files_digest
-from sandmill.grading.private_half import TASK_FILE
-from sandmill.layouts.folder import write_files
-from sandmill.metrics import get_metric
-from sandmill.metrics.base import SCORE_DECIMALS
-from sandmill.metrics.gap import gap_closed
+from sandmill.kinds.files.folder import write_files
 from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.task_file import TaskFile
+from sandmill.play.release import Release, open_task
+from sandmill.play.task import EpisodeTask
+from sandmill.score import get_metric
+from sandmill.score.base import SCORE_DECIMALS
+from sandmill.score.gap import gap_closed
+from sandmill.score.grading.private_half import TASK_FILE
 from sandmill.store.faults import storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.secret import SECRET_PATH, read_secret_file, release_secret
-from sandmill.synth import Rendered, render
-from sandmill.synth.render import task_id
 
 Ends = tuple[float, float]
 """Scores of the trivial solver and of the oracle on one part."""

@@ -13,13 +13,13 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from sandmill.errors import InvalidSubmission, Problem, name_some, shorten
-from sandmill.metrics import get_metric
-from sandmill.metrics.decoding import decode_text
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
 from sandmill.models.base import Frozen, Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score import get_metric
+from sandmill.score.decoding import decode_text
+from sandmill.score.forms import form_of
+from sandmill.score.support import ANSWER_FORMS, SUPPORTED_TASKS
 
 TASK, ANSWERS, TRAIN, TEST, SAMPLE = (
     "task.json",

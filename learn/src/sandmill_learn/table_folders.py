@@ -21,20 +21,20 @@ from sandmill.calibrate.calibrate import require_enough
 from sandmill.calibrate.measure import RESAMPLES, difficulty, draw_counts
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, run_panel
 from sandmill.calibrate.steadiness import resample_thresholds, steadiness
-from sandmill.episodes.release import open_task
-from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, ItemRejected, Problem, shorten
 from sandmill.fingerprint import digest, fingerprint
-from sandmill.grading.private_half import PrivateHalf, read_private
-from sandmill.metrics import Metric, get_metric
-from sandmill.metrics.base import SCORE_DECIMALS, Array
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.submission import Answers, read_answers
 from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Steadiness, Thresholds, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.task_file import GradedTask, TaskFile
+from sandmill.play.release import open_task
+from sandmill.play.task import EpisodeTask
 from sandmill.rng import Streams
+from sandmill.score import Metric, get_metric
+from sandmill.score.base import SCORE_DECIMALS, Array
+from sandmill.score.gap import gap_closed
+from sandmill.score.grading.private_half import PrivateHalf, read_private
+from sandmill.score.submission import Answers, read_answers
 from sandmill_learn.line_cache import LineCache
 from sandmill_learn.table_facts import FILES, TASK, TEST, TRAIN, Faults, TableTask, read_table_task, write_description
 

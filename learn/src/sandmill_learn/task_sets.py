@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandmill.episodes.public_cache import cache_folder
-from sandmill.episodes.release import Release, load
-from sandmill.episodes.task import EpisodeTask
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.models.base import OnProgress
 from sandmill.models.package import TaskFacts
 from sandmill.models.task_file import TaskFile
+from sandmill.play.public_cache import cache_folder
+from sandmill.play.release import Release, load
+from sandmill.play.task import EpisodeTask
 from sandmill_learn.facts import FACTS_VERSION, facts_of
 from sandmill_learn.line_cache import LineCache
 

@@ -27,7 +27,7 @@ from sandmill_learn.settings import (
 )
 
 if TYPE_CHECKING:
-    from sandmill.episodes.release import Release
+    from sandmill.play.release import Release
     from sandmill_learn.executions import Executor
     from sandmill_learn.task_sets import LearningTask
 
@@ -207,7 +207,7 @@ def open_training(request: TrainRequest, settings: TrainSettings) -> Training:
     with require_learning():
         import torch
         import trl  # noqa: F401
-    from sandmill.episodes.release import load
+    from sandmill.play.release import load
     from sandmill_learn.executions import Executor
     from sandmill_learn.task_sets import TaskSet, from_release
 

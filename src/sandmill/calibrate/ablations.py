@@ -17,7 +17,6 @@ from sandmill.calibrate.true_features import (
 )
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
-from sandmill.metrics.base import Array
 from sandmill.models.columns import Categorical, Date, Unit
 from sandmill.models.faults import MixedTypes
 from sandmill.models.links import MultilabelLink
@@ -25,6 +24,7 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Motif
 from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, rule_columns, skill_of_fault, skill_of_motif
+from sandmill.score.base import Array
 
 FACTORS = (1.0, 3.0)
 """How much less a skill's features are shrunk than the columns they come from."""

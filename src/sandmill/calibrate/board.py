@@ -5,9 +5,9 @@ from itertools import pairwise
 from statistics import median
 
 from sandmill.errors import ItemRejected
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.calibration import BoardEntry, Thresholds
+from sandmill.score.gap import gap_closed
 
 SMALLEST_STEP = 1e-4
 """Least distance of neighbouring thresholds: graders that do not round must agree with those that do."""

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
-from sandmill.calibrate.deciding import Deciding, resample_milestones, with_draws
 from sandmill.calibrate.measure import (
     RESAMPLES,
     difficulty,
@@ -20,11 +19,12 @@ from sandmill.calibrate.measure import (
 from sandmill.calibrate.milestones import PLACING, MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_thresholds, steadiness
+from sandmill.calibrate.threshold_runs import ThresholdRuns, resample_milestones, with_draws
 from sandmill.errors import ItemRejected
-from sandmill.metrics import Metric
-from sandmill.metrics.base import SCORE_DECIMALS, Array, Floats
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Thresholds, Tier
+from sandmill.score import Metric
+from sandmill.score.base import SCORE_DECIMALS, Array, Floats
 
 LEAST_ENTRIES = 25
 FEEDBACK_RESAMPLES = 100
@@ -76,7 +76,7 @@ def calibrate(
     metric: Metric,
     sizing: Sizing,
     rng: np.random.Generator,
-    deciding: Deciding | None = None,
+    deciding: ThresholdRuns | None = None,
     beside: Sequence[PanelRun] = (),
 ) -> Calibration:
     """Rank the runs on a task and measure it.
@@ -146,7 +146,7 @@ def calibrate(
     )
 
 
-def _milestones(deciding: Deciding, scores: Sequence[Mapping[str, float]], feedback: _PartOf) -> Milestones:
+def _milestones(deciding: ThresholdRuns, scores: Sequence[Mapping[str, float]], feedback: _PartOf) -> Milestones:
     """Gather the deciding runs. `scores` holds those of the final part and of the feedback part by run."""
     entries = deciding.entries(*scores)
     return Milestones(

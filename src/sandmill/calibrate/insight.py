@@ -8,13 +8,13 @@ import numpy as np
 
 from sandmill.calibrate.readers.lines import child_block, form_lines
 from sandmill.calibrate.readers.stated import Stated
-from sandmill.calibrate.scripts.layout import listed, number, quoted
 from sandmill.calibrate.scripts.run import run_source
+from sandmill.kinds.script_text import listed, number, quoted
 from sandmill.models import motifs
 from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Uniform
 from sandmill.models.faults import MixedTypes
 from sandmill.models.hints import Form
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 

@@ -10,12 +10,12 @@ import numpy as np
 from sandmill.calibrate.ablations import ModelInputs, ablation_of, predict_from
 from sandmill.calibrate.threads import one_thread
 from sandmill.mechanism.sampling import Draw
-from sandmill.metrics import Metric, get_metric
-from sandmill.metrics.base import Array, Floats
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, SkillLift, skills_of
 from sandmill.models.spec import TaskSpec
+from sandmill.score import Metric, get_metric
+from sandmill.score.base import Array, Floats
+from sandmill.score.gap import gap_closed
 
 DRAWS = 8
 """Training draws that a lift is measured on, where the caller has no other wish."""

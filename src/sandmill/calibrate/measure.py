@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from sandmill.calibrate.board import LEAST_STEP
 from sandmill.calibrate.milestones import require_room
 from sandmill.errors import ItemRejected
-from sandmill.metrics import Metric
-from sandmill.metrics.base import Array, Floats, rounded
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import (
     BAND_FLOORS,
@@ -24,6 +21,9 @@ from sandmill.models.calibration import (
     Thresholds,
     Tier,
 )
+from sandmill.score import Metric
+from sandmill.score.base import Array, Floats, rounded
+from sandmill.score.gap import gap_closed
 
 RESAMPLES = 200
 STANDARD_ERRORS = 5.0

@@ -9,10 +9,10 @@ import numpy as np
 from sandmill.calibrate.board import falling, middle_of
 from sandmill.calibrate.distances import unrelated_sd
 from sandmill.errors import ItemRejected
-from sandmill.metrics.base import Floats
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, MilestoneEntry, Milestones, Thresholds, Tier
+from sandmill.score.base import Floats
+from sandmill.score.gap import gap_closed
 
 SILVER_BELOW = 0.02
 """Share of the gap by which silver lies below the median blind ensemble, so that an equal script reaches it."""

@@ -7,12 +7,12 @@ import numpy as np
 
 from sandmill.calibrate.measure import draw_counts
 from sandmill.errors import ItemRejected
-from sandmill.metrics import Metric
-from sandmill.metrics.base import Array
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskFacts
+from sandmill.score import Metric
+from sandmill.score.base import Array
+from sandmill.score.forms import form_of
+from sandmill.score.gap import gap_closed
 
 MOST_NUMBERS = 40
 """Numbers of a description that are tried as constants."""

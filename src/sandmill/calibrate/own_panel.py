@@ -17,7 +17,6 @@ Where the description states facts that solvers can use, and medals are mileston
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -25,21 +24,22 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.panel import Entry, Panel, PanelRun
+from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.calibrate.threads import one_thread
 from sandmill.errors import ItemRejected
-from sandmill.metrics.answers import Answers
-from sandmill.metrics.base import Array
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import parse_submission
+from sandmill.kinds.panel import Entry, OwnScript
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
-from sandmill.models.channels import Cue
-from sandmill.models.kinds import kind_named
+from sandmill.models.channel import Cue
+from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
+from sandmill.score.answers import Answers
+from sandmill.score.base import Array
+from sandmill.score.forms import form_of
+from sandmill.score.submission import parse_submission
 
 
 class OwnPanel(Panel):
@@ -122,16 +122,6 @@ def _as_in_panels() -> Iterator[None]:
 
 def _itself(columns: Sequence[Any]) -> Array:
     return np.asarray(columns[0])
-
-
-@dataclass(frozen=True)
-class OwnScript:
-    """A script that may be published with a task."""
-
-    rung: Rung
-    approach: str
-    """What it does, as a clause."""
-    source: str
 
 
 def write_own_ladder(

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.threads import one_thread
-from sandmill.metrics.forms import form_of
+from sandmill.kinds.panel import Entry
 from sandmill.models.calibration import Tier
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
+from sandmill.score.forms import form_of
 
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 """Some of the test rows."""
@@ -24,23 +25,14 @@ NOTHING_FOUND = "nothing found that other entries do not do"
 """Why an entry stays off the board of a task that has no use for its skill: it did not fail."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A solver's place on the ladder."""
+def load_solver(entry: Entry) -> Callable[[Any], Any]:
+    """Import a solver, from a `solvers.table.Table` to scores, when it runs: scikit-learn is slow to load."""
+    return _load(str(entry.tier), entry.name)
 
-    name: str
-    """Also the name of its function."""
-    tier: Tier
-    decision: str = "decide"
-    """Function that turns its scores into an answer."""
 
-    def load(self) -> Callable[[Any], Any]:
-        """Import the solver, from a `solvers.table.Table` to scores, when it runs: scikit-learn is slow to load."""
-        return _load(str(self.tier), self.name)
-
-    def load_decision(self) -> Callable[[Any, Any], Any]:
-        """Import what turns its scores into an answer."""
-        return _load(_DECISIONS[self.decision], self.decision)
+def load_decision(entry: Entry) -> Callable[[Any, Any], Any]:
+    """Import what turns the scores of a solver into an answer."""
+    return _load(_DECISIONS[entry.decision], entry.decision)
 
 
 _DECISIONS = {"decide": "decisions", "cut_best": "cutoffs"}
@@ -207,7 +199,7 @@ class Panel:
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:
-        return self.run_solver(entry.name, entry.tier, entry.load, entry.load_decision)
+        return self.run_solver(entry.name, entry.tier, partial(load_solver, entry), partial(load_decision, entry))
 
     @property
     def table(self) -> Any:

@@ -7,10 +7,10 @@ import numpy as np
 
 from sandmill.calibrate.board import medal_rows, median_rows
 from sandmill.errors import ItemRejected
-from sandmill.metrics import Metric
-from sandmill.metrics.base import Array, Floats
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Interval, Sizing, Steadiness
+from sandmill.score import Metric
+from sandmill.score.base import Array, Floats
 
 LEAST_HELD = 0.95
 """Share of bootstraps in which the order of thresholds must hold on the published rows."""

@@ -35,7 +35,7 @@ def curriculum(
     A rollout solves a task with bronze or better. The frontier are the tasks that some rollouts solve and some do not.
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
     """
-    from sandmill.episodes.release import load
+    from sandmill.play.release import load
     from sandmill.report.curriculum import make_curriculum
     from sandmill.store.files import Store
     from sandmill.store.places import check_release, read_places

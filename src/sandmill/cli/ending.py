@@ -11,7 +11,7 @@ from pathlib import Path
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
 from sandmill.errors import count, name_some
-from sandmill.layouts.base import layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource
 from sandmill.report import FunnelCounts, ending_table, funnel_table, set_aside_table

@@ -52,7 +52,7 @@ def export(
     DIR appears when it is complete. The same command again changes nothing, and equal releases give equal bytes. Every
     format needs the private half of the release; `docs/exports.md` says where each format puts the answers.
     """
-    from sandmill.adapters.exports.export import export as write_export
+    from sandmill.export.export import export as write_export
     from sandmill.store.release import load
 
     opened = load(release)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
     "`sandmill report s3://bucket/releases/micro@3 --to report --private` · "
-    "`sandmill report releases/micro@2 --to report --against releases/micro@1 --rollouts rollouts/base "
+    "`sandmill report releases/micro@2 --to report --rollouts rollouts/base "
     "--rollouts after=rollouts/step-100`"
 )
 
@@ -35,21 +35,6 @@ def report(
             "compared with the first.",
         ),
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against", metavar="RELEASE", help="Show what differs from another version.", show_default=False
-        ),
-    ] = None,
-    red_team: Annotated[
-        str | None,
-        typer.Option(
-            "--red-team",
-            metavar="FILE",
-            help="Show what attacks earned: a file of python -m benchmarks.red_team.",
-            show_default=False,
-        ),
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a page on a release, report.html, and its numbers for programs, qc.json.
@@ -59,9 +44,9 @@ def report(
 
     Every version has its public page in `reports/report.html` already.
     """
-    from sandmill.pipeline.release_report import PAGE, make_report
-    from sandmill.pipeline.report_extras import extra_sections
-    from sandmill.pipeline.report_folder import check_folder, write_folder
+    from sandmill.publish.overlay import rollouts_section
+    from sandmill.publish.release_report import PAGE, make_report
+    from sandmill.publish.report_folder import check_folder, write_folder
     from sandmill.store.release import load
 
     opened = load(release)
@@ -71,7 +56,7 @@ def report(
         raise InputError(opened.ref, [problem], "Nothing was written.")
     check_folder(to)
     with show_progress("making the report"):
-        extra = extra_sections(opened, edition, rollouts or (), against, red_team)
+        extra = [rollouts_section(opened, edition, rollouts)] if rollouts else []
         made = make_report(opened, edition, extra)
         write_folder(to, made.files, owner_only=private)
     place = to.rstrip("/")

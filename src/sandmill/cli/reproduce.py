@@ -8,8 +8,8 @@ from sandmill.cli.screen import JsonOption, ReleaseArgument, show_progress, writ
 from sandmill.errors import InputError, Problem, count, visible
 
 if TYPE_CHECKING:
-    from sandmill.pipeline.reproduce import FileCheck, Reproduction
     from sandmill.store.release import StoredRelease
+    from sandmill.verify.reproduce import FileCheck, Reproduction
 
 EXAMPLES = (
     "Examples: `sandmill reproduce releases/micro sm3f9a1c0d5e7b --secret-file releases/micro/secret/release.key` · "
@@ -40,9 +40,9 @@ def reproduce(
     Exit code 1 if a file differs, which it names.
     """
     from sandmill.cli.secret import matching_secret
-    from sandmill.pipeline.reproduce import reproduce_task
     from sandmill.store.places import require_private
     from sandmill.store.release import load
+    from sandmill.verify.reproduce import reproduce_task
 
     opened = load(release)
     opened.check_ids([task])

@@ -22,8 +22,8 @@ from sandmill.models.run import MOST_SECONDS
 
 if TYPE_CHECKING:
     from sandmill.cli.rollout_setup import RolloutPlan
-    from sandmill.episodes.batch import BatchEnd
     from sandmill.llm import ChatClient
+    from sandmill.play.batch import BatchEnd
 
 EXAMPLES = (
     "Examples: `sandmill rollout releases/micro --model openai/gpt-5-mini --n 8 --to rollouts` · "
@@ -160,7 +160,7 @@ def rollout(
 
 async def _play(plan: "RolloutPlan", client: "ChatClient", samples: int, concurrency: int) -> "BatchEnd":
     from sandmill.cli.rollout_screen import show_rollouts
-    from sandmill.episodes.batch import RolloutBatch
+    from sandmill.play.batch import RolloutBatch
     from sandmill.sandbox import AsyncSandbox
 
     # LiteLLM leaves coroutines behind when a request is cancelled.

@@ -13,7 +13,7 @@ from sandmill.errors import count
 from sandmill.report.rollouts import RolloutFigures, figure_lines, groups_table, pass_table
 
 if TYPE_CHECKING:
-    from sandmill.episodes.batch import BatchEnd, BatchProgress
+    from sandmill.play.batch import BatchEnd, BatchProgress
 
 _MOST_ERRORS = 5
 

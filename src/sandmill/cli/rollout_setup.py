@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from sandmill.episodes.operators import OperatorMix
-from sandmill.episodes.release import Release, load
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.fingerprint import fingerprint
 from sandmill.models.rollout import Rollout
 from sandmill.models.rollout_record import RolloutSettings, TaskPlace
 from sandmill.models.run import RunLimits
+from sandmill.play.operators import OperatorMix
+from sandmill.play.release import Release, load
 from sandmill.store.files import Store
 from sandmill.store.places import check_release, read_places
 from sandmill.store.rollouts import RolloutFolder

@@ -41,10 +41,10 @@ def run(
     if the sandbox failed before the script started.
     """
     code = _read_script(script)
-    from sandmill.episodes.score import score
-    from sandmill.grading.private_half import read_private
-    from sandmill.metrics.library import load_libraries
+    from sandmill.play.score import score
     from sandmill.sandbox import Sandbox
+    from sandmill.score.grading.private_half import read_private
+    from sandmill.score.library import load_libraries
 
     # Raises for a folder that cannot be graded, before anything runs.
     read_private(task_dir)

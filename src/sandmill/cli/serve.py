@@ -63,17 +63,17 @@ def serve(
     `pip install 'sandmill[serve]'`.
     """
     _require_packages()
-    from sandmill.episodes.server.settings import ServerSettings, read_token
+    from sandmill.serve.settings import ServerSettings, read_token
 
     token = read_token(token_file)
     if srun_root is not None and not srun_root.is_dir():
         problem = Problem("--srun-root", f"{srun_root}, which is not a folder", "an existing folder")
         raise InputError("sandmill serve", [problem], "Nothing was started.")
-    from sandmill.episodes.server.connections import raise_descriptor_limit
-    from sandmill.episodes.server.serve import listen
-    from sandmill.episodes.server.serve import serve as start
     from sandmill.sandbox import Sandbox
     from sandmill.sandbox.admission import most_runs
+    from sandmill.serve.connections import raise_descriptor_limit
+    from sandmill.serve.serve import listen
+    from sandmill.serve.serve import serve as start
 
     given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
     box = Sandbox(backend, limits=RunLimits.model_validate(given))

@@ -160,8 +160,8 @@ def _check_packages() -> None:
 
 
 def _check_sandbox(unconfined: bool) -> None:
-    from sandmill.pipeline.reference import trusting_backend
     from sandmill.sandbox.backends import choose_backend
+    from sandmill.verify.reference import trusting_backend
 
     if unconfined:
         if trusting_backend() == "subprocess":
@@ -176,7 +176,7 @@ def _check_sandbox(unconfined: bool) -> None:
 
 
 def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool) -> list[str]:
-    from sandmill.pipeline.rerun import rerun_task
+    from sandmill.verify.rerun import rerun_task
 
     problems: list[str] = []
     # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.

@@ -5,7 +5,7 @@ from itertools import accumulate
 from types import MappingProxyType
 
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.structure import MetricName, Structure, TargetKind
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -17,9 +17,7 @@ from sandmill.design.dependence import limits_of
 from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides, has_hints
-from sandmill.design.lexicon import load_domains
-from sandmill.design.media.choice import medium_of
-from sandmill.design.media.told import with_told_forms
+from sandmill.design.medium import medium_of
 from sandmill.design.own_columns import OwnColumns, draw_own_columns
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, variance_shares
@@ -27,14 +25,16 @@ from sandmill.design.standardize import standardize
 from sandmill.design.story import write_media_story, write_story
 from sandmill.design.targets import Target, choose_target
 from sandmill.design.telling import Telling, tell
+from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
-from sandmill.metrics import encoding_for
+from sandmill.kinds.library import load_domains
+from sandmill.kinds.table.kind import TABLE
 from sandmill.models.base import Band
-from sandmill.models.channels import Channel, Medium
+from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
 from sandmill.models.hints import Hint
-from sandmill.models.kinds import TABLE, Kind, kind_of
+from sandmill.models.kind import Kind, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, NumbersLink, class_names, output_count
 from sandmill.models.mechanism import Mechanism
@@ -42,6 +42,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
+from sandmill.score import encoding_for
 
 ROWS_EASIEST, ROWS_HARDEST = 200, 80
 """Training rows at hardness 0 and 1."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sandmill.design.targets import Target
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.channels import Channel, Medium
+from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
 from sandmill.models.spec import Story

@@ -5,7 +5,6 @@ from typing import Any
 from pydantic import ConfigDict, Field, model_validator
 
 from sandmill.models.base import Frozen, Private
-from sandmill.models.kinds import TABLE
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -22,14 +21,14 @@ class TaskFacts(Frozen):
     target: TargetKind
     metric: MetricName
     encoding: str
-    """Name of the answer form, one of `sandmill.metrics.forms.FORMS`."""
+    """Name of the answer form, one of `sandmill.score.forms.FORMS`."""
     classes: tuple[str, ...] = ()
     """Class or label names as in train.csv, in the order of their codes; empty for numbers. Binary: ("0", "1")."""
     submission_columns: tuple[str, ...]
     """Columns of a submission after the id column, in the order of the sample submission."""
     value_range: tuple[float, float] | None = None
     """Smallest and largest number that a submission may contain, if the task states them."""
-    kind: str = TABLE.name
+    kind: str = "table"
     """Name of the task's kind, which says how its public files are read."""
     list_length: int | None = Field(default=None, ge=1)
     """Places of a ranked list that count; later ones are ignored. None: `LIST_LENGTH`."""

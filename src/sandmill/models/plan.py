@@ -1,5 +1,7 @@
 """Slots and shards. They are fixed before any work, so that any process can do it and a killed run can resume."""
 
+from dataclasses import dataclass
+
 from pydantic import Field
 
 from sandmill.models.base import Band, Frozen, Steered
@@ -32,6 +34,25 @@ class Slot(Frozen):
     def structure(self) -> Structure:
         """The seed's structure, with the draft's metric and split where there is one."""
         return self.draft.structure_of(self.seed.structure) if self.draft else self.seed.structure
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at filling a slot."""
+
+    slot: Slot
+    round: int
+    number: int
+    variant: int
+    """Number of the fresh design within the slot."""
+    hardness: float
+    parent: str | None = None
+    """Fingerprint of the design that this one is steered from."""
+    any_band: bool = False
+    """Whether every difficulty is accepted."""
+    replicate: int = 0
+    design_band: Band | None = None
+    """Band that the design is made for, if not the slot's: texts of designs for the easy band state no facts."""
 
 
 class BuildPlan(Frozen):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen, Steered
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.lineage_place import LineagePlace
 from sandmill.models.names import DatasetName
 

@@ -6,9 +6,9 @@ from pydantic import Field, model_validator
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen, Private
-from sandmill.models.channels import AnyChannel
+from sandmill.models.channel import AnyChannel
 from sandmill.models.hints import Hint
-from sandmill.models.kinds import TABLE, Kind, kind_named
+from sandmill.models.kind import Kind, kind_named
 from sandmill.models.links import class_names, output_count
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.notes import Notes
@@ -101,7 +101,7 @@ class TaskSpec(Private):
     @property
     def kind(self) -> Kind:
         """What shape of task this is."""
-        return kind_named(self.channel.kind if self.channel else self.structure.kind or TABLE.name)
+        return kind_named(self.channel.kind if self.channel else self.structure.kind or "table")
 
     @property
     def unscored_items(self) -> int:

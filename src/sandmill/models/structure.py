@@ -36,7 +36,7 @@ class TargetKind(StrEnum):
 
 
 class MetricName(StrEnum):
-    """Metric families of the field, by their usual name. `sandmill.metrics` says which of them can be graded."""
+    """Metric families of the field, by their usual name. `sandmill.score` says which of them can be graded."""
 
     ROC_AUC = "roc_auc"
     ROC_AUC_COLUMNS = "roc_auc_columns"
@@ -136,7 +136,7 @@ class Structure(Frozen):
     split: SplitKind | None = None
     """How the seed splits rows into train and test. None if the seed does not declare a split; designs then choose."""
     kind: str | None = None
-    """Name of the kind of task, see `sandmill.models.kinds`. None: the first kind that can ask what the seed asks."""
+    """Name of the kind of task, see `sandmill.kinds`. None: the first kind that can ask what the seed asks."""
     columns: ColumnMix = ColumnMix()
     missing_share: float = Field(default=0.0, ge=0, lt=1)
     """Share of empty cells over all input columns."""

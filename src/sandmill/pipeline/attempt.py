@@ -6,19 +6,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from sandmill.calibrate.acceptance import OffBand
+from sandmill.calibrate.stage import Calibrated, calibrate_design
+from sandmill.check import Finding, check_package
 from sandmill.design import design_task
+from sandmill.draw import draw_pilot, render
 from sandmill.errors import ItemRejected, boundary
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
+from sandmill.models.plan import Attempt
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.band_search import Attempt, OffBand
-from sandmill.pipeline.measuring import Calibrated, calibrate_design
-from sandmill.pipeline.reference import describe_ending, trusting_backend
-from sandmill.pipeline.verify import verify_task
-from sandmill.quality import Finding, check_package
 from sandmill.rng import Streams
-from sandmill.synth import draw_pilot, render
+from sandmill.verify.reference import describe_ending, trusting_backend
+from sandmill.verify.verify import verify_task
 
 
 @dataclass(frozen=True)

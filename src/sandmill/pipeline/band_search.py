@@ -3,25 +3,20 @@
 Decisions follow from measured difficulties alone, so equal measurements give equal decisions.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sandmill.calibrate.acceptance import accepted_range
 from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
-from sandmill.errors import ItemRejected
-from sandmill.models.base import Band, Stage, Steered
-from sandmill.models.calibration import band_ends
-from sandmill.models.plan import Slot
+from sandmill.models.base import Band
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
 """Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale. Near 0 all solvers
 score like the oracle, and near 1 none learns anything: thresholds would be ties."""
-ACCEPTED = (0.15, 0.92)
-"""Difficulties that a search accepts. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9 below
-0.15 and 4 of 14 above 0.92: there, medals are seldom 2 % of the gap apart, or a constant prediction wins one."""
 WELL_INSIDE = 0.03
 """A band is within reach of a structure whose typical designs come so far into it. Designs scatter around the typical
 one: of 12 slots for easy tables, seven had a typical design at the edge of the band; half of the 12 left the band."""
@@ -38,46 +33,7 @@ SETTLING = 4
 NEAREST = 2
 """Designs nearest to the band that are tried again, accepted in any band. Then come fresh ones of medium difficulty,
 which most often become tasks: a lack of room above the best blind run is usual at the easy end."""
-OFF_BAND = "off_band"
 _LEAST_GAIN = 1e-9
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One try at filling a slot."""
-
-    slot: Slot
-    round: int
-    number: int
-    variant: int
-    """Number of the fresh design within the slot."""
-    hardness: float
-    parent: str | None = None
-    """Fingerprint of the design that this one is steered from."""
-    any_band: bool = False
-    """Whether every difficulty is accepted."""
-    replicate: int = 0
-    design_band: Band | None = None
-    """Band that the design is made for, if not the slot's: texts of designs for the easy band state no facts."""
-
-
-def accepted_range(band: Band, steered: Steered = "difficulty") -> tuple[float, float]:
-    """Return the values of a measure that a search for a band accepts: at least the first, below the second."""
-    low, high = band_ends(band)
-    if steered == "medal_hardness":
-        return low, math.inf if high == 1 else high
-    return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
-
-
-class OffBand(ItemRejected):
-    """The measure that bands are about is not accepted. Nothing else was wrong as far as it was measured."""
-
-    def __init__(self, measured: float, wanted: Band, steered: Steered = "difficulty") -> None:
-        self.measured, self.steered = measured, steered
-        low, high = accepted_range(wanted, steered)
-        name = steered.replace("_", " ")
-        detail = f"{name} {measured:.2f}; a search for {wanted} accepts {low:g} to {min(high, 1):g}"
-        super().__init__(Stage.CALIBRATE, OFF_BAND, detail)
 
 
 def beyond_reach(structure: Structure, band: Band) -> float:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 
-from sandmill.design.lexicon import load_domains
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
 from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_domains
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm.budget import Ledger
 from sandmill.llm.costs import prices_of
@@ -21,7 +22,6 @@ from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.pipeline.workers import shared_workers
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryFile
 from sandmill.errors import InputError, Problem, RequestError, SandboxUnavailable, StoreError
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import llm_problems
-from sandmill.pipeline.provenance import numeric_versions
+from sandmill.provenance import numeric_versions
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.seeds import ingest
 from sandmill.store.files import Store

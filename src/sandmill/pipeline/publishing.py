@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandmill.check import add_summaries
+from sandmill.check.meta_leak import MOST_TASKS
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
+from sandmill.kinds.table.kind import TABLE
 from sandmill.models.base import Frozen
-from sandmill.models.kinds import TABLE, kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.overview import BUILD_REPORT
 from sandmill.models.plan import BuildPlan, ShardRef, Slot
 from sandmill.models.release import TaskRecord
@@ -17,11 +20,9 @@ from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.designing import open_ledger
 from sandmill.pipeline.plan import plan_slots
-from sandmill.pipeline.provenance import code_version
-from sandmill.pipeline.release_report import make_report
 from sandmill.pipeline.run import REJECTS, ROUNDS, check_guessing, open_dataset
-from sandmill.quality import add_summaries
-from sandmill.quality.meta_leak import MOST_TASKS
+from sandmill.provenance import code_version
+from sandmill.publish.release_report import make_report
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.report.overview import OverviewCounts

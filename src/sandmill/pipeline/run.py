@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+from sandmill.calibrate.acceptance import OFF_BAND
+from sandmill.check.meta_leak import MetaLeak, check_meta_leak
 from sandmill.errors import LeakyRelease, Problem, RequestError
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
@@ -10,12 +12,10 @@ from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import group_ends, plan_shards, plan_slots
-from sandmill.pipeline.provenance import code_version
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import shared_workers
-from sandmill.quality.meta_leak import MetaLeak, check_meta_leak
+from sandmill.provenance import code_version
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import (

@@ -5,19 +5,20 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.panel import TRIVIAL, open_panel
 from sandmill.design import design_task
+from sandmill.draw import render
 from sandmill.fingerprint import fingerprint
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.folder import write_files
-from sandmill.metrics import get_metric
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.table.kind import TABLE
 from sandmill.models.calibration import Tier
-from sandmill.models.kinds import TABLE, kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.report.item_samples import item_samples
 from sandmill.rng import Streams
-from sandmill.synth import render
+from sandmill.score import get_metric
 
 _COMPETENT = 3
 """Competent solvers of which scores are shown, beside the trivial one."""

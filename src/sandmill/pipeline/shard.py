@@ -6,20 +6,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from sandmill.calibrate.acceptance import OFF_BAND, OffBand
+from sandmill.calibrate.stage import Calibrated
+from sandmill.check import add_summaries, check_suites
 from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
-from sandmill.models.plan import ShardPlan
+from sandmill.models.plan import Attempt, ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
-from sandmill.pipeline.band_search import ATTEMPTS, OFF_BAND, SETTLING, Attempt, Miss, OffBand, SlotSearch
-from sandmill.pipeline.measuring import Calibrated
-from sandmill.pipeline.records import make_task
+from sandmill.pipeline.band_search import ATTEMPTS, SETTLING, Miss, SlotSearch
 from sandmill.pipeline.workers import WorkBatch, WorkerPool, WorkerTimeout
-from sandmill.quality import add_summaries, check_suites
 from sandmill.store.shards import FinishedSlot
+from sandmill.verify.records import make_task
 
 JOB_TIMEOUT_S = 300.0
 """Wall-clock seconds that one attempt or one proof may take. A slower design is rejected."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.errors import shorten
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.item_files import MAX_SIDE, sound_chunks
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.item_files import MAX_SIDE, sound_chunks
 from sandmill.models.package import TaskPackage
 
 TRAIN_SHOWN, TEST_SHOWN = 2, 1

@@ -7,9 +7,9 @@ from io import BytesIO, StringIO
 from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
-from sandmill.layouts.archives import BROKEN
-from sandmill.layouts.base import DESCRIPTION
-from sandmill.layouts.item_files import item_fault
+from sandmill.kinds.files.archives import BROKEN
+from sandmill.kinds.files.base import DESCRIPTION
+from sandmill.kinds.files.item_files import item_fault
 from sandmill.models.base import Frozen
 from sandmill.report.columns_profile import ColumnProfile, profile_columns
 

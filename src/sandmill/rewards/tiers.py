@@ -7,9 +7,9 @@ In all of them a score equal to a threshold reaches it, the median included: thi
 from enum import IntEnum
 from typing import ClassVar
 
-from sandmill.metrics.medals import reaches
 from sandmill.models.rollout import Rollout
 from sandmill.rewards.base import Reward, valid_grade
+from sandmill.score.medals import reaches
 
 
 class ReachedThreshold(IntEnum):

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, Modality, TargetKind
+from sandmill.score.support import ANSWER_FORMS
 from sandmill.seeds.competition_files import PublicFiles, modality_of_names
 from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.table_files import TableFile, open_table

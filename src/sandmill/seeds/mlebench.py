@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.errors import shorten
-from sandmill.metrics.catalogue import METRICS
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
+from sandmill.score.catalogue import METRICS
 from sandmill.seeds.cards import SeedReading, bundled_cards
 from sandmill.seeds.competition_data import understand
 from sandmill.seeds.competition_tables import Unsettled

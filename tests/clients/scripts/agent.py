@@ -10,9 +10,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 import sandmill
-from sandmill.episodes import sandboxes
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.play import sandboxes
 
 _CLIENT = Path(sys.argv[0]).stem.removeprefix("check_")
 release = sandmill.load(sys.argv[1])

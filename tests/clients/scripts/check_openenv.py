@@ -8,7 +8,7 @@ from typing import Any
 from agent import SEARCH, break_sandbox, documented, leaks, reference, release
 from fastapi.testclient import TestClient
 
-from sandmill.adapters.openenv import build_app
+from sandmill.trainers.openenv import build_app
 
 messages: list[bytes] = []
 

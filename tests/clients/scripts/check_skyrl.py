@@ -12,7 +12,7 @@ import pyarrow.parquet as pq  # noqa: E402
 import skyrl_gym  # noqa: E402
 
 import sandmill  # noqa: E402
-from sandmill.adapters import skyrl  # noqa: E402
+from sandmill.trainers import skyrl  # noqa: E402
 
 row = next(row for path in sorted(Path(export).glob("*.parquet")) for row in pq.read_table(path).to_pylist())
 good = sandmill.load(release).files("private", row["extra_info"]["task_id"])["competent.py"].decode()

@@ -12,8 +12,8 @@ from tiny_model import ScriptedTrainer, make_model, make_tokenizer  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
 import sandmill  # noqa: E402
-from sandmill.adapters.trl import code_reward, environment, train_rows  # noqa: E402
-from sandmill.episodes.sandboxes import shared_sandbox  # noqa: E402
+from sandmill.play.sandboxes import shared_sandbox  # noqa: E402
+from sandmill.trainers.trl import code_reward, environment, train_rows  # noqa: E402
 
 FAULT = "# The sandbox fails before this script starts.\n"
 opened = sandmill.load(release)

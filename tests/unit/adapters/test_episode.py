@@ -2,12 +2,12 @@
 
 import pytest
 
-from sandmill.adapters.episode import SyncEpisode
-from sandmill.episodes.env import MLEnv
-from sandmill.episodes.release import open_task
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Act
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.play.env import MLEnv
+from sandmill.play.release import open_task
+from sandmill.trainers.episode import SyncEpisode
 from tests.task_folders import write_task
 from tests.unit.episodes.runner import PreparedRunner, result_of
 

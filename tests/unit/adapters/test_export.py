@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sandmill.adapters.exports import export as frame
-from sandmill.adapters.exports.base import FORMATS
-from sandmill.adapters.exports.export import export
 from sandmill.cli.app import app
 from sandmill.errors import IntegrityError, RequestError
+from sandmill.export import export as frame
+from sandmill.export.base import FORMATS
+from sandmill.export.export import export
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task

@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace
 
-from sandmill.adapters.exports import mlebench
-from sandmill.adapters.exports.base import ExportTask
-from sandmill.adapters.exports.carried import data_files, within
-from sandmill.adapters.exports.prompts import plain_description
-from sandmill.layouts.zipped import ZippedTables
+from sandmill.export import mlebench
+from sandmill.export.base import ExportTask
+from sandmill.export.carried import data_files, within
+from sandmill.export.prompts import plain_description
+from sandmill.kinds.files.zipped import ZippedTables
 
 TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sandmill.adapters.exports.grader import compose
-from sandmill.metrics.answers import Answers
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.export.grader import compose
 from sandmill.models.calibration import Ceiling
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.answers import Answers
+from sandmill.score.forms import form_of
+from sandmill.score.support import ANSWER_FORMS
 from tests.factories import CALIBRATION
 from tests.metric_cases import CASES, prepare
 from tests.metric_samples import guess

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.adapters.exports.export import export
-from sandmill.adapters.exports.harbor_texts import BASE_IMAGE, agent_requirements, image_name
-from sandmill.grading import grade_folder
+from sandmill.export.export import export
+from sandmill.export.harbor_texts import BASE_IMAGE, agent_requirements, image_name
+from sandmill.score.grading import grade_folder
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.factories import CALIBRATION, make_task

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.adapters.exports.carried import check_names
-from sandmill.adapters.exports.grader import compose
-from sandmill.adapters.exports.mlebench import export
+from sandmill.draw.answer_files import answers_file
 from sandmill.errors import InputError
-from sandmill.synth.answer_files import answers_file
+from sandmill.export.carried import check_names
+from sandmill.export.grader import compose
+from sandmill.export.mlebench import export
 from tests import many_rows
 from tests.export_tasks import SETTINGS, make_exported, write_export
 from tests.many_rows import FORMS, guess_at, make_many, table_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sandmill.adapters.exports.mledojo import export
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.export.mledojo import export
+from sandmill.score.support import ANSWER_FORMS
 from tests.export_tasks import HIGHER, LOWER, SETTINGS, make_exported, secret_texts, write_export
 
 STUBS = Path(__file__).parents[2] / "client_stubs"

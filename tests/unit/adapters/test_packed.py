@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from sandmill.adapters.exports import hf
-from sandmill.adapters.exports.export import export
+from sandmill.export import hf
+from sandmill.export.export import export
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.factories import CALIBRATION, make_task

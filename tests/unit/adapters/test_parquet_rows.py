@@ -26,7 +26,7 @@ TASKS = [make_exported(LOWER, seed, split) for seed, split in enumerate([*SPLITS
 
 
 def export(name: str, tasks=TASKS) -> dict[str, bytes]:
-    module = import_module(f"sandmill.adapters.exports.{name}")
+    module = import_module(f"sandmill.export.{name}")
     return dict(module.export([one.task for one in tasks], SETTINGS))
 
 

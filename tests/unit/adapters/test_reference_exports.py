@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sandmill.adapters.exports.base import ExportTask
-from sandmill.adapters.exports.export import export
-from sandmill.grading import grade_submission
-from sandmill.metrics.submission import read_answers
+from sandmill.export.base import ExportTask
+from sandmill.export.export import export
 from sandmill.models.reports import Medal
+from sandmill.score.grading import grade_submission
+from sandmill.score.submission import read_answers
 from sandmill.store.release import StoredRelease, load
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from sandmill.adapters.exports.sandmle import export
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.export.sandmle import export
+from sandmill.score.support import ANSWER_FORMS
 from tests.export_tasks import (
     HIGHER,
     INSECURE,

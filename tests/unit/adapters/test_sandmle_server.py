@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.adapters.exports.export import export
+from sandmill.export.export import export
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers

@@ -10,10 +10,10 @@ import tomllib
 import pytest
 import yaml
 
-from sandmill.adapters import verl
-from sandmill.adapters.references import RELEASE_VARIABLE
 from sandmill.cli.app import COMMANDS
 from sandmill.models.rollout import EpisodeLimits
+from sandmill.trainers import verl
+from sandmill.trainers.references import RELEASE_VARIABLE
 from tests.releases import REPOSITORY
 from tests.training_docs import TEXT, blocks, python_blocks
 

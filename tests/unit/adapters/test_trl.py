@@ -8,12 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 import sandmill
-from sandmill.adapters.answers import HOW_TO_ANSWER
-from sandmill.adapters.episode import FAULT as FAULT_TEXT
-from sandmill.adapters.episode import OVER
-from sandmill.adapters.trl import code_reward, environment, train_rows
 from sandmill.errors import InputError, ReleaseNotFound, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Action, Ending
+from sandmill.trainers.answers import HOW_TO_ANSWER
+from sandmill.trainers.episode import FAULT as FAULT_TEXT
+from sandmill.trainers.episode import OVER
+from sandmill.trainers.trl import code_reward, environment, train_rows
 from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
 
@@ -36,7 +36,7 @@ def env(ref, task_id):
 
 @pytest.fixture(autouse=True)
 def sandbox(monkeypatch):
-    monkeypatch.setattr("sandmill.episodes.sandboxes.shared_sandbox", obey)
+    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", obey)
 
 
 def tools_of(cls):
@@ -103,7 +103,7 @@ def test_an_unexpected_error_masks_the_rollout_and_is_logged(env, monkeypatch, c
         raise RuntimeError("bug in the grader")
 
     env.run_code(PERFECT)
-    monkeypatch.setattr("sandmill.episodes.task.EpisodeTask.agrade", fail)
+    monkeypatch.setattr("sandmill.play.task.EpisodeTask.agrade", fail)
     assert env.finish() == FAULT_TEXT
     assert env.get_reward() is None
     assert "bug in the grader" in caplog.text
@@ -113,7 +113,7 @@ def test_a_store_that_fails_at_reset_masks_the_rollout(ref, task_id, monkeypatch
     def fail(task):
         raise StoreError("connection reset")
 
-    monkeypatch.setattr("sandmill.episodes.task.EpisodeTask.public", property(fail))
+    monkeypatch.setattr("sandmill.play.task.EpisodeTask.public", property(fail))
     env = environment(ref, sandbox=obey())()
     assert env.reset(task_id=task_id) == FAULT_TEXT
     assert env.run_code(PERFECT) == FAULT_TEXT
@@ -136,7 +136,7 @@ def test_a_machine_that_cannot_run_code_is_told_before_training(ref, monkeypatch
     def refuse():
         raise SandboxUnavailable("backend warm", [])
 
-    monkeypatch.setattr("sandmill.episodes.sandboxes.shared_sandbox", refuse)
+    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", refuse)
     for make in (environment, code_reward):
         with pytest.raises(SandboxUnavailable):
             make(ref)

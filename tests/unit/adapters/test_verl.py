@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sandmill
-from sandmill.adapters import verl
-from sandmill.adapters.exports.export import export
 from sandmill.errors import InputError, ReleaseNotFound
+from sandmill.export.export import export
 from sandmill.store.release import load
+from sandmill.trainers import verl
 from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
 
@@ -32,7 +32,7 @@ def row(ref, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def sandbox(monkeypatch):
     runner = obey()
-    monkeypatch.setattr("sandmill.episodes.sandboxes.shared_sandbox", lambda: runner)
+    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", lambda: runner)
     return runner
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from sandmill.calibrate import PanelRun
 from sandmill.calibrate.panel import NOTHING_FOUND
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.support import ANSWER_FORMS
 
 PAIRS: dict[str, tuple[str, ...]] = {
     "binary": (

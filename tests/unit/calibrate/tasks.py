@@ -8,6 +8,9 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from sandmill.calibrate.panel import Panel
+from sandmill.draw import Rendered, oracle, render
+from sandmill.draw.render import shuffled, streams_of
+from sandmill.draw.rows import draw_test, draw_train
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.base import Band, Part
 from sandmill.models.columns import Categorical, Column, LogNormal, Normal
@@ -15,9 +18,6 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Motif, Term
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.synth import Rendered, oracle, render
-from sandmill.synth.render import shuffled, streams_of
-from sandmill.synth.rows import draw_test, draw_train
 from tests.designs import SECRET, make_spec
 
 FIRST, SECOND = "size", "warmth"

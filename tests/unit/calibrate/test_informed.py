@@ -7,8 +7,6 @@ import pytest
 
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.true_features import centred, motif_features
-from sandmill.metrics import get_metric
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism
@@ -41,6 +39,8 @@ from sandmill.models.motifs import (
     columns_of,
 )
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.score import get_metric
+from sandmill.score.gap import gap_closed
 from tests.designs import TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped
 from tests.unit.calibrate.tasks import FIRST, made_task, plain_spec, with_rule

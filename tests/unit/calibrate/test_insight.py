@@ -12,10 +12,8 @@ from sandmill.calibrate.insight import insight_lines, insight_table
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 from sandmill.calibrate.scripts.run import run_source
+from sandmill.draw import render
 from sandmill.mechanism.rule import evaluate_motif
-from sandmill.metrics import get_metric
-from sandmill.metrics.gap import gap_closed
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import MixedTypes
 from sandmill.models.mechanism import Mechanism
@@ -36,7 +34,9 @@ from sandmill.models.motifs import (
     Threshold,
     VaryingSlope,
 )
-from sandmill.synth import render
+from sandmill.score import get_metric
+from sandmill.score.gap import gap_closed
+from sandmill.score.submission import parse_submission
 from tests.designs import SECRET
 from tests.unit.calibrate.tasks import (
     FIRST,

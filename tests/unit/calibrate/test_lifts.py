@@ -7,6 +7,7 @@ import pytest
 
 from sandmill.calibrate.ablations import ModelInputs, ablation_of
 from sandmill.calibrate.lifts import GradedRows, measure_lifts
+from sandmill.draw.draws import fresh_training
 from sandmill.models.calibration import Calibration
 from sandmill.models.faults import Duplicates, Missing, MixedTypes, Outliers, Pathology
 from sandmill.models.mechanism import Mechanism, Subgroup
@@ -15,7 +16,6 @@ from sandmill.models.skills import Skill, SkillLift, rule_columns, skill_of_faul
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth.draws import fresh_training
 from tests.designs import SECRET, TASKS, make_spec
 from tests.factories import CALIBRATION
 from tests.unit.calibrate.tasks import FIRST, GROUP, SECOND, SKEWED, Made, made_task, plain_spec, with_rule

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.calibrate.deciding import Deciding, resample_milestones, with_draws
 from sandmill.calibrate.distances import distance_sd, unrelated_sd
 from sandmill.calibrate.measure import draw_counts, over_draws
 from sandmill.calibrate.milestones import (
@@ -27,10 +26,11 @@ from sandmill.calibrate.milestones import (
     require_room,
 )
 from sandmill.calibrate.steadiness import steadiness
+from sandmill.calibrate.threshold_runs import ThresholdRuns, resample_milestones, with_draws
 from sandmill.errors import ItemRejected
-from sandmill.metrics import get_metric
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier
+from sandmill.score import get_metric
 from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of, entries, entry, found_of, with_naive
 
 
@@ -288,7 +288,7 @@ def test_gold_lies_above_every_blind_run_that_decides_it(shares: list[float], fi
 
 
 def test_deciding_runs_without_scores_are_left_out():
-    deciding = Deciding("margin", TIERS, {"usual0": (0.4, 0.5), "blend_a": (0.5, 0.6)}, frozenset({"blend_a"}))
+    deciding = ThresholdRuns("margin", TIERS, {"usual0": (0.4, 0.5), "blend_a": (0.5, 0.6)}, frozenset({"blend_a"}))
     (kept,) = deciding.entries({"usual0": 0.7}, {"usual0": 0.6})
     assert (kept.final, kept.feedback, kept.shares, kept.on_board) == (0.7, 0.6, (0.4, 0.5), True)
     assert [one.final for one in deciding.on_pilot()] == [0.4, 0.5]

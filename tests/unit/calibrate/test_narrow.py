@@ -9,7 +9,7 @@ from sandmill.calibrate.scripts.feature_lines import Feature
 from sandmill.calibrate.scripts.findings import ColumnSet, PanelFindings
 from sandmill.calibrate.scripts.members import ScriptModel
 from sandmill.calibrate.scripts.narrow import narrowed
-from sandmill.models.channels import Cue
+from sandmill.models.channel import Cue
 
 COLUMNS = ("light", "size", "glow", "warmth")
 DECODE = [

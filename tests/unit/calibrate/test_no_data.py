@@ -9,9 +9,9 @@ import pytest
 from sandmill.calibrate.no_data import answers_without_data, best_without_data
 from sandmill.calibrate.panel import Panel, _fault
 from sandmill.errors import ItemRejected
-from sandmill.metrics import get_metric
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score import get_metric
 from tests.unit.calibrate.tables import Written, write_table
 
 TEXT = "Predict `outcome` for 1000 rows. Some cells hold -4, 0 or 0.3; grades go from 1 to 5."

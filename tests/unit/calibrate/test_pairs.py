@@ -10,9 +10,9 @@ from sandmill.calibrate import run_panel
 from sandmill.calibrate.solvers.competent import extra_trees, random_forest
 from sandmill.calibrate.solvers.designs import plain_scaled
 from sandmill.calibrate.solvers.table import Table
-from sandmill.metrics import get_metric
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.calibration import Tier
+from sandmill.score import get_metric
+from sandmill.score.support import ANSWER_FORMS
 from tests.unit.calibrate.tables import ALL_PAIRS, PAIRS, Written, failures, off_the_board, straight, write_table
 
 QUICKEST = ["width", "level", "height", "shade"]

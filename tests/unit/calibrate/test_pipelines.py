@@ -22,8 +22,8 @@ from sandmill.calibrate.pipelines import (
     run_pipelines,
 )
 from sandmill.calibrate.solve_rate import choice_chances, solve_rate
-from sandmill.metrics import get_metric
 from sandmill.models.calibration import Tier
+from sandmill.score import get_metric
 from tests.unit.calibrate.tables import PAIRS, Written, days, of_all_skills, then_newer, write_table
 
 TRUTH = np.random.default_rng(7).normal(size=400)

@@ -18,13 +18,13 @@ from sandmill.calibrate.scripts.members import members_of
 from sandmill.calibrate.scripts.run import run_source
 from sandmill.calibrate.scripts.write import write_script
 from sandmill.mechanism.rule import evaluate_motif
-from sandmill.metrics import get_metric
 from sandmill.models.calibration import Tier
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical, Column, LogNormal, Normal
 from sandmill.models.hints import Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
+from sandmill.score import get_metric
 
 ROWS = 400
 WOODS = Categorical(levels=("ash", "oak", "fir"), shares=(0.3, 0.3, 0.4))

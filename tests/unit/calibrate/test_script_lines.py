@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.scripts.choose import _decided, _libraries
-from sandmill.calibrate.scripts.layout import fold
+from sandmill.kinds.script_text import fold
 
 LONG = "least_of_call_sweep_where_call_pitch_call_length_holds_times_call_sweep_where_call_pitch_call_length_holds"
 

@@ -14,12 +14,12 @@ import pytest
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
 from sandmill.calibrate.scripts.feature_lines import FeatureSource, write_feature
-from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, listed, number, quoted
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission
+from sandmill.draw import draw_pilot
+from sandmill.kinds.script_text import WIDTH, comment, fold, listed, number, quoted
 from sandmill.models.calibration import Rung
-from sandmill.synth import draw_pilot
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission
 from tests.designs import SECRET, make_text_spec
 from tests.unit.calibrate.tables import Written, days, of_all_skills, then_newer, write_table
 

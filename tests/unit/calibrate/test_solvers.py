@@ -14,9 +14,9 @@ from sandmill.calibrate.solvers.encoding import encoded_levels
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, responses
 from sandmill.calibrate.solvers.strong import kernel
 from sandmill.calibrate.solvers.table import Table
-from sandmill.metrics import get_metric
-from sandmill.metrics.gap import gap_closed
 from sandmill.models.calibration import Tier
+from sandmill.score import get_metric
+from sandmill.score.gap import gap_closed
 from tests.unit.calibrate.tables import Written, failures, off_the_board, standard, write_table
 
 

@@ -14,8 +14,8 @@ from sandmill.calibrate.steadiness import (
     steadiness,
 )
 from sandmill.errors import ItemRejected
-from sandmill.metrics import get_metric
 from sandmill.models.calibration import Interval, Sizing, Steadiness
+from sandmill.score import get_metric
 
 ROWS = 1000
 APART = np.linspace(0.1, 1, 20)

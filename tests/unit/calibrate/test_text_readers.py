@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.solvers.media.text_measures import measure_texts
-from sandmill.calibrate.solvers.media.texts import expand_texts
+from sandmill.kinds.text.measures import measure_texts
+from sandmill.kinds.text.read import expand_texts
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ def secrets(monkeypatch) -> list[bytes | None]:
         given.append(secret)
         return []
 
-    monkeypatch.setattr("sandmill.pipeline.rerun.rerun_task", rerun_task)
+    monkeypatch.setattr("sandmill.verify.rerun.rerun_task", rerun_task)
     return given
 
 

@@ -15,12 +15,12 @@ from sandmill.fingerprint import files_digest
 from sandmill.models.overview import BUILD_REPORT
 from sandmill.models.release import VerifiedTask
 from sandmill.models.task_file import TaskFile
-from sandmill.pipeline.records import described_files
 from sandmill.report.overview import OverviewCounts
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.release import load
 from sandmill.store.secret import SECRET_PATH, secret_id
+from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
 from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers

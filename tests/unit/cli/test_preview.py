@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.cli.preview import show_preview
 from sandmill.design.llm import LlmDesigner
 from sandmill.models.base import Band
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
 from sandmill.pipeline.preview import Preview, Shown
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.seeds import ingest
 from tests.llm_asking import Scripted
 

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sandmill.cli.app import app
-from sandmill.episodes.release import load
 from sandmill.llm import client as client_module
+from sandmill.play.release import load
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store
 from sandmill.store.rollouts import RolloutFolder

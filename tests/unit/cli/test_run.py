@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sandmill.episodes.score import score
 from sandmill.models.episode import Score
+from sandmill.play.score import score
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store

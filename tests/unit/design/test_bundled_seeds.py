@@ -7,15 +7,15 @@ from unittest.mock import patch
 import pytest
 
 from sandmill.design import design_task
-from sandmill.layouts.base import layout_of
-from sandmill.metrics.submission import parse_submission
+from sandmill.draw import render
+from sandmill.kinds.files.base import layout_of
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
+from sandmill.score.submission import parse_submission
 from sandmill.seeds import ingest
-from sandmill.synth import render
 from tests.designs import SECRET
 
 HARDNESS = (0.0, 0.5, 1.0)
@@ -72,7 +72,7 @@ def test_every_third_supported_seed_is_rendered():
     small = Sizes(train=80, feedback=100, final=100)
     for number in range(0, len(seeds()), 3):
         spec = design(number, in_turn(number)).model_copy(update={"sizes": small})
-        with patch.object(import_module("sandmill.synth.oracle"), "TUNING_ROWS", 1000):
+        with patch.object(import_module("sandmill.draw.oracle"), "TUNING_ROWS", 1000):
             rendered = render(spec, SECRET)
         sample, answers = layout_of(spec).sample_csv(rendered.package.public), rendered.answers
         parse_submission(sample, rendered.package.facts, answers.ids, answers.lengths)

@@ -5,8 +5,8 @@ import pytest
 
 from sandmill.design import grammar
 from sandmill.design.dependence import identity_columns, limits_of, load_columns
-from sandmill.design.lexicon import load_domains
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.limits import breaks_a_limit
 from sandmill.mechanism.rule import latent_score

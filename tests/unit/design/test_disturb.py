@@ -2,26 +2,28 @@
 
 import numpy as np
 import pytest
+from sandmill.kinds.image.mixed_design import TABLE_IMAGE
 
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
-from sandmill.design.media import audio, images, texts
-from sandmill.design.media.mixed import TABLE_IMAGE
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.fingerprint import _content
+from sandmill.kinds.audio import design as audio
+from sandmill.kinds.image import design as images
+from sandmill.kinds.image.channel import Seen
+from sandmill.kinds.image.render import _shown
+from sandmill.kinds.image.sight import sights_of
+from sandmill.kinds.text import design as texts
+from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
+from sandmill.kinds.text.render import render_texts
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
-from sandmill.models.channels.images import Seen
-from sandmill.models.channels.sights import sights_of
-from sandmill.models.channels.texts import Nuisance, TextChannel, WordSlot
 from sandmill.models.motifs import columns_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth.media.images import _shown
-from sandmill.synth.media.texts import render_texts
 from tests.designs import SECRET
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -9,16 +9,16 @@ from typing import get_args
 
 import pytest
 
+from sandmill.check import check_package
+from sandmill.check.giveaways import GIVEAWAYS, MOTIF_NUMBERS
 from sandmill.design import design_task, grammar
-from sandmill.design.lexicon import load_domains
+from sandmill.draw import render
+from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
 from sandmill.models.domain import LevelNames
 from sandmill.models.plan import Slot
-from sandmill.quality import check_package
-from sandmill.quality.giveaways import GIVEAWAYS, MOTIF_NUMBERS
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET, TASKS, make_seed
 
 DOMAINS = load_domains()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sandmill.design.child_hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows, summary_words
-from sandmill.design.lexicon import load_domains
 from sandmill.design.note_hints import draw_notes
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism.child import aggregate, draw_events
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column, Conversion, Normal, Unit

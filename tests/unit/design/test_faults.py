@@ -6,7 +6,7 @@ import pytest
 
 from sandmill.design.conditions import Conditions
 from sandmill.design.faults import Severity, _mixed_types
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.columns import Column, Normal
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.rng import Streams

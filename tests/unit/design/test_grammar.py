@@ -8,13 +8,12 @@ from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
 from sandmill.design.grammar import _domain_at, _place
-from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_term, latent_score
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Cycle, LogNormal
 from sandmill.models.faults import Distractors, Duplicates, LabelNoise, Missing, MixedTypes, Outliers, UnitMixup
@@ -35,6 +34,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
+from sandmill.score.support import ANSWER_FORMS
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
 
 SLOTS = range(10)

@@ -5,14 +5,15 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sandmill.calibrate.acceptance import ACCEPTED, accepted_range
 from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS, difficulty_curve
-from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import latent_score
 from sandmill.models.base import Band
@@ -22,7 +23,7 @@ from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.pipeline.band_search import ACCEPTED, AIM, accepted_range, first_hardness, steer
+from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 

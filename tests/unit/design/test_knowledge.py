@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.columns import LogNormal
 from sandmill.models.domain import Domain
 

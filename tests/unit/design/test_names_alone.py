@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from benchmarks.names import auc, plausible
+from sandmill.check.meta_leak import check_meta_leak
+from sandmill.check.role_reading import NO_ROLE, guess_held_out, lay_out_columns
 from sandmill.design import design_task
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
-from sandmill.quality.meta_leak import check_meta_leak
-from sandmill.quality.role_reading import NO_ROLE, guess_held_out, lay_out_columns
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET

@@ -9,19 +9,19 @@ import pytest
 
 from sandmill.calibrate.readers import stated_facts
 from sandmill.calibrate.readers.lines import form_lines, made_columns
+from sandmill.check.gates import check_package
+from sandmill.check.giveaways import GIVEAWAYS
+from sandmill.check.hint_gate import check_hints
+from sandmill.check.package_tables import read_package
 from sandmill.design import own_columns
 from sandmill.design.hints import columns_told
 from sandmill.design.own_columns import OwnColumns, draw_own_columns
 from sandmill.design.soundness import domain_problems
+from sandmill.draw import render
 from sandmill.models.hints import Form, SameUnits
 from sandmill.models.motifs import Distance, KnownUnit, columns_of
 from sandmill.models.structure import SplitKind
-from sandmill.quality.gates import check_package
-from sandmill.quality.giveaways import GIVEAWAYS
-from sandmill.quality.hint_gate import check_hints
-from sandmill.quality.package_tables import read_package
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.hinted_designs import KNOWING, design
 

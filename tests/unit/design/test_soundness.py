@@ -2,16 +2,16 @@
 
 import pytest
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.conditions import choose_conditions
 from sandmill.design.draft_rule import rule_of, rule_problems
-from sandmill.design.lexicon import load_domains
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.kinds.library import load_domains
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain
 from sandmill.models.motifs import LocalRule, columns_of
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 

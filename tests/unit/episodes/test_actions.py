@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from sandmill.episodes.actions import FORMAT, parse_message
 from sandmill.models.rollout import Act
+from sandmill.play.actions import FORMAT, parse_message
 
 THINK = "<think>\nFirst a baseline.\n</think>\n"
 CALL = "<tool_call>\npython\n<code>\nprint(1)\n</code>\n</tool_call>"

@@ -8,11 +8,11 @@ import re
 import pytest
 
 import sandmill
-from sandmill.episodes.feedback import Feedback
-from sandmill.episodes.rounding import MOST_ANSWERS
 from sandmill.models import layout
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus, Score
 from sandmill.models.run import RunLimits
+from sandmill.play.feedback import Feedback
+from sandmill.play.rounding import MOST_ANSWERS
 from sandmill.sandbox import Sandbox
 from tests.releases import REPOSITORY
 from tests.unit.episodes.test_layout import script_from

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.episodes.prompt import prompt
-from sandmill.episodes.score import score
+from sandmill.check.description_gate import split_sections
 from sandmill.models import layout
 from sandmill.models.reports import Outcome
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.quality.description_gate import split_sections
+from sandmill.play.prompt import prompt
+from sandmill.play.score import score
 from tests.task_folders import write_task
 
 CASES = {

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.episodes.operators import (
-    MOST_PROMPT_TOKENS,
-    OperatorMix,
-    attempts_of,
-    choose_operator,
-    operator_prompt,
-)
-from sandmill.episodes.task import EpisodeTask
-from sandmill.episodes.tokens import estimate_tokens, shorten_middle
 from sandmill.errors import InputError
 from sandmill.models.calibration import Thresholds
 from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
 from sandmill.models.rollout import Action, Ending, RewardParts, Rollout, Step
 from sandmill.models.rollout_record import Operator
+from sandmill.play.operators import (
+    MOST_PROMPT_TOKENS,
+    OperatorMix,
+    attempts_of,
+    choose_operator,
+    operator_prompt,
+)
+from sandmill.play.task import EpisodeTask
+from sandmill.play.tokens import estimate_tokens, shorten_middle
 
 CANARY = 0.7310585
 FINAL = [f"{CANARY + place:.7f}"[:9] for place in range(12)]

@@ -5,9 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from sandmill.episodes.env import MLEnv
-from sandmill.episodes.react import MOST_MISTAKES, ReactAgent
-from sandmill.episodes.release import open_task
 from sandmill.errors import SpendLimit
 from sandmill.llm import ChatReply, RequestFailed
 from sandmill.models.llm import Usage
@@ -15,6 +12,9 @@ from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Ending
 from sandmill.models.rollout_record import MODEL_ERROR, NO_RUN
 from sandmill.models.run import Isolation, RunLimits, RunResult
+from sandmill.play.env import MLEnv
+from sandmill.play.react import MOST_MISTAKES, ReactAgent
+from sandmill.play.release import open_task
 
 FINISH = "<think>a</think><answer>done</answer>"
 SUBMIT = '<think>a</think><tool_call>{"name": "submit", "arguments": {}}</tool_call>'

@@ -8,14 +8,14 @@ from _pytest._io.saferepr import saferepr
 from pydantic import ValidationError
 
 import sandmill
-from sandmill.episodes.public_cache import cache_folder
 from sandmill.errors import InputError, IntegrityError, ReleaseNotFound
-from sandmill.metrics.submission import read_answers
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act
 from sandmill.models.task_file import TaskFile
 from sandmill.pipeline.attempt import AttemptJob
+from sandmill.play.public_cache import cache_folder
 from sandmill.rng import Streams
+from sandmill.score.submission import read_answers
 from sandmill.store.files import Store
 from tests.factories import make_task
 from tests.publishing import publish_splits
@@ -126,7 +126,7 @@ def test_other_libraries_than_those_of_the_release_are_told(release, caplog, mon
     sandmill.load(release.ref)
     assert "was verified with other libraries" in caplog.text
     caplog.clear()
-    monkeypatch.setattr("sandmill.episodes.release.pins_hash", lambda: release.manifest.agent_env)
+    monkeypatch.setattr("sandmill.play.release.pins_hash", lambda: release.manifest.agent_env)
     sandmill.load(release.ref)
     assert caplog.text == ""
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from sandmill.grading import parsed
-from sandmill.grading.check import check_format
-from sandmill.grading.grade import grade_submission
-from sandmill.grading.parsed import parse_once
-from sandmill.grading.private_half import PrivateHalf
-from sandmill.metrics.submission import read_answers
 from sandmill.models.task_file import TaskFile
+from sandmill.score.grading import parsed
+from sandmill.score.grading.check import check_format
+from sandmill.score.grading.grade import grade_submission
+from sandmill.score.grading.parsed import parse_once
+from sandmill.score.grading.private_half import PrivateHalf
+from sandmill.score.submission import read_answers
 from tests.factories import make_package
 
 PACKAGE = make_package()

@@ -3,12 +3,12 @@
 import polars as pl
 import pytest
 
-from sandmill.layouts.json_rows import JSON_ROWS
-from sandmill.layouts.texts import DATED
-from sandmill.metrics.submission import parse_submission
+from sandmill.kinds.text.json_rows import JSON_ROWS
+from sandmill.kinds.text.layout import DATED
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score.submission import parse_submission
 
 ODD = ['"He said, ""no"""', "два, три", "“四”，五", 'a "b"', "plain"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandmill.layouts.media import MediaFiles
-from sandmill.models.kinds import registry
+from sandmill.kinds.files.media import MediaFiles
+from sandmill.models import kind as registry
 from sandmill.sandbox.public_folder import MOST_ENTRIES
 from sandmill.store.limits import MAX_TASK_FILES
 

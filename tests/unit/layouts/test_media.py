@@ -6,11 +6,11 @@ import zipfile
 import polars as pl
 import pytest
 
-from sandmill.layouts.archives import pack
-from sandmill.layouts.copies import Copies
-from sandmill.layouts.media import MediaFiles
-from sandmill.layouts.tables import Tables
-from sandmill.layouts.zipped import ZippedTables
+from sandmill.kinds.files.archives import pack
+from sandmill.kinds.files.copies import Copies
+from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.files.tables import Tables
+from sandmill.kinds.files.zipped import ZippedTables
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.metrics import get_metric
-from sandmill.metrics import rules as u
-from sandmill.metrics.cutoffs import (
+from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
+from sandmill.models.structure import TargetKind
+from sandmill.score import get_metric
+from sandmill.score import rules as u
+from sandmill.score.cutoffs import (
     AffineRule,
     affine_rule,
     best_cutoff,
@@ -17,10 +19,8 @@ from sandmill.metrics.cutoffs import (
     quadratic_price,
     stretched_grades,
 )
-from sandmill.metrics.support import ANSWER_FORMS
-from sandmill.metrics.tallies import Tallies, cohen_kappa, f1_macro, f1_macro_slopes, f1_positive, mcc, mcc_slopes
-from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
-from sandmill.models.structure import TargetKind
+from sandmill.score.support import ANSWER_FORMS
+from sandmill.score.tallies import Tallies, cohen_kappa, f1_macro, f1_macro_slopes, f1_positive, mcc, mcc_slopes
 from tests.metric_samples import guess, make_world, on_grid
 
 ROWS = 4000

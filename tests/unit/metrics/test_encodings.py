@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandmill.errors import InvalidSubmission
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission, read_answers
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission, read_answers
+from sandmill.score.support import ANSWER_FORMS
 from tests.metric_samples import CLASSES, brief_for, classes_of, guess, make_world
 
 IDS = ("a", "b")

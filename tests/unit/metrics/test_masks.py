@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.adapters.exports.grader import compose
+from sandmill.draw.answer_files import answers_file
 from sandmill.errors import InvalidSubmission
-from sandmill.grading.checks import task_problems
-from sandmill.metrics import get_metric
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import parse_submission
+from sandmill.export.grader import compose
 from sandmill.models.runs import masks_of, runs_of
 from sandmill.models.structure import MetricName
 from sandmill.models.task_file import TaskFile
-from sandmill.synth.answer_files import answers_file
+from sandmill.score import get_metric
+from sandmill.score.forms import form_of
+from sandmill.score.grading.checks import task_problems
+from sandmill.score.submission import parse_submission
 from tests.factories import CALIBRATION
 from tests.many_rows import PLACES, facts_for, make_many, table_of
 from tests.submission_mutants import judge, mutate

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
 from sandmill.errors import RequestError
-from sandmill.metrics import encoding_for, get_metric
-from sandmill.metrics.catalogue import METRICS
-from sandmill.metrics.forms import FORMS
-from sandmill.metrics.library import SCORERS, library_score
-from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS, possible_forms
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.score import encoding_for, get_metric
+from sandmill.score.catalogue import METRICS
+from sandmill.score.forms import FORMS
+from sandmill.score.library import SCORERS, library_score
+from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS, possible_forms
 from tests.metric_samples import guess, make_world, perfect
 
 EPS = np.finfo(float).eps

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sandmill.errors import InvalidSubmission
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission, read_answers
 from sandmill.models.base import Part
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission, read_answers
 from tests.metric_cases import CASES, FAMILIES, prepare
 
 REFUSED = "refused"

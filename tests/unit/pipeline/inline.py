@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from sandmill.calibrate.acceptance import OffBand
+from sandmill.calibrate.stage import Calibrated
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.reports import Verification
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed
-from sandmill.pipeline.band_search import OffBand
-from sandmill.pipeline.measuring import Calibrated
 from tests.unit.pipeline.proved import calibrated, proved, rendered, scripts
 
 

@@ -8,14 +8,13 @@ from scipy.special import expit, logit
 
 from sandmill.calibrate.measure import difficulty, draw_counts
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
-from sandmill.metrics import get_metric
-from sandmill.metrics.base import Array
+from sandmill.draw import Pilot, Rendered, draw_pilot, render
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.spec import Sizes
-from sandmill.pipeline.band_search import Attempt
-from sandmill.synth import Pilot, Rendered, draw_pilot, render
+from sandmill.score import get_metric
+from sandmill.score.base import Array
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 
 SIZES = Sizes(train=120, feedback=2100, final=4200)

@@ -10,18 +10,17 @@ from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
 from sandmill.calibrate.measure import difficulty, draw_counts, with_scripts
 from sandmill.calibrate.panel import TRIVIAL, Panel, run_panel
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
-from sandmill.metrics import get_metric
+from sandmill.calibrate.stage import Calibrated
+from sandmill.draw import Rendered, render
 from sandmill.models.base import Band
 from sandmill.models.calibration import BoardEntry, Calibration, Tier
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.release import TaskRecord, VerifiedTask
 from sandmill.models.spec import Sizes
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.measuring import Calibrated
-from sandmill.pipeline.records import make_task
-from sandmill.pipeline.reference import trusting_backend
-from sandmill.pipeline.verify import verify_task
-from sandmill.synth import Rendered, render
+from sandmill.score import get_metric
+from sandmill.verify.records import make_task
+from sandmill.verify.reference import trusting_backend
+from sandmill.verify.verify import verify_task
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 from tests.factories import STEADY, make_shard_plan
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sandmill.calibrate import appraisal
+from sandmill.calibrate.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score
 from sandmill.calibrate.lifts import DRAWS
 from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun
 from sandmill.errors import ItemRejected
-from sandmill.metrics import get_metric
 from sandmill.models.base import Part
 from sandmill.models.calibration import Tier
 from sandmill.models.spec import Sizes
-from sandmill.pipeline import appraisal
-from sandmill.pipeline.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score
 from sandmill.rng import Streams
+from sandmill.score import get_metric
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_package
 from tests.unit.pipeline.ladders import made_up, rendered_of

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
+from sandmill.calibrate.acceptance import OffBand
+from sandmill.calibrate.stage import Calibrated
+from sandmill.draw import render
 from sandmill.errors import INTERNAL_ERROR, ItemRejected
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import Rejection
 from sandmill.pipeline import attempt as module
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
-from sandmill.pipeline.band_search import OffBand
-from sandmill.pipeline.measuring import Calibrated
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerTimeout
 from sandmill.store.shards import ShardReports, read_shard_reports, write_shard
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_shard_plan
 from tests.unit.pipeline.inline import InlineBatch

@@ -1,9 +1,10 @@
 import json
 import random
 
+from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.fingerprint import digest
 from sandmill.models.base import Band
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.band_search import (
     ATTEMPTS,
@@ -12,11 +13,8 @@ from sandmill.pipeline.band_search import (
     SETTLING,
     STEERS,
     STUCK_DESIGNS,
-    Attempt,
     Miss,
-    OffBand,
     SlotSearch,
-    accepted_range,
     first_hardness,
 )
 from tests.designs import TASKS, make_seed

@@ -6,10 +6,10 @@ import pytest
 
 from sandmill.errors import IntegrityError
 from sandmill.models.operations import AuditRequest
-from sandmill.pipeline import audit as auditing
-from sandmill.pipeline.audit import audit_release, require_whole
 from sandmill.store.files import Store
 from sandmill.store.release import load
+from sandmill.verify import audit as auditing
+from sandmill.verify.audit import audit_release, require_whole
 from tests.publishing import publish_numbers
 
 

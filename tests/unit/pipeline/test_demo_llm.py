@@ -5,13 +5,13 @@ import shlex
 
 import pytest
 
+from sandmill.check import load_suites
 from sandmill.cli.arguments import parse_models
-from sandmill.design.lexicon import load_domains
+from sandmill.kinds.library import load_domains
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import plan_round
-from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from tests.llm_record import DEMO, NOTE, REQUEST, SOURCE
 from tests.releases import REPOSITORY

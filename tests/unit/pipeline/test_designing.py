@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from sandmill.check import load_suites
 from sandmill.errors import BudgetExceeded, ReplayMiss, RequestError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band
@@ -16,7 +17,6 @@ from sandmill.pipeline.preview import forecast, preview_build
 from sandmill.pipeline.publishing import BuildSummary, publish_release, require_filled
 from sandmill.pipeline.run import build_shard, open_dataset, plan_round
 from sandmill.pipeline.shard import ShardBuild
-from sandmill.quality import load_suites
 from sandmill.seeds import ingest
 from sandmill.store.shards import read_shard_reports, write_shard
 from tests.llm_playbook import Playbook

@@ -7,26 +7,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.adapters.exports.base import FORMATS
-from sandmill.adapters.exports.export import export
 from sandmill.calibrate.panel import Panel
-from sandmill.episodes.release import load
+from sandmill.calibrate.stage import Calibrated, calibrate_design
+from sandmill.draw import draw_pilot, render
 from sandmill.errors import ItemRejected
-from sandmill.layouts.base import layout_of
+from sandmill.export.base import FORMATS
+from sandmill.export.export import export
+from sandmill.kinds.files.base import layout_of
 from sandmill.mechanism import posterior
-from sandmill.metrics import get_metric
 from sandmill.models.base import Band
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Outcome
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.measuring import Calibrated, calibrate_design
-from sandmill.pipeline.records import make_task
-from sandmill.pipeline.reference import trusting_backend
-from sandmill.pipeline.rerun import rerun_task
-from sandmill.pipeline.verify import is_micro, verify_task
+from sandmill.play.release import load
 from sandmill.sandbox.public_folder import check_public
+from sandmill.score import get_metric
 from sandmill.store.files import Store
-from sandmill.synth import draw_pilot, render
+from sandmill.verify.records import make_task
+from sandmill.verify.reference import trusting_backend
+from sandmill.verify.rerun import rerun_task
+from sandmill.verify.verify import is_micro, verify_task
 from tests.designs import SECRET, make_seed
 from tests.event_designs import CHILD, RECENT_REPAIRS, make_event_spec
 from tests.factories import make_shard_plan

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sandmill.check.meta_leak import MetaLeak
 from sandmill.errors import LeakyRelease
 from sandmill.models.base import Band
 from sandmill.models.plan import BuildPlan, ShardRef
@@ -11,7 +12,6 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import LEAST_GROUP, group_ends, plan_build
 from sandmill.pipeline.run import ROUNDS, build_shard, due_slots, plan_round
 from sandmill.pipeline.shard import ShardBuild
-from sandmill.quality.meta_leak import MetaLeak
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import FinishedShard, read_shard, read_shard_reports

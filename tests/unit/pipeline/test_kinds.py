@@ -2,20 +2,20 @@
 
 import pytest
 
+from sandmill.calibrate.stage import Calibrated
+from sandmill.check.gates import check_package
 from sandmill.design.difficulty_curves import difficulty_curve
+from sandmill.models import kind as registry
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_named, register, registry
-from sandmill.models.plan import Slot
+from sandmill.models.kind import kind_named, register
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.measuring import Calibrated
-from sandmill.quality.gates import check_package
 from sandmill.seeds.support import missing_support
 from tests.designs import SECRET
-from tests.toy_kind import JOINED
+from tests.toy_kind.kind import JOINED
 
 JOINED_STRUCTURE = Structure(
     modality=Modality.TIME_SERIES, target=TargetKind.REGRESSION, metric=MetricName.RMSE, rows_train=1000

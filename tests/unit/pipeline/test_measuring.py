@@ -10,20 +10,21 @@ import numpy as np
 import pytest
 
 from benchmarks.probes import measure_difficulty
+from sandmill.calibrate import stage as measuring
+from sandmill.calibrate import training_draws
+from sandmill.calibrate.acceptance import ACCEPTED, OffBand
 from sandmill.calibrate.measure import band_of, with_scripts
 from sandmill.calibrate.milestones import ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, Panel
+from sandmill.calibrate.solver_runs import SolverRuns
+from sandmill.calibrate.stage import Calibrated, calibrate_design, sized
 from sandmill.calibrate.steadiness import FORETOLD, LEAST_FORETOLD
+from sandmill.calibrate.training_draws import DRAWS
+from sandmill.draw import render
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import Sizing, Tier
 from sandmill.models.spec import Sizes
-from sandmill.pipeline import measuring, training_draws
-from sandmill.pipeline.band_search import ACCEPTED, OffBand
-from sandmill.pipeline.contest import Contest
-from sandmill.pipeline.measuring import Calibrated, calibrate_design, sized
-from sandmill.pipeline.training_draws import DRAWS
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.unit.pipeline.ladders import BAND, SIZES, job, made_up, pilot_of
 from tests.unit.pipeline.proved import scripts
@@ -65,7 +66,7 @@ def use_panel(monkeypatch, calls=None, change=lambda runs: runs, replicate=0):
             return change(made_up(pilot_of(replicate).oracle, wanted))
         return change(made_up(oracles[rows], wanted))
 
-    monkeypatch.setattr(Contest, "run_adversaries", lambda _: [])
+    monkeypatch.setattr(SolverRuns, "run_adversaries", lambda _: [])
     monkeypatch.setattr(measuring, "render", remember)
     monkeypatch.setattr(Panel, "run", run)
 
@@ -210,7 +211,7 @@ def test_a_reference_below_gold_rejects_the_design(asked, monkeypatch):
 
 def test_the_pilot_s_training_rows_and_oracle_are_those_of_the_package(asked, monkeypatch):
     """They are drawn once, and the second rendering of a proof shows that they are the same bytes."""
-    pilot, rendering = pilot_of(), sys.modules["sandmill.synth.render"]
+    pilot, rendering = pilot_of(), sys.modules["sandmill.draw.render"]
     monkeypatch.setattr(training_draws, "with_fresh_training", lambda pilot, *_: pilot)
     monkeypatch.setattr(rendering, "draw_train", lambda *_: pytest.fail("rows were drawn again"))
     monkeypatch.setattr(rendering, "OracleRule", lambda *_: pytest.fail("an oracle was tuned again"))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from sandmill.errors import RequestError
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out

@@ -5,8 +5,8 @@ import pytest
 from sandmill.errors import Problem
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.pipeline import reference
-from sandmill.pipeline.reference import describe_ending, trusting_backend
+from sandmill.verify import reference
+from sandmill.verify.reference import describe_ending, trusting_backend
 
 MISSING = (Problem("probe", "nothing", "something"),)
 

@@ -8,8 +8,8 @@ import pytest
 from sandmill.models.calibration import Thresholds
 from sandmill.models.mechanism import Term
 from sandmill.models.release import VerifiedTask
-from sandmill.pipeline.release_report import PAGE, TWIN, make_report
-from sandmill.pipeline.report_details import Limits, choose_tasks
+from sandmill.publish.release_report import PAGE, TWIN, make_report
+from sandmill.publish.report_details import Limits, choose_tasks
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.html.figure import Figure
 from sandmill.store.files import Store

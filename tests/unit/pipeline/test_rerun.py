@@ -5,10 +5,10 @@ from functools import cache
 import pytest
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel
-from sandmill.pipeline import rerun, verify
-from sandmill.pipeline.provenance import numeric_versions
-from sandmill.pipeline.reference import run_reference
-from sandmill.pipeline.rerun import rerun_task
+from sandmill.provenance import numeric_versions
+from sandmill.verify import rerun, verify
+from sandmill.verify.reference import run_reference
+from sandmill.verify.rerun import rerun_task
 from tests.designs import SECRET
 from tests.packages import put
 from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored

@@ -5,11 +5,13 @@ from typing import Any, ClassVar
 
 import pytest
 
+from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.fingerprint import files_digest
-from sandmill.metrics.gap import gap_closed
+from sandmill.kinds.table.kind import TABLE
+from sandmill.models import kind as registry
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.kinds import TABLE, register, registry
+from sandmill.models.kind import register
 from sandmill.models.plan import ShardPlan
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
@@ -17,15 +19,15 @@ from sandmill.models.skills import skills_of
 from sandmill.models.spec import Knobs
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.pipeline.attempt import AttemptJob, run_attempt
-from sandmill.pipeline.band_search import OFF_BAND
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
-from sandmill.pipeline.rerun import rerun_task
 from sandmill.pipeline.shard import Shard, ShardBuild, ShardProgress
-from sandmill.pipeline.verify import LUCK
 from sandmill.pipeline.workers import WorkerLost
+from sandmill.score.gap import gap_closed
 from sandmill.store.release import load
+from sandmill.verify.rerun import rerun_task
+from sandmill.verify.verify import LUCK
 from tests.designs import SECRET, make_seed
-from tests.toy_kind import JOINED
+from tests.toy_kind.kind import JOINED
 from tests.unit.pipeline.inline import InlineBatch
 
 

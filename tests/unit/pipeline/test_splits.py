@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from sandmill.design.motifs import HIDDEN_KINDS
-from sandmill.pipeline.records import held_out_motifs, split_of
+from sandmill.verify.records import held_out_motifs, split_of
 from tests.designs import SECRET, make_spec
 
 SPECS = [make_spec(slot=slot, hardness=0.7) for slot in range(60)]

@@ -2,21 +2,20 @@
 
 import pytest
 
+from sandmill.calibrate.stage import Calibrated
+from sandmill.check import check_package
 from sandmill.design import design_task
-from sandmill.layouts.base import layout_of
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission, read_answers
+from sandmill.draw import render
+from sandmill.kinds.files.base import layout_of
 from sandmill.models.base import Band, Part
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Attempt, Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
-from sandmill.pipeline.band_search import Attempt
-from sandmill.pipeline.measuring import Calibrated
-from sandmill.quality import check_package
 from sandmill.rng import Streams
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission, read_answers
 from sandmill.seeds import ingest
 from sandmill.seeds.lite import LITE
-from sandmill.synth import render
 from tests.designs import SECRET
 
 SEEDS = {seed.id: seed for seed in ingest(()).supported if seed.id in LITE}

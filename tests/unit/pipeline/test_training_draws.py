@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from sandmill.calibrate import training_draws
 from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, Stated
+from sandmill.calibrate.solver_runs import TWINS, board_entries
+from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
+from sandmill.draw.draws import with_fresh_training
 from sandmill.errors import ItemRejected
 from sandmill.models.calibration import Tier
-from sandmill.pipeline import training_draws
-from sandmill.pipeline.contest import TWINS, board_entries
-from sandmill.pipeline.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
 from sandmill.rng import Streams
-from sandmill.synth.draws import with_fresh_training
 from tests.designs import SECRET
 from tests.unit.pipeline.ladders import pilot_of
 

@@ -7,13 +7,13 @@ import pytest
 from sandmill.calibrate.board import leaderboard
 from sandmill.calibrate.milestones import milestone_thresholds, reading_margin
 from sandmill.calibrate.panel import TRIVIAL
-from sandmill.layouts.tables import TABLES
+from sandmill.kinds.files.tables import TABLES
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import RUNG_FILES, BoardEntry
 from sandmill.models.reports import Outcome
 from sandmill.models.spec import Sizes
-from sandmill.pipeline.reference import trusting_backend
-from sandmill.pipeline.verify import (
+from sandmill.verify.reference import trusting_backend
+from sandmill.verify.verify import (
     LUCK,
     STEP_LIMIT_S,
     best_is_known,
@@ -285,7 +285,7 @@ def test_another_rendering_is_found(name, side):
 
 
 def test_no_submission_that_wins_something_is_found(monkeypatch):
-    from sandmill.pipeline import verify
+    from sandmill.verify import verify
 
     graded = verify.grade_submission
 

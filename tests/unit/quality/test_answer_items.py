@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from sandmill.quality.answer_items import answers_by_item, by_item, train_target_by_item
-from sandmill.synth.answer_files import answers_file
+from sandmill.check.answer_items import answers_by_item, by_item, train_target_by_item
+from sandmill.draw.answer_files import answers_file
 from tests.many_rows import FORMS, ITEMS, facts_for, make_many
 
 

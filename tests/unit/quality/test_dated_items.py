@@ -4,15 +4,16 @@ from datetime import date
 
 import pytest
 
-from sandmill.layouts.archives import pack, unpack
-from sandmill.layouts.media import MediaFiles
+from sandmill.check import check_package
+from sandmill.draw import render
+from sandmill.kinds.files.archives import pack, unpack
+from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.image.kind import IMAGE_ARCHIVE
+from sandmill.models import kind as registry
 from sandmill.models.columns import Column, Date, Unit
-from sandmill.models.kinds import register, registry
-from sandmill.models.kinds.images import IMAGE_ARCHIVE
+from sandmill.models.kind import register
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import SplitKind
-from sandmill.quality import check_package
-from sandmill.synth import render
 from tests.designs import SECRET, make_image_spec
 
 IN_NAMES = MediaFiles(

@@ -4,16 +4,16 @@ from datetime import date
 
 import pytest
 
-from sandmill.metrics import get_metric
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.check.gates import check_package
+from sandmill.check.giveaways import GIVEAWAYS, public_numbers, secret_numbers
 from sandmill.models.columns import Column, Date, LogNormal, Trend, Uniform
 from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.links import CountLink, NumbersLink, OrdinalLink, PositiveLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import BetweenCuts, Drift, Linear, Periodic, Saturation, Term
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.quality.gates import check_package
-from sandmill.quality.giveaways import GIVEAWAYS, public_numbers, secret_numbers
+from sandmill.score import get_metric
+from sandmill.score.support import ANSWER_FORMS
 from tests.packages import KINDS, SECRET_START, edit_text, make_package, make_spec
 
 GROUPED, TEMPORAL = make_package(KINDS["grouped"]), make_package(KINDS["temporal"])

@@ -4,14 +4,14 @@ from functools import cache
 
 import pytest
 
+from sandmill.check import check_package
+from sandmill.check.check import check_suites
+from sandmill.check.note_values import note_values
+from sandmill.check.package_tables import read_package
+from sandmill.check.suites import load_suites
+from sandmill.draw import render
 from sandmill.models.hints import Form, Hint
 from sandmill.models.motifs import Aggregate
-from sandmill.quality import check_package
-from sandmill.quality.check import check_suites
-from sandmill.quality.note_values import note_values
-from sandmill.quality.package_tables import read_package
-from sandmill.quality.suites import load_suites
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.event_designs import make_event_spec
 from tests.packages import put

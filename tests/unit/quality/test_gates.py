@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandmill.check.gates import GATES, Gate, check_package
+from sandmill.check.package_tables import read_package
 from sandmill.models.structure import TargetKind
-from sandmill.quality.gates import GATES, Gate, check_package
-from sandmill.quality.package_tables import read_package
 from tests.packages import KINDS as PACKAGES
 from tests.packages import PART_ROWS, SECRET_CUT, edit, edit_text, make_package, put, rename_ids, reorder_test
 

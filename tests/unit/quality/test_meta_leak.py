@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sandmill.check.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, LogNormal
 from sandmill.models.hints import Form, Hint
@@ -13,7 +14,6 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Formula, Linear, Lookup, Motif, Ratio, Term, Threshold, columns_of
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
-from sandmill.quality.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
 
 NUMBERS = ("load", "speed", "depth", "price", "delay", "mass", "area", "heat", "noise", "dose", "yield", "wear")
 CATEGORIES = ("site", "shift", "brand", "route")

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.check.gates import check_package
+from sandmill.check.prose import prose_faults
 from sandmill.design import design_task
-from sandmill.layouts.base import DESCRIPTION
+from sandmill.draw.describe import describe
+from sandmill.draw.task_facts import task_facts
+from sandmill.draw.tell import data_dictionary
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.base import Band
 from sandmill.models.english import article_of
 from sandmill.models.plan import Slot
-from sandmill.quality.gates import check_package
-from sandmill.quality.prose import prose_faults
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth.describe import describe
-from sandmill.synth.task_facts import task_facts
-from sandmill.synth.tell import data_dictionary
 from tests.designs import SECRET
 from tests.packages import KINDS, edit_text, make_package
 

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandmill.check.dependence import correlate_ranks, level, overhang_p_value, same_spread_p_value
+from sandmill.check.gates import check_package
+from sandmill.check.package_tables import read_package
 from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.structure import SplitKind
-from sandmill.quality.dependence import correlate_ranks, level, overhang_p_value, same_spread_p_value
-from sandmill.quality.gates import check_package
-from sandmill.quality.package_tables import read_package
 from tests.packages import (
     DAYS,
     FIRST_DAY,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.check.suites import load_suites, read_suite
 from sandmill.errors import InputError
-from sandmill.quality.suites import load_suites, read_suite
 
 FOLDER = Path(__file__).parents[3] / "expectations"
 

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandmill.check.gates import check_package
+from sandmill.check.package_tables import read_package
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.quality.gates import check_package
-from sandmill.quality.package_tables import read_package
 from tests.packages import KINDS, LABELS, NUMBERS, Kind, edit, make_package, recell, rename_ids, reorder_test
 
 WIDE = KINDS["multilabel"]

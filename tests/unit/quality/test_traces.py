@@ -5,11 +5,11 @@ from zlib import crc32
 
 import pytest
 
-from sandmill.layouts.archives import pack, unpack
+from sandmill.check.file_traces import check_traces
+from sandmill.check.package_tables import read_package
+from sandmill.draw import render
+from sandmill.kinds.files.archives import pack, unpack
 from sandmill.models.spec import Sizes
-from sandmill.quality.file_traces import check_traces
-from sandmill.quality.package_tables import read_package
-from sandmill.synth import render
 from tests.designs import SECRET, make_image_spec
 
 

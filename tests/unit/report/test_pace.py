@@ -8,11 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sandmill.calibrate.acceptance import accepted_range
 from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
 from sandmill.models.base import Band
+from sandmill.models.plan import Attempt
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake
-from sandmill.pipeline.band_search import Attempt, Miss, SlotSearch, accepted_range
+from sandmill.pipeline.band_search import Miss, SlotSearch
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.report.pace import BuildFigures, Moment, seconds_left
 from sandmill.seeds import ingest

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.pipeline.release_report import PAGE, make_report
+from sandmill.publish.release_report import PAGE, make_report
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.chromium import CHROMIUM, Tab, open_tab

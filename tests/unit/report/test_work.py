@@ -1,6 +1,6 @@
+from sandmill.check.failed_suites import failed_suites
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import SlotReport
-from sandmill.quality.failed_suites import failed_suites
 from sandmill.report.designers import DesignerRow
 from sandmill.report.mix import MixCounts
 from sandmill.report.work import MOST_SLOW, WorkCounts, costs_table, mix_table, slowest_table, yield_table

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sandmill
-from benchmarks import durations as simulation
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Marker
 from sandmill.models.run import Isolation, RunResult
@@ -16,6 +15,7 @@ from sandmill.rewards import PRESETS, instrument
 from sandmill.rewards.durations import LEAST_PROBABILITY
 from sandmill.rng import Streams
 from sandmill.sandbox.agent_env import create_agent_env
+from tests import duration_batches as simulation
 from tests.releases import REPOSITORY
 from tests.rollouts import grade_at, rollout_of
 from tests.task_folders import write_task

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks import durations as simulation
 from sandmill.errors import InputError
 from sandmill.rewards.durations import LEAST_PROBABILITY, duration_weights
 from sandmill.rng import Streams
+from tests import duration_batches as simulation
 
 BATCHES, SIZE = 20, 4096
 INF = np.inf
@@ -145,12 +145,3 @@ def test_arguments_that_do_not_fit_are_refused(name):
     durations, sampling, facts, message = WRONG[name]
     with pytest.raises(InputError, match=message):
         duration_weights(durations, sampling, **facts)
-
-
-def test_the_benchmark_prints_the_same_every_time(capsys, monkeypatch):
-    monkeypatch.setattr(simulation, "UPDATES", 3)
-    simulation.main(["--batches", "2", "--size", "256"])
-    first = capsys.readouterr().out
-    simulation.main(["--batches", "2", "--size", "256"])
-    assert capsys.readouterr().out == first
-    assert first.count("\n| ") == 10

@@ -6,10 +6,10 @@ import pytest
 
 from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
-from sandmill.metrics import encoding_for
-from sandmill.metrics.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
+from sandmill.score import encoding_for
+from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS
 from sandmill.seeds import ingest, missing_support
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.lite import LITE

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from sandmill.layouts.child_file import child_excess, read_child
+from sandmill.draw import draw_pilot, render
+from sandmill.kinds.files.child_file import child_excess, read_child
 from sandmill.mechanism.child import Events, aggregate
 from sandmill.mechanism.rule import evaluate_motif
-from sandmill.synth import draw_pilot, render
 from tests.designs import SECRET
 from tests.event_designs import CHILD, RECENT_REPAIRS, TREND, make_event_spec
 

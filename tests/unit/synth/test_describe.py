@@ -7,20 +7,20 @@ from itertools import chain
 
 import pytest
 
-from sandmill.layouts.tables import TABLES
-from sandmill.metrics import get_metric
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.check.description_gate import says_split
+from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
+from sandmill.draw.describe import describe, listed
+from sandmill.draw.task_facts import task_facts
+from sandmill.draw.tell import house_sections
+from sandmill.draw.wording import Wording, phrases
+from sandmill.kinds.files.tables import TABLES
 from sandmill.models.columns import Categorical, Date, Unit
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
-from sandmill.quality.description_gate import says_split
-from sandmill.quality.giveaways import GIVEAWAYS, secret_numbers
-from sandmill.synth.describe import describe, listed
-from sandmill.synth.task_facts import task_facts
-from sandmill.synth.tell import house_sections
-from sandmill.synth.wording import Wording, phrases
+from sandmill.score import get_metric
+from sandmill.score.support import ANSWER_FORMS
 from tests.designs import make_spec
 
 SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")

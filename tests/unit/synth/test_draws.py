@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from sandmill.draw.draws import fresh_training
+from sandmill.draw.rows import draw_train
 from sandmill.models.faults import LabelNoise
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth.draws import fresh_training
-from sandmill.synth.rows import draw_train
 from tests.designs import SECRET, make_spec
 
 FAULTS = (PathologyKind.MISSING, PathologyKind.LABEL_NOISE, PathologyKind.DUPLICATES, PathologyKind.TIMESTAMPS)

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sandmill.design.lexicon import load_domains
+from sandmill.draw import render
+from sandmill.draw.notes import write_notes, written_values
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism.columns import quantile
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column
 from sandmill.models.notes import Notes, NoteValue
 from sandmill.rng import Streams
-from sandmill.synth import render
-from sandmill.synth.notes import write_notes, written_values
 from tests.designs import SECRET
 from tests.event_designs import LEVELS, NOTES, make_event_spec
 

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sandmill.draw import Pilot, Rendered, draw_pilot, render
 from sandmill.models.base import Part
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.synth import Pilot, Rendered, draw_pilot, render
 from tests.designs import SECRET, make_spec
 
-ORACLE = import_module("sandmill.synth.oracle")
+ORACLE = import_module("sandmill.draw.oracle")
 FAULTS = (PathologyKind.MIXED_TYPES, PathologyKind.DUPLICATES, PathologyKind.TIMESTAMPS, PathologyKind.LABEL_NOISE)
 SMALL, LARGE = Sizes(train=120, feedback=150, final=400), Sizes(train=120, feedback=250, final=900)
 ROWS = 300

@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission, read_answers
-from sandmill.metrics.support import ANSWER_FORMS
+from sandmill.draw import render
 from sandmill.models.columns import Categorical, Cycle, Date, Unit
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.synth import render
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission, read_answers
+from sandmill.score.support import ANSWER_FORMS
 from tests.designs import SECRET, make_spec
 
-ORACLE = import_module("sandmill.synth.oracle")
+ORACLE = import_module("sandmill.draw.oracle")
 FAULTS = (
     PathologyKind.MIXED_TYPES,
     PathologyKind.DUPLICATES,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from sandmill.draw.rows import _POOL, _stratify, draw_test, draw_train
 from sandmill.mechanism import draw_rows
 from sandmill.models.faults import Duplicates
 from sandmill.models.links import MulticlassLink, class_names
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth.rows import _POOL, _stratify, draw_test, draw_train
 from tests.designs import SECRET, make_spec
 from tests.mechanisms import gapped
 

@@ -8,7 +8,8 @@ from datetime import date
 import numpy as np
 import polars as pl
 
-from sandmill.layouts.tables import csv_bytes
+from sandmill.draw.csv_files import feature_frame, row_ids, target_frame
+from sandmill.kinds.files.tables import csv_bytes
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 from sandmill.models.faults import MixedTypes
@@ -18,7 +19,6 @@ from sandmill.models.motifs import Linear, Term
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rng import Streams
-from sandmill.synth.csv_files import feature_frame, row_ids, target_frame
 from tests.designs import SECRET
 
 STREAMS = Streams(SECRET, "cells")

@@ -5,14 +5,14 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from sandmill.layouts.base import DESCRIPTION, layout_of
+from sandmill.draw.describe_columns import columns_section
+from sandmill.draw.tell import data_dictionary, house_sections
+from sandmill.draw.wording import Wording, phrases
+from sandmill.kinds.files.base import DESCRIPTION, layout_of
 from sandmill.mechanism.units import encode
 from sandmill.models.columns import Categorical
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
-from sandmill.synth.describe_columns import columns_section
-from sandmill.synth.tell import data_dictionary, house_sections
-from sandmill.synth.wording import Wording, phrases
 from tests.designs import make_image_spec
 from tests.hinted_designs import hinted, small_rendered
 

@@ -4,14 +4,14 @@ import re
 
 import polars as pl
 
-from sandmill.calibrate.solvers import tables_reader
-from sandmill.layouts.folder import write_files
-from sandmill.models.kinds import kind_named
-from sandmill.pipeline.contest import child_tables
-from sandmill.quality import check_package
+from sandmill.calibrate.solver_runs import child_tables
+from sandmill.check import check_package
+from sandmill.draw import render
+from sandmill.draw.csv_files import row_ids
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.table import read as tables_reader
+from sandmill.models.kind import kind_named
 from sandmill.rng import Streams
-from sandmill.synth import render
-from sandmill.synth.csv_files import row_ids
 from tests.designs import SECRET, make_spec
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{7}")

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from sandmill.design.media.token_words import domains_of, sentence_problems, speech_of
-from sandmill.layouts.tokens import LAYOUTS
-from sandmill.mechanism.speech import readers_of
-from sandmill.mechanism.speech.source import source_of
-from sandmill.metrics import get_metric
-from sandmill.models.channels.tokens import TokenChannel
-from sandmill.synth import render
-from sandmill.synth.media.token_patterns import fill
+from sandmill.draw import render
+from sandmill.kinds.token.channel import TokenChannel
+from sandmill.kinds.token.layout import LAYOUTS
+from sandmill.kinds.token.patterns import fill
+from sandmill.kinds.token.speech import readers_of
+from sandmill.kinds.token.speech.source import source_of
+from sandmill.kinds.token.words import domains_of, sentence_problems, speech_of
+from sandmill.score import get_metric
 from tests.unit.synth.token_tasks import token_spec
 
 SAID = [

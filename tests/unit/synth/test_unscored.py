@@ -5,15 +5,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sandmill.grading.checks import answers_problem
-from sandmill.metrics import get_metric
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.submission import parse_submission, read_answers
+from sandmill.check.gates import check_package
+from sandmill.draw import render
+from sandmill.kinds.table.kind import TABLE
+from sandmill.models import kind as registry
 from sandmill.models.base import Part
-from sandmill.models.kinds import TABLE, register, registry
+from sandmill.models.kind import register
 from sandmill.models.spec import Sizes
-from sandmill.quality.gates import check_package
-from sandmill.synth import render
+from sandmill.score import get_metric
+from sandmill.score.forms import form_of
+from sandmill.score.grading.checks import answers_problem
+from sandmill.score.submission import parse_submission, read_answers
 from tests.designs import SECRET, make_spec
 
 SIZES = Sizes(train=100, feedback=400, final=600)

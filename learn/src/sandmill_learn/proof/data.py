@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sandmill.episodes.release import load
 from sandmill.errors import InputError, Problem
+from sandmill.play.release import load
 from sandmill_learn.executions import Executor
 from sandmill_learn.proof.settings import ProofSettings
 from sandmill_learn.task_sets import TaskSet, from_folder, from_release

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.metrics import get_metric
-from sandmill.metrics.forms import form_of
-from sandmill.metrics.support import ANSWER_FORMS
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
+from sandmill.score import get_metric
+from sandmill.score.forms import form_of
+from sandmill.score.support import ANSWER_FORMS
 from sandmill_learn.real.registry import RealTable, column_meanings, hash_number, read_source
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sandmill.calibrate.scripts.layout import listed, quoted
+from sandmill.kinds.script_text import listed, quoted
 from sandmill.models.children import ChildTable
 from sandmill.models.motifs import Aggregate
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from sandmill.calibrate.readers.child_lines import aggregate_lines, events_lines
 from sandmill.calibrate.readers.stated import Stated
-from sandmill.calibrate.scripts.layout import listed, number, quoted
 from sandmill.calibrate.solvers.cells import MEASURE
+from sandmill.kinds.script_text import listed, number, quoted
 from sandmill.mechanism.rule import EARTH_KM, LEAST_KM
 from sandmill.models.hints import DATA_DICTIONARY, Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance

@@ -12,7 +12,7 @@ from sandmill.calibrate.readers.lines import child_block, decoding_lines, form_l
 from sandmill.calibrate.readers.stated import Stated
 from sandmill.calibrate.scripts.run import run_source
 from sandmill.calibrate.solvers.table import Table
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 
 
 def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None) -> Table:

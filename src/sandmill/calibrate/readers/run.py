@@ -8,7 +8,7 @@ from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.readers.stated import Stated
 from sandmill.calibrate.threads import one_thread
 from sandmill.models.calibration import Tier
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 
 READERS = (
     "reader_linear",

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sandmill.layouts.base import DESCRIPTION
-from sandmill.models.channels import Cue
+from sandmill.kinds.files.base import DESCRIPTION
+from sandmill.models.channel import Cue
 from sandmill.models.children import ChildTable
 from sandmill.models.columns import Categorical
 from sandmill.models.hints import Fact

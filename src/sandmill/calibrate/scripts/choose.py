@@ -19,9 +19,9 @@ from sandmill.calibrate.scripts.write import approach_of, members_block, write_s
 from sandmill.calibrate.solvers.columns import settle, solve
 from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.table import NothingFound, Table
-from sandmill.metrics import Metric
-from sandmill.metrics.base import Array
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
+from sandmill.score import Metric
+from sandmill.score.base import Array
 
 MOST_TOGETHER, FINALISTS = 3, 4
 """Models that a script averages at most, and how many of the best are fitted and tried together."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from sandmill.calibrate.scripts.layout import comment, number, quoted
 from sandmill.calibrate.solvers.features import SCALED, Recipe
+from sandmill.kinds.script_text import comment, number, quoted
 
 IDEAS = {
     "ratio": "Ratios: the logarithm of one column over another.",

@@ -34,7 +34,7 @@ from sandmill.calibrate.solvers.search import (
 )
 from sandmill.calibrate.solvers.strong import tuned_kernel
 from sandmill.calibrate.solvers.table import Table
-from sandmill.models.channels import Cue
+from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
 FURTHEST = 8.0

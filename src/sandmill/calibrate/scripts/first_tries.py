@@ -2,10 +2,10 @@
 
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.findings import PanelFindings
-from sandmill.calibrate.scripts.layout import listed, quoted
 from sandmill.calibrate.scripts.members import Solver
 from sandmill.calibrate.scripts.write import answer_of, constants, finish, reading_block, submission_block, target_block
 from sandmill.calibrate.solvers import naive
+from sandmill.kinds.script_text import listed, quoted
 
 _WORDS = 50
 """Commonest words that a first try counts in texts."""

@@ -9,9 +9,9 @@ import numpy as np
 from sandmill.calibrate.readers.solvers import reader_linear
 from sandmill.calibrate.scripts.feature_lines import Feature
 from sandmill.calibrate.scripts.findings import FURTHEST, PanelFindings
-from sandmill.calibrate.scripts.layout import number, quoted
 from sandmill.calibrate.solvers import competent, naive, search, strong
 from sandmill.calibrate.solvers.table import Table
+from sandmill.kinds.script_text import number, quoted
 
 _STRAIGHT = 0.3
 """Share of a straight line in the kernel, as in `solvers.strong.kernel`."""

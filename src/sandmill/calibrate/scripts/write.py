@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from sandmill.calibrate.scripts.decisions import decision_lines
 from sandmill.calibrate.scripts.feature_lines import feature_block
 from sandmill.calibrate.scripts.findings import PanelFindings
-from sandmill.calibrate.scripts.layout import WIDTH, comment, fold, imports, listed, number, quoted, spaced
 from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
 from sandmill.calibrate.scripts.narrow import narrowed
 from sandmill.calibrate.solvers.texts import TOKEN
-from sandmill.metrics import get_metric
-from sandmill.models.kinds import kind_named
+from sandmill.kinds.script_text import WIDTH, comment, fold, imports, listed, number, quoted, spaced
+from sandmill.models.kind import kind_named
+from sandmill.score import get_metric
 
 TOKEN_SOURCE = f'r"{TOKEN}"'
 _THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'

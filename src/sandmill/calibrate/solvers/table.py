@@ -10,8 +10,8 @@ import pandas as pd
 from sandmill.calibrate.solvers.cells import Kinds, tidy, without_copies
 from sandmill.calibrate.solvers.targets import facts_of_column, onto_scale, read_target, scale_of
 from sandmill.calibrate.solvers.texts import expand_texts
-from sandmill.models.channels import Cue
-from sandmill.models.kinds import kind_named
+from sandmill.models.channel import Cue
+from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 
 

@@ -18,13 +18,13 @@ from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.narrator import narrate
 from sandmill.design.llm.strategist import Idea, propose
 from sandmill.design.llm.writer import write
-from sandmill.design.media.choice import medium_of
-from sandmill.design.media.worlds import medium_at
+from sandmill.design.medium import medium_of
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
-from sandmill.models.channels import Medium
+from sandmill.kinds.worlds import medium_at
+from sandmill.models.channel import Medium
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import Domain
-from sandmill.models.kinds import Kind, kind_of
+from sandmill.models.kind import Kind, kind_of
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
 from sandmill.models.structure import SplitKind

@@ -14,11 +14,12 @@ from sandmill.design.llm.facts import describe_structure, quote_seed
 from sandmill.design.llm.strategist import AREAS, MOST_KNOWN
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.kinds.table.kind import TABLE
 from sandmill.models.base import Frozen, Name
-from sandmill.models.channels import Medium
+from sandmill.models.channel import Medium
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain, TargetWords
-from sandmill.models.kinds import TABLE, kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import Structure, TargetKind
 

@@ -6,10 +6,10 @@ from sandmill.design.conditions import WITH_STRATA, possible_splits
 from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.facts import describe_structure
 from sandmill.design.llm.strategist import Idea
-from sandmill.metrics.support import ANSWER_FORMS, SUPPORTED_TASKS
 from sandmill.models.base import Frozen
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Structure
+from sandmill.score.support import ANSWER_FORMS, SUPPORTED_TASKS
 
 
 class Evaluation(Frozen):

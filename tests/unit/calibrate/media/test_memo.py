@@ -3,7 +3,7 @@ import inspect
 import numpy as np
 import pytest
 
-from sandmill.calibrate.solvers.media import memo
+from sandmill.kinds import memo
 
 
 @pytest.fixture(autouse=True)

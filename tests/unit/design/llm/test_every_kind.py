@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of
+from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
 from sandmill.pipeline.sample_preview import preview_sample
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET

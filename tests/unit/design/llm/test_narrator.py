@@ -5,18 +5,18 @@ import json
 
 import pytest
 
+from sandmill.check import check_package
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
+from sandmill.draw import render
 from sandmill.models.base import Band
-from sandmill.models.kinds import kind_of, kinds_of
+from sandmill.models.kind import kind_of, kinds_of
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import Modality
-from sandmill.quality import check_package
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
 from tests.designs import SECRET
 from tests.llm_asking import Scripted
 

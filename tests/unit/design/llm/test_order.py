@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import LlmDesigner
 from sandmill.design.llm.strategist import AREAS
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline import designing
 from sandmill.pipeline.designing import DESIGNS_A_CALL
 from sandmill.pipeline.plan import plan_build
-from sandmill.quality.giveaways import GIVEAWAYS
 from sandmill.seeds import ingest
 from tests.llm_asking import KNOWN, Scripted, make_slot
 

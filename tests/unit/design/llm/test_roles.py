@@ -5,17 +5,17 @@ import json
 
 import pytest
 
+from sandmill.check import check_package
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.design.llm.conversation import fill, instructions_for
 from sandmill.design.llm.engineer import splits_for
 from sandmill.design.llm.strategist import AREAS
+from sandmill.draw import render
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.motifs import columns_of
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.quality import check_package
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET, TASKS, make_seed
 from tests.llm_asking import ONE, Scripted, design, make_slot
 

@@ -13,13 +13,13 @@ import httpx
 import pytest
 
 import sandmill
-from sandmill.episodes.server import srun
-from sandmill.episodes.server.queue import RUN_BYTES
-from sandmill.episodes.server.runs import _LEAST_SUBMISSION_MB
-from sandmill.episodes.server.settings import ServerSettings
 from sandmill.models.remote import MOST_RUNS, SHORTEST_TOKEN, Health
 from sandmill.sandbox import fleet, remote_server
 from sandmill.sandbox.frames import FRAMES
+from sandmill.serve import srun
+from sandmill.serve.queue import RUN_BYTES
+from sandmill.serve.runs import _LEAST_SUBMISSION_MB
+from sandmill.serve.settings import ServerSettings
 from tests.releases import REPOSITORY
 from tests.servers import TOKEN, Command
 

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sandmill.episodes.server.queue import RUN_BYTES
 from sandmill.models.remote import RunBatch, RunReplies
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.digest import digest_of
 from sandmill.sandbox.frames import FRAMES, Frame, MessageReader
+from sandmill.serve.queue import RUN_BYTES
 from tests.servers import TOKEN
 
 

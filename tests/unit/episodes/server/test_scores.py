@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import sandmill
-from sandmill.episodes.score import score
-from sandmill.grading.private_half import read_private
-from sandmill.metrics.submission import most_bytes
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
+from sandmill.play.score import score
+from sandmill.score.grading.private_half import read_private
+from sandmill.score.submission import most_bytes
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
@@ -106,7 +106,7 @@ def test_a_submission_that_breaks_the_grader_is_invalid_and_not_masked(site, fol
             raise MemoryError
         return sandmill.score(private, result, preset)
 
-    monkeypatch.setattr("sandmill.episodes.server.runs.score", fail_in_threads)
+    monkeypatch.setattr("sandmill.serve.runs.score", fail_in_threads)
     (one,) = site.ask("POST", "/v1/scores", {"runs": [{"task_id": folder.name, "code": "print x"}]})[1]["scores"]
     assert (one["score"]["outcome"], one["score"]["mask"]) == ("invalid_submission", False)
     assert one["score"]["problems"] == ["grading failed: MemoryError"]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.episodes.server.serve import listen
-from sandmill.episodes.server.settings import read_token, state_folder
-from sandmill.episodes.server.tasks import ServedTasks
 from sandmill.errors import InputError
+from sandmill.serve.serve import listen
+from sandmill.serve.settings import read_token, state_folder
+from sandmill.serve.tasks import ServedTasks
 
 
 def write(path: Path, text: bytes, mode: int = 0o600) -> Path:

@@ -6,20 +6,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.calibrate.solvers.media import audio, audio_files, audio_measures
+from sandmill.check import check_package
 from sandmill.design import design_task
-from sandmill.layouts.base import layout_of
-from sandmill.layouts.folder import write_files
+from sandmill.draw import render
+from sandmill.kinds.audio import files as audio_files
+from sandmill.kinds.audio import measures as audio_measures
+from sandmill.kinds.audio import read as audio
+from sandmill.kinds.audio.gate import audio_findings
+from sandmill.kinds.audio.render import aiff_bytes, render_recordings, wav_bytes
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.folder import write_files
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
-from sandmill.quality.media.audio import audio_findings
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from sandmill.synth import render
-from sandmill.synth.media.audio import aiff_bytes, render_recordings, wav_bytes
 from tests.designs import SECRET
 
 SEEDS = {

@@ -9,24 +9,24 @@ from PIL import Image
 
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
-from sandmill.calibrate.solvers import fields
-from sandmill.design.media.fields import design_pages
-from sandmill.layouts.fields import CLEANED, PAGES
-from sandmill.layouts.folder import write_files
+from sandmill.check import check_package
+from sandmill.check.page_pairs import pair_findings
+from sandmill.draw import render
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.page import panel as fields
+from sandmill.kinds.page.channel import FieldsChannel, Ranged
+from sandmill.kinds.page.design import design_pages
+from sandmill.kinds.page.layout import CLEANED, PAGES
+from sandmill.kinds.page.oracle import clean_pages
+from sandmill.kinds.page.render import render_dirty, scan
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
-from sandmill.models.channels.fields import FieldsChannel, Ranged
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
-from sandmill.quality.page_pairs import pair_findings
 from sandmill.rng import Streams
+from sandmill.score.submission import parse_submission
 from sandmill.seeds import ingest
-from sandmill.synth import render
-from sandmill.synth.media.fields import render_dirty, scan
-from sandmill.synth.media.fields_oracle import clean_pages
 from tests.designs import SECRET
 
 RANGES = {"density": (0.5, 0.9), "weight": (1, 1.6), "stain": (0.1, 0.4), "stain_size": (3, 7), "rule": (0.1, 0.4)}

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.solvers.media.geometry import common_symbols, describe_crystals, read_atoms
-from sandmill.calibrate.solvers.media.geometry_measures import measure_crystals
-from sandmill.design.media.geometry import choose_channel, choose_medium
+from sandmill.kinds.crystal.design import choose_channel, choose_medium
+from sandmill.kinds.crystal.measures import measure_crystals
+from sandmill.kinds.crystal.read import common_symbols, describe_crystals, read_atoms
+from sandmill.kinds.crystal.render import METALS, render_geometry
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Column
 from sandmill.rng import Streams
-from sandmill.synth.media.geometry import METALS, render_geometry
 
 ROWS = 150
 STREAMS = Streams(b"s" * 32, "geometry")

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.solvers.media.graph_measures import measure_all
-from sandmill.calibrate.solvers.media.graphs import column_of_links, expand_graphs, parse_links
-from sandmill.design.media.graphs import choose_channel, choose_medium
+from sandmill.kinds.graph.channel import COUNTED, ENTRY, EXIT, RANGES
+from sandmill.kinds.graph.design import choose_channel, choose_medium
+from sandmill.kinds.graph.measures import measure_all
+from sandmill.kinds.graph.read import column_of_links, expand_graphs, parse_links
+from sandmill.kinds.graph.render import render_graphs
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels.graphs import COUNTED, ENTRY, EXIT, RANGES
 from sandmill.models.columns import Categorical, Column
 from sandmill.rng import Streams
-from sandmill.synth.media.graphs import render_graphs
 
 ROWS = 150
 STREAMS = Streams(b"s" * 32, "graphs")

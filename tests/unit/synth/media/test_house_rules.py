@@ -5,20 +5,20 @@ import pytest
 
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
-from sandmill.calibrate.solvers import tokens
-from sandmill.design.media.token_words import speech_of
-from sandmill.design.media.tokens import _rule
-from sandmill.layouts.base import DESCRIPTION
-from sandmill.layouts.folder import write_files
-from sandmill.layouts.tokens import LAYOUTS
-from sandmill.mechanism.speech.house import say_by_custom
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission
+from sandmill.check import check_package
+from sandmill.draw import render
+from sandmill.kinds.files.base import DESCRIPTION
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.token import panel as tokens
+from sandmill.kinds.token.design import _rule
+from sandmill.kinds.token.layout import LAYOUTS
+from sandmill.kinds.token.patterns import fill
+from sandmill.kinds.token.speech.house import say_by_custom
+from sandmill.kinds.token.words import speech_of
 from sandmill.models.calibration import Rung, Tier
-from sandmill.models.kinds import kind_named
-from sandmill.quality import check_package
-from sandmill.synth import render
-from sandmill.synth.media.token_patterns import fill
+from sandmill.models.kind import kind_named
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission
 from tests.unit.synth.token_tasks import token_spec
 
 LANGUAGES = ("english", "russian")

@@ -9,19 +9,23 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from sandmill.calibrate.scripts.layout import imports
-from sandmill.calibrate.solvers.media import image_features, image_few, image_files, image_measures
+from sandmill.check import check_package
 from sandmill.design.grammar import design_task
+from sandmill.draw import render
+from sandmill.kinds.image import few as image_few
+from sandmill.kinds.image import files as image_files
+from sandmill.kinds.image import kind as images
+from sandmill.kinds.image import measures as image_measures
+from sandmill.kinds.image import read as image_features
+from sandmill.kinds.image.gate import image_findings
+from sandmill.kinds.script_text import imports
 from sandmill.models.base import Band
-from sandmill.models.kinds import images, kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import Structure
-from sandmill.quality import check_package
-from sandmill.quality.media.images import image_findings
 from sandmill.rng import Streams
-from sandmill.synth import render
 from tests.designs import SECRET
 
 LEAST_FOUND = 0.35

@@ -8,17 +8,17 @@ import polars as pl
 import pytest
 from PIL import Image, PngImagePlugin
 
-from sandmill.calibrate.solvers.media import image_measures
-from sandmill.layouts.archives import archive_excess
-from sandmill.layouts.images import IMAGE_ARCHIVE
+from sandmill.check import check_package
+from sandmill.draw import render
+from sandmill.kinds.files.archives import archive_excess
+from sandmill.kinds.image import measures as image_measures
+from sandmill.kinds.image.channel import ImageChannel, Seen
+from sandmill.kinds.image.gate import image_findings
+from sandmill.kinds.image.layout import IMAGE_ARCHIVE
+from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels.images import ImageChannel, Seen
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
-from sandmill.quality.media.images import image_findings
 from sandmill.rng import Streams
-from sandmill.synth import render
-from sandmill.synth.media.images import render_images
 from tests.designs import SECRET, make_image_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "pictures"), range(200))

@@ -9,27 +9,27 @@ from PIL import Image
 
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
-from sandmill.calibrate.solvers import masks
-from sandmill.calibrate.solvers.masks.tidying import without_small
-from sandmill.design.media.masks import design_masks
-from sandmill.layouts.fields import MASKS, MASKS_FOLDER, mask_pixels
-from sandmill.layouts.folder import write_files
+from sandmill.check import check_package
+from sandmill.check.page_pairs import mask_findings
+from sandmill.draw import render
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.page.channel import Ranged
+from sandmill.kinds.page.layout import MASKS, MASKS_FOLDER, mask_pixels
+from sandmill.kinds.page.masks import panel as masks
+from sandmill.kinds.page.masks.channel import MasksChannel
+from sandmill.kinds.page.masks.design import design_masks
+from sandmill.kinds.page.masks.tidying import without_small
+from sandmill.kinds.page.oracle import marked_regions
+from sandmill.kinds.page.render import render_dirty, scan
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.metrics import get_metric
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
-from sandmill.models.channels.fields import Ranged
-from sandmill.models.channels.masks import MasksChannel
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
-from sandmill.quality import check_package
-from sandmill.quality.page_pairs import mask_findings
 from sandmill.rng import Streams
+from sandmill.score import get_metric
+from sandmill.score.submission import parse_submission
 from sandmill.seeds import ingest
-from sandmill.synth import render
-from sandmill.synth.media.fields import render_dirty, scan
-from sandmill.synth.media.fields_oracle import marked_regions
 from tests.designs import SECRET
 
 SCENES = ("bodies", "layer", "grains")

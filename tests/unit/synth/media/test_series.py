@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.solvers.media.series import features, read_signals
-from sandmill.calibrate.solvers.media.series_measures import measure_all
-from sandmill.design.media.series import choose_channel, choose_medium
+from sandmill.kinds.series.design import choose_channel, choose_medium
+from sandmill.kinds.series.measures import measure_all
+from sandmill.kinds.series.read import features, read_signals
+from sandmill.kinds.series.render import render_series
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column
 from sandmill.rng import Streams
-from sandmill.synth.media.series import render_series
 
 ROWS = 150
 STREAMS = Streams(b"s" * 32, "series")

@@ -6,27 +6,27 @@ import pytest
 
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
-from sandmill.calibrate.solvers import fields
-from sandmill.calibrate.solvers.fields.slips import moved_back, series_of, shifted, slips_at
-from sandmill.design.media.fields import choose_slips, design_pages
-from sandmill.layouts.base import DESCRIPTION
-from sandmill.layouts.fields import grey_png
-from sandmill.layouts.folder import write_files
+from sandmill.check import check_package
+from sandmill.check.page_pairs import pair_findings
+from sandmill.draw import render
+from sandmill.kinds.files.base import DESCRIPTION
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.page import panel as fields
+from sandmill.kinds.page.channel import FieldsChannel, Ranged
+from sandmill.kinds.page.design import choose_slips, design_pages
+from sandmill.kinds.page.layout import grey_png
+from sandmill.kinds.page.oracle import clean_pages
+from sandmill.kinds.page.render import scan
+from sandmill.kinds.page.slips import moved_back, series_of, shifted, slips_at
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.metrics.submission import parse_submission
 from sandmill.models.base import Band
 from sandmill.models.calibration import Rung, Tier
-from sandmill.models.channels.fields import FieldsChannel, Ranged
-from sandmill.models.kinds import kind_named
+from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
-from sandmill.quality import check_package
-from sandmill.quality.page_pairs import pair_findings
 from sandmill.rng import Streams
+from sandmill.score.submission import parse_submission
 from sandmill.seeds import ingest
-from sandmill.synth import render
-from sandmill.synth.media.fields import scan
-from sandmill.synth.media.fields_oracle import clean_pages
 from tests.designs import SECRET
 
 SERIES = (0, 5, 0, 2, 0, 0, 6, 0)

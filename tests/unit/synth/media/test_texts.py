@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sandmill.design.lexicon import load_folder
+from sandmill.check import check_package
+from sandmill.draw import render
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.library import load_folder
+from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium, WordSlot
+from sandmill.kinds.text.render import render_texts, render_titled
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.channels.texts import Nuisance, TextChannel, TextMedium, WordSlot
-from sandmill.quality import check_package
 from sandmill.rng import Streams
-from sandmill.synth import render
-from sandmill.synth.media.texts import render_texts, render_titled
 from tests.designs import SECRET, make_text_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))
@@ -104,7 +104,7 @@ def test_designs_differ_in_which_words_stand_for_which_value():
 
 @pytest.mark.parametrize("folder", ["passages", "comments", "posts", "requests"])
 def test_words_of_a_vocabulary_occur_in_one_list(folder):
-    found = load_folder(f"texts/{folder}", TextMedium)
+    found = load_folder(f"text/domains/{folder}", TextMedium)
     assert len(found) >= 2
     for vocabulary in found:
         words = [word for slot in vocabulary.sentence for names in slot.lists for word in names]
@@ -112,7 +112,7 @@ def test_words_of_a_vocabulary_occur_in_one_list(folder):
 
 
 def test_a_slot_that_names_no_column_or_lacks_a_list_is_refused():
-    medium = load_folder("texts/passages", TextMedium)[0]
+    medium = load_folder("text/domains/passages", TextMedium)[0]
     data = medium.model_dump(mode="json")
     data["sentence"][2]["lists"].append(["more"])
     with pytest.raises(ValueError, match="saw 3 lists; expected 2"):

@@ -1,5 +1,0 @@
-"""Source of graders that travel with an export. Only the standard library and numpy are imported here.
-
-`sandmill.adapters.exports.grader` copies the functions that one task needs into one file. Names of functions and
-constants are unique over all modules of this folder.
-"""

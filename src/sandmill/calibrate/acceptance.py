@@ -1,0 +1,31 @@
+"""Which difficulties a search for a band accepts, and the rejection of a design beyond them."""
+
+import math
+
+from sandmill.errors import ItemRejected
+from sandmill.models.base import Band, Stage, Steered
+from sandmill.models.calibration import band_ends
+
+ACCEPTED = (0.15, 0.92)
+"""Difficulties that a search accepts. Of 240 designs, 94 % of those from 0.35 to 0.75 became tasks, but 1 of 9 below
+0.15 and 4 of 14 above 0.92: there, medals are seldom 2 % of the gap apart, or a constant prediction wins one."""
+OFF_BAND = "off_band"
+
+
+def accepted_range(band: Band, steered: Steered = "difficulty") -> tuple[float, float]:
+    """Return the values of a measure that a search for a band accepts: at least the first, below the second."""
+    low, high = band_ends(band)
+    if steered == "medal_hardness":
+        return low, math.inf if high == 1 else high
+    return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
+
+
+class OffBand(ItemRejected):
+    """The measure that bands are about is not accepted. Nothing else was wrong as far as it was measured."""
+
+    def __init__(self, measured: float, wanted: Band, steered: Steered = "difficulty") -> None:
+        self.measured, self.steered = measured, steered
+        low, high = accepted_range(wanted, steered)
+        name = steered.replace("_", " ")
+        detail = f"{name} {measured:.2f}; a search for {wanted} accepts {low:g} to {min(high, 1):g}"
+        super().__init__(Stage.CALIBRATE, OFF_BAND, detail)

@@ -1,0 +1,112 @@
+"""All runs on one set of files: the panel, readers of the stated facts, and adversaries beside the leaderboard."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
+from sandmill.calibrate.own_panel import OwnPanel
+from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
+from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
+from sandmill.kinds.files.base import Layout
+from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.panel import Entry
+from sandmill.kinds.table.kind import TABLE
+from sandmill.models.base import MedalRule
+from sandmill.models.calibration import Tier
+from sandmill.models.kind import kind_named
+from sandmill.models.package import TaskFacts
+
+TWINS: Mapping[str, str] = {
+    "reader_linear": "linear_tuned",
+    "reader_search": "auto_search",
+    "reader_sparse": "sparse_search",
+    "reader_process": "sparse_process",
+    "reader_trees": "auto_trees",
+    "reader_mixture": "bank_mixture",
+    "reader_blend": "blend_searched",
+    "reader_ensemble": FROZEN,
+}
+"""Entry of the panel with the same model as a reader."""
+
+
+def board_entries(rule: MedalRule, kind: str = TABLE.name) -> tuple[str, ...]:
+    """Return the entries of the panel that are on the board. By ranks, averages of searches would take most golds."""
+    return tuple(entry.name for entry in entries_of(kind) if rule == "milestones" or entry.tier is not Tier.ENSEMBLE)
+
+
+class SolverRuns:
+    """Runs over one set of public files.
+
+    Args:
+        folder: an existing folder, into which the files are written.
+        files: content by path.
+        facts: what the description says.
+        stated: facts that readers know; nothing if there are none.
+        earlier: runs with the same training rows, whose fits are taken over.
+        like: runs after another training draw, whose weights of the ensembles are taken over.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Mapping[str, bytes],
+        facts: TaskFacts,
+        stated: Stated,
+        earlier: "SolverRuns | None" = None,
+        like: "SolverRuns | None" = None,
+    ) -> None:
+        write_files(folder, files)
+        self._child_tables = child_tables(files, facts)
+        self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
+        self.stated = stated
+        self.reader: Any = None
+        """The table of a reader, or what a panel of its own makes for readers; None if nothing is stated."""
+        if isinstance(self.panel, OwnPanel):
+            self.reader = self.panel.reading(stated.cues)
+            return
+        if stated:
+            self.reader = read_table(self.panel, folder, stated, earlier.reader if earlier else None)
+        if like:
+            take_weights(self.panel.table, like.panel.table)
+            if self.reader is not None:
+                take_weights(self.reader, like.reader)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries of the panel."""
+        return self.panel.entries
+
+    @property
+    def twins(self) -> Mapping[str, str]:
+        """Reader to the run with the same model without the stated facts."""
+        return self.panel.twins if isinstance(self.panel, OwnPanel) else TWINS
+
+    def run(self, names: Sequence[str]) -> list[PanelRun]:
+        """Run entries of the panel."""
+        return self.panel.run(names)
+
+    def run_readers(self) -> list[PanelRun]:
+        """Run the readers; nothing if nothing is stated."""
+        if isinstance(self.panel, OwnPanel):
+            return [] if self.reader is None else self.panel.run_readers(self.reader)
+        return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
+
+    def run_adversaries(self) -> list[PanelRun]:
+        """Run the solvers that are on no board."""
+        if isinstance(self.panel, OwnPanel):
+            return self.panel.run_adversaries()
+        return [run_adversary(self.panel, self._child_tables)]
+
+
+def child_tables(files: Mapping[str, bytes], facts: TaskFacts) -> dict[str, pl.DataFrame]:
+    """Return the tables of a public folder beside training rows, test rows and the sample submission.
+
+    Kinds whose items are rendered have no child tables.
+    """
+    kind = kind_named(facts.kind)
+    layout: Layout = kind.load("layout")
+    others = sorted(path for path in files.keys() - layout.files if path.endswith(".csv") and kind.shows_columns)
+    return {path: pl.read_csv(files[path]) for path in others}

@@ -1,1 +1,0 @@
-"""Readers of files whose items are no rows of a table."""

@@ -1,0 +1,234 @@
+"""Measure one design: the panel over its rows, the size of its test, thresholds and difficulty; then its package."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from sandmill.calibrate.acceptance import OffBand, accepted_range
+from sandmill.calibrate.appraisal import appraise, informed_score
+from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
+from sandmill.calibrate.ceiling import measure_ceiling
+from sandmill.calibrate.measure import (
+    difficulty,
+    draw_counts,
+    require_columns_lose,
+    require_informed_gold,
+    with_scripts,
+)
+from sandmill.calibrate.milestones import PLACING
+from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
+from sandmill.calibrate.readers import Stated, stated_facts
+from sandmill.calibrate.solver_runs import SolverRuns, board_entries
+from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
+from sandmill.calibrate.threshold_runs import resample_milestones
+from sandmill.calibrate.training_draws import TrainingDraws, measure_draws, refuse_without_room
+from sandmill.draw import Pilot, Rendered, render
+from sandmill.errors import ItemRejected
+from sandmill.models.base import Band, Stage
+from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
+from sandmill.models.package import TaskPackage
+from sandmill.models.plan import Attempt
+from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.rng import Streams
+from sandmill.score import get_metric
+
+if TYPE_CHECKING:
+    from sandmill.calibrate.scripts.choose import ScoredScript
+
+PANEL_BUDGET_S = 60.0
+"""Processor seconds that all runs on one design may take, many times the usual. Three draws of a target of several
+columns, with readers and the adversary, take 15 to 27.
+
+Not wall time: the result must not depend on the load of the machine.
+"""
+FEEDBACK_SHARE = 0.5
+"""Rows of the feedback part per row of the final part, beyond the fewest of the kind.
+
+With fewer rows, the solver that is best on feedback is too often not gold on the final part.
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class Calibrated:
+    """A package with a test of the right size, its measures and the scripts that solve it."""
+
+    package: TaskPackage
+    calibration: Calibration
+    scripts: Mapping[str, str]
+    """Source by file name."""
+    panel_s: float
+    """Processor time of the panel."""
+
+
+def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated:
+    """Run the panel on the pilot, size the test, render the package and measure it.
+
+    The entries that decide difficulty run first, so that a design off its band costs a fraction of the panel. Further
+    training draws are measured on the pilot, before the test is rendered. The package is measured on the rows that will
+    be published, none of which is in the pilot.
+
+    Raises:
+        OffBand: if the difficulty, or the medal hardness of a slot that is steered by it, is not accepted.
+        ItemRejected: if the panel or the thresholds are not fit for a task.
+    """
+    wanted, by = None if attempt.any_band else attempt.slot.band, attempt.slot.steered
+    rule, facts = pilot.spec.kind.medals, pilot.facts
+    stated = _stated(pilot, secret, attempt.replicate)
+    with TemporaryDirectory(prefix="sandmill-panel-") as name:
+        started = time.process_time()
+        tried = SolverRuns(Path(name), pilot.files, facts, stated)
+        runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
+        streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
+        draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
+        sizing = _size(attempt, pilot, runs, draws, streams)
+        require_promise(sizing)
+        rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
+        package, answers = rendered.package, rendered.answers
+        contest = SolverRuns(Path(name), package.public, facts, stated, tried)
+        board = contest.run(board_entries(rule, facts.kind))
+        beside = []
+        if rule == "milestones":
+            board, beside = [*board, *contest.run_readers()], contest.run_adversaries()
+        panel_s = time.process_time() - started
+        if panel_s > PANEL_BUDGET_S:
+            detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
+            raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)
+        graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.is_scored)
+        measured = calibrate(
+            board,
+            graded,
+            get_metric(facts.metric),
+            sizing,
+            streams.generator("bootstrap"),
+            draws.deciding if draws else None,
+            beside,
+        )
+        if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
+            raise OffBand(measured.difficulty.value, wanted)
+        _require_columns_lose(contest, measured, rendered)
+        informed = informed_score(contest.panel, rendered)
+        if informed is not None and rule == "milestones":
+            require_informed_gold(measured, informed)
+        scripts = _scripts(Path(name), contest, rendered, measured)
+        measured = with_scripts(measured, [one.score for one in scripts])
+        measured = measured.model_copy(update={"informed": informed})
+        trivial = next(run for run in board if run.name == TRIVIAL)
+        appraised = appraise(measured, contest.panel, trivial, rendered, streams, beside)
+        if wanted and by == "medal_hardness" and (medals := appraised.medal_hardness) and medals.band is not wanted:
+            raise OffBand(medals.value, wanted, by)
+        appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
+        return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
+
+
+def _require_columns_lose(contest: SolverRuns, measured: Calibration, rendered: Rendered) -> None:
+    from sandmill.calibrate.solvers.naive import single_columns
+
+    facts, answers = rendered.package.facts, rendered.answers
+    # A kind with a panel of its own has no table of features.
+    if not rendered.package.spec.kind.panel:
+        columns = single_columns(contest.panel.table, rendered.package.spec.feature_columns)
+        require_columns_lose(columns, answers.truth, answers.is_final, get_metric(facts.metric), measured)
+
+
+def _run_on_pilot(contest: SolverRuns, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:
+    """Run all entries, the cheap and telling ones first, and stop as soon as the design is certain to be refused.
+
+    Raises:
+        OffBand: if a band is wanted and the difficulty is not accepted for it.
+        ItemRejected: `no_room`, if gold is out of reach.
+    """
+    rule, kind = pilot.spec.kind.medals, pilot.facts.kind
+    probe = probe_entries(kind)
+    runs = contest.run(probe)
+    if wanted:
+        probed = probe_difficulty(pilot, runs).value
+        low, high = accepted_range(wanted)
+        if not low <= probed < high:
+            raise OffBand(probed, wanted)
+    others = [entry for entry in board_entries(rule, kind) if entry not in probe]
+    if rule != "milestones":
+        return runs + contest.run(others)
+    refuse_without_room(pilot, contest, runs)
+    runs += contest.run(others)
+    refuse_without_room(pilot, contest, runs)
+    adversaries = contest.run_adversaries()
+    refuse_without_room(pilot, contest, [*runs, *adversaries])
+    return [*runs, *contest.run_readers(), *adversaries]
+
+
+def probe_entries(kind: str) -> tuple[str, ...]:
+    """Return the entries of a kind's panel that decide difficulty."""
+    return (TRIVIAL, *(entry.name for entry in entries_of(kind) if entry.tier is Tier.COMPETENT))
+
+
+def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
+    """Return the design with a test of the settled size. Its training rows stay the same."""
+    feedback = min(spec.sizes.feedback, max(spec.kind.least_feedback, round(FEEDBACK_SHARE * sizing.final_rows)))
+    sizes = Sizes(train=spec.sizes.train, feedback=feedback, final=sizing.final_rows)
+    return spec.model_copy(update={"sizes": sizes})
+
+
+def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
+    """Return the facts that the texts of the task state. They do not depend on the size of its test."""
+    cues = pilot.spec.channel.cues if pilot.spec.channel else ()
+    # Where medals follow by ranks, nobody reads.
+    if pilot.spec.kind.medals != "milestones" or not (pilot.spec.hints or cues):
+        return Stated(())
+    smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
+    spec = pilot.spec.model_copy(update={"sizes": smallest})
+    return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
+
+
+def _scripts(
+    folder: Path, contest: SolverRuns, rendered: Rendered, measured: Calibration
+) -> "tuple[ScoredScript, ...]":
+    """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
+    from sandmill.calibrate.insight import insight_table
+    from sandmill.calibrate.own_panel import write_own_ladder
+    from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+
+    spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
+    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)
+    if spec.kind.panel:
+        return write_own_ladder(contest.panel, folder, facts, answers, test, contest.stated.cues)
+    reader = contest.reader
+    if reader is None and spec.kind.medals == "milestones":
+        reader = insight_table(folder, facts, spec.mechanism)
+    return write_ladder(contest.panel.table, folder, test, reader, measured.feedback_thresholds.gold)
+
+
+def _size(
+    attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: TrainingDraws | None, streams: Streams
+) -> Sizing:
+    """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
+    metric = get_metric(pilot.facts.metric)
+    predictions = {run.name: run.prediction for run in require_enough(runs)}
+    counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
+    if draws:
+        ends = predictions[TRIVIAL], pilot.oracle
+        board = [run.name for run in require_enough(runs) if run.tier not in PLACING]
+        board = [name for name in board if name not in draws.deciding.off_board]
+        ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
+    else:
+        ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)
+    scores = [metric.own_score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
+    gap = abs(scores[0] - scores[1])
+    rows, most = len(pilot.truth), pilot.spec.sizes.final
+    if attempt.replicate:
+        return Sizing(pilot_rows=rows, final_rows=most, order_foretold=round(ladder.order_at(rows, most, gap), 4))
+    return size_test(ladder, rows, gap, pilot.spec.kind.least_final, most)
+
+
+def probe_difficulty(pilot: Pilot, runs: list[PanelRun]) -> Difficulty:
+    """Measure difficulty from a probe. Its interval is not published, so two bootstraps are enough."""
+    ran = {run.name: run.prediction for run in runs if run.has_run}
+    competent = [prediction for name, prediction in ran.items() if name != TRIVIAL]
+    if TRIVIAL not in ran or not competent:
+        failures = "; ".join(f"{run.name}: {run.failure}" for run in runs if run.failure)
+        raise ItemRejected(Stage.CALIBRATE, "panel_failed", failures)
+    metric, truth = get_metric(pilot.facts.metric), pilot.truth
+    counts = draw_counts(len(truth), Streams(b"probe", pilot.spec.fingerprint).generator("probe"), 2)
+    return difficulty(truth, competent, ran[TRIVIAL], pilot.oracle, metric, counts)

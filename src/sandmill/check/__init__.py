@@ -1,0 +1,8 @@
+"""Check packages: gates on each package, and expectation suites over the tables of packages."""
+
+from sandmill.check.check import Checked, add_summaries, check_suites
+from sandmill.check.findings import Finding
+from sandmill.check.gates import GATES, Gate, check_package
+from sandmill.check.suites import load_suites
+
+__all__ = ["GATES", "Checked", "Finding", "Gate", "add_summaries", "check_package", "check_suites", "load_suites"]

@@ -1,0 +1,128 @@
+"""Gate on the description: it says all that a solver needs, and nothing about how the data were generated."""
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+
+from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
+from sandmill.check.package_tables import PackageTables
+from sandmill.errors import name_some
+from sandmill.kinds.files.base import DESCRIPTION, Layout
+from sandmill.models.layout import SUBMISSION, public_path
+from sandmill.models.plain_text import unfit_parts
+from sandmill.models.sections import HEADINGS, section_of
+from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.score import get_metric
+
+NEEDED = ("overview", "files", "columns", "evaluation", "submission")
+"""Sections that every description has."""
+EXAMPLE_LINES = 3
+
+_BY = {SplitKind.GROUPED: "unit", SplitKind.TEMPORAL: "time"}
+_APART = {
+    SplitKind.GROUPED: (re.compile(r"\b(no|none|never|different)\b"), re.compile(r"\b(occurs?|appears?|shared?)\b")),
+    SplitKind.TEMPORAL: (re.compile(r"\b(later|after|earlier|before)\b"),),
+}
+"""Words that one sentence with train.csv and test.csv must contain, so that a reader knows how to validate: `No ward of
+train.csv occurs in test.csv.` or `All rows of test.csv are later than those of train.csv.`"""
+
+_FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE_NAME = re.compile(r"`(?:[\w/]*<\w+>)+[\w/.]*\.\w+`")
+"""How files of items are named, such as `<id>.png`."""
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
+
+
+def check_description(tables: PackageTables) -> Iterator[str]:
+    """Check that files, columns, metric and the form of a submission are described, and the rule is not."""
+    text = tables.description
+    if not text:
+        return
+    sections = split_sections(text)
+    if lacking := [section for section in NEEDED if section not in sections]:
+        yield f"{DESCRIPTION}: no heading {name_some((f'## {HEADINGS[section][0]}' for section in lacking), shown=5)}"
+    yield from _check_names(tables, text, sections)
+    if not says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
+        yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
+    title = get_metric(tables.facts.metric).title.partition(" (")[0]
+    if title.lower() not in sections.get("evaluation", "").lower():
+        yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
+    yield from _check_example(tables, sections.get("submission", ""))
+    yield from _check_giveaways(tables, text)
+    if unfit := unfit_parts(_FILE_NAME.sub("", text)):
+        yield f"{DESCRIPTION}: is not plain text ({name_some(unfit)})"
+
+
+def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) -> Iterator[str]:
+    """Check that paths, columns and labels are named. The example of a submission counts only for its own columns."""
+    facts, prose = tables.facts, _FENCE.sub("", text)
+    submission = _FENCE.sub("", sections.get("submission", ""))
+    paths = [
+        public_path(name)
+        for name in sorted((tables.layout.files_of(tables.spec) | tables.layout.folders) - {DESCRIPTION})
+    ]
+    events = [] if tables.events is None else tables.events.columns
+    columns = dict.fromkeys([*tables.train.columns, *facts.target_columns, *events])
+    labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
+    for what, names, where in (
+        ("its files section does not name the paths", paths, sections.get("files", "")),
+        ("its submission section does not name the file", [SUBMISSION], submission),
+        ("does not name the columns", columns, prose),
+        ("does not name the submission's columns", facts.submission_columns, text),
+        ("does not list the labels", labels, prose),
+    ):
+        if unnamed := [name for name in names if not _names(where, name)]:
+            yield f"{DESCRIPTION}: {what} {name_some(unnamed)}"
+
+
+def says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
+    """Whether one sentence says how train and test were split. A random split needs none."""
+    if split not in _APART:
+        return True
+    sentences = re.split(r"(?<=[.;:!?|])\s|\n\s*\n", prose.lower().replace("`", ""))
+    return any(
+        _names(sentence, layout.train)
+        and _names(sentence, layout.test)
+        and all(word.search(sentence) for word in _APART[split])
+        for sentence in sentences
+    )
+
+
+def split_sections(text: str) -> dict[str, str]:
+    """Split Markdown at its second-level headings: text by section, or by heading where that begins none."""
+    pieces = [piece.strip(" ") for piece in re.split(r"^## +(.+)$", text, flags=re.MULTILINE)]
+    return {section_of(heading) or heading: body for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text) is not None
+
+
+def _check_example(tables: PackageTables, section: str) -> Iterator[str]:
+    found = _FENCE.search(section)
+    if found is None:
+        yield f"{DESCRIPTION}: its submission section shows no csv block"
+        return
+    # The cells are compared, since some samples have them in quotes.
+    shown = list(csv.reader(found[1].splitlines()))
+    name = tables.layout.sample
+    sample = list(csv.reader(tables.layout.sample_csv(tables.package.public).decode(errors="replace").splitlines()))
+    if shown[:1] != sample[:1]:
+        yield f"{DESCRIPTION}: the header of its submission example is not that of {name}"
+    examples = [cells for cells in shown[1:] if "".join(cells).strip(" .")]
+    if len(examples) < min(EXAMPLE_LINES, len(sample) - 1) or examples != sample[1 : 1 + len(examples)]:
+        yield f"{DESCRIPTION}: the lines of its submission example are not the first lines of {name}"
+
+
+def _check_giveaways(tables: PackageTables, text: str) -> Iterator[str]:
+    lowered = " ".join(text.lower().split())
+    if said := [phrase for phrase in GIVEAWAYS if phrase in lowered]:
+        yield f"{DESCRIPTION}: speaks of the mechanism ({name_some(said)})"
+    spec = tables.spec
+    names = [name for name in (spec.fingerprint, spec.parent) if name and name[:12] in lowered]
+    if "-" in spec.seed_id and _names(text, spec.seed_id):
+        names.append(spec.seed_id)
+    if names:
+        yield f"{DESCRIPTION}: names the design or the seed it came from"
+    secret = secret_numbers(spec)
+    if hits := sum(number in secret for number in set(_NUMBER.findall(_FENCE.sub("", text)))):
+        yield f"{DESCRIPTION}: states {hits} numbers of the mechanism"

@@ -1,0 +1,59 @@
+"""The list of gates: checks on the files of one package."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sandmill.check.child_gate import check_child
+from sandmill.check.data_gates import check_order, check_proxy, check_targets, check_twins
+from sandmill.check.description_gate import check_description
+from sandmill.check.file_gates import check_files, check_ids, check_items, check_missing
+from sandmill.check.file_traces import check_traces
+from sandmill.check.findings import Finding
+from sandmill.check.hint_gate import check_hints
+from sandmill.check.notes_gate import check_notes
+from sandmill.check.package_tables import PackageTables, read_package
+from sandmill.check.prose import check_prose
+from sandmill.check.split_gates import check_time, check_units
+from sandmill.models.package import TaskPackage
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One check, with the name under which its findings are reported."""
+
+    name: str
+    check: Callable[[PackageTables], Iterator[str]]
+    needs_rows: bool = True
+    """Whether it reads rows. Such a gate is skipped if a file cannot be read, which the gate `files` reports."""
+
+    def find(self, tables: PackageTables) -> list[Finding]:
+        """List what is wrong with a package. Exceptions of the gate itself pass: they are no fault of the package."""
+        if self.needs_rows and tables.faults:
+            return []
+        return [Finding(self.name, detail) for detail in self.check(tables)]
+
+
+GATES: tuple[Gate, ...] = (
+    Gate("files", check_files, needs_rows=False),
+    Gate("items", check_items),
+    Gate("traces", check_traces),
+    Gate("ids", check_ids),
+    Gate("targets", check_targets),
+    Gate("twins", check_twins),
+    Gate("order", check_order),
+    Gate("proxy", check_proxy),
+    Gate("missing", check_missing),
+    Gate("units", check_units),
+    Gate("time", check_time),
+    Gate("child", check_child),
+    Gate("notes", check_notes),
+    Gate("description", check_description, needs_rows=False),
+    Gate("prose", check_prose, needs_rows=False),
+    Gate("hints", check_hints, needs_rows=False),
+)
+
+
+def check_package(package: TaskPackage) -> list[Finding]:
+    """Say everything that is wrong with a package at once; an empty list means that it may be proved."""
+    tables = read_package(package)
+    return [finding for gate in GATES for finding in gate.find(tables)]

@@ -1,1 +1,0 @@
-"""Designs of what stands between a mechanism and the items of a task."""

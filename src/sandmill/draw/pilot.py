@@ -1,0 +1,93 @@
+"""Draw a pilot of a design: its training rows, and test rows that are never published."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from sandmill.draw.child_table import child_files
+from sandmill.draw.csv_files import feature_frame, target_frame
+from sandmill.draw.render import Drawn, draw_shared, features_of, streams_of, with_ids
+from sandmill.draw.rows import draw_test
+from sandmill.draw.targets import rendered_targets
+from sandmill.draw.task_facts import task_facts
+from sandmill.draw.tell import dictionary_file
+from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.targets import RenderedTargets
+from sandmill.mechanism.child import Events
+from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.package import TaskFacts
+from sandmill.models.spec import TaskSpec
+from sandmill.score.base import Array
+from sandmill.score.forms import form_of
+
+
+@dataclass(frozen=True, repr=False)
+class Pilot:
+    """A small rendering of a design, which is never published."""
+
+    spec: TaskSpec
+    facts: TaskFacts
+    drawn: Drawn
+    """Training rows as they will be published, and the oracle."""
+    test: pl.DataFrame
+    """Ids and features of the pilot rows."""
+    target: pl.DataFrame
+    """Targets of the pilot rows as in the files."""
+    only_in_training: pl.DataFrame
+    """Columns of the pilot rows that the files hold for training items alone."""
+    truth: Array
+    observed: Mapping[str, Floats]
+    """Visible cells of the pilot rows, as numbers."""
+    events: Events | None = None
+    """Events of the pilot rows, if the design has a child table."""
+    targets: RenderedTargets | None = None
+    """Truth and oracle of the pilot rows, where they are rendered."""
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """Training and pilot items as public files hold them, and what explains their codes."""
+        train, name = self.drawn.train, self.facts.id_column
+        child = child_files(
+            self.spec, self.facts, [(train.frame[name], train.draw.events), (self.test[name], self.events)]
+        )
+        items = layout_of(self.spec).write(train.frame, self.test, self.facts)
+        return {**items, **child, **dictionary_file(self.spec)}
+
+    @cached_property
+    def oracle(self) -> Array:
+        """The oracle's predictions for the pilot rows."""
+        return self.targets.oracle if self.targets else self.drawn.rule.predict(self.observed)
+
+
+def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | None = None) -> Pilot:
+    """Draw a design's training rows and a pilot.
+
+    Args:
+        spec: the design.
+        secret: release secret.
+        replicate: number of the rendering.
+        rows: test rows of the pilot. They measure difficulty, and decide the size of the published test. None: as many
+            as the kind says.
+    """
+    rows = rows or spec.kind.pilot
+    streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
+    test = draw_test(spec.mechanism, streams.child("pilot"), rows)
+    made = rendered_targets(spec, test)
+    targets = made.trimmed() if made else None
+    return Pilot(
+        spec=spec,
+        facts=facts,
+        drawn=draw_shared(spec, facts, streams),
+        test=with_ids(spec, facts, streams, "pilot", features_of(spec, test)),
+        target=target_frame(facts, targets.truth if targets else test.draw.target),
+        only_in_training=feature_frame(
+            spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
+        ),
+        truth=form_of(facts).settle(targets.truth if targets else test.draw.target, facts),
+        observed=test.draw.observed,
+        events=test.draw.events,
+        targets=targets,
+    )

@@ -1,0 +1,66 @@
+"""What an export reads and what it returns. The formats are listed in `FORMATS`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from sandmill.models.release import Manifest, TaskRecord
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One task with both halves.
+
+    Its id consists of lower-case letters and digits, so it is a valid name in every format.
+    """
+
+    record: TaskRecord
+    public: Mapping[str, bytes]
+    """Content of each public file by its path, description.md included."""
+    private: Mapping[str, bytes]
+    """Content of each private file by its path: answers.csv, task.json, leaderboard.csv and the scripts."""
+
+    @property
+    def task_id(self) -> str:
+        """Public name of the task."""
+        return self.record.task_id
+
+    @property
+    def description(self) -> str:
+        """Text of the task for the agent."""
+        return self.public["description.md"].decode()
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """What all tasks of one export have in common."""
+
+    manifest: Manifest
+    """Of the release. Exports name the dataset and version, never the place of the release."""
+    is_insecure: bool = False
+    """Write the layout of the original project even where its agents can read the answers."""
+
+
+class Export(Protocol):
+    """Turns tasks into files.
+
+    Files depend on the release and the settings alone: no time, no absolute path, no order of a set.
+    """
+
+    def __call__(self, tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+        """Yield the relative path and the content of each file. Each task is in memory only while it is written."""
+        ...
+
+
+FORMATS: Mapping[str, str] = {
+    "harbor": "sandmill.export.harbor:export",
+    "hf": "sandmill.export.hf:export",
+    "mlebench": "sandmill.export.mlebench:export",
+    "mledojo": "sandmill.export.mledojo:export",
+    "nemo-gym": "sandmill.export.nemo_gym:export",
+    "rllm": "sandmill.export.rllm:export",
+    "sandmle": "sandmill.export.sandmle:export",
+    "skyrl": "sandmill.export.skyrl:export",
+    "verl": "sandmill.export.verl:export",
+}
+"""Module and function of each format, imported when it is used."""

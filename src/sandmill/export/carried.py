@@ -1,0 +1,122 @@
+"""Parts that the exports for benchmarks share: files of a folder, the grader as a module, and a perfect submission."""
+
+import ast
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping
+
+from sandmill.errors import InputError, Problem, name_some, require_extra
+from sandmill.export.base import ExportTask
+from sandmill.export.grader import grader_source
+
+DESCRIPTION = "description.md"
+ANSWERS = "answers.csv"
+PREPARE = '''\
+"""The task was exported with its files already prepared, so nothing has to be done here."""
+
+from pathlib import Path
+
+
+def prepare(raw: Path, public: Path, private: Path) -> None:
+    """Refuse to run: the files of the task are in the folder `data` of the export."""
+    raise NotImplementedError("The files of this task are in the folder `data` of the export.")
+'''
+"""prepare.py. mle-bench imports it when it loads a task, and MLE-Dojo expects the file."""
+
+
+def within(folder: str, files: Mapping[str, bytes | str]) -> Iterator[tuple[str, bytes]]:
+    """Yield files below a folder, sorted by path."""
+    for path, content in sorted(files.items()):
+        yield f"{folder}/{path}", content.encode() if isinstance(content, str) else content
+
+
+def data_files(task: ExportTask) -> dict[str, bytes | str]:
+    """Return the public files except the description."""
+    return {path: content for path, content in task.public.items() if path != DESCRIPTION}
+
+
+def grader_module(task: ExportTask) -> str:
+    """Return the grader of a task without its command line, so that other code can follow."""
+    return grader_source(task).partition('\n\nif __name__ == "__main__":')[0].rstrip() + "\n"
+
+
+def join_modules(docstring: str, *sources: str) -> str:
+    """Return one module with the statements of several. Imports come first; those of this package are left out."""
+    imports: set[str] = set()
+    bodies = []
+    for source in sources:
+        lines: list[str | None] = list(source.splitlines())
+        for number, statement in enumerate(ast.parse(source).body):
+            is_import = isinstance(statement, ast.Import | ast.ImportFrom)
+            if is_import and not _is_ours(line := ast.unparse(statement)):
+                imports.add(line)
+            if is_import or (number == 0 and isinstance(statement, ast.Expr)):
+                lines[statement.lineno - 1 : statement.end_lineno] = [None] * _height(statement)
+        bodies.append("\n".join(line for line in lines if line is not None).strip("\n"))
+    standard = sorted(line for line in imports if _package(line) in sys.stdlib_module_names)
+    others = sorted(imports.difference(standard))
+    head = "\n\n".join(filter(None, [f'"""{docstring}"""', "\n".join(standard), "\n".join(others)]))
+    return "\n\n\n".join([head, *bodies]) + "\n"
+
+
+def _package(line: str) -> str:
+    return line.split()[1].partition(".")[0]
+
+
+def _is_ours(line: str) -> bool:
+    return _package(line) == "sandmill"
+
+
+def _height(statement: ast.stmt) -> int:
+    return (statement.end_lineno or statement.lineno) - statement.lineno + 1
+
+
+def score_text(score: float) -> str:
+    """Return a score of a leaderboard as text with its 5 decimals."""
+    return format(score, ".5f")
+
+
+def check_names(task: ExportTask) -> None:
+    """Check that pandas keeps ids, class names and true texts: mle-bench and MLE-Dojo read all files with it.
+
+    Raises:
+        InputError: pandas would read a name as a missing value, a boolean or another number.
+    """
+    facts = task.record.facts
+    rows = list(csv.DictReader(io.StringIO(task.private[ANSWERS].decode(), newline="")))
+    ids = [row[facts.id_column] for row in rows]
+    changed = [name for name in facts.classes if _read_by_pandas([name]) != [name]]
+    texts = [row[facts.target_column] for row in rows] if facts.encoding == "strings" else []
+    for cells in (ids, texts):
+        changed += [old for old, new in zip(cells, _read_by_pandas(cells), strict=True) if old != new]
+    if changed:
+        hint = "Leave the task out: name the others with --task."
+        expected = "class names, ids and texts that pandas does not take for numbers, booleans or missing values"
+        problem = Problem(f"task {task.task_id}", name_some(changed), expected, hint)
+        raise InputError("export", [problem], "Nothing was written.")
+
+
+def _read_by_pandas(cells: list[str]) -> list[str]:
+    with require_extra("rerun", "export"):
+        import pandas as pd
+
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([cell] for cell in ("name", *cells))
+    text.seek(0)
+    return [str(cell) for cell in pd.read_csv(text)["name"].tolist()]
+
+
+def perfect_submission(task: ExportTask) -> str:
+    """Return the true answers in the form of a submission."""
+    facts = task.record.facts
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow([facts.id_column, *facts.submission_columns])
+    for row in csv.DictReader(io.StringIO(task.private[ANSWERS].decode(), newline="")):
+        if facts.encoding == "class_probabilities":
+            cells = [str(int(row[facts.target_column] == name)) for name in facts.submission_columns]
+        else:
+            cells = [row[name] for name in facts.target_columns]
+        writer.writerow([row[facts.id_column], *cells])
+    return sink.getvalue()

@@ -1,0 +1,163 @@
+"""Write an export of a release into a new folder, whole or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+
+from sandmill.errors import IntegrityError, Problem, RequestError
+from sandmill.export.base import FORMATS, Export, ExportSettings, ExportTask
+from sandmill.models.base import OnProgress
+from sandmill.store.faults import storage_faults
+from sandmill.store.local import leftovers
+from sandmill.store.pull import check_destination
+from sandmill.store.release import StoredRelease
+from sandmill.store.selection import require_some
+from sandmill.store.sequence import reading_in_sequence
+
+_PREFIX = ".export-"
+_NOTHING = "Nothing was written."
+_INSECURE_FORMAT = "sandmle"
+"""The only format whose original layout lets agents read the answers."""
+
+
+def export(
+    release: StoredRelease,
+    name: str,
+    to: str | Path,
+    task_ids: Iterable[str] | None = None,
+    *,
+    split: str | Collection[str] = (),
+    band: str | Collection[str] = (),
+    metric: str | Collection[str] = (),
+    structure: str | Collection[str] = (),
+    is_insecure: bool = False,
+    progress: OnProgress | None = None,
+) -> tuple[str, ...]:
+    """Write tasks of a release in the format of a trainer or a benchmark. Equal arguments give equal bytes.
+
+    The folder appears when it is complete. A folder with the same export is left alone.
+
+    Args:
+        release: both halves must be readable.
+        name: one of `FORMATS`.
+        to: local folder that does not exist or is empty.
+        task_ids: these tasks; all if None.
+        split: only tasks of these splits. A plain string selects one value, here and below.
+        band: only tasks of these bands of difficulty.
+        metric: only tasks of these metrics.
+        structure: only tasks of these structures.
+        is_insecure: write the original layout of the format even where agents can read the answers. Only `sandmle`.
+        progress: called with (tasks done, tasks in all).
+
+    Returns:
+        Ids of the exported tasks, sorted.
+
+    Raises:
+        RequestError: an argument is wrong, no task is selected, or the folder holds something else.
+    """
+    folder = _check(release, name, to, is_insecure)
+    wanted = release.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
+    release.check_ids(wanted)
+    if split or band or metric or structure:
+        matching = set(release.select(split=split, band=band, metric=metric, structure=structure))
+        wanted = tuple(task_id for task_id in wanted if task_id in matching)
+    require_some(release.ref, wanted)
+    wanted = tuple(sorted(wanted))
+    write = _load_format(name)
+    files = write(_read_tasks(release, wanted, progress), ExportSettings(release.manifest, is_insecure))
+    with storage_faults(str(folder)):
+        if folder.is_dir() and any(folder.iterdir()):
+            _compare(folder, _checked(files))
+        else:
+            _write_whole(folder, _checked(files))
+    return wanted
+
+
+def _check(release: StoredRelease, name: str, to: str | Path, is_insecure: bool) -> Path:
+    """Return the folder to write into, or raise an error with all wrong arguments."""
+    problems, folder = [], Path()
+    if name not in FORMATS:
+        problems.append(Problem("--format", repr(name), f"one of {', '.join(FORMATS)}"))
+    if is_insecure and name != _INSECURE_FORMAT:
+        expected = f"it with --format {_INSECURE_FORMAT} only"
+        problems.append(Problem("--insecure-upstream-layout", f"it with --format {name}", expected))
+    try:
+        folder = check_destination(to, "export", _NOTHING)
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            problems.append(Problem("--to", f"{folder}, which is not a folder", "a folder that does not exist"))
+    except RequestError as error:
+        problems += error.problems
+    if not release.has_private:
+        hint = "Export from a place where private/ can be read: graders need the answers."
+        problems.append(Problem(release.ref, "no private half that is readable here", "both halves", hint))
+    if problems:
+        raise RequestError("export", problems, _NOTHING)
+    return folder
+
+
+def _load_format(name: str) -> Export:
+    module, _, function = FORMATS[name].partition(":")
+    found: Export = getattr(import_module(module), function)
+    return found
+
+
+def _read_tasks(release: StoredRelease, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:
+    with reading_in_sequence(release, ("public", "private"), task_ids) as read_files:
+        for done, task_id in enumerate(task_ids):
+            if progress is not None:
+                progress(done, len(task_ids))
+            yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
+    if progress is not None:
+        progress(len(task_ids), len(task_ids))
+
+
+def _checked(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files, each path once and inside of the folder."""
+    seen: set[str] = set()
+    for path, content in files:
+        parts = PurePosixPath(path).parts
+        if not parts or parts[0] == "/" or ".." in parts or path.lower() in seen:
+            raise IntegrityError(f"the export has the path {path!r} twice or outside of its folder. {_NOTHING}")
+        seen.add(path.lower())
+        yield path, content
+
+
+def _write_whole(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write into a temporary folder beside the target, which is then renamed."""
+    parent = folder.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    for left in leftovers(parent.glob(f"{_PREFIX}*")):
+        shutil.rmtree(left, ignore_errors=True)
+    staged = parent / f"{_PREFIX}{folder.absolute().name}-{secrets.token_hex(4)}"
+    staged.mkdir()
+    try:
+        for path, content in files:
+            target = staged / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        staged.rename(folder.absolute())
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _compare(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Raise RequestError if a folder differs from an export. Nothing is written."""
+    expected = set()
+    for path, content in files:
+        expected.add(path)
+        there = folder / path
+        if there.is_symlink() or not there.is_file() or there.read_bytes() != content:
+            raise _differs(folder, f"no file {path}" if not os.path.lexists(there) else f"another {path}")
+    there_too = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    others = sorted(path.relative_to(folder).as_posix() for path in there_too)
+    if extra := [path for path in others if path not in expected]:
+        raise _differs(folder, f"{extra[0]} too")
+
+
+def _differs(folder: Path, saw: str) -> RequestError:
+    hint = "Remove the folder, or export into another one."
+    problem = Problem("--to", f"{folder}, which holds {saw}", "no folder, an empty one, or one with this export", hint)
+    return RequestError("export", [problem], _NOTHING)

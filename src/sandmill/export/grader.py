@@ -1,0 +1,189 @@
+"""Write the grader of one task as one Python file that needs only numpy.
+
+The file has the functions that the task's metric and answer form need. It gives the scores of
+`sandmill.score.grading.grade_submission`.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pprint import pformat
+from typing import Any
+
+from sandmill.export.base import ExportTask
+from sandmill.models.calibration import Calibration, Thresholds
+from sandmill.models.package import TaskFacts
+from sandmill.models.structure import MetricName
+from sandmill.score import get_metric
+from sandmill.score.forms import form_of
+
+_PARTS = ("kinds", "table", "cells", "scores", "report", "command")
+"""Modules of `grader_parts`, in the order in which their functions are written."""
+
+_FORMS: Mapping[str, tuple[str, str]] = {
+    "probability": ("read_value", "true_codes"),
+    "label": ("read_label", "true_codes"),
+    "class_probabilities": ("read_class_probabilities", "true_codes"),
+    "label_probabilities": ("read_values", "true_numbers"),
+    "label_list": ("read_label_list", "true_flags"),
+    "ranked_list": ("read_ranked_list", "true_codes"),
+    "value": ("read_value", "true_number"),
+    "values": ("read_values", "true_numbers"),
+    "pairs": ("read_value", "true_number"),
+    "dense": ("read_value", "true_number"),
+    "strings": ("read_text", "true_text"),
+    "runs": ("read_runs", "true_runs"),
+}
+"""Functions of `grader_parts` that read submission and answers, by answer form."""
+
+_SAME_FORMULA: Mapping[MetricName, str] = {
+    MetricName.ACCURACY_TEXT: "accuracy",
+    MetricName.RMSE_COLUMNS: "rmse",
+    MetricName.RMSLE_COLUMNS: "rmsle",
+    MetricName.MAE_COLUMNS: "mae",
+}
+"""Functions of metrics whose formula is that of another one. All others have the metric's name.
+
+Graders take answer rows one by one, so the metrics of pairs, pixels and texts are those of one column.
+"""
+
+_ENTRY = '''
+def score_task(submission: bytes | None, answers: bytes, part: str, task: Task) -> float:
+    """Return the score of a part: {metric} of {form} answers."""
+    return score_part(submission, answers, part, task, {read}, {read_truth}, {function})
+
+
+def grade(submission_path: str, answers_path: str, part: str = "final") -> Report:
+    """Grade submission.csv against answers.csv. A submission that cannot be graded has the score None."""
+    return grade_paths(submission_path, answers_path, part, TASK, score_task)
+
+
+def grade_bytes(submission: bytes | None, answers: bytes, part: str = "final") -> Report:
+    """Grade the content of submission.csv."""
+    return grade_content(submission, answers, part, TASK, score_task)
+
+
+if __name__ == "__main__":
+    run(grade)
+'''
+
+
+def grader_source(task: ExportTask) -> str:
+    """Return the source of the grader of a task.
+
+    The module has `grade(submission_path, answers_path, part="final")` and `grade_bytes(submission, answers, part)`.
+    Both return a dict with score, valid, problems, thresholds, medal, gap_closed, position_score and reward.
+    `answers_path` is the private answers.csv of the task. The source names thresholds, so agents must not see it.
+    """
+    return compose(task.record.facts, task.record.calibration)
+
+
+def compose(facts: TaskFacts, calibration: Calibration) -> str:
+    """Return the source of a grader for an answer form, a metric and a leaderboard."""
+    (read, read_truth), function = _FORMS[facts.encoding], _SAME_FORMULA.get(facts.metric, str(facts.metric))
+    entry = _ENTRY.format(metric=facts.metric, form=facts.encoding, read=read, read_truth=read_truth, function=function)
+    constants = pformat(_task_facts(facts, calibration), width=112, sort_dicts=False, compact=True)
+    return (
+        f'"""Grade one task. Usage: python grader.py SUBMISSION ANSWERS. Needs numpy."""\n\n'
+        f"{_select(read, read_truth, function)}\n\nTASK = {constants}\n\n{entry}"
+    )
+
+
+def _task_facts(facts: TaskFacts, calibration: Calibration) -> dict[str, Any]:
+    low, high = _range_of(facts)
+    board, ceiling = calibration.board, calibration.ceiling
+    return {
+        "id_column": facts.id_column,
+        "columns": list(facts.submission_columns),
+        "target_columns": list(facts.target_columns),
+        "classes": list(facts.classes),
+        "places": facts.places,
+        **({"pixels": form_of(facts).width(facts)} if facts.encoding == "runs" else {}),
+        "low": low,
+        "high": high,
+        "cell_bytes": form_of(facts).cell_bytes(facts),
+        "is_lower_better": calibration.is_lower_better,
+        "ceiling_is_loose": ceiling is not None and ceiling.is_loose(calibration.trivial),
+        "parts": {
+            "final": _part_facts(
+                calibration.thresholds, [entry.final for entry in board], calibration.trivial, calibration.oracle
+            ),
+            "feedback": _part_facts(calibration.feedback_thresholds, [entry.feedback for entry in board]),
+        },
+    }
+
+
+def _part_facts(
+    thresholds: Thresholds, board: list[float], trivial: float | None = None, oracle: float | None = None
+) -> dict[str, Any]:
+    return {"trivial": trivial, "oracle": oracle, "thresholds": thresholds.model_dump(), "board": board}
+
+
+def _range_of(facts: TaskFacts) -> tuple[float | None, float | None]:
+    """Return the least and the largest number of a submission; None for no limit."""
+    if facts.encoding not in ("value", "values"):
+        return 0.0, 1.0
+    if facts.value_range is not None:
+        return facts.value_range
+    return (0.0 if get_metric(facts.metric).is_nonnegative else None), None
+
+
+@cache
+def _select(*wanted: str) -> str:
+    """Return the imports, constants and functions that some functions need, in the order of the modules."""
+    imports, definitions = _statements()
+    used, open_names = set[str](), ["grade_paths", "grade_content", "score_part", "run", "Report", "Task", *wanted]
+    while open_names:
+        if (name := open_names.pop()) not in used:
+            used.add(name)
+            open_names += definitions[name][1] if name in definitions else ()
+    lines = [line for name, line in sorted(imports.items(), key=lambda item: (item[1], item[0])) if name in used]
+    standard = [line for line in dict.fromkeys(lines) if "numpy" not in line]
+    others = [line for line in dict.fromkeys(lines) if "numpy" in line]
+    head = "\n".join([*standard, "", *others])
+    return "\n\n\n".join([head, *(source for name, (source, _) in definitions.items() if name in used)])
+
+
+@cache
+def _statements() -> tuple[dict[str, str], dict[str, tuple[str, tuple[str, ...]]]]:
+    """Return import lines by the name that they define, and other statements with the names that they use."""
+    imports: dict[str, str] = {}
+    definitions: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for part in _PARTS:
+        source = (files("sandmill.export") / "grader_parts" / f"{part}.py").read_text(encoding="utf-8")
+        body = ast.parse(source).body
+        for statement, following in zip(body, [*body[1:], None], strict=True):
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                imports.update(_imported(statement))
+            elif name := _defined(statement):
+                end = following if _is_note(following) else statement
+                text = "\n".join(source.splitlines()[statement.lineno - 1 : end.end_lineno if end else None])
+                names = tuple(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+                if name in definitions:
+                    raise ValueError(f"grader_parts defines {name} twice")
+                definitions[name] = text, names
+    return imports, definitions
+
+
+def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    module = statement.module if isinstance(statement, ast.ImportFrom) else None
+    if module and module.startswith("sandmill"):
+        return
+    for alias in statement.names:
+        renamed = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+        line = f"from {module} import {renamed}" if module else f"import {renamed}"
+        yield alias.asname or alias.name, line
+
+
+def _defined(statement: ast.stmt) -> str | None:
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return statement.name
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return None
+
+
+def _is_note(statement: ast.stmt | None) -> bool:
+    """Whether a statement is the text that describes the constant before it."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

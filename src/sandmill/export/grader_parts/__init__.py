@@ -1,0 +1,5 @@
+"""Source of graders that travel with an export. Only the standard library and numpy are imported here.
+
+`sandmill.export.grader` copies the functions that one task needs into one file. Names of functions and
+constants are unique over all modules of this folder.
+"""

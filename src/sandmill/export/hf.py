@@ -1,0 +1,106 @@
+"""A folder that `datasets.load_dataset` reads: one row for each task, with its public files packed. No answers."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sandmill.errors import count
+from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.models.release import SPLITS
+from sandmill.store.arrow_tables import PUBLIC_TASKS, Row, public_task_row
+
+SHARD_BYTES = 64 << 20
+"""Content of the files in one Parquet file, before compression."""
+_GROUP_ROWS = 8
+"""Tasks of one row group, so that a reader of single rows decompresses little."""
+
+_README = """\
+---
+pretty_name: {dataset} {version}
+tags:
+- reinforcement-learning
+- machine-learning-engineering
+- sandmill
+configs:
+- config_name: tasks
+  default: true
+  data_files:
+{data_files}---
+
+# {dataset} {version}
+
+{count}, each a small machine-learning task for an agent that writes code. One row is one task:
+
+| column | content |
+|---|---|
+| `task_id` | name of the task |
+| `prompt` | description of the task, the same text as `description.md` |
+| `split` | split of the task in the release |
+| `modality`, `target`, `metric`, `is_lower_better` | what is predicted from what, and how it is scored |
+| `rows_train`, `rows_test` | number of rows |
+| `band`, `difficulty` | measured difficulty from 0 to 1, and its band |
+| `files` | files that the agent reads, as a list of `path` and `bytes` |
+
+Write the files of a row into a folder `public`, and run the agent's code in the folder above. The code writes
+`submission.csv` there. Answers and thresholds are not in this dataset: grade with Sandmill and the private half of the
+release `{dataset}@{version}`.
+"""
+
+
+def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+    """Yield Parquet files of each split as soon as they are full, then README.md with their list."""
+    waiting: dict[str, list[Row]] = defaultdict(list)
+    sizes: dict[str, int] = defaultdict(int)
+    shards: dict[str, int] = defaultdict(int)
+    total = 0
+    for task in tasks:
+        split = task.record.split
+        waiting[split].append(_row(task))
+        sizes[split] += sum(map(len, task.public.values()))
+        total += 1
+        if sizes[split] >= SHARD_BYTES:
+            yield _shard(split, shards[split], waiting.pop(split))
+            sizes[split] = 0
+            shards[split] += 1
+    for split in (split for split in SPLITS if waiting[split]):
+        yield _shard(split, shards[split], waiting[split])
+        shards[split] += 1
+    yield "README.md", _readme(shards, total, settings).encode()
+
+
+def _row(task: ExportTask) -> Row:
+    measured = task.record.calibration
+    return {
+        **public_task_row(task.record, task.description),
+        "is_lower_better": measured.is_lower_better,
+        "band": measured.difficulty.band.value,
+        "difficulty": measured.difficulty.value,
+        "files": [{"path": path, "bytes": task.public[path]} for path in sorted(task.public)],
+    }
+
+
+def _shard(split: str, number: int, rows: list[Row]) -> tuple[str, bytes]:
+    from sandmill.store.parquet import write_rows
+
+    groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
+    return f"data/{split}-{number:05}.parquet", write_rows(_schema(), groups)
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    packed = pa.list_(pa.struct([pa.field("path", pa.string()), pa.field("bytes", pa.binary())]))
+    fields = [("is_lower_better", pa.bool_()), ("band", pa.string()), ("difficulty", pa.float64()), ("files", packed)]
+    return pa.schema([*PUBLIC_TASKS, *(pa.field(name, kind, nullable=False) for name, kind in fields)])
+
+
+def _readme(shards: Mapping[str, int], total: int, settings: ExportSettings) -> str:
+    written = [split for split in SPLITS if shards.get(split)]
+    lines = [f"  - split: {split}\n    path: data/{split}-*.parquet\n" for split in written]
+    manifest = settings.manifest
+    return _README.format(
+        dataset=manifest.dataset,
+        version=manifest.version,
+        count=count(total, "task").capitalize(),
+        data_files="".join(lines),
+    )

@@ -1,0 +1,218 @@
+"""Folders of mle-bench: `competitions/<id>`, the prepared `data/<id>`, and `shim.py`, which registers them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import md5
+from statistics import fmean
+
+import yaml
+
+from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.carried import (
+    ANSWERS,
+    DESCRIPTION,
+    PREPARE,
+    check_names,
+    data_files,
+    grader_module,
+    perfect_submission,
+    score_text,
+    within,
+)
+from sandmill.export.prompts import plain_description
+from sandmill.kinds.files.base import layout_of
+from sandmill.models.calibration import Calibration
+
+_HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
+"""Extensions of the files that checksums.yaml lists."""
+_GOLD = "gold_submission.csv"
+_GRADE = '''\
+"""Grade a submission on the final part of the test rows."""
+
+import pandas as pd
+
+from .grader import grade_bytes
+
+try:
+    from mlebench.grade_helpers import InvalidSubmissionError
+except ImportError:
+
+    class InvalidSubmissionError(Exception):
+        """The submission cannot be graded."""
+
+
+def grade(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    """Return the score, rounded to 5 decimals.
+
+    Raises:
+        InvalidSubmissionError: if the submission cannot be graded.
+    """
+    report = grade_bytes(to_csv(submission), to_csv(answers))
+    if report["score"] is None:
+        raise InvalidSubmissionError("; ".join(report["problems"]))
+    return float(report["score"])
+
+
+def to_csv(table: pd.DataFrame) -> bytes:
+    """Return the file of a table, which shim.py keeps, else the table as the bytes of a CSV file."""
+    return table.attrs["file"] if "file" in table.attrs else table.to_csv(index=False).encode()
+'''
+_SHIM = '''\
+"""Run the command `mlebench` on the tasks of this folder, without a change to the installed package.
+
+Usage: python shim.py grade-sample SUBMISSION TASK
+
+In other programs, call `register()` before the first import of `mlebench.cli` or `mlebench.grade`.
+"""
+
+from pathlib import Path
+
+import mlebench.competitions
+import pandas as pd
+from mlebench import registry, utils
+
+ROOT = Path(__file__).resolve().parent
+
+
+def register() -> registry.Registry:
+    """Make the tasks of this folder those of mle-bench, and return a registry that finds their data."""
+    load_yaml, read_csv = registry.load_yaml, utils.read_csv
+
+    def load_config(path: Path) -> dict:
+        config = load_yaml(path)
+        if ROOT in path.parents:
+            config["description"] = str(path.with_name("description.md"))
+        return config
+
+    def read_file(path: Path, **settings) -> pd.DataFrame:
+        """Read a table and keep its file, since pandas accepts and changes cells that the graders refuse."""
+        try:
+            table = read_csv(path, **settings)
+        except Exception:
+            # The grader says what is wrong with the file.
+            table = pd.DataFrame()
+        table.attrs["file"] = Path(path).read_bytes()
+        return table
+
+    mlebench.competitions.__path__ = [*mlebench.competitions.__path__, str(ROOT / "competitions")]
+    registry.load_yaml = load_config
+    utils.read_csv = read_file
+    registry.get_module_dir = lambda: ROOT
+    registry.registry = registry.Registry(ROOT / "data")
+    return registry.registry
+
+
+if __name__ == "__main__":
+    register()
+
+    from mlebench.cli import main
+
+    main()
+'''
+
+
+def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of each competition, its data, and shim.py."""
+    yield "shim.py", _SHIM.encode()
+    for task in tasks:
+        check_names(task)
+        description = plain_description(task)
+        public = {**data_files(task), DESCRIPTION: description}
+        private: dict[str, bytes | str] = {
+            ANSWERS: task.private[ANSWERS],
+            _GOLD: perfect_submission(task),
+            "solution.py": task.private["solution.py"],
+        }
+        path, sample = _sample(task)
+        if path.startswith("private/"):
+            private[path.removeprefix("private/")] = sample
+        yield from within(
+            f"competitions/{task.task_id}",
+            {
+                "config.yaml": _config(task),
+                DESCRIPTION: description,
+                "grade.py": _GRADE,
+                "grader.py": grader_module(task),
+                "prepare.py": PREPARE,
+                "leaderboard.csv": _leaderboard(task.record.calibration),
+                "checksums.yaml": _checksums(public=public, private=private),
+                "kernels.txt": "",
+            },
+        )
+        yield from within(f"data/{task.task_id}/prepared/public", public)
+        yield from within(f"data/{task.task_id}/prepared/private", private)
+
+
+def _config(task: ExportTask) -> str:
+    name, prepared = task.task_id, f"{task.task_id}/prepared"
+    config = {
+        "id": name,
+        "name": task.record.spec.story.title,
+        "competition_type": "simple",
+        "awards_medals": True,
+        "prizes": None,
+        "description": f"mlebench/competitions/{name}/{DESCRIPTION}",
+        "dataset": {
+            "answers": f"{prepared}/private/{ANSWERS}",
+            "sample_submission": f"{prepared}/{_sample(task)[0]}",
+            "gold_submission": f"{prepared}/private/{_GOLD}",
+        },
+        "grader": {
+            "name": task.record.facts.metric.value,
+            "grade_fn": f"mlebench.competitions.{name}.grade:grade",
+        },
+        "preparer": f"mlebench.competitions.{name}.prepare:prepare",
+    }
+    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+
+
+def _sample(task: ExportTask) -> tuple[str, bytes]:
+    """Return path and content of the sample submission. mle-bench reads no archive, so one gets a copy that is CSV."""
+    layout = layout_of(task.record.spec)
+    if layout.sample.endswith(".csv"):
+        return f"public/{layout.sample}", task.public[layout.sample]
+    return f"private/{layout.sample.rpartition('.')[0]}", layout.sample_csv(task.public)
+
+
+def _leaderboard(calibration: Calibration) -> str:
+    """Return the leaderboard of which mle-bench's rule by ranks gives the task's thresholds."""
+    return _milestones(calibration) if calibration.rule == "milestones" else _board(calibration)
+
+
+def _milestones(calibration: Calibration) -> str:
+    """Return ten rows that hold thresholds in place of runs, each with the name of its threshold.
+
+    Of ten rows, mle-bench takes the first for gold, the second for silver, the fourth for bronze, and the mean of the
+    fifth and the sixth for the median.
+    """
+    bars = calibration.thresholds
+    names = ("gold", "silver", "bronze", "bronze", *["median"] * 6)
+    return "score,milestone\n" + "".join(f"{score_text(getattr(bars, name))},{name}\n" for name in names)
+
+
+def _board(calibration: Calibration) -> str:
+    """Return the scores of the final part, best first.
+
+    mle-bench takes the mean of the two middle rows without rounding, and compares it strictly. Where this mean is not
+    exactly our median, which has 5 decimals, both rows hold our median.
+    """
+    scores = [entry.final for entry in calibration.board]
+    median, middle = calibration.thresholds.median, slice((len(scores) - 1) // 2, len(scores) // 2 + 1)
+    if fmean(scores[middle]) != median:
+        scores[middle] = [median] * len(scores[middle])
+    return "score\n" + "".join(f"{score_text(score)}\n" for score in scores)
+
+
+def _checksums(**sides: Mapping[str, bytes | str]) -> str:
+    return yaml.safe_dump(
+        {side: {name: _md5(files[name]) for name in files if _is_hashed(name)} for side, files in sides.items()}
+    )
+
+
+def _is_hashed(name: str) -> bool:
+    """Whether mle-bench lists a file: it looks at the files directly in the folder only."""
+    return "/" not in name and name.endswith(_HASHED)
+
+
+def _md5(content: bytes | str) -> str:
+    content = content.encode() if isinstance(content, str) else content
+    return md5(content, usedforsecurity=False).hexdigest()

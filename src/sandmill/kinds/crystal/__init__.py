@@ -1,0 +1,1 @@
+"""Tasks whose items are crystals: a row of a table with a list of atoms."""

@@ -1,0 +1,132 @@
+"""Two CSV files: train.csv with targets, test.csv without."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from sandmill.kinds.files.base import SAMPLE, Items, Layout
+from sandmill.kinds.files.item_files import MAX_FILE_BYTES
+from sandmill.models.package import TaskFacts
+from sandmill.models.spec import Sizes
+
+MAX_COLUMNS = 500
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    """Write CSV with LF line ends, empty cells for nulls, and the shortest decimals that read back equal."""
+    return frame.with_columns(pl.col(pl.String).replace("", None)).write_csv().encode()
+
+
+def read_csv(files: Mapping[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
+    """Read a table whose cells stay text; None and one more fault if it cannot be read."""
+    if path not in files:
+        faults.append(f"{path}: the file is not there")
+        return None
+    try:
+        return pl.read_csv(files[path], infer_schema=False)
+    except PolarsError as error:
+        faults.append(f"{path}: not a CSV table ({str(error).splitlines()[0]})")
+        return None
+
+
+def require_columns(path: str, frame: pl.DataFrame | None, expected: list[str], faults: list[str]) -> None:
+    """Add a fault if a table has other columns than expected."""
+    if frame is not None and frame.columns != expected:
+        faults.append(f"{path}: saw columns {', '.join(frame.columns)}; expected {', '.join(expected)}")
+
+
+def table_excess(path: str, content: bytes, rows: int, most: int | None = None) -> Iterator[str]:
+    """Say why a table is larger than a micro task's, or ends its lines in a way that readers disagree about.
+
+    Args:
+        path: of the table, which may be a stranger's.
+        content: its bytes.
+        rows: how many it should have, or the fewest.
+        most: the most rows. None: exactly `rows`.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        yield f"{path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
+        return
+    if b"\r" in content:
+        yield f"{path} holds carriage returns, which readers take for ends of lines; lines end in line feeds alone"
+    columns = content.partition(b"\n")[0].count(b",") + 1
+    if columns > MAX_COLUMNS:
+        yield f"{path} has {columns} columns; the most is {MAX_COLUMNS}"
+    if not rows <= (found := content.count(b"\n") - 1) <= (most or rows):
+        yield f"{path} has {found} rows; its design has {rows}{f' to {most}' if most else ''}"
+
+
+@dataclass(frozen=True)
+class Tables(Layout):
+    """One CSV file a part."""
+
+    train: str = "train.csv"
+    test: str = "test.csv"
+    sample: str = SAMPLE
+
+    def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
+        """Write both tables."""
+        return {self.train: csv_bytes(train), self.test: csv_bytes(test)}
+
+    def read(
+        self,
+        public: Mapping[str, bytes],
+        facts: TaskFacts,
+        features: tuple[str, ...],
+        only_in_training: tuple[str, ...] = (),
+    ) -> Items:
+        """Read both tables. Features may come in any order, but in the same in both."""
+        faults: list[str] = []
+        train, test = read_csv(public, self.train, faults), read_csv(public, self.test, faults)
+        return items_of_tables(self, train, test, facts, features, only_in_training, faults)
+
+    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
+        """Count bytes, columns and rows."""
+        yield from table_excess(self.train, public[self.train], sizes.train)
+        yield from table_excess(self.test, public[self.test], sizes.feedback + sizes.final)
+
+    def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
+        """Look for a target's name in the header."""
+        return header_shows_target(public[self.test], facts)
+
+
+def items_of_tables(
+    layout: Layout,
+    train: pl.DataFrame | None,
+    test: pl.DataFrame | None,
+    facts: TaskFacts,
+    features: tuple[str, ...],
+    only_in_training: tuple[str, ...],
+    faults: list[str],
+) -> Items:
+    """Check the columns of two tables, whose cells are text.
+
+    Args:
+        layout: names the tables in faults.
+        train: None if it cannot be read.
+        test: None if it cannot be read.
+        facts: names of id and targets.
+        features: names of the feature columns, in any order.
+        only_in_training: names of columns that the training table alone has.
+        faults: what was found before.
+    """
+    ordered, known = [*features, *only_in_training], {*features, *only_in_training}
+    if train is not None and known <= set(train.columns):
+        ordered = [name for name in train.columns if name in known]
+    require_columns(layout.train, train, [facts.id_column, *ordered, *facts.target_columns], faults)
+    if test is not None and (leaked := [name for name in facts.target_columns if name in test.columns]):
+        faults.append(f"{layout.test}: holds the target column {', '.join(leaked)}")
+    in_both = [name for name in ordered if name not in only_in_training]
+    require_columns(layout.test, test, [facts.id_column, *in_both], faults)
+    return Items(pl.DataFrame() if train is None else train, pl.DataFrame() if test is None else test, tuple(faults))
+
+
+def header_shows_target(table: bytes, facts: TaskFacts) -> bool:
+    """Whether the header of a CSV file names a target."""
+    header = table.split(b"\n", 1)[0].decode().replace('"', "").strip().split(",")
+    return bool(set(header) & set(facts.target_columns))
+
+
+TABLES = Tables()

@@ -1,0 +1,1 @@
+"""Tasks whose items are graphs beside a table."""

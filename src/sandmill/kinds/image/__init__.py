@@ -1,0 +1,1 @@
+"""Tasks whose items are pictures, alone or beside a table."""

@@ -1,0 +1,366 @@
+"""Measure on pictures what a description says that they show, here and in scripts."""
+
+# mypy: disable-error-code="no-any-return"
+# mypy knows no type for sums of arrays; casts would become part of the published scripts.
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sandmill.kinds.image.files import read_pictures, reading_lines
+from sandmill.kinds.image.sight import WHOLE, Box, Sight, sights_of
+from sandmill.kinds.memo import once
+from sandmill.kinds.script_text import WIDTH, quoted
+from sandmill.kinds.source import functions_source
+from sandmill.models.channel import Cue
+from sandmill.models.package import TaskFacts
+
+INDICES: Mapping[str, str] = {
+    "grey": "pixels @ np.float32([1 / 3, 1 / 3, 1 / 3])",
+    "red": "pixels @ np.float32([1, -0.5, -0.5])",
+    "green": "pixels @ np.float32([-0.5, 1, -0.5])",
+    "blue": "pixels @ np.float32([-0.5, -0.5, 1])",
+    "yellow": "pixels @ np.float32([0.5, 0.5, -1])",
+    "magenta": "pixels @ np.float32([0.5, -1, 0.5])",
+    "cyan": "pixels @ np.float32([-1, 0.5, 0.5])",
+    "rust": "pixels @ np.float32([1, -1, 0])",
+    "warm": "pixels @ np.float32([1, 0, -1])",
+    "red_part": "pixels @ np.float32([1, 0, 0])",
+    "violet": "pixels @ np.float32([0.25, -1, 0.75])",
+    "leafy": "pixels @ np.float32([0, 1, -1])",
+    "grassy": "pixels @ np.float32([-1, 1, 0])",
+    "green_part": "pixels @ np.float32([0, 1, 0])",
+    "black": "pixels @ np.float32([-1 / 3, -1 / 3, -1 / 3])",
+    "white": "pixels.min(axis=3)",
+    "bright": "above_median(pixels)",
+    "dark": "-above_median(pixels)",
+    "object": "unlike_background(pixels)",
+}
+"""Colour index of each pixel as source. The weights of red, green and blue in colours are 0 for greys."""
+_MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
+"""Pixels that differ from the background."""
+_OF_VALUES = ("level", "middle", "slope", "rough")
+"""Measures that read the index in a box; most others read which pixels of the box belong to a thing."""
+
+
+def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read ids and targets, and an estimate of the column of each cue."""
+    lines = measuring_lines(cues)
+    train, test = (
+        pd.concat([table, estimates(pixels, lines)], axis=1) for table, pixels in read_pictures(folder, facts)
+    )
+    return train, test
+
+
+def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
+    """The same as lines of a script."""
+    lines = measuring_lines(cues)
+    text = "\n".join(lines)
+    used = [function for function in FUNCTIONS if f"{function.__name__}(" in text]
+    return [
+        *functions_source(*used),
+        "",
+        "",
+        *lines,
+        *reading_lines(facts),
+        "train = pd.concat([train, measure(train_pixels)], axis=1)",
+        "test = pd.concat([test, measure(test_pixels)], axis=1)",
+    ]
+
+
+def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
+    """Write a function that estimates the column of each cue: its reading, put on the scale of the column."""
+    sights = [_sight(cue) for cue in cues]
+    readings = [_reading(sight) for sight in sights]
+    masks = _repeated_masks(readings)
+    made, boxes = list[str](), None
+    for cue, sight, reading in zip(cues, sights, readings, strict=True):
+        if len(sight.boxes) > 1 and sight.boxes != boxes:
+            boxes = sight.boxes
+            made.append(f"    boxes = {_listed(boxes)}")
+        for mask, name in masks.items():
+            reading = reading.replace(mask, name)
+        made += _scaled(cue.column, reading, *sight.scale(is_turned=bool(cue.parameters)))
+    colours = {colour for sight in sights for colour in _colours(sight)}
+    return (
+        "def measure(pixels):",
+        '    """Measure on each picture what the description says that it shows."""',
+        *(f"    {_variable(colour)} = {text}" for colour, text in INDICES.items() if colour in colours),
+        *(f"    {name} = {mask}" for mask, name in masks.items()),
+        "    made = {}",
+        *made,
+        "    return pd.DataFrame(made)",
+    )
+
+
+def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
+    """Run the function that the lines define."""
+    names: dict[str, Any] = {"np": np, "pd": pd, **{function.__name__: function for function in FUNCTIONS}}
+    exec("\n".join(lines), names)
+    return names["measure"](pixels)
+
+
+def _sight(cue: Cue) -> Sight:
+    scene, _, name = cue.measure.partition(".")
+    return sights_of(scene)[name]
+
+
+def _repeated_masks(readings: Sequence[str]) -> dict[str, str]:
+    """Give the pixels of the object a name if several readings need them."""
+    counts = Counter(mask for reading in readings for mask in _MASK.findall(reading))
+    masks = [mask for mask, count in counts.items() if count > 1]
+    return {mask: f"thing_{number}" if number > 1 else "thing" for number, mask in enumerate(masks, 1)}
+
+
+def _scaled(column: str, reading: str, low: float, high: float) -> list[str]:
+    """Write the line that makes a column, or two lines if it would be too long."""
+    line = f"    made[{quoted(column)}] = on_scale({reading}, {low:g}, {high:g})"
+    return [line] if len(line) <= WIDTH else [f"    reading = {reading}", line.replace(reading, "reading", 1)]
+
+
+def _variable(colour: str) -> str:
+    return {"object": "unlike"}.get(colour, colour)
+
+
+def _colours(sight: Sight) -> set[str]:
+    """Name the colour indices that a sight needs."""
+    also = {"hue": {"grey"}, "inside": {"object"}, "tint_inside": {"object", "warm", "green_part"}}
+    own = sight.colours if sight.measure == "which_colour" else (sight.colour,)
+    return {*own, *also.get(sight.measure, ())}
+
+
+def _reading(sight: Sight) -> str:
+    """Write what is measured as an expression of the colour indices."""
+    name, colour, cut, limits = sight.measure, _variable(sight.colour), f"{sight.cut:g}", list(sight.cuts)
+    values = _boxed(colour, sight.boxes[0])
+    match name:
+        case "level" if len(sight.boxes) > 1:
+            return f"np.mean([level(box({colour}, *edges)) for edges in boxes], axis=0)"
+        case "which_box":
+            return f"np.argmax([level(box({colour}, *edges)) for edges in boxes], axis=0)"
+        case "which_colour":
+            each = ", ".join(_boxed(one, sight.boxes[0]) for one in sight.colours)
+            return f"np.argmax([level(one) for one in ({each})], axis=0)"
+        case "amount":
+            return f"np.sum([(box({colour}, *edges) > {cut}).sum((1, 2)) for edges in boxes], axis=0)"
+        case "stripes":
+            return f"middle({_boxed(f'stripes({colour})', sight.boxes[0])})"
+        case "hue":
+            return f"hue({values}, {_boxed('grey', sight.boxes[0])})"
+        case "inside":
+            return f"inside({values}, {_boxed('unlike', sight.boxes[0])} > {cut})"
+        case "tint_inside":
+            warm, green = (_boxed(one, sight.boxes[0]) for one in ("warm", "green_part"))
+            return f"tint_inside({warm}, {green}, {_boxed('unlike', sight.boxes[0])} > {cut})"
+        case "columns_of":
+            return f"np.digitize(columns_of({values}, {cut}), {limits})"
+        case "steps":
+            return f"np.digitize(area({values} > {cut}), {limits})"
+        case _:
+            return f"{name}({values})" if name in _OF_VALUES else f"{name}({values} > {cut})"
+
+
+def _boxed(values: str, box: Box) -> str:
+    return values if box == WHOLE else f"box({values}, {', '.join(f'{round(edge, 4):g}' for edge in box)})"
+
+
+def _listed(boxes: Sequence[Box]) -> str:
+    return f"[{', '.join(str(tuple(round(edge, 4) for edge in one)) for one in boxes)}]"
+
+
+def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Put a reading on the scale of its column, which is 0 at one end and 1 at the other."""
+    return np.round((reading - low) / (high - low), 5)
+
+
+def above_median(pixels: np.ndarray) -> np.ndarray:
+    """Brightness relative to the median of the picture."""
+    grey = pixels.mean(axis=3)
+    return grey - np.median(grey, axis=(1, 2), keepdims=True)
+
+
+def unlike_background(pixels: np.ndarray) -> np.ndarray:
+    """Difference from the background, which changes in a straight line from left to right."""
+    left, right = (pixels[:, :, part].mean(axis=2)[:, :, None] for part in (slice(1, 4), slice(-4, -1)))
+    run = np.linspace(0, 1, pixels.shape[2], dtype=pixels.dtype)[:, None]
+    return np.abs(pixels - left * (1 - run) - right * run).sum(axis=3)
+
+
+def box(values: np.ndarray, *edges: float) -> np.ndarray:
+    """Cut out a part of each picture: top, left, bottom and right edge as shares of the side."""
+    top, left, bottom, right = (round(edge * values.shape[1]) for edge in edges)
+    return values[:, top:bottom, left:right]
+
+
+def level(values: np.ndarray) -> np.ndarray:
+    """Mean index."""
+    return values.mean(axis=(1, 2))
+
+
+def middle(values: np.ndarray) -> np.ndarray:
+    """Median index in the box, which small things do not change."""
+    return np.median(values, axis=(1, 2))
+
+
+def slope(values: np.ndarray) -> np.ndarray:
+    """How much the index rises from left to right, things that stand out left aside."""
+    values = values - np.median(values, axis=(1, 2), keepdims=True)
+    places = np.linspace(-1, 1, values.shape[2])
+    return np.clip(values, -40, 40).mean(axis=1) @ places / (places @ places)
+
+
+def stripes(values: np.ndarray) -> np.ndarray:
+    """Height of stripes of two bright and two dark rows: each row against those two above and two below."""
+    rises = values[:, 2:-2] - (values[:, :-4] + values[:, 4:]) / 2
+    sign = np.where(np.arange(2, values.shape[1] - 2) % 4 < 2, 1, -1)[None, :, None]
+    return np.pad(rises * sign, ((0, 0), (2, 2), (0, 0)), mode="edge")
+
+
+def hue(values: np.ndarray, grey: np.ndarray) -> np.ndarray:
+    """Median index, relative to the median brightness."""
+    return middle(values) / np.maximum(middle(grey), 10)
+
+
+def rough(values: np.ndarray) -> np.ndarray:
+    """How much pixels that lie three apart typically differ."""
+    return np.median(np.abs(values[:, :, 3:] - values[:, :, :-3]), axis=(1, 2))
+
+
+def area(thing: np.ndarray) -> np.ndarray:
+    """Share of the box that the thing covers."""
+    return thing.mean(axis=(1, 2))
+
+
+def inside(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
+    """Mean index of the pixels of the object."""
+    return (values * thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
+
+
+def tint_inside(warm: np.ndarray, green: np.ndarray, thing: np.ndarray) -> np.ndarray:
+    """How much redder than blue the object is, relative to its brightness."""
+    return inside(warm, thing) / np.maximum(inside(green, thing), 10)
+
+
+def spreads(thing: np.ndarray) -> list[np.ndarray]:
+    """Standard deviations of the places of pixels across and down."""
+    found, total = [], np.maximum(thing.sum(axis=(1, 2)), 1)
+    for axis in (1, 2):
+        line = thing.sum(axis=axis)
+        places = np.arange(line.shape[1])
+        middle = line @ places / total
+        found.append(np.sqrt((line * (places - middle[:, None]) ** 2).sum(axis=1) / total))
+    return found
+
+
+def aspect(thing: np.ndarray) -> np.ndarray:
+    """Logarithm of the width of the thing divided by its height."""
+    wide, high = spreads(thing)
+    return np.log((wide + 0.3) / (high + 0.3))
+
+
+def form(thing: np.ndarray) -> np.ndarray:
+    """Shape of the thing: 0 disc, 1 block, 2 wedge that is wide below, 3 ring."""
+    wide, high = spreads(thing)
+    size = np.maximum(thing.sum(axis=(1, 2)), 1)
+    filled = size / (12 * wide * high + 1)
+    half = down(thing)
+    rows = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
+    width = thing.sum(axis=2)
+    below, above = ((width * side).max(axis=1) for side in (rows > half[:, None], rows < half[:, None]))
+    is_wedge = below > 1.5 * above
+    return np.where(filled < 0.8, 3.0, np.where(is_wedge, 2.0, np.where(filled > 0.97, 1.0, 0.0)))
+
+
+def across(thing: np.ndarray) -> np.ndarray:
+    """Place of the thing from left to right; the middle where there is none."""
+    total, places = thing.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
+    return np.where(total, thing.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+
+
+def down(thing: np.ndarray) -> np.ndarray:
+    """Place of the thing from top to bottom; the middle where there is none."""
+    return across(thing.swapaxes(1, 2))
+
+
+def right_end(thing: np.ndarray) -> np.ndarray:
+    """How far to the right the thing reaches."""
+    columns = thing.any(axis=1)
+    return (columns * np.arange(1, columns.shape[1] + 1)).max(axis=1) / columns.shape[1]
+
+
+def lower_end(thing: np.ndarray) -> np.ndarray:
+    """How far down the thing reaches."""
+    return right_end(thing.swapaxes(1, 2))
+
+
+def extent_across(thing: np.ndarray) -> np.ndarray:
+    """Widest row of the thing."""
+    return np.sort(thing.sum(axis=2), axis=1)[:, -2:].mean(axis=1) / thing.shape[2]
+
+
+def extent_down(thing: np.ndarray) -> np.ndarray:
+    """Highest column of the thing."""
+    return extent_across(thing.swapaxes(1, 2))
+
+
+def fullness(thing: np.ndarray) -> np.ndarray:
+    """Pixels of the thing, as a share of the disc that would be as wide."""
+    wide, high = (thing.any(axis=axis).sum(axis=1) for axis in (1, 2))
+    return thing.sum(axis=(1, 2)) / np.maximum(0.785 * wide * high, 4)
+
+
+def columns_of(values: np.ndarray, cut: float) -> np.ndarray:
+    """Number of columns whose index is above the middle one by the cut."""
+    columns = np.median(values, axis=1)
+    return (columns - np.median(columns, axis=1, keepdims=True) > cut).sum(axis=1)
+
+
+def jag(thing: np.ndarray) -> np.ndarray:
+    """How much the width of the thing changes from row to row and back, as a share of its mean width."""
+    width = thing.sum(axis=2).astype(float)
+    turns = np.abs(width[:, :-4] - 2 * width[:, 2:-2] + width[:, 4:])
+    is_inside = (width[:, :-4] > 0) & (width[:, 4:] > 0)
+    return (turns * is_inside).sum(axis=1) / np.maximum(width.sum(axis=1), 1)
+
+
+def tip_across(thing: np.ndarray) -> np.ndarray:
+    """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
+    rows = np.arange(1, thing.shape[1] + 1)
+    lowest = (thing.any(axis=2) * rows).max(axis=1)
+    tip = thing & (rows[None, :, None] >= lowest[:, None, None] - 1) & (lowest > 0)[:, None, None]
+    total, places = tip.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
+    return np.where(total, tip.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+
+
+def pieces(thing: np.ndarray) -> np.ndarray:
+    """Number of separate pieces of the thing."""
+    from scipy.ndimage import label
+
+    beside = np.zeros((3, 3, 3), int)
+    beside[1] = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
+    named, count = label(thing, beside)
+    first = np.zeros(count + 1, int)
+    picture = np.nonzero(named)[0]
+    first[named[named > 0]] = picture
+    return np.bincount(first[1:], minlength=len(thing)).astype(float)
+
+
+def piece(thing: np.ndarray) -> np.ndarray:
+    """Pixels of a piece of the thing, on average over the pieces, as a share of the box."""
+    return area(thing) / np.maximum(pieces(thing), 1)
+
+
+FUNCTIONS: Sequence[Any] = (
+    on_scale, above_median, unlike_background, box,
+    level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
+    inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
+)  # fmt: skip
+"""Functions that readings are written with."""
+
+
+estimates = once(estimates)

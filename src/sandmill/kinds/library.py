@@ -1,0 +1,41 @@
+"""Load the domains that are part of the library."""
+
+from functools import cache
+from importlib.resources import files
+from typing import TypeVar
+
+import yaml
+
+from sandmill.models.base import Frozen
+from sandmill.models.channel import Medium
+from sandmill.models.domain import Domain
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
+Read = TypeVar("Read", bound=Frozen)
+AnyMedium = TypeVar("AnyMedium", bound=Medium)
+
+
+def load_domains() -> tuple[Domain, ...]:
+    """Return all domains of the library, sorted by name."""
+    return load_folder("table/domains", Domain)
+
+
+def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
+    """Return what the items of a design are made of, from a folder with a file for each domain.
+
+    Args:
+        folder: path of the folder in `sandmill.kinds`, such as `audio/domains`.
+        model: of its files.
+        place: where the medium stands in the folder, from 0 to 1.
+    """
+    known: tuple[AnyMedium, ...] = load_folder(folder, model)
+    return known[int(place * len(known))]
+
+
+@cache
+def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
+    """Read all files of a folder in `sandmill.kinds`, in the order of their names."""
+    paths = sorted(files("sandmill.kinds").joinpath(folder).iterdir(), key=lambda path: path.name)
+    texts = (path.read_text(encoding="utf-8") for path in paths if path.name.endswith(".yaml"))
+    return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)

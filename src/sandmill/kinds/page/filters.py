@@ -1,0 +1,226 @@
+"""Solvers that filter each page by itself, with at most a few numbers fitted to the training pages."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.kinds.page.pages import Pair, Pixels, TaskPages, each
+
+Answer = NDArray[np.float64]
+Filter = Callable[[TaskPages], Pair]
+"""Filters the pages of both parts."""
+
+_KNOTS = 24
+"""Pieces of a curve from a filtered value to a clean one."""
+
+
+def prior(pages: TaskPages) -> Answer:
+    """Answer with the mean of all clean pages."""
+    return pages.flat(np.broadcast_to(pages.clean.mean(axis=0), pages.test.shape))
+
+
+def white_page(pages: TaskPages) -> Answer:
+    """Answer with white paper."""
+    return pages.flat(np.ones_like(pages.test))
+
+
+def even_grey(pages: TaskPages) -> Answer:
+    """Answer with the mean grey of clean pages."""
+    return pages.flat(np.full_like(pages.test, pages.clean.mean()))
+
+
+def dirty_page(pages: TaskPages) -> Answer:
+    """Answer with the dirty page as it is."""
+    return pages.flat(pages.test)
+
+
+def unscaled_page(pages: TaskPages) -> Answer:
+    """Forget that files hold values up to 255 and answers up to 1."""
+    return pages.flat(np.clip(pages.test * 255, 0, 1))
+
+
+def inverted_page(pages: TaskPages) -> Answer:
+    """Take ink for paper."""
+    return pages.flat(1 - stretch(pages.test))
+
+
+def swapped_places(pages: TaskPages) -> Answer:
+    """Write rows for columns in the ids."""
+    count, height, width = pages.test.shape
+    return pages.flat(stretch(pages.test).transpose(0, 2, 1).reshape(count, height, width))
+
+
+def places_as_text(pages: TaskPages) -> Answer:
+    """Put rows and columns into the order of the alphabet, in which 10 stands before 2."""
+    rows, columns = (np.argsort([str(place + 1) for place in range(side)]) for side in pages.test.shape[1:])
+    return pages.flat(stretch(pages.test)[:, rows][:, :, columns])
+
+
+def half_threshold(pages: TaskPages) -> Answer:
+    """Call everything above a half white and the rest black."""
+    return pages.flat(pages.test > 0.5)
+
+
+def training_threshold(pages: TaskPages) -> Answer:
+    """Call everything above the mean of dirty training pages white and the rest black."""
+    return pages.flat(pages.test > pages.dirty.mean())
+
+
+def mean_filter(pages: TaskPages) -> Answer:
+    """Average each pixel with its neighbours."""
+    return pages.flat(local_mean(pages.test, 3))
+
+
+def median_filter(pages: TaskPages) -> Answer:
+    """Take the median of each pixel and its neighbours."""
+    return pages.flat(local_median(pages.test, 3))
+
+
+def stretched_page(pages: TaskPages) -> Answer:
+    """Rescale the values of each page linearly: its darkest pixels become 0, its lightest 1."""
+    return pages.flat(stretch(pages.test))
+
+
+def otsu_threshold(pages: TaskPages) -> Answer:
+    """Split the pixels of each page at Otsu's threshold."""
+    limits = np.array([otsu(page) for page in pages.test])
+    return pages.flat(pages.test > limits[:, None, None])
+
+
+def value_curve(pages: TaskPages) -> Answer:
+    """Map each value to the mean clean value of training pixels with that value."""
+    return curve_of(pages, pages.both)
+
+
+def stretched_curve(pages: TaskPages) -> Answer:
+    """Map each value of a stretched page to the mean clean value."""
+    return curve_of(pages, each(pages.both, stretch))
+
+
+def smooth_curve(pages: TaskPages) -> Answer:
+    """Smooth pages with a Gaussian, then map values to the mean clean value."""
+    return curve_of(pages, each(pages.both, lambda stack: smooth(stretch(stack), 0.6)))
+
+
+def background_curve(pages: TaskPages) -> Answer:
+    """Divide pages by a wide median, then map values to the mean clean value."""
+    return curve_of(pages, pages.levelled())
+
+
+def adaptive_curve(pages: TaskPages) -> Answer:
+    """Compare each pixel with the mean and the spread around it, then map to the mean clean value."""
+    return curve_of(pages, each(pages.both, local_contrast))
+
+
+def closing_curve(pages: TaskPages) -> Answer:
+    """Divide pages by their closing, which removes narrow ink, then map values to the mean clean value."""
+    return curve_of(pages, each(pages.both, lambda stack: over_closing(stack, 5)))
+
+
+def wiener_curve(pages: TaskPages) -> Answer:
+    """Divide pages by the background, apply Wiener's filter, then map to the mean clean value."""
+    return curve_of(pages, each(pages.levelled(), _wiener))
+
+
+def searched_filter(pages: TaskPages) -> Answer:
+    """Take the chain of filters that fits the training pages best."""
+    losses, pairs = [], [chain(pages) for chain in CHAINS]
+    for filtered, _ in pairs:
+        knots, means = fit_curve(filtered, pages.clean)
+        losses.append(float(((np.interp(filtered, knots, means) - pages.clean) ** 2).mean()))
+    return curve_of(pages, pairs[int(np.argmin(losses))])
+
+
+def stretch(pages: Pixels) -> Any:
+    """Move the 2nd percentile of each page to 0 and the 90th to 1."""
+    low, high = np.percentile(pages, [2, 90], axis=(1, 2), keepdims=True)
+    return np.clip((pages - low) / np.maximum(high - low, 0.05), 0, 1)
+
+
+def local_mean(pages: Any, side: int) -> Any:
+    """Mean of a square around each pixel."""
+    from scipy.ndimage import uniform_filter
+
+    return uniform_filter(pages, (0, side, side), mode="nearest")
+
+
+def local_median(pages: Any, side: int) -> Any:
+    """Median of a square around each pixel."""
+    from scipy.ndimage import median_filter as median
+
+    return median(pages, (1, side, side), mode="nearest")
+
+
+def smooth(pages: Any, width: float) -> Any:
+    """Blur each page with a Gaussian."""
+    from scipy.ndimage import gaussian_filter
+
+    return gaussian_filter(pages, (0, width, width), mode="nearest")
+
+
+def closing(pages: Any, side: int) -> Any:
+    """Grey closing: the background of a page if ink is narrower than the side."""
+    from scipy.ndimage import grey_closing
+
+    return grey_closing(pages, (1, side, side), mode="nearest")
+
+
+def over_closing(pages: Any, side: int) -> Any:
+    """Divide each page by its closing."""
+    return pages / np.maximum(closing(pages, side), 0.05)
+
+
+def local_contrast(pages: Any) -> Any:
+    """Distance of each pixel from the mean around it, in standard deviations and part of the page's spread."""
+    mean = local_mean(pages, 9)
+    spread = np.sqrt(np.maximum(local_mean(pages**2, 9) - mean**2, 0))
+    return (pages - mean) / (spread + 0.5 * pages.std(axis=(1, 2), keepdims=True) + 1e-3)
+
+
+CHAINS: Sequence[Filter] = (
+    lambda pages: each(pages.both, lambda stack: smooth(stack, 0.5)),
+    lambda pages: each(pages.levelled(), lambda stack: smooth(stack, 0.5)),
+    lambda pages: each(pages.levelled(), lambda stack: smooth(stack, 0.8)),
+    lambda pages: each(pages.levelled(), lambda stack: smooth(stretch(stack), 0.5)),
+    lambda pages: each(pages.levelled(7), lambda stack: smooth(stack, 0.5)),
+    lambda pages: each(pages.both, lambda stack: smooth(local_contrast(stack), 0.5)),
+    lambda pages: each(pages.levelled(), lambda stack: local_median(stack, 3)),
+    lambda pages: each(pages.both, lambda stack: smooth(stretch(over_closing(stack, 7)), 0.5)),
+)
+"""Chains of filters that a search tries."""
+
+
+def fit_curve(filtered: Any, clean: Any) -> tuple[Any, Any]:
+    """Return knots of the curve from a filtered value to the mean clean value."""
+    values, wanted = np.asarray(filtered, dtype=np.float64).ravel(), np.asarray(clean, dtype=np.float64).ravel()
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, _KNOTS + 1)))
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(len(edges) - 2, 0))
+    counts = np.maximum(np.bincount(place), 1)
+    return np.bincount(place, values) / counts, np.bincount(place, wanted) / counts
+
+
+def curve_of(pages: TaskPages, pair: Pair) -> Answer:
+    """Map the values of filtered pages to the mean clean value of training pixels with that value."""
+    knots, means = fit_curve(pair[0], pages.clean)
+    return pages.flat(np.interp(pair[1], knots, means))
+
+
+def _wiener(pages: Pixels) -> Any:
+    """Shrink each pixel towards the mean around it, more where pages vary little."""
+    mean = local_mean(pages, 3)
+    variance = np.maximum(local_mean(pages**2, 3) - mean**2, 0)
+    noise = np.median(variance, axis=(1, 2), keepdims=True)
+    return mean + np.maximum(variance - noise, 0) / np.maximum(variance, 1e-6) * (pages - mean)
+
+
+def otsu(page: Any) -> float:
+    """Threshold that splits the values of a page into the two groups furthest apart."""
+    counts, edges = np.histogram(page, bins=64)
+    middles = (edges[1:] + edges[:-1]) / 2
+    below, total = counts.cumsum(), counts.sum()
+    sums = (counts * middles).cumsum()
+    above = np.maximum(total - below, 1)
+    between = below * above * (sums / np.maximum(below, 1) - (sums[-1] - sums) / above) ** 2
+    return float(middles[int(between.argmax())])

@@ -1,0 +1,1 @@
+"""Tasks that ask for the mask of some regions of a picture."""

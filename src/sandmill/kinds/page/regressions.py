@@ -1,0 +1,195 @@
+"""Solvers that predict each pixel from what is around it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from sandmill.kinds.page.filters import (
+    Answer,
+    local_contrast,
+    local_mean,
+    local_median,
+    over_closing,
+    smooth,
+    stretch,
+)
+from sandmill.kinds.page.pages import Pair, TaskPages, each
+
+_SOME, _MANY = 85, 200
+"""Pixels of each training page that forests and boosting learn from."""
+_PATTERNS = 128
+"""Patches to which those of all pixels are compared."""
+
+
+def linear_patch(pages: TaskPages) -> Answer:
+    """Ridge regression on a square of 3 by 3 pixels."""
+    return ridge(pages, each(pages.both, patches))
+
+
+def linear_stretched(pages: TaskPages) -> Answer:
+    """Ridge regression on 5 by 5 pixels of stretched pages."""
+    return ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5)))
+
+
+def linear_background(pages: TaskPages) -> Answer:
+    """Ridge regression on 5 by 5 pixels of pages over their background."""
+    return ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
+
+
+def boosted_patch(pages: TaskPages) -> Answer:
+    """Gradient boosting on 3 by 3 pixels of stretched pages."""
+    return on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
+
+
+def linear_features(pages: TaskPages) -> Answer:
+    """Ridge regression on filtered pages and their squares."""
+    return ridge(pages, each(_views(pages), lambda views: np.hstack([views, views**2])))
+
+
+def nearest_patches(pages: TaskPages) -> Answer:
+    """Mean clean value of the training patches that share their nearest patch out of 128 with a pixel's."""
+    squares = each(pages.levelled(), lambda stack: patches(stack, 5))
+    known = squares[0][some(len(squares[0]), _PATTERNS)]
+    half = (known**2).sum(axis=1) / 2
+    place, at_test = each(squares, lambda square: (square @ known.T - half).argmax(axis=1))
+    counts = np.bincount(place, minlength=_PATTERNS)
+    means = np.bincount(place, pages.clean.ravel(), minlength=_PATTERNS) / np.maximum(counts, 1)
+    return pages.flat(means[at_test])
+
+
+def principal_patches(pages: TaskPages) -> Answer:
+    """Rebuild 7 by 7 patches from their first principal components, then ridge regression on 3 by 3 pixels."""
+    from sklearn.decomposition import PCA
+
+    squares = each(pages.levelled(), lambda stack: patches(stack, 7))
+    model = PCA(10, random_state=0).fit(squares[0][::5])
+    middle = model.components_.T @ model.components_[:, 24]
+    rebuilt = each(squares, lambda square: (square - model.mean_) @ middle + model.mean_[24])
+    stacks = [said.reshape(stack.shape) for said, stack in zip(rebuilt, pages.both, strict=True)]
+    return ridge(pages, (patches(stacks[0]), patches(stacks[1])))
+
+
+def forest_features(pages: TaskPages) -> Answer:
+    """Extremely randomized trees on filtered pages."""
+    return np.asarray(pages.cached("forest", _forest))
+
+
+def _forest(pages: TaskPages) -> Answer:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    model = ExtraTreesRegressor(16, min_samples_leaf=3, max_features=0.4, random_state=0)
+    return on_some(pages, model, _views(pages), _SOME)
+
+
+def boosted_features(pages: TaskPages) -> Answer:
+    """Gradient boosting on filtered pages."""
+    said = pages.cached("boosted", lambda one: on_some(one, boosting(60), _views(one), _MANY))
+    return np.asarray(said)
+
+
+def second_look(pages: TaskPages) -> Answer:
+    """Gradient boosting on filtered pages and on first predictions around a pixel."""
+    return np.asarray(pages.cached("second look", _second_look))
+
+
+def cleaned_lines(pages: TaskPages) -> Answer:
+    """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
+    more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
+    wide = tuple(np.hstack(both) for both in zip(_views(pages), more, strict=True))
+    return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
+
+
+def average_of_two(pages: TaskPages) -> Answer:
+    """Average boosting and the second look."""
+    return np.asarray((boosted_features(pages) + second_look(pages)) / 2)
+
+
+def average_of_three(pages: TaskPages) -> Answer:
+    """Average boosting, extremely randomized trees and ridge regression, all on filtered pages."""
+    return np.asarray((boosted_features(pages) + forest_features(pages) + linear_features(pages)) / 3)
+
+
+def features(stack: Any, levelled: Any) -> Any:
+    """What is around each pixel of pages: filtered pages, shape (pixels, features)."""
+    views = [
+        stack, stretch(stack), local_contrast(stack), smooth(levelled, 1.2),
+        local_mean(stack, 7), local_median(levelled, 3), over_closing(stack, 5),
+        *(np.broadcast_to(levelled.mean(axis=axis, keepdims=True), stack.shape) for axis in (1, 2)),
+        np.broadcast_to(stack.std(axis=(1, 2), keepdims=True), stack.shape),
+        np.broadcast_to(np.percentile(levelled, 10, axis=(1, 2), keepdims=True), stack.shape),
+    ]  # fmt: skip
+    far = np.pad(levelled, ((0, 0), (2, 2), (2, 2)), mode="edge")
+    cross = [far[:, :-4, 2:-2], far[:, 4:, 2:-2], far[:, 2:-2, :-4], far[:, 2:-2, 4:]]
+    flat = np.stack([*views, *cross], axis=-1).reshape(stack.size, -1)
+    return np.hstack([flat, patches(levelled)]).astype(np.float32)
+
+
+def _views(pages: TaskPages) -> Pair:
+    def make(one: TaskPages) -> Pair:
+        levelled = one.levelled()
+        return features(one.dirty, levelled[0]), features(one.test, levelled[1])
+
+    found: Pair = pages.cached("features", make)
+    return found
+
+
+def _second_look(pages: TaskPages) -> Answer:
+    """First predictions of training pages are made by models that did not see them."""
+    train, test = _views(pages)
+    half = np.repeat(np.arange(len(pages.dirty)) % 2, pages.dirty[0].size)
+    first = np.empty(len(train), dtype=np.float32)
+    for part in (0, 1):
+        rows = np.flatnonzero(half != part)
+        chosen = rows[some(len(rows), _MANY * len(pages.dirty) // 2)]
+        model = boosting(24).fit(train[chosen], pages.clean.ravel()[chosen])
+        first[half == part] = model.predict(train[half == part])
+    around = patches(first.reshape(pages.dirty.shape)), patches(boosted_features(pages).reshape(pages.test.shape))
+    wide = np.hstack([train, around[0]]), np.hstack([test, around[1]])
+    return on_some(pages, boosting(50), wide, _MANY)
+
+
+def patches(stack: Any, side: int = 3) -> Any:
+    """Squares of pixels around each pixel, shape (pixels, side * side)."""
+    reach = side // 2
+    padded = np.pad(stack, ((0, 0), (reach, reach), (reach, reach)), mode="edge").astype(np.float32)
+    return sliding_window_view(padded, (side, side), axis=(1, 2)).reshape(stack.size, side * side)
+
+
+def _without_lines(stack: Any) -> Any:
+    """Divide pages by the medians of their rows and columns."""
+    for axis in (1, 2):
+        stack = stack / np.maximum(np.median(stack, axis=axis, keepdims=True), 0.05)
+    return stack
+
+
+def ridge(pages: TaskPages, squares: Pair) -> Answer:
+    """Ridge regression by its normal equations, which takes a pass over the training pixels."""
+    train, test = squares
+    mean, spread = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64) + 1e-6
+    scaled, wanted = (train - mean) / spread, pages.clean.ravel().astype(np.float64)
+    gram = scaled.T @ scaled + 1e-3 * len(train) * np.eye(train.shape[1])
+    weights = np.linalg.solve(gram, scaled.T @ (wanted - wanted.mean()))
+    return pages.flat((test - mean) / spread @ weights + wanted.mean())
+
+
+def boosting(rounds: int) -> Any:
+    """Return an unfitted model of gradient boosting."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(
+        max_iter=rounds, learning_rate=0.12, max_leaf_nodes=24, min_samples_leaf=30, max_bins=64, random_state=0,
+        early_stopping=False,
+    )  # fmt: skip
+
+
+def on_some(pages: TaskPages, model: Any, views: Pair, each_page: int) -> Answer:
+    """Fit a model to evenly spread training pixels and predict all test pixels."""
+    rows = some(len(views[0]), each_page * len(pages.dirty))
+    model.fit(views[0][rows], pages.clean.ravel()[rows])
+    return pages.flat(model.predict(views[1]))
+
+
+def some(rows: int, most: int) -> Any:
+    """Choose rows evenly. Steps of a whole number would meet the same columns of every page."""
+    return np.linspace(0, rows - 1, min(rows, most)).astype(np.intp)

@@ -1,0 +1,1 @@
+"""Tasks whose items are time series, a file each."""

@@ -1,0 +1,1 @@
+"""Tasks whose files are tables."""

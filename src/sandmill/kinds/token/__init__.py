@@ -1,0 +1,1 @@
+"""Tasks that turn written words into spoken ones."""

@@ -1,0 +1,217 @@
+"""Design of token tasks: which tokens occur, how they are read, and how clearly the sentence shows the reading."""
+
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+
+from sandmill.kinds.token.channel import HouseRule, Reading, TokenChannel, TokenGroup
+from sandmill.kinds.token.speech.house import FIELD, say_by_custom
+from sandmill.kinds.token.words import Custom, HouseWord, Speech, TokenDomain, domains_of, speech_of
+from sandmill.kinds.worlds import dressed_medium
+from sandmill.models.columns import Column, Date, Normal
+from sandmill.models.kind import Kind, kind_named
+from sandmill.models.links import RenderedLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
+from sandmill.models.structure import SplitKind
+from sandmill.rng import Streams
+
+PREFIX = "tokens_"
+"""Start of the names of the kinds; the language follows."""
+ROWS = (200, 150)
+"""Training sentences at hardness 0 and 1."""
+PHRASES = (4.2, 2.6)
+"""Phrases of a sentence on average."""
+AMBIGUOUS = (0.1, 4.0)
+"""Factor on the weight of groups whose tokens only the sentence explains."""
+BLUR, BARE = (0.02, 0.22), (0.04, 0.22)
+SLIPS = (0.004, 0.03)
+WORDS, WORD_WEIGHT = (6, 30), (0.8, 3.0)
+"""Abbreviations of a task, and the weight of their group."""
+UNUSUAL = (0.0, 1.0)
+"""Chance of a convention other than the usual one."""
+STATED = 0.5
+"""Share of conventions and abbreviations that the description states."""
+MEANING = (
+    "The token as it is written. Each line of the tables is a token: `sentence_id` names its sentence, `token_id` its "
+    "place there, from 0, and in the training table `class` says what sort of token it is"
+)
+RULES = 2
+"""Rules of the house that a description states."""
+HOUSE = (0.11, 0.26)
+"""Share of the phrases of test sentences that have a token of these rules."""
+UNCOMMON = (0.03, 1.0)
+"""Factor on the weight of groups whose tokens few people write a reader for."""
+_FIRST_DAY, _DAYS, _OLD_DAYS = date(2019, 1, 1), 900, 600
+"""Days on which sentences were written, and those of the training sentences among them."""
+_SPREAD = 0.9
+_PLACES = 60
+_STYLES = 2**31
+
+
+def design_tokens(
+    slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
+) -> TaskSpec:
+    """Design a token task from a slot's seed. The arguments are those of `design.design_task`."""
+    knobs = knobs or Knobs.all_at(hardness)
+    structure, kind = slot.structure, kind_named(str(slot.structure.kind))
+    language = kind.name.removeprefix(PREFIX)
+    speech, domain = speech_of(language), _choose_domain(media_of(kind), slot, streams)
+    channel, customs = _channel(speech, domain, knobs, streams)
+    mean = _between(PHRASES, knobs.rows)
+    phrases = Column(name="phrases", distribution=Normal(mean=mean, sd=_SPREAD), decimals=2)
+    days = Date(first=_FIRST_DAY, days=_DAYS, train_days=_OLD_DAYS)
+    day = Column(name="day", distribution=days, decimals=0)
+    return TaskSpec(
+        seed_id=slot.seed.id,
+        structure=structure,
+        domain=domain.name,
+        story=_story(domain, customs, streams),
+        target=structure.target,
+        metric=structure.metric,
+        split=SplitKind.RANDOM,
+        mechanism=Mechanism(columns=(phrases, day), terms=(), link=RenderedLink()),
+        sizes=Sizes(
+            train=round(_between(ROWS, knobs.rows)),
+            feedback=kind.most_feedback,
+            final=kind.most_final,
+        ),
+        wanted=slot.band,
+        hardness=hardness,
+        knobs=knobs,
+        parent=parent,
+        channel=channel,
+    )
+
+
+def media_of(kind: Kind) -> tuple[TokenDomain, ...]:
+    """Return the registers of the language of a kind."""
+    return domains_of(kind.name.removeprefix(PREFIX))
+
+
+def _choose_domain(domains: Sequence[TokenDomain], slot: Slot, streams: Streams) -> TokenDomain:
+    if slot.world:
+        return dressed_medium(domains, slot, slot.world)
+    place = streams.generator("design").random() if slot.place is None else slot.place
+    return domains[int(place * len(domains))]
+
+
+def _channel(
+    speech: Speech, domain: TokenDomain, knobs: Knobs, streams: Streams
+) -> tuple[TokenChannel, tuple[str, ...]]:
+    """Draw the conventions and abbreviations of a task, and choose those that its description states."""
+    rng = streams.generator("customs")
+    chosen = [_custom(options, _between(UNUSUAL, knobs.skills), rng) for options in speech.conventions]
+    readers = {before: after for custom in chosen for before, after in custom.readers.items()}
+    words = _words(speech, _whole(WORDS, knobs.distractors), rng)
+    groups = [_weighted(group, speech, domain, knobs) for group in speech.groups]
+    groups.append(words.model_copy(update={"weight": _between(WORD_WEIGHT, knobs.distractors)}))
+    channel = TokenChannel.model_validate(
+        {
+            "kind": f"{PREFIX}{speech.language}",
+            "column": "before",
+            "meaning": MEANING,
+            "language": speech.language,
+            "groups": tuple(_by_custom(group, readers) for group in groups),
+            "openings": domain.openings,
+            "links": domain.links,
+            "closings": domain.closings,
+            "blur": _between(BLUR, knobs.signal),
+            "bare": _between(BARE, knobs.signal),
+            "slips": _between(SLIPS, knobs.faults),
+            "places": _PLACES,
+            "house": _house(speech, readers, streams),
+            "house_from": float(_OLD_DAYS),
+            "house_share": _between(HOUSE, knobs.skills),
+        }
+    )
+    sayings = [said for reading in words.readings for said in reading.says]
+    meanings = [f'"{word}" stands for "{said}".' for word, said in zip(words.patterns, sayings, strict=True)]
+    texts = [*(custom.text for custom in chosen), *meanings]
+    return channel, tuple(text for text in texts if rng.random() < STATED)
+
+
+def _custom(options: tuple[Custom, ...], unusual: float, rng: np.random.Generator) -> Custom:
+    """Draw the usual convention, which stands first, or another."""
+    is_unusual, place = rng.random() < unusual, int(rng.integers(1, len(options)))
+    return options[place] if is_unusual else options[0]
+
+
+def _house(speech: Speech, readers: dict[str, str], streams: Streams) -> tuple[HouseRule, ...]:
+    """Draw the rules of the house and how each reads its tokens. Numbers in them follow the conventions of the task."""
+    rng = streams.generator("house")
+    return tuple(
+        _rule(speech, speech.house[place], readers, rng) for place in rng.permutation(len(speech.house))[:RULES]
+    )
+
+
+def _rule(speech: Speech, word: HouseWord, readers: dict[str, str], rng: np.random.Generator) -> HouseRule:
+    """State a rule by the words that it gives for two examples."""
+    says = FIELD.sub(
+        lambda field: f"{{{readers.get(field[1], field[1])}}}", word.says[int(rng.integers(len(word.says)))]
+    )
+    said = [str(say_by_custom(speech.language, word.match, says, token)) for token in word.examples]
+    one, two = word.examples
+    stated = word.text.format(one=one, two=two, one_said=said[0], two_said=said[1])
+    return HouseRule(
+        parameters=(one, said[0], two, said[1]),
+        text=f"{stated} {speech.newness[int(rng.integers(len(speech.newness)))]}",
+        label=word.label,
+        patterns=word.patterns,
+        match=word.match,
+        says=says,
+        left=word.left,
+        right=word.right,
+    )
+
+
+def _words(speech: Speech, count: int, rng: np.random.Generator) -> TokenGroup:
+    """Draw abbreviations, the most frequent first, and what each stands for."""
+    known = list(speech.words.says.items())
+    drawn = [known[place] for place in rng.permutation(len(known))[:count]]
+    says = tuple(options[int(rng.integers(len(options)))] for _, options in drawn)
+    reading = Reading(label=speech.words.label, says=says, left=speech.words.left, right=speech.words.right)
+    return TokenGroup(name="words", patterns=tuple(word for word, _ in drawn), readings=(reading,), is_ranked=True)
+
+
+def _weighted(group: TokenGroup, speech: Speech, domain: TokenDomain, knobs: Knobs) -> TokenGroup:
+    weight = group.weight * domain.emphasis.get(group.name, 1.0)
+    if group.name in speech.ambiguous:
+        weight *= _between(AMBIGUOUS, knobs.skills)
+    if group.name in speech.uncommon:
+        weight *= _between(UNCOMMON, knobs.skills)
+    return group.model_copy(update={"weight": round(weight, 4)})
+
+
+def _by_custom(group: TokenGroup, readers: dict[str, str]) -> TokenGroup:
+    """Read the tokens of a group as the task does."""
+    changed = (
+        reading.model_copy(update={"reader": readers.get(reading.reader, reading.reader)})
+        if reading.reader
+        else reading
+        for reading in group.readings
+    )
+    return group.model_copy(update={"readings": tuple(changed)})
+
+
+def _story(domain: TokenDomain, customs: tuple[str, ...], streams: Streams) -> Story:
+    return Story(
+        title=domain.title,
+        overview=" ".join(domain.overview),
+        row=domain.row,
+        target="after",
+        target_meaning=domain.target_meaning,
+        column_meanings={"before": MEANING},
+        asides=customs,
+        style=int(streams.generator("story").integers(1, _STYLES)),
+    )
+
+
+def _between(ends: tuple[float, float], position: float) -> float:
+    return round(ends[0] + (ends[1] - ends[0]) * position, 4)
+
+
+def _whole(ends: tuple[int, int], position: float) -> int:
+    return round(_between(ends, position))

@@ -1,0 +1,188 @@
+"""Sentences of tokens, how they are read aloud, and the most probable reading given the sentence.
+
+A phrase is a token of a group with words around it. The words depend on how the token is read, and no words stand both
+in phrases and between them. The phrases of a sentence are independent, so the probability of a reading follows from the
+words around its token alone.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import TypeVar
+
+import numpy as np
+
+from sandmill.kinds.targets import RenderedTargets
+from sandmill.kinds.token.channel import HouseRule, Reading, TokenChannel, TokenGroup
+from sandmill.kinds.token.patterns import fill
+from sandmill.kinds.token.speech import readers_of
+from sandmill.kinds.token.speech.house import say_by_custom
+from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
+
+PHRASES = "phrases"
+"""Latent column: phrases of a sentence."""
+DAY = "day"
+"""Latent column: day on which a sentence was written."""
+DRAWS = 100
+"""Random numbers of a sentence, more than any sentence needs."""
+MOST_PHRASES = 6
+FIELD, LINE = "\t", "\n"
+"""What separates the class of a token from the token, and a token from the next, in an item."""
+PLAIN, PUNCTUATION = "PLAIN", "PUNCT"
+Option = TypeVar("Option")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of a sentence."""
+
+    label: str
+    before: str
+    after: str
+    likeliest: str
+    """The most probable reading given the sentence."""
+
+
+def render_sentences(channel: TokenChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
+    """Return a line for each token: its class and the token as written."""
+    sentences = _sentences(channel, latents, row_numbers)
+    return [LINE.join(f"{token.label}{FIELD}{token.before}" for token in tokens) for tokens in sentences]
+
+
+def render_readings(channel: TokenChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> RenderedTargets:
+    """Return the words of each token, and the oracle's."""
+    sentences = _sentences(channel, latents, row_numbers)
+    truth, oracle = (np.full((len(sentences), channel.places), None, dtype=object) for _ in range(2))
+    for row, tokens in enumerate(sentences):
+        for place, token in enumerate(tokens):
+            truth[row, place], oracle[row, place] = token.after, token.likeliest
+    return RenderedTargets(truth, oracle)
+
+
+def _sentences(channel: TokenChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[list[Token]]:
+    draws = np.column_stack([row_numbers.uniforms(f"token {place}") for place in range(DRAWS)])
+    counts = np.clip(np.round(latents[PHRASES]), 1, MOST_PHRASES).astype(int)
+    writer = _Writer(channel)
+    days = latents.get(DAY, np.zeros(len(counts)))
+    by_rules = (days >= channel.house_from) & bool(channel.house)
+    return [
+        writer.sentence(int(count), iter(row), has_rules=bool(follows))
+        for count, row, follows in zip(counts, draws.tolist(), by_rules, strict=True)
+    ]
+
+
+class _Writer:
+    """Writes the sentences of one channel."""
+
+    def __init__(self, channel: TokenChannel) -> None:
+        self._channel = channel
+        self._groups = [_Phrase(group, channel) for group in channel.groups]
+        self._weights = list(accumulate(group.weight for group in channel.groups))
+
+    def sentence(self, phrases: int, draws: Iterator[float], *, has_rules: bool) -> list[Token]:
+        """Write a sentence with a given number of phrases. With rules of the house, some have a token of these."""
+        channel = self._channel
+        tokens = _plain(_one_of(channel.openings, draws))
+        for place in range(phrases):
+            tokens += _plain(_one_of(channel.links, draws)) if place else []
+            if has_rules and next(draws) < channel.house_share:
+                tokens += _by_rule(channel, _one_of(channel.house, draws), draws)
+            else:
+                tokens += self._groups[_weighted(self._weights, next(draws))].tokens(draws)
+        tokens += [*_plain(_one_of(channel.closings, draws)), Token(PUNCTUATION, ".", ".", ".")]
+        return tokens[: channel.places]
+
+
+class _Phrase:
+    """Writes the phrases of one group."""
+
+    def __init__(self, group: TokenGroup, channel: TokenChannel) -> None:
+        self._group, self._channel = group, channel
+        self._readers = readers_of(channel.language)
+        self._shares = list(accumulate(reading.share for reading in group.readings))
+        rank = (1 / (place + 1) if group.is_ranked else 1.0 for place in range(len(group.patterns)))
+        self._patterns = list(accumulate(rank))
+        self._left = [words for reading in group.readings for words in reading.left]
+        self._right = [words for reading in group.readings for words in reading.right]
+
+    def tokens(self, draws: Iterator[float]) -> list[Token]:
+        """Draw a token and its reading, then the words around it."""
+        readings, channel = self._group.readings, self._channel
+        reading = readings[_weighted(self._shares, next(draws))]
+        place = _weighted(self._patterns, next(draws))
+        bare, slip, *sides = (next(draws) for _ in range(6))
+        token = fill(self._group.patterns[place], draws)
+        left = "" if bare < channel.bare else self._cue(reading.left, self._left, sides[:2])
+        right = agreeing(self._cue(reading.right, self._right, sides[2:]), token)
+        words = [self._words(one, place, token) for one in readings]
+        said = token if slip < channel.slips else words[readings.index(reading)]
+        best = self._likeliest(words, left, right, token)
+        return [*_plain(left), Token(reading.label, token, said, best), *_plain(right)]
+
+    def _cue(self, own: Sequence[str], every: Sequence[str], draws: Sequence[float]) -> str:
+        """Draw the words of one side: those of the reading, or with the chance of a blur those of any reading."""
+        options = every if draws[0] < self._channel.blur or not own else own
+        return options[int(draws[1] * len(options))] if options else ""
+
+    def _words(self, reading: Reading, place: int, token: str) -> str:
+        said = reading.says[place] if reading.reader is None else self._readers[reading.reader](token)
+        return token if said is None else said
+
+    def _likeliest(self, words: Sequence[str], left: str, right: str, token: str) -> str:
+        """Return the most probable words for a token, given those around it."""
+        chances: dict[str, float] = {}
+        for reading, said in zip(self._group.readings, words, strict=True):
+            chance = reading.share * self._chance(reading.right, self._right, right, token)
+            if left:
+                chance *= self._chance(reading.left, self._left, left, token)
+            chances[said] = chances.get(said, 0.0) + chance
+        slips = self._channel.slips
+        chances[token] = chances.get(token, 0.0) + sum(chances.values()) * slips / (1 - slips)
+        return max(chances, key=lambda said: (chances[said], said))
+
+    def _chance(self, own: Sequence[str], every: Sequence[str], seen: str, token: str) -> float:
+        """Return how probable the words of one side are under a reading."""
+        if not every:
+            return 1.0
+        blurred = sum(agreeing(words, token) == seen for words in every) / len(every)
+        if not own:
+            return blurred
+        sharp = sum(agreeing(words, token) == seen for words in own) / len(own)
+        return (1 - self._channel.blur) * sharp + self._channel.blur * blurred
+
+
+@lru_cache(maxsize=4096)
+def agreeing(words: str, token: str) -> str:
+    """Choose among the forms one/few/many of the words after a number."""
+    if "/" not in words:
+        return words
+    forms, number = words.split("/"), int(_NUMBER.findall(token)[-1])
+    if number % 100 in range(11, 15):
+        return forms[2]
+    return forms[0] if number % 10 == 1 else forms[1] if number % 10 in (2, 3, 4) else forms[2]
+
+
+def _by_rule(channel: TokenChannel, rule: HouseRule, draws: Iterator[float]) -> list[Token]:
+    """Draw a token of a rule of the house, with words around it."""
+    token = fill(_one_of(rule.patterns, draws), draws)
+    left, right = _one_of(rule.left, draws), _one_of(rule.right, draws)
+    said = say_by_custom(channel.language, rule.match, rule.says, token)
+    if said is None:
+        raise ValueError(f"the rule for {rule.match} does not cover its own token {token}")
+    return [*_plain(left), Token(rule.label, token, said, said), *_plain(right)]
+
+
+def _plain(words: str) -> list[Token]:
+    return [Token(PUNCTUATION if word == "," else PLAIN, word, word, word) for word in words.split()]
+
+
+def _one_of(options: Sequence[Option], draws: Iterator[float]) -> Option:
+    return options[int(next(draws) * len(options))]
+
+
+def _weighted(cumulative: Sequence[float], draw: float) -> int:
+    return next(place for place, end in enumerate(cumulative) if draw * cumulative[-1] < end)

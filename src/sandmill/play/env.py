@@ -1,0 +1,306 @@
+"""An episode of several steps on one task, in the words of Gymnasium: `reset`, `step`, terminated, truncated."""
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Self
+
+from sandmill.errors import InputError, Problem, SandboxUnavailable, SandmillError
+from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
+from sandmill.models.run import Isolation, RunResult
+from sandmill.play.feedback import Feedback
+from sandmill.play.observation import observe
+from sandmill.play.prompt import build_prompt
+from sandmill.play.task import EpisodeTask
+from sandmill.rewards import Reward, get_reward
+from sandmill.rewards.markers import new_token, read_markers, without_marker_code
+from sandmill.score.grading.check import FormatReport, check_format
+from sandmill.score.library import load_libraries
+
+if TYPE_CHECKING:
+    from sandmill.play.sandboxes import AsyncCodeRunner
+    from sandmill.rewards.instrument import InstrumentWith
+
+_LOG = logging.getLogger(__name__)
+_TRIES = 3
+"""Attempts of a run while the sandbox fails before the agent's code starts."""
+
+StepResult = tuple[str, float, bool, bool, dict[str, Any]]
+"""Observation, reward, terminated, truncated, info."""
+
+
+class MLEnv:
+    """One agent on one task. Make one object for each episode; hundreds of them can share one sandbox.
+
+    The agent runs scripts, asks for feedback on the submission of its latest run, and finishes. Feedback comes from the
+    feedback part of the test rows, is rounded, and its number is limited. The final part is graded once, at the end,
+    on the latest valid submission or on that of the step which the agent names. Every reward before the end is 0.
+
+    A fault of the sandbox ends the episode with a masked rollout and never raises.
+
+    Example:
+        >>> async with MLEnv(task) as env:  # doctest: +SKIP
+        ...     prompt, _ = await env.reset()
+        ...     text, reward, terminated, truncated, info = await env.step(Act.run(code))
+        ...     text, reward, terminated, truncated, info = await env.step(Act.finish())
+        ...     info["rollout"]
+    """
+
+    def __init__(
+        self,
+        task: EpisodeTask,
+        *,
+        reward: str | Reward = "gap",
+        limits: EpisodeLimits | None = None,
+        sandbox: "AsyncCodeRunner | None" = None,
+        instrument: "bool | InstrumentWith" = False,
+        sample: int = 0,
+        **numbers: Any,
+    ) -> None:
+        """Prepare an episode. Nothing is read or started yet.
+
+        Args:
+            task: from `release.task(id)` or `open_task(folder)`, with its private half.
+            reward: name of a preset, or a reward.
+            limits: of the episode; or give its fields by name: `max_steps`, `max_submissions`, `time_budget`,
+                `timeout`.
+            sandbox: runs the code. None means the sandbox of the task.
+            instrument: True inserts progress markers into scripts by fixed rules, which needs
+                `pip install 'sandmill[instrument]'`. A function from script to script, for example a call of a language
+                model, proposes their places instead.
+            sample: number of the rollout among those of the same task.
+            numbers: single limits.
+
+        Raises:
+            InputError: if the reward is unknown.
+            ValidationError: if a limit is out of range.
+        """
+        self.task = task
+        self.limits = EpisodeLimits.model_validate((limits or EpisodeLimits()).model_dump() | numbers)
+        self.format_rate: float | None = None
+        """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
+        self._reward = get_reward(reward)
+        self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
+        self._folder: TemporaryDirectory[str] | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._steps: list[Step] = []
+        self._valid: dict[int, bytes] = {}
+        self._latest: RunResult | None = None
+        self._feedback: Feedback | None = None
+        self._used_s, self._started = 0.0, 0.0
+        self.rollout: Rollout | None = None
+        """The finished episode; None before its end."""
+
+    async def reset(self) -> tuple[str, dict[str, Any]]:
+        """Begin an episode, and return the prompt. An unfinished episode is thrown away.
+
+        Raises:
+            AccessDenied, FileMissing, InputError: if a half of the task cannot be read.
+        """
+        await self.close()
+        self._clear()
+        # The sandbox and the libraries of the grader take seconds to start. They do so while the task is read.
+        sandbox = self._sandbox or self.task.sandbox
+        _load_libraries()
+        await self.task.apublic()
+        private = await asyncio.to_thread(lambda: self.task.private)
+        self._feedback = Feedback(private, self.limits.max_submissions)
+        self._started = time.monotonic()
+        prompt = build_prompt(
+            self.task.description,
+            timeout=self.limits.timeout,
+            limits=sandbox.limits,
+            submissions=self.limits.max_submissions,
+        )
+        return prompt, {"task_id": self.task.id}
+
+    async def step(self, act: Act) -> StepResult:
+        """Do one action.
+
+        Returns:
+            Observation, a text for the agent; reward, 0 before the end; terminated, whether the agent finished;
+            truncated, whether a limit or a fault ended the episode; info for the trainer: `step`, `mask`, and at the
+            end `rollout`.
+
+        Raises:
+            InputError: if the episode has not begun or is over, or a named step has no valid submission.
+        """
+        self._check_running(act)
+        if act.action is Action.FINISH:
+            step = Step(number=len(self._steps) + 1, action=Action.FINISH)
+            return await self._end(Ending.FINISHED, step, act.step)
+        step = await (self._run(act.code) if act.action is Action.RUN else self._submit())
+        if step.mask:
+            return await self._end(Ending.INFRA, step)
+        if len(self._steps) + 1 >= self.limits.max_steps:
+            return await self._end(Ending.STEPS, step)
+        if self._used_s >= self.limits.time_budget:
+            return await self._end(Ending.TIME, step)
+        self._steps.append(step)
+        return self._observe(step), 0.0, False, False, {"step": step, "mask": False}
+
+    async def stop(self, *, is_fault: bool = False) -> Rollout:
+        """End the episode for the trainer, for example because the context of the model is full.
+
+        Args:
+            is_fault: something outside of the agent failed, for example the server of the model. The rollout is masked.
+
+        Returns:
+            The finished rollout; that of an episode which is over already.
+        """
+        if self.rollout is None:
+            self._check_running(Act.finish())
+            await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
+        assert self.rollout is not None
+        return self.rollout
+
+    async def close(self) -> None:
+        """Remove the scratch folder. An unfinished episode is thrown away."""
+        if self._folder is not None:
+            folder, self._folder = self._folder, None
+            with suppress(OSError):
+                await asyncio.to_thread(folder.cleanup)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    def _check_running(self, act: Act) -> None:
+        problems = []
+        if self._feedback is None:
+            problems.append(Problem("episode", "a step before reset", "reset first"))
+        if self.rollout is not None:
+            problems.append(Problem("episode", "a step after the end", "reset first, or a new MLEnv"))
+        if act.step is not None and act.step not in self._valid:
+            known = ", ".join(map(str, self._valid)) or "none yet"
+            problems.append(Problem("step", str(act.step), f"a step with a valid submission: {known}"))
+        if problems:
+            raise InputError("MLEnv", problems, "")
+
+    async def _run(self, code: str) -> Step:
+        """Run a script, and check the format of what it leaves."""
+        number = len(self._steps) + 1
+        token = new_token()
+        result = await self._run_with_retries(await self._with_markers(code, token))
+        self._used_s += result.duration_s
+        markers, stdout = read_markers(result.stdout, token)
+        report = await asyncio.to_thread(check_format, _content_of(result), self.task.private)
+        self._latest = result
+        if report.is_valid and result.submission is not None:
+            self._valid[number] = result.submission
+        return Step(
+            number=number,
+            action=Action.RUN,
+            code=code,
+            outcome=_outcome_of(result, report),
+            duration_s=result.duration_s,
+            stdout=stdout,
+            stderr=without_marker_code(result.stderr, token),
+            detail=result.detail,
+            checks=report.checks,
+            problems=report.problems,
+            markers=markers,
+            mask=result.outcome is Outcome.INFRA_ERROR,
+        )
+
+    async def _with_markers(self, code: str, token: str) -> str:
+        if not self._instrument:
+            return code
+        from sandmill.rewards.instrument import instrument
+
+        using = None if self._instrument is True else self._instrument
+        try:
+            return await asyncio.to_thread(instrument, code, token, using)
+        except SandmillError:
+            raise
+        except Exception:  # noqa: BLE001  a failing language model must not end the episode
+            _LOG.warning("The places of markers were not proposed; the script runs without markers", exc_info=True)
+            return code
+
+    async def _run_with_retries(self, code: str) -> RunResult:
+        sandbox = self._sandbox or self.task.sandbox
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="sandmill-episode-", ignore_cleanup_errors=True)
+        timeout = max(0.1, min(self.limits.timeout, self.limits.time_budget - self._used_s))
+        result = RunResult(outcome=Outcome.INFRA_ERROR, isolation=Isolation.NONE, detail="the sandbox did not run")
+        for _ in range(_TRIES):
+            try:
+                scratch = Path(self._folder.name)
+                result = await sandbox.run(code, public=self.task.public, scratch=scratch, timeout=timeout)
+            except (SandboxUnavailable, OSError) as error:
+                result = result.model_copy(update={"detail": f"the sandbox failed: {type(error).__name__}: {error}"})
+            if result.outcome is not Outcome.INFRA_ERROR:
+                break
+        return result
+
+    async def _submit(self) -> Step:
+        assert self._feedback is not None
+        number = len(self._steps) + 1
+        if self._latest is None:
+            return Step(number=number, action=Action.SUBMIT, detail="there was no run yet")
+        answer = await asyncio.to_thread(self._feedback.submit, self._latest)
+        return Step(number=number, action=Action.SUBMIT, outcome=answer.outcome, feedback=answer)
+
+    async def _end(self, ending: Ending, step: Step | None, named: int | None = None) -> StepResult:
+        if step is not None:
+            self._steps.append(step)
+        chosen = named or max(self._valid, default=None)
+        is_masked = ending is Ending.INFRA
+        grade = None if is_masked else await self._grade(chosen)
+        rollout = Rollout(
+            task_id=self.task.id,
+            release=self.task.ref,
+            sample=self._sample,
+            steps=tuple(self._steps),
+            ending=ending,
+            grade=grade,
+            chosen=None if is_masked else chosen,
+            format_rate=self.format_rate,
+            mask=is_masked,
+            duration_s=time.monotonic() - self._started,
+        )
+        reward = self._reward(rollout)
+        self.rollout = rollout.model_copy(update={"reward": reward})
+        await self.close()
+        text = "" if step is None else self._observe(step)
+        info = {"step": step, "mask": is_masked, "rollout": self.rollout}
+        return text, 0.0 if is_masked else reward.total, rollout.terminated, rollout.truncated, info
+
+    async def _grade(self, chosen: int | None) -> GradeReport:
+        """Grade the chosen submission. Without one, the outcome is that of the latest run."""
+        grade = await self.task.agrade(None if chosen is None else self._valid[chosen])
+        runs = [step.outcome for step in self._steps if step.action is Action.RUN]
+        if chosen is None and runs and runs[-1] not in (None, Outcome.OK):
+            return grade.model_copy(update={"outcome": runs[-1]})
+        return grade
+
+    def _observe(self, step: Step) -> str:
+        return observe(step, self.limits, self._used_s, self.rollout is not None)
+
+
+@lru_cache(maxsize=1)
+def _load_libraries() -> None:
+    """Import the libraries of the grader in a thread, once in a process."""
+    Thread(target=load_libraries, name="sandmill-libraries").start()
+
+
+def _content_of(result: RunResult) -> bytes | None:
+    return result.submission if result.outcome is Outcome.OK else None
+
+
+def _outcome_of(result: RunResult, report: FormatReport) -> Outcome:
+    if result.outcome is not Outcome.OK:
+        return result.outcome
+    if result.submission is None:
+        return Outcome.NO_SUBMISSION
+    return Outcome.OK if report.is_valid else Outcome.INVALID_SUBMISSION

@@ -1,0 +1,145 @@
+"""Build the prompt of a task: its description, how code runs, and the limits that the sandbox enforces."""
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, TypedDict
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
+from sandmill.models.libraries import LIBRARIES
+from sandmill.models.run import RunLimits, timeout_problem
+from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
+
+_TORCH = "torch"
+_MAX_DESCRIPTION_BYTES = 1 << 20
+"""Largest description, in bytes."""
+_RUNS = (
+    f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
+    f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
+    f"again in the next step; `{PUBLIC}` is read-only, and there is no network.\n\n"
+    f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
+    "regular file. A step that fails has none, whatever files it or earlier steps left."
+)
+_PLACE_VARIABLES = ("SANDMILL_AGENT_ENV", "XDG_CACHE_HOME", "HOME")
+"""Environment variables that decide where the agent environment is."""
+_LISTED: dict[tuple[str | None, ...], str] = {}
+"""Libraries by the values of these variables. Reading the environment for each prompt of a large release is slow."""
+PromptForm = Literal["description", "text", "chat"]
+_PULL_HINT = "Pull it with: sandmill pull RELEASE --to DIR"
+
+
+class ChatMessage(TypedDict):
+    """One message of a chat."""
+
+    role: str
+    content: str
+
+
+def prompt(
+    task: Path | str, *, timeout: float = 30.0, limits: RunLimits | None = None, submissions: int | None = None
+) -> str:
+    """Return the prompt for the start of an episode.
+
+    Pass the values that you pass to `Sandbox` and `Feedback`, so that the text states the real limits.
+
+    Args:
+        task: folder of a pulled task; its public half is enough.
+        timeout: wall time of one run in seconds, as passed to `Sandbox.run`.
+        limits: as passed to `Sandbox`. None means the defaults.
+        submissions: number of submissions that are scored during the episode, as passed to `Feedback`. With None the
+            prompt does not mention feedback.
+
+    Raises:
+        InputError: if the folder holds no description, or if a number is out of range.
+    """
+    _check_numbers(timeout, submissions)
+    description = read_description(Path(task))
+    return build_prompt(description, timeout=timeout, limits=limits, submissions=submissions)
+
+
+def build_prompt(
+    description: str, *, timeout: float = 30.0, limits: RunLimits | None = None, submissions: int | None = None
+) -> str:
+    """Return the prompt for a description; the other arguments and errors are those of `prompt`."""
+    _check_numbers(timeout, submissions)
+    sections = [
+        description.rstrip("\n"),
+        "## How code runs",
+        _RUNS,
+        _list_limits(timeout, limits or RunLimits()),
+        f"Libraries: {_list_libraries()}.",
+    ]
+    if submissions is not None:
+        sections += ["## Feedback", _describe_feedback(submissions)]
+    return "\n\n".join(sections) + "\n"
+
+
+def _check_numbers(timeout: float, submissions: int | None) -> None:
+    problems = [problem for problem in (timeout_problem(timeout),) if problem]
+    if submissions is not None and submissions < 1:
+        problems.append(Problem("submissions", str(submissions), "a whole number from 1 up, or None"))
+    if problems:
+        raise InputError("prompt", problems, "")
+
+
+def read_description(task: Path) -> str:
+    """Return the description of a pulled task.
+
+    Raises:
+        InputError: if the folder holds none.
+    """
+    # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
+    from sandmill.score.grading.reading import read_pulled_file
+
+    try:
+        return read_pulled_file(task, PUBLIC, "description.md", _MAX_DESCRIPTION_BYTES, _PULL_HINT).decode("utf-8")
+    except UnicodeDecodeError:
+        problem = Problem(f"{PUBLIC}/description.md", "bytes that are not UTF-8", "a pulled task", _PULL_HINT)
+        raise InputError(str(task), [problem], "") from None
+
+
+@lru_cache(maxsize=64)
+def _list_limits(timeout: float, limits: RunLimits) -> str:
+    rows = {
+        "wall time": f"{timeout:g} s",
+        "processor time of one process": f"{limits.cpu_seconds(timeout)} s",
+        "processor cores": "all that the machine offers" if limits.cores is None else str(limits.cores),
+        "memory of all processes together": f"{limits.memory_mb} MB",
+        "processes and threads": str(limits.processes),
+        "open files of one process": str(limits.open_files),
+        "all written files together": f"{limits.disk_mb} MB, {limits.inodes} files and folders",
+        "one written file": f"{limits.file_mb} MB",
+        f"`{SUBMISSION}`": f"{limits.submission_mb} MB, and at most about four times what its rows need",
+        "standard output and standard error": f"the last {limits.output_kb} KB of each are kept",
+    }
+    return "\n".join(
+        ["| limit of a step | value |", "|---|---|", *(f"| {name} | {row} |" for name, row in rows.items())]
+    )
+
+
+def _list_libraries() -> str:
+    """Return the importable libraries with their versions. These are pinned, so they are equal on all machines."""
+    place = tuple(map(os.environ.get, _PLACE_VARIABLES))
+    if place not in _LISTED:
+        env = find_agent_env()
+        listed = _list_packages(env.packages if env else pinned_versions())
+        if env is None:
+            return listed  # an environment that is created later may have torch
+        _LISTED[place] = listed
+    return _LISTED[place]
+
+
+def _list_packages(packages: Mapping[str, str]) -> str:
+    versions = {name.lower(): version for name, version in packages.items()}
+    names = [*LIBRARIES, *([_TORCH] if _TORCH in versions else [])]
+    return ", ".join(f"{name} {versions[name.lower()]}" for name in names)
+
+
+def _describe_feedback(submissions: int) -> str:
+    number = f"{submissions} submissions are" if submissions > 1 else "1 submission is"
+    return (
+        f"At most {number} scored before the end. Feedback scores are rounded, and come from a part of the test rows "
+        "that the final score leaves out. A score that is no better than that of a constant prediction is not shown."
+    )

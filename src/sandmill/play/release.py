@@ -1,0 +1,124 @@
+"""Open a release for training: select tasks, and open them one by one."""
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandmill.models.layout import PUBLIC
+from sandmill.play.public_cache import cached_public
+from sandmill.play.task import EpisodeTask
+from sandmill.sandbox.agent_env import pins_hash
+from sandmill.store.reference import resolve
+from sandmill.store.release import StoredRelease
+from sandmill.store.versions import read_manifest
+
+if TYPE_CHECKING:
+    from sandmill.play.sandboxes import AsyncCodeRunner
+    from sandmill.score.grading.private_half import PrivateHalf
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, repr=False)
+class Release(StoredRelease):
+    """One immutable version of a dataset, with its tasks as objects."""
+
+    sandbox: "AsyncCodeRunner | None" = None
+    """Runs the code of all tasks. None means one sandbox that all tasks of this process share."""
+
+    def task(self, task_id: str) -> EpisodeTask:
+        """Open one task. No other task is read.
+
+        Raises:
+            ReleaseNotFound: if the release has no such task.
+        """
+        self.check_ids([task_id])
+        return EpisodeTask(_FromRelease(self, task_id), self.sandbox)
+
+    def open_tasks(self, task_ids: Iterable[str] | None = None) -> Iterator[EpisodeTask]:
+        """Open tasks one by one: those with these ids, or all.
+
+        Example:
+            >>> for task in release.open_tasks(release.select(split="train")): ...  # doctest: +SKIP
+        """
+        return map(self.task, self.task_ids if task_ids is None else task_ids)
+
+
+def load(ref: str | Path, *, sandbox: "AsyncCodeRunner | None" = None) -> Release:
+    """Open a release.
+
+    Args:
+        ref: `<root>/<dataset>`, local or s3://, for the latest version, or with `@3`, `@0003` or `@0003-ab12cd34`.
+        sandbox: runs the code of all tasks. None means one sandbox that all tasks of this process share.
+
+    Raises:
+        ReleaseNotFound: the dataset or version does not exist; the message lists those that do.
+        StoreError: the store cannot be read.
+    """
+    store, version = resolve(ref)
+    release = Release(store, read_manifest(store, version), sandbox)
+    if release.manifest.agent_env not in ("", pins_hash()):
+        _LOG.warning("%s was verified with other libraries than those of this agent environment", release.ref)
+    return release
+
+
+def open_task(folder: Path | str, *, sandbox: "AsyncCodeRunner | None" = None) -> EpisodeTask:
+    """Open the folder of a pulled task. Its public half is enough for prompts and runs.
+
+    Raises:
+        InputError: if the folder has no description of a task.
+    """
+    source = _FromFolder(Path(folder))
+    # Raises for a folder that is no task.
+    source.description()
+    return EpisodeTask(source, sandbox)
+
+
+@dataclass(frozen=True)
+class _FromRelease:
+    release: Release
+    task_id: str
+
+    @property
+    def ref(self) -> str:
+        return self.release.ref
+
+    def description(self) -> str:
+        return self.release.prompt(self.task_id)
+
+    def public(self) -> Path:
+        files = self.release.files("public", self.task_id)
+        return cached_public(self.release.manifest.content, self.task_id, files)
+
+    def private(self) -> "PrivateHalf":
+        from sandmill.score.grading.private_half import ANSWERS_FILE, TASK_FILE, parse_private
+
+        files = self.release.files("private", self.task_id)
+        where = f"{self.ref}: task {self.task_id}: private"
+        return parse_private(files.get(TASK_FILE, b""), files.get(ANSWERS_FILE, b""), where)
+
+
+@dataclass(frozen=True)
+class _FromFolder:
+    folder: Path
+    ref: str = ""
+
+    @property
+    def task_id(self) -> str:
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", self.folder.resolve().name)
+
+    def description(self) -> str:
+        from sandmill.play.prompt import read_description
+
+        return read_description(self.folder)
+
+    def public(self) -> Path:
+        return self.folder / PUBLIC
+
+    def private(self) -> "PrivateHalf":
+        from sandmill.score.grading.private_half import read_private
+
+        return read_private(self.folder)

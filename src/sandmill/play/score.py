@@ -1,0 +1,77 @@
+"""Score a run. The sandbox has read the submission after every process of the run was dead.
+
+Callers never read files that an agent can write.
+"""
+
+from pathlib import Path
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.episode import Score
+from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.rollout import Action, Ending, Rollout, Step
+from sandmill.models.run import RunResult
+from sandmill.rewards import Reward, get_reward
+from sandmill.score.grading import grade_submission
+from sandmill.score.grading.private_half import PrivateHalf, read_private
+
+
+def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Reward = "gap") -> Score:
+    """Score a run on the final part of the task. Call this once, for the run that ends the episode.
+
+    A run whose outcome is not `ok` keeps its outcome and gets the reward of a failure, regardless of files in the
+    scratch folder.
+
+    Args:
+        task: folder of a pulled task with its private half, or that half, as `EpisodeTask.private` has it.
+        result: the return value of `Sandbox.run`. Paths and bytes are refused, since an agent can write files.
+        preset: name of a reward, or a reward with weights of your own. `gap` is `gap_closed`, clipped to 0..1.
+
+    Raises:
+        InputError: if the folder is not such a task, `result` is not a `RunResult`, or the preset is unknown.
+    """
+    reward, submission = get_reward(preset), submission_of(result)
+    facts, answers = task if isinstance(task, PrivateHalf) else read_private(Path(task))
+    grade = grade_submission(submission, answers, facts.facts, facts.calibration)
+    if result.outcome is not Outcome.OK:
+        grade = grade.model_copy(update={"outcome": result.outcome})
+    return Score(
+        outcome=grade.outcome,
+        reward=reward(_rollout_of(facts.task_id, result, grade)).total,
+        gap_closed=grade.gap_closed,
+        medal=grade.medal,
+        score=grade.score,
+        position=grade.position,
+        mask=result.outcome is Outcome.INFRA_ERROR,
+        problems=grade.problems,
+    )
+
+
+def _rollout_of(task_id: str, result: RunResult, grade: GradeReport) -> Rollout:
+    """Return the episode of one step that this run is."""
+    is_masked = result.outcome is Outcome.INFRA_ERROR
+    step = Step(number=1, action=Action.RUN, outcome=grade.outcome, duration_s=result.duration_s, mask=is_masked)
+    return Rollout(
+        task_id=task_id,
+        steps=(step,),
+        ending=Ending.INFRA if is_masked else Ending.FINISHED,
+        grade=grade,
+        chosen=1 if grade.outcome is Outcome.OK else None,
+        mask=is_masked,
+        duration_s=result.duration_s,
+    )
+
+
+def submission_of(result: RunResult) -> bytes | None:
+    """Return the content of submission.csv, or None if the outcome of the run is not `ok`.
+
+    Raises:
+        InputError: if `result` is not a `RunResult`, for example a path.
+    """
+    if isinstance(result, RunResult):
+        return result.submission if result.outcome is Outcome.OK else None
+    hint = (
+        "Pass what Sandbox.run returned. Files in the scratch folder are written by the agent, and may come from an "
+        "earlier or a failed run."
+    )
+    problem = Problem("result", f"an object of type {type(result).__name__}", "the RunResult of the run", hint)
+    raise InputError("episode", [problem], "Nothing was graded.")

@@ -1,0 +1,203 @@
+"""A task as an object: its prompt, its public files, runs of code, grades and feedback."""
+
+import asyncio
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.run import RunLimits, RunResult
+from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
+
+if TYPE_CHECKING:
+    from sandmill.models.episode import FeedbackAnswer
+    from sandmill.models.reports import GradeReport
+    from sandmill.play.sandboxes import AsyncCodeRunner
+    from sandmill.score.grading.private_half import PrivateHalf
+
+
+class TaskSource(Protocol):
+    """Where the files of a task come from: a release, or the folder of a pulled task."""
+
+    @property
+    def task_id(self) -> str:
+        """Public name of the task."""
+        ...
+
+    @property
+    def ref(self) -> str:
+        """Reference of the release; empty for a folder."""
+        ...
+
+    def description(self) -> str:
+        """Return the text of description.md."""
+        ...
+
+    def public(self) -> Path:
+        """Return a local folder with the public files alone."""
+        ...
+
+    def private(self) -> "PrivateHalf":
+        """Return facts, calibration and answers."""
+        ...
+
+
+class EpisodeTask:
+    """One task of a release, or of a pulled folder, with everything that an episode needs.
+
+    Opening a task reads nothing. Its public files are written to a cache folder at first use, and all episodes of the
+    task share them, read-only. Grades need the private half.
+
+    The methods of asynchronous code have the same names with an `a` before them. All methods are thread-safe.
+    """
+
+    def __init__(self, source: TaskSource, sandbox: "AsyncCodeRunner | None" = None) -> None:
+        """Use `sandmill.load(...).task(id)` or `sandmill.open_task(folder)`.
+
+        Args:
+            source: gives the files.
+            sandbox: runs code; None means one sandbox that all tasks of this process share.
+        """
+        self._source, self._sandbox = source, sandbox
+
+    def __repr__(self) -> str:
+        return f"EpisodeTask({self.id!r})"
+
+    @property
+    def id(self) -> str:
+        """Public name of the task."""
+        return self._source.task_id
+
+    @property
+    def ref(self) -> str:
+        """Reference of the exact version of the release; empty for a task from a folder."""
+        return self._source.ref
+
+    @cached_property
+    def description(self) -> str:
+        """Text of description.md."""
+        return self._source.description()
+
+    @cached_property
+    def public(self) -> Path:
+        """Local folder with the public files. Do not change it: all episodes of the task share it."""
+        return self._source.public()
+
+    @cached_property
+    def private(self) -> "PrivateHalf":
+        """Facts, calibration and answers, for the trainer only.
+
+        Raises:
+            AccessDenied, FileMissing, InputError: if the private half cannot be read.
+        """
+        return self._source.private()
+
+    @property
+    def sandbox(self) -> "AsyncCodeRunner":
+        """The sandbox that runs the code of this task."""
+        from sandmill.play.sandboxes import shared_sandbox
+
+        return self._sandbox or shared_sandbox()
+
+    def prompt(
+        self,
+        form: PromptForm = "text",
+        *,
+        timeout: float = 30.0,
+        limits: RunLimits | None = None,
+        submissions: int | None = None,
+    ) -> Any:
+        """Return the prompt for the start of an episode.
+
+        Args:
+            form: `description` for description.md alone; `text` for it and how code runs, with all limits; `chat` for
+                the same text as a list of one message, as chat models and trainers take it.
+            timeout: wall time of one run in seconds, as passed to `run`.
+            limits: as passed to the sandbox. None means those of this task's sandbox if it exists already, else the
+                defaults.
+            submissions: number of submissions that are scored during the episode. With None the prompt does not
+                mention feedback.
+
+        Raises:
+            InputError: if a number is out of range, or the form is unknown.
+        """
+        if form == "description":
+            return self.description
+        if form not in ("text", "chat"):
+            raise InputError("prompt", [Problem("form", repr(form), "description, text or chat")], "")
+        known = limits or (self._sandbox.limits if self._sandbox else None)
+        text = build_prompt(self.description, timeout=timeout, limits=known, submissions=submissions)
+        return text if form == "text" else [ChatMessage(role="user", content=text)]
+
+    def run(self, code: str, *, scratch: Path | str | None = None, timeout: float = 30.0) -> RunResult:
+        """Run a script over the public files; see `Sandbox.run`."""
+        return self.sandbox.box.run(code, public=self.public, scratch=scratch, timeout=timeout)
+
+    def grade(self, submission: RunResult | bytes | None) -> "GradeReport":
+        """Grade a submission on the final part. The report is for the trainer; the agent must not see it.
+
+        Args:
+            submission: the result of `run`, or the bytes of its submission. None is a missing submission. Paths are
+                refused, since an agent can write files.
+
+        Raises:
+            InputError: if `submission` is anything else.
+        """
+        from sandmill.score.grading import grade_submission
+
+        task, answers = self.private
+        content, outcome = _content_of(submission)
+        report = grade_submission(content, answers, task.facts, task.calibration)
+        return report if outcome is None else report.model_copy(update={"outcome": outcome})
+
+    def feedback(self, submission: RunResult | bytes) -> "FeedbackAnswer":
+        """Return what the agent may know of a submission: rounded score, position and medal on the feedback part.
+
+        This method does not count. An agent that asks often can infer labels: give it one `Feedback` object for each
+        episode instead, or use `MLEnv`, which does.
+
+        Raises:
+            InputError: if `submission` is not a result of a run or its bytes.
+        """
+        from sandmill.models.reports import Outcome
+        from sandmill.models.run import Isolation
+        from sandmill.play.feedback import Feedback
+
+        if isinstance(submission, bytes):
+            submission = RunResult(outcome=Outcome.OK, isolation=Isolation.NONE, submission=submission)
+        return Feedback(self.private, max_submissions=1).submit(submission)
+
+    async def aprompt(self, form: PromptForm = "text", **numbers: Any) -> Any:
+        """Return the prompt; see `prompt`."""
+        return await asyncio.to_thread(self.prompt, form, **numbers)
+
+    async def apublic(self) -> Path:
+        """Return the folder of the public files; see `public`."""
+        return await asyncio.to_thread(lambda: self.public)
+
+    async def arun(self, code: str, *, scratch: Path | str | None = None, timeout: float = 30.0) -> RunResult:
+        """Run a script over the public files; see `run`. Cancelling the call ends the run."""
+        return await self.sandbox.run(code, public=await self.apublic(), scratch=scratch, timeout=timeout)
+
+    async def agrade(self, submission: RunResult | bytes | None) -> "GradeReport":
+        """Grade a submission; see `grade`."""
+        return await asyncio.to_thread(self.grade, submission)
+
+    async def afeedback(self, submission: RunResult | bytes) -> "FeedbackAnswer":
+        """Return feedback for the agent; see `feedback`."""
+        return await asyncio.to_thread(self.feedback, submission)
+
+
+def _content_of(submission: RunResult | bytes | None) -> tuple[bytes | None, Any]:
+    """Return the bytes of a submission, and the outcome of its run if the run failed."""
+    from sandmill.models.reports import Outcome
+
+    if submission is None or isinstance(submission, bytes):
+        return submission, None
+    if isinstance(submission, RunResult):
+        if submission.outcome is Outcome.OK:
+            return submission.submission, None
+        return None, submission.outcome
+    hint = "An agent can write files: pass what the sandbox returned."
+    saw = f"an object of type {type(submission).__name__}"
+    raise InputError("grade", [Problem("submission", saw, "a RunResult, its bytes, or None", hint)], "No grade.")

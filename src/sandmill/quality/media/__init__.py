@@ -1,1 +1,0 @@
-"""Gates on items that are no rows of a table."""

@@ -1,0 +1,256 @@
+"""The HTTP endpoints of `sandmill serve`."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, Generic, TypeVar
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from sandmill import __version__
+from sandmill.errors import InputError, Problem, SandmillError, shorten
+from sandmill.models.remote import (
+    API,
+    QUEUED_BEAT,
+    STARTED_BEAT,
+    Health,
+    PublicReply,
+    PublicUpload,
+    Refusal,
+    RunBatch,
+    RunReplies,
+    RunReply,
+    ScoreBatch,
+    ServerInfo,
+)
+from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader, json_pieces
+from sandmill.serve.folders import ScratchBusy, ScratchFull
+from sandmill.serve.gate import RequestGate
+from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
+from sandmill.serve.runs import RunService, UnknownPublic
+
+_BEAT_S = 0.5
+"""Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
+_MOST_PROBLEMS = 20
+_RETRY_SCRATCH_S = 10
+_RETRY_ROOM_S = 2
+
+Message = TypeVar("Message", bound=BaseModel)
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class NoRoom(Exception):
+    """The requests that are in memory leave no room for another one."""
+
+
+def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -> RequestGate:
+    """Return the ASGI application of a server."""
+    app = FastAPI(title="sandmill", version=__version__, docs_url=None, redoc_url=None)
+    _add_errors(app)
+    _add_facts(app, service, is_stopping)
+    _add_runs(app, service)
+    _add_folders(app, service)
+    if service.settings.srun_root:
+        from sandmill.serve.srun import add_srun
+
+        add_srun(app, service, service.settings.srun_root)
+    return RequestGate(app, token=token, most_bytes=service.settings.max_request_bytes, is_stopping=is_stopping)
+
+
+def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool]) -> None:
+    box, queue, settings = service.box, service.queue, service.settings
+
+    @app.get("/health")
+    async def health() -> Response:
+        status = "stopping" if is_stopping() else "ok"
+        facts = Health(
+            status=status,
+            version=__version__,
+            isolation=box.isolation,
+            running=queue.running,
+            queued=queue.queued,
+            runs=queue.started,
+            abandoned=queue.abandoned,
+        )
+        return _json(facts, 503 if is_stopping() else 200)
+
+    @app.get("/v1/info")
+    async def info() -> ServerInfo:
+        return ServerInfo(
+            api=API,
+            version=__version__,
+            backend=box.backend,
+            isolation=box.isolation,
+            limits=box.limits,
+            timeout=settings.timeout_s,
+            concurrency=queue.concurrency,
+            queue=queue.waiting,
+            max_request_bytes=settings.max_request_bytes,
+            tasks=len(service.tasks),
+        )
+
+
+def _add_runs(app: FastAPI, service: RunService) -> None:
+    @app.post("/v1/runs")
+    async def run(request: Request) -> Response:
+        with ExitStack() as held:
+            batch = await _receive(request, RunBatch, service, held)
+            is_framed = FRAMES in request.headers.get("accept", "")
+            if is_framed and len(batch.runs) > 1:
+                raise InputError("request", [Problem("runs", f"{len(batch.runs)} runs", "one run, for a frame")], "")
+            tickets = await asyncio.to_thread(service.submit_runs, batch.runs)
+            return _Replies(tickets, "results", service, held.pop_all(), _frame if is_framed else json_pieces)
+
+    @app.post("/v1/scores")
+    async def score(batch: ScoreBatch) -> Response:
+        tickets = await asyncio.to_thread(service.submit_scores, batch.runs)
+        return _Replies(tickets, "scores", service, ExitStack(), json_pieces)
+
+    @app.post("/v1/grade/{task_id}")
+    async def grade(task_id: str, request: Request) -> Response:
+        if problem := service.tasks.problem(task_id):
+            raise InputError("request", [problem], "Nothing was graded.")
+        submission = await request.body()
+        report = await service.tasks.open(task_id).agrade(submission)
+        # The exact feedback score would give labels away.
+        return Response(report.model_dump_json(exclude={"feedback_score"}), media_type="application/json")
+
+
+def _add_folders(app: FastAPI, service: RunService) -> None:
+    @app.post("/v1/public")
+    async def upload(request: Request) -> PublicReply:
+        with ExitStack() as held:
+            folder = await _receive(request, PublicUpload, service, held)
+            return PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
+
+    @app.delete("/v1/scratch/{scratch_id}", status_code=204)
+    async def delete(scratch_id: str) -> Response:
+        was_there = await asyncio.to_thread(service.scratches.delete, scratch_id)
+        return Response(status_code=204) if was_there else _refusal(404, "no such scratch folder")
+
+
+async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
+    """Read a request that is a frame or JSON. Its room is free when `held` is closed.
+
+    Raises:
+        NoRoom: if other requests leave no room for it.
+        FrameError, RequestValidationError: if it is not as expected.
+    """
+    most_bytes, announced = service.settings.max_request_bytes, request.headers.get("content-length", "")
+    size = int(announced) if announced.isdigit() else most_bytes
+    if not service.queue.requests.try_take(size):
+        async for _ in request.stream():
+            # A client that still sends would see a broken connection instead of the answer.
+            pass
+        raise NoRoom
+    held.callback(service.queue.requests.give, size)
+    reader = MessageReader(most_bytes, request.headers.get("content-type", "").startswith(FRAMES))
+    async for piece in request.stream():
+        reader.feed(piece)
+    try:
+        return await asyncio.to_thread(reader.message, model)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from None
+
+
+def _frame(reply: BaseModel) -> Iterator[bytes]:
+    assert isinstance(reply, RunReply)
+    return iter(Frame.of(RunReplies(results=(reply,))))
+
+
+class _Replies(StreamingResponse, Generic[Reply]):
+    """Sends each result when it and all before it have ended. If the client goes away, its runs are cancelled.
+
+    A result that is sent leaves the memory. Runs start in their order, so the first that has not ended never waits for
+    room that later ones hold.
+    """
+
+    def __init__(
+        self,
+        tickets: Sequence[Ticket[Reply]],
+        field: str,
+        service: RunService,
+        held: ExitStack,
+        encode: Callable[[Reply], Iterator[bytes]],
+    ) -> None:
+        self._pending, self._queue, self._held, self._encode = deque(tickets), service.queue, held, encode
+        is_framed = encode is _frame
+        self._marks = (b"", b"", b"") if is_framed else (f'{{"{field}":['.encode(), b",", b"]}")
+        super().__init__(self._body(), media_type=FRAMES if is_framed else "application/json")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._queue.abandoned += sum(ticket.has_started for ticket in self._pending)
+            for ticket in self._pending:
+                ticket.drop()
+            self._held.close()
+
+    async def _body(self) -> AsyncIterator[bytes]:
+        mark, between, end = self._marks
+        starting = {asyncio.wrap_future(ticket.started) for ticket in self._pending}
+        while self._pending:
+            ended = asyncio.wrap_future(self._pending[0].future)
+            while not ended.done():
+                starting = {one for one in starting if not one.done()}
+                waited: set[asyncio.Future[Any]] = {ended, *starting}
+                await asyncio.wait(waited, timeout=_BEAT_S, return_when=asyncio.FIRST_COMPLETED)
+                yield STARTED_BEAT if all(ticket.has_started for ticket in self._pending) else QUEUED_BEAT
+            yield STARTED_BEAT
+            pieces = await asyncio.to_thread(self._encode, ended.result())
+            yield mark
+            for piece in pieces:
+                yield piece
+            mark = between
+            self._pending.popleft().drop()
+        yield end
+
+
+def _add_errors(app: FastAPI) -> None:
+    answers: dict[type[Exception], Callable[[Any], Response]] = {
+        InputError: lambda error: _refusal(422, str(error), [str(problem) for problem in error.problems]),
+        SandmillError: lambda error: _refusal(500, str(error)),
+        BatchTooLarge: lambda error: _refusal(422, str(error)),
+        QueueFull: lambda error: _refusal(429, str(error), retry_after_s=error.retry_after_s),
+        UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
+        NoRoom: lambda _: _refusal(429, "other requests fill the memory", retry_after_s=_RETRY_ROOM_S),
+        FrameError: lambda error: _refusal(422, f"the request is not a frame: {error}"),
+        ScratchBusy: lambda _: _refusal(409, "another run uses this scratch folder"),
+        ScratchFull: lambda _: _refusal(429, "too many scratch folders", retry_after_s=_RETRY_SCRATCH_S),
+        RequestValidationError: _validation_refusal,
+        HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),
+        Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),
+    }
+    for kind, answer in answers.items():
+
+        async def handle(_request: Request, error: Exception, answer: Callable[[Any], Response] = answer) -> Response:
+            return answer(error)
+
+        app.add_exception_handler(kind, handle)
+
+
+def _validation_refusal(error: RequestValidationError) -> Response:
+    found = [
+        f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {shorten(one['msg'], 200)}"
+        for one in error.errors()[:_MOST_PROBLEMS]
+    ]
+    return _refusal(422, "the request does not have the expected fields", found)
+
+
+def _refusal(status: int, detail: str, problems: Sequence[str] = (), retry_after_s: int | None = None) -> Response:
+    headers = {} if retry_after_s is None else {"retry-after": str(retry_after_s)}
+    body = Refusal(detail=detail, problems=tuple(problems)).model_dump()
+    return JSONResponse(body, status, headers=headers)
+
+
+def _json(model: BaseModel, status: int = 200) -> Response:
+    return Response(model.model_dump_json(), status, media_type="application/json")

@@ -1,0 +1,224 @@
+"""Check requests, queue their runs, and turn every outcome into a reply. A run never ends in an exception."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import TypeVar
+
+from sandmill.errors import InputError, Problem, SandmillError
+from sandmill.models.episode import Score
+from sandmill.models.remote import (
+    RunReply,
+    RunRequest,
+    ScoreReply,
+    ScoreRequest,
+    ScratchChanges,
+    limits_above,
+)
+from sandmill.models.reports import Outcome
+from sandmill.models.run import RunLimits, RunResult
+from sandmill.play.score import score
+from sandmill.sandbox import Sandbox
+from sandmill.sandbox.carried import MOST_NAME_BYTES, changes_of, hashes_of, read_scratch, skipped_note, write_scratch
+from sandmill.serve.folders import PublicFolders, ScratchFolders
+from sandmill.serve.queue import RunQueue, Ticket
+from sandmill.serve.settings import ServerSettings
+from sandmill.serve.tasks import ServedTasks, sampled_bytes
+
+_LEAST_SUBMISSION_MB = 4
+"""Submissions up to this size, in MB, are copied for every task, so that its grader names the problem."""
+_MB = 1 << 20
+_LOG = logging.getLogger(__name__)
+
+Reply = TypeVar("Reply")
+QueuedCall = Callable[[Event, Path | None], Reply]
+"""What a thread of the queue does. It gets the event that cancels it, and the scratch folder of the run."""
+
+
+class UnknownPublic(Exception):
+    """A run names a public folder that is not on this server. The client uploads it and asks again."""
+
+
+class RunService:
+    """Runs code of requests in the sandbox."""
+
+    def __init__(
+        self, box: Sandbox, tasks: ServedTasks, queue: RunQueue, settings: ServerSettings, state: Path
+    ) -> None:
+        self.box, self.tasks, self.queue, self.settings = box, tasks, queue, settings
+        self.publics = PublicFolders(state / "public", settings.public_bytes)
+        self.scratches = ScratchFolders(state / "scratch", settings.scratch_folders, settings.scratch_ttl_s)
+        self._carried = state / "carried"
+        self._carried.mkdir(mode=0o700)
+
+    def submit_runs(self, requests: Sequence[RunRequest]) -> list[Ticket[RunReply]]:
+        """Queue all runs of a request or none.
+
+        Raises:
+            InputError: with the problems of all runs.
+            UnknownPublic: if a public folder must be uploaded first.
+            ScratchBusy, ScratchFull: if a scratch folder cannot be used now.
+            QueueFull, BatchTooLarge: if the queue has no room.
+        """
+        self._check(requests)
+        if any(request.public and not self.publics.find(request.public) for request in requests):
+            raise UnknownPublic
+
+        def job(request: RunRequest) -> QueuedCall[RunReply]:
+            return lambda cancel, scratch: self._run(request, cancel, scratch)
+
+        jobs = [(request.scratch_id, job(request)) for request in requests]
+        return self.submit(jobs, [self._reply_bytes(request) for request in requests])
+
+    def submit_scores(self, requests: Sequence[ScoreRequest]) -> list[Ticket[ScoreReply]]:
+        """Queue runs whose submissions are graded. Raises the errors of `submit_runs`."""
+        runs = [RunRequest.model_validate(one.model_dump(exclude={"preset"})) for one in requests]
+        self._check(runs)
+        nothing = RunResult(outcome=Outcome.NO_CODE, isolation=self.box.isolation)
+        for task_id, preset in {(one.task_id, one.preset) for one in requests}:
+            # A task without answers or an unknown preset is refused before anything runs.
+            score(self.tasks.open(task_id).private, nothing, preset)
+
+        def job(run: RunRequest, request: ScoreRequest) -> QueuedCall[ScoreReply]:
+            return lambda cancel, scratch: self._grade(self._run(run, cancel, scratch), request)
+
+        return self.submit([(run.scratch_id, job(run, one)) for run, one in zip(runs, requests, strict=True)])
+
+    def submit(
+        self, jobs: Sequence[tuple[str | None, QueuedCall[Reply]]], needs: Sequence[int] = ()
+    ) -> list[Ticket[Reply]]:
+        """Reserve the scratch folders of all jobs, then queue the jobs. For `needs` see `RunQueue.submit`."""
+        with ExitStack() as reserved:
+            ready = []
+            for scratch_id, job in jobs:
+                scratch = None
+                if scratch_id:
+                    scratch = self.scratches.claim(scratch_id)
+                    reserved.callback(self.scratches.release, scratch_id)
+                ready.append(self._released(scratch_id, scratch, job))
+            tickets = self.queue.submit(ready, needs)
+            # From here on each job ends its own reservation.
+            reserved.pop_all()
+            return tickets
+
+    def run_task(self, task_id: str, code: str, timeout_s: float, cancel: Event, scratch: Path | None) -> RunReply:
+        """Run code with the public files of a task, in this thread."""
+        return self._run(RunRequest(code=code, task_id=task_id, timeout=timeout_s), cancel, scratch)
+
+    def _check(self, requests: Sequence[RunRequest]) -> None:
+        problems = [problem for place, one in enumerate(requests) for problem in self._problems(f"runs.{place}", one)]
+        used = Counter(one.scratch_id for one in requests if one.scratch_id)
+        problems += [
+            Problem("scratch_id", f"{name!r} {number} times", "one run at a time in a scratch folder")
+            for name, number in used.items()
+            if number > 1
+        ]
+        if problems:
+            raise InputError("request", problems, "Nothing was run.")
+
+    def _problems(self, place: str, request: RunRequest) -> Iterator[Problem]:
+        if request.task_id and (problem := self.tasks.problem(request.task_id)):
+            yield Problem(f"{place}.task_id", problem.saw, problem.expected)
+        if (request.timeout or 0) > self.settings.timeout_s:
+            yield Problem(f"{place}.timeout", f"{request.timeout:g}", f"at most {self.settings.timeout_s:g} seconds")
+        if request.limits and (above := limits_above(request.limits, self.box.limits)):
+            saw, expected = (
+                ", ".join(f"{name} {getattr(limits, name)}" for name in above)
+                for limits in (request.limits, self.box.limits)
+            )
+            yield Problem(f"{place}.limits", saw, f"at most the limits of the server: {expected}")
+
+    def _limits(self, request: RunRequest) -> RunLimits:
+        """Return the limits of a run. No more of a submission is read than a grader of its task may accept."""
+        limits = request.limits or self.box.limits
+        if request.task_id:
+            most = self.tasks.submission_bytes(request.task_id)
+        else:
+            public = self.publics.find(request.public or "")
+            most = sampled_bytes(public) if public else None
+        if most is None:
+            return limits
+        most_mb = max(_LEAST_SUBMISSION_MB, -(-most // _MB))
+        return limits.model_copy(update={"submission_mb": min(limits.submission_mb, most_mb)})
+
+    def _reply_bytes(self, request: RunRequest) -> int:
+        """Return the bytes that a reply can have in memory."""
+        limits = self._limits(request)
+        scratch = 0 if request.scratch is None else min(request.scratch_bytes, self.settings.reply_bytes)
+        names = 0 if request.scratch is None else 2 * MOST_NAME_BYTES
+        return limits.submission_mb * _MB + scratch + names + 2 * limits.output_kb * 1024
+
+    def _released(
+        self, scratch_id: str | None, scratch: Path | None, job: QueuedCall[Reply]
+    ) -> Callable[[Event], Reply]:
+        def work(cancel: Event) -> Reply:
+            try:
+                return job(cancel, scratch)
+            finally:
+                if scratch_id:
+                    self.scratches.release(scratch_id)
+
+        return work
+
+    def _run(self, request: RunRequest, cancel: Event, scratch: Path | None) -> RunReply:
+        try:
+            reply = self._failure("cancelled") if cancel.is_set() else self._run_safely(request, cancel, scratch)
+        except SandmillError as error:
+            return self._failure(str(error))
+        except Exception as error:  # noqa: BLE001 - one run must not end the others of its batch
+            _LOG.exception("A run failed in the server. This is a bug. Please report it.")
+            return self._failure(f"the server failed: {type(error).__name__}")
+        # A cancelled run looks like one that the kernel killed, which would be a failure of the agent.
+        return self._failure("cancelled") if cancel.is_set() else reply
+
+    def _run_safely(self, request: RunRequest, cancel: Event, scratch: Path | None) -> RunReply:
+        with ExitStack() as stack:
+            if request.task_id:
+                public: Path | None = self.tasks.open(request.task_id).public
+            else:
+                public = stack.enter_context(self.publics.lend(request.public or ""))
+            if public is None:
+                return self._failure("the server has removed the public folder; upload it again")
+            not_sent: list[str] = []
+            if request.scratch is not None:
+                # The agent has filled the folder. It must not cause an `infra_error`, also not when it is removed.
+                draft = TemporaryDirectory(dir=self._carried, ignore_cleanup_errors=True)
+                scratch = Path(stack.enter_context(draft))
+                not_sent = write_scratch(scratch, request.scratch)
+            box = self.box.with_limits(self._limits(request))
+            timeout = request.timeout or self.settings.timeout_s
+            result = box.run(request.code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
+            if request.scratch is None or scratch is None:
+                return RunReply.of(result)
+            return self._with_changes(result, request, scratch, not_sent)
+
+    def _with_changes(self, result: RunResult, request: RunRequest, scratch: Path, not_sent: list[str]) -> RunReply:
+        """Add what the run changed in the scratch folder that travelled with it."""
+        try:
+            most_bytes = min(request.scratch_bytes, self.settings.reply_bytes)
+            after = read_scratch(scratch, most_bytes, self.box.limits.inodes)
+            changes = changes_of(hashes_of(request.scratch or ()), after)
+        except Exception:  # noqa: BLE001 - the agent chose names and contents, and must not cause an `infra_error`
+            _LOG.exception("A scratch folder could not be read. This is a bug. Please report it.")
+            changes, note = ScratchChanges(), "; the scratch folder could not be read"
+        else:
+            note = skipped_note(not_sent, "brought in") + skipped_note(after.skipped, "kept")
+        detail = (result.detail + note).removeprefix("; ")
+        return RunReply.of(result.model_copy(update={"detail": detail}), changes)
+
+    def _grade(self, reply: RunReply, request: ScoreRequest) -> ScoreReply:
+        try:
+            graded = score(self.tasks.open(request.task_id).private, reply.result(), request.preset)
+        except Exception as error:  # noqa: BLE001 - one grade must not end the others of its batch
+            # Task and preset have graded an empty run before this one was queued, so the submission is the cause.
+            _LOG.exception("Grading failed in the server. This is a bug. Please report it.")
+            problem = f"grading failed: {type(error).__name__}"
+            graded = Score(outcome=Outcome.INVALID_SUBMISSION, reward=0.0, problems=(problem,))
+        return ScoreReply(score=graded, result=reply.model_copy(update={"submission": None}))
+
+    def _failure(self, detail: str) -> RunReply:
+        return RunReply(outcome=Outcome.INFRA_ERROR, isolation=self.box.isolation, detail=detail)

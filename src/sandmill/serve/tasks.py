@@ -1,0 +1,121 @@
+"""Tasks that a server knows by id: folders of pulled tasks, and releases."""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+
+from sandmill.errors import InputError, Problem, SandmillError, name_some
+from sandmill.kinds.files.base import SAMPLE
+from sandmill.models.names import task_id_fault
+from sandmill.play.release import load, open_task
+from sandmill.play.task import EpisodeTask
+from sandmill.score.forms import form_of
+from sandmill.score.forms.base import NUMBER_BYTES
+from sandmill.score.grading.reading import read_regular_file
+from sandmill.score.plain_csv import read_plain
+from sandmill.score.submission import most_bytes
+
+_MOST_SAMPLE_BYTES = 4 << 20
+_SAMPLE_SLACK = 16
+"""Factor on a sample of numbers up to which a submission is copied. The grader accepts about a quarter of it."""
+
+
+class ServedTasks:
+    """All tasks of a server. A task of a release is read at its first use."""
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        """Find the tasks of each source, which is a folder of pulled tasks or a release.
+
+        Raises:
+            InputError: with all sources that hold no tasks.
+        """
+        self._openers: dict[str, Callable[[], EpisodeTask]] = {}
+        self._opened: dict[str, EpisodeTask] = {}
+        self._submission_bytes: dict[str, int | None] = {}
+        self._lock = threading.Lock()
+        problems: list[Problem] = []
+        for source in sources:
+            try:
+                self._add(source)
+            except InputError as error:
+                problems += error.problems
+        if problems:
+            raise InputError("sandmill serve", problems, "Nothing was started.")
+
+    def __len__(self) -> int:
+        return len(self._openers)
+
+    def __contains__(self, task_id: object) -> bool:
+        return task_id in self._openers
+
+    def problem(self, task_id: str) -> Problem | None:
+        """Return the problem of an id that this server does not know; None if it knows it."""
+        if task_id in self._openers:
+            return None
+        return Problem(
+            "task_id", repr(task_id), f"a task of this server ({name_some(self._openers, 3) or 'it has none'})"
+        )
+
+    def open(self, task_id: str) -> EpisodeTask:
+        """Return a task. All runs of a task share its public files and its answers in memory."""
+        if opened := self._opened.get(task_id):
+            return opened
+        with self._lock:
+            if task_id not in self._opened:
+                self._opened[task_id] = self._openers[task_id]()
+            return self._opened[task_id]
+
+    def submission_bytes(self, task_id: str) -> int | None:
+        """Return the size of the largest submission that a grader of this task may accept; None if it is not known."""
+        if task_id not in self._submission_bytes:
+            task = self.open(task_id)
+            try:
+                facts, answers = task.private.task.facts, task.private.answers
+                most = most_bytes(facts, form_of(facts).row_ids(answers.ids, facts, answers.lengths))
+            except (SandmillError, OSError):
+                self._submission_bytes[task_id] = sampled_bytes(task.public)
+            else:
+                self._submission_bytes[task_id] = most
+        return self._submission_bytes[task_id]
+
+    def _add(self, source: str) -> None:
+        folders = _pulled_tasks(Path(source)) if "://" not in source else {}
+        openers: dict[str, Callable[[], EpisodeTask]]
+        if folders:
+            openers = {name: partial(open_task, folder) for name, folder in folders.items()}
+        else:
+            release = load(source)
+            openers = {task_id: partial(release.task, task_id) for task_id in release.task_ids}
+        if doubled := sorted(openers.keys() & self._openers.keys()):
+            expected = "each task id in one source"
+            raise InputError("sandmill serve", [Problem(source, f"again {name_some(doubled)}", expected)])
+        self._openers |= openers
+
+
+@lru_cache(maxsize=4096)
+def sampled_bytes(public: Path) -> int | None:
+    """Return a generous size of the largest submission, from a sample submission of numbers.
+
+    None if there is no such sample. Of texts and lists a sample does not tell how long they may be.
+    """
+    try:
+        content = read_regular_file(public / SAMPLE, _MOST_SAMPLE_BYTES)
+        table = read_plain(content.decode()) if content and len(content) <= _MOST_SAMPLE_BYTES else None
+        if content is None or table is None or not table.rows or len(table.header) < 2:
+            return None
+        number_cells = sum(len(list(map(float, column))) for column in table.columns[1:])
+    except (InputError, ValueError):
+        return None
+    return _SAMPLE_SLACK * (len(content) + number_cells * NUMBER_BYTES)
+
+
+def _pulled_tasks(folder: Path) -> dict[str, Path]:
+    """Return the task folders in a folder, or the folder itself if it is one task."""
+    if not folder.is_dir():
+        return {}
+    folder = folder.resolve()
+    found = [folder] if (folder / "public").is_dir() else sorted(folder.iterdir())
+    return {
+        one.name: one for one in found if (one / "public" / "description.md").is_file() and not task_id_fault(one.name)
+    }

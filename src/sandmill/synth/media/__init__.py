@@ -1,1 +1,0 @@
-"""Rendering of items that are no rows of a table."""

@@ -1,0 +1,106 @@
+"""An episode for trainers without coroutines. Faults mask its rollout instead of raising."""
+
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from sandmill.errors import InputError
+from sandmill.models.rollout import Act, Rollout
+from sandmill.play.env import MLEnv
+from sandmill.play.sync import run_sync
+from sandmill.trainers.single_turn import is_permanent
+
+FAULT = "The environment failed. The episode has ended, and it will not be scored."
+OVER = "The episode has ended."
+
+logger = logging.getLogger(__name__)
+
+
+class SyncEpisode:
+    """One use of an `MLEnv`, step by step.
+
+    A fault of the sandbox, of the store or of our own code is logged with its traceback and masks the rollout. It never
+    raises, since one exception ends a whole training step.
+    """
+
+    def __init__(self, env: MLEnv) -> None:
+        self.env = env
+        self._is_faulty = False
+
+    @property
+    def failure(self) -> dict[str, Any]:
+        """`mask_sample`, `failure_kind` and `failure_reason` in the words of NeMo Gym. None for an unmasked rollout."""
+        if not self.is_masked:
+            return {"mask_sample": False, "failure_kind": None, "failure_reason": None}
+        if self._is_faulty:
+            return {"mask_sample": True, "failure_kind": "environment_server_failed", "failure_reason": FAULT}
+        steps = self.env.rollout.steps if self.env.rollout else ()
+        reason = steps[-1].detail if steps else ""
+        return {"mask_sample": True, "failure_kind": "provider_unavailable", "failure_reason": reason or FAULT}
+
+    @property
+    def rollout(self) -> Rollout | None:
+        """The finished rollout; None before the end, and after a fault outside the sandbox."""
+        return None if self._is_faulty else self.env.rollout
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended."""
+        return self._is_faulty or self.env.rollout is not None
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether the rollout must be left out of the loss."""
+        return self._is_faulty or (self.env.rollout is not None and self.env.rollout.mask)
+
+    @property
+    def reward(self) -> float | None:
+        """The final reward; None before the end and for a masked rollout."""
+        rollout = self.rollout
+        return None if rollout is None or rollout.mask or rollout.reward is None else rollout.reward.total
+
+    def begin(self) -> str:
+        """Begin, and return the prompt.
+
+        Raises:
+            InputError, AccessDenied, FileMissing: the release or its private half cannot be used. This would occur in
+                every episode.
+        """
+        try:
+            return run_sync(self.env.reset())[0]
+        except Exception as error:
+            if is_permanent(error):
+                raise
+            logger.exception("task %s: the rollout is masked", self.env.task.id)
+            self._is_faulty = True
+            return FAULT
+
+    def act(self, act: Act) -> str:
+        """Do one action, and return the observation.
+
+        Raises:
+            InputError: the action names a step without a valid submission.
+        """
+        if self.is_over:
+            return FAULT if self.is_masked else OVER
+        result = self._guard(self.env.step(act))
+        return FAULT if self.is_masked else result[0] or OVER
+
+    def end(self) -> None:
+        """End the episode, and grade it. Does nothing if it is over."""
+        if not self.is_over:
+            self._guard(self.env.stop())
+
+    def close(self) -> None:
+        """Remove its files."""
+        self._guard(self.env.close())
+
+    def _guard(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return run_sync(coroutine)
+        except InputError:
+            raise
+        except Exception:
+            logger.exception("task %s: the rollout is masked", self.env.task.id)
+            self._is_faulty = True
+            return None

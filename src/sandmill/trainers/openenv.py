@@ -1,0 +1,239 @@
+"""A server for OpenEnv 0.10: each session plays episodes of a release, and all sessions share one sandbox."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from pydantic import Field
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.rollout import Act, Action, EpisodeLimits
+from sandmill.play.env import MLEnv
+from sandmill.trainers.episode import OVER, SyncEpisode
+from sandmill.trainers.extras import require
+from sandmill.trainers.shared import SharedTasks
+from sandmill.trainers.tasks import graded_tasks
+
+with require("openenv"):
+    from openenv.core.env_server import Action as ClientAction
+    from openenv.core.env_server import ConcurrencyConfig, Environment, Observation, State, create_app
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from sandmill.play.sandboxes import AsyncCodeRunner
+
+NAME = "sandmill"
+"""Name of the environment in the routes of the task API."""
+ALL = "all"
+"""Name of the split that holds all tasks."""
+
+
+class MLAction(ClientAction):
+    """What an agent does in one step."""
+
+    kind: Literal["run", "submit", "finish"]
+    code: str = Field(default="", description="The whole script, for `run`")
+    step: int | None = Field(default=None, ge=1, description="For `finish`: the step whose submission counts")
+
+
+class MLObservation(Observation):
+    """What a step showed. The agent may see `text`; reward and metadata are for the trainer.
+
+    Before the end the reward is None, and `metadata` holds the task's id. At the end `metadata` holds `mask` too. If
+    it is true, the sandbox failed: the reward is None, and the rollout must be left out of the loss.
+    """
+
+    text: str
+
+
+class MLState(State):
+    """Progress of a session."""
+
+    task_id: str = ""
+
+
+class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
+    """Plays episodes one after the other. The server makes one object for each session."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(
+        self,
+        tasks: SharedTasks,
+        chosen: dict[str, tuple[str, ...]],
+        reward: str,
+        limits: EpisodeLimits,
+        sandbox: "AsyncCodeRunner | None" = None,
+    ) -> None:
+        """Use `build_app`.
+
+        Args:
+            tasks: tasks of the release.
+            chosen: ids of the selected tasks of each split.
+            reward: name of a reward.
+            limits: of an episode.
+            sandbox: runs the code. None means the one that all tasks of this process share.
+        """
+        super().__init__()
+        self._tasks, self._chosen = tasks, chosen
+        self._reward, self._limits, self._sandbox = reward, limits, sandbox
+        self._episode: SyncEpisode | None = None
+        self._state = MLState()
+        self._invalid = 0
+
+    def reset(
+        self,
+        seed: int | None = None,
+        episode_id: str | None = None,
+        task_id: str | None = None,
+        split: str = ALL,
+        index: int | None = None,
+        **_: Any,
+    ) -> MLObservation:
+        """Begin an episode of the task with this id, or at this index of a split, or that a seed selects.
+
+        Raises:
+            InputError: if there is no such task.
+        """
+        self.close()
+        chosen = self._pick(task_id, split, index if index is not None else (seed or 0) % len(self._ids(split)))
+        env = MLEnv(self._tasks.task(chosen), reward=self._reward, limits=self._limits, sandbox=self._sandbox)
+        self._episode, self._invalid = SyncEpisode(env), 0
+        self._state = MLState(episode_id=episode_id or uuid4().hex, task_id=chosen)
+        return self._observe(self._episode, self._episode.begin())
+
+    def step(self, action: MLAction, timeout_s: float | None = None, **_: Any) -> MLObservation:
+        """Do one action. The limits of the episode bound its time; `timeout_s` is ignored.
+
+        An action that names a step without a valid submission costs no step. As many of them as the episode has steps
+        end it.
+
+        Raises:
+            InputError: if no episode has begun in this session, or it is over.
+        """
+        episode = self._running()
+        self._state.step_count += 1
+        try:
+            text = episode.act(Act(action=Action(action.kind), code=action.code, step=action.step))
+        except InputError as error:
+            text = str(error)
+            self._invalid += 1
+            if self._invalid >= self._limits.max_steps:
+                episode.end()
+                text = f"{text}\n{OVER}"
+        return self._observe(episode, text)
+
+    @property
+    def state(self) -> MLState:
+        """Return the progress of this session."""
+        return self._state
+
+    def close(self) -> None:
+        """Remove the files of an unfinished episode."""
+        if self._episode is not None:
+            self._episode.close()
+
+    def list_splits(self) -> list[str]:
+        """Return the names of the splits."""
+        return list(self._chosen)
+
+    def num_tasks(self, split: str) -> int:
+        """Return the number of selected tasks of a split."""
+        return len(self._ids(split))
+
+    def list_tasks(self, split: str) -> list[dict[str, Any]]:
+        """Return the public names of the tasks of a split."""
+        return [{"id": task_id, "index": index} for index, task_id in enumerate(self._ids(split))]
+
+    def get_task(self, split: str, index: int) -> dict[str, Any]:
+        """Return the public name of one task."""
+        return self.list_tasks(split)[index]
+
+    def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
+        """Return the public names of a range of tasks."""
+        return self.list_tasks(split)[start:stop]
+
+    def _ids(self, split: str) -> tuple[str, ...]:
+        if split not in self._chosen:
+            raise InputError(NAME, [Problem("split", repr(split), f"one of {', '.join(self._chosen)}")], "")
+        return self._chosen[split]
+
+    def _pick(self, task_id: str | None, split: str, index: int) -> str:
+        ids = self._ids(split)
+        if task_id is not None:
+            if task_id not in self._chosen[ALL]:
+                raise InputError(NAME, [Problem("task_id", repr(task_id), "a selected task of the release")], "")
+            return task_id
+        if not 0 <= index < len(ids):
+            raise InputError(NAME, [Problem("index", str(index), f"0 to {len(ids) - 1}")], "")
+        return ids[index]
+
+    def _running(self) -> SyncEpisode:
+        if self._episode is None:
+            hint = "Requests over HTTP have no session: use the WebSocket."
+            raise InputError(NAME, [Problem("episode", "a step before reset", "reset first", hint)], "")
+        if self._episode.is_over:
+            raise InputError(NAME, [Problem("episode", "a step after the end", "reset first")], "")
+        return self._episode
+
+    def _observe(self, episode: SyncEpisode, text: str) -> MLObservation:
+        metadata: dict[str, Any] = {"task_id": self._state.task_id}
+        if not episode.is_over:
+            return MLObservation(text=text, metadata=metadata)
+        rollout = episode.rollout
+        metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
+        return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
+
+
+def build_app(
+    release: Path | str,
+    *,
+    split: str | tuple[str, ...] = (),
+    band: str | tuple[str, ...] = (),
+    metric: str | tuple[str, ...] = (),
+    structure: str | tuple[str, ...] = (),
+    reward: str = "gap",
+    limits: EpisodeLimits | None = None,
+    sessions: int = 64,
+    session_timeout: float = 1800.0,
+    sandbox: "AsyncCodeRunner | None" = None,
+) -> "FastAPI":
+    """Return the server as an ASGI application, as `app` of `server/app.py` or for uvicorn.
+
+    Args:
+        release: reference of the release; its private half must be readable.
+        split: only tasks of these splits; likewise `band`, `metric` and `structure`.
+        band: see `Release.select`.
+        metric: see `Release.select`.
+        structure: see `Release.select`.
+        reward: name of a reward.
+        limits: of an episode.
+        sessions: most sessions at a time.
+        session_timeout: seconds after which a session without messages is closed. Without it, the sessions of
+            clients that disappear would be kept for ever.
+        sandbox: runs the code. None means one sandbox that all tasks of this process share.
+
+    Raises:
+        InputError: if the private half cannot be read, or no task is selected.
+    """
+    tasks = graded_tasks(release)
+    ids = tasks.release.select(split=split, band=band, metric=metric, structure=structure)
+    factory = partial(MLEnvironment, tasks, _by_split(tasks, ids), reward, limits or EpisodeLimits(), sandbox)
+    app: FastAPI = create_app(
+        factory,
+        MLAction,
+        MLObservation,
+        env_name=NAME,
+        state_cls=MLState,
+        concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=session_timeout),
+    )
+    return app
+
+
+def _by_split(tasks: SharedTasks, ids: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the selected ids of each split, and all of them."""
+    split_of = dict(tasks.release.facts.select("task_id", "split").iter_rows())
+    splits = dict.fromkeys(split_of[task_id] for task_id in ids)
+    return {ALL: ids} | {split: tuple(task_id for task_id in ids if split_of[task_id] == split) for split in splits}

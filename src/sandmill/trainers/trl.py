@@ -1,0 +1,274 @@
+"""TRL: an environment class and a reward function for `GRPOTrainer`, and rows for its dataset."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pydantic import ValidationError
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.rollout import Act, EpisodeLimits, Rollout
+from sandmill.play.env import MLEnv
+from sandmill.play.release import Release
+from sandmill.play.sync import run_sync
+from sandmill.rewards import Reward, get_reward
+from sandmill.trainers.answers import HOW_TO_ANSWER
+from sandmill.trainers.episode import OVER, SyncEpisode
+from sandmill.trainers.sandboxes import choose_sandbox
+from sandmill.trainers.shared import OpenTasks, SharedTasks, share_tasks
+from sandmill.trainers.single_turn import score_answer
+
+if TYPE_CHECKING:
+    from sandmill.models.run import RunLimits
+    from sandmill.play.sandboxes import AsyncCodeRunner
+
+_USE_TOOLS = (
+    "Solve the machine-learning task below. Call run_code to run Python scripts, submit to get feedback on the "
+    "submission of the latest script, and finish to end the episode.\n\n"
+)
+
+
+def train_rows(
+    release: Release | Path | str,
+    *,
+    tools: bool = False,
+    timeout: float = 30.0,
+    limits: "RunLimits | None" = None,
+    **selection: Any,
+) -> list[dict[str, Any]]:
+    """Return rows with the columns `prompt` (a chat) and `task_id`, for `datasets.Dataset.from_list`.
+
+    Args:
+        release: a release or its reference. The public half is enough, unless the selection needs the private one.
+        tools: rows for `environment`, whose `reset` adds the text of the task. Otherwise rows for `code_reward`, with
+            the whole prompt.
+        timeout: wall time of one script in seconds, as passed to `code_reward`.
+        limits: of the sandbox that runs the scripts; None means its defaults.
+        selection: arguments of `Release.select`: `split`, `band`, `metric`, `structure`, `difficulty`.
+
+    Raises:
+        RequestError: no task has the selected values.
+    """
+    opened = share_tasks(release).release
+    rows = []
+    for task in opened.open_tasks(opened.select(**selection)):
+        text = _USE_TOOLS if tools else f"{task.prompt(timeout=timeout, limits=limits)}\n{HOW_TO_ANSWER}"
+        rows.append({"prompt": [{"role": "user", "content": text}], "task_id": task.id})
+    return rows
+
+
+class Environment:
+    """One agent on one task, as `GRPOTrainer` uses it. `environment` makes subclasses for a release.
+
+    The public methods other than `reset` and `get_reward` are the tools of the model. They return a text for all
+    mistakes of the model. A fault of the sandbox or of the store ends the episode without a reward.
+    """
+
+    _tasks: SharedTasks
+    _reward: Reward
+    _limits: EpisodeLimits
+    _sandbox: "AsyncCodeRunner | None" = None
+
+    def __init__(self) -> None:
+        self._episode: SyncEpisode | None = None
+
+    @property
+    def rollout(self) -> Rollout | None:
+        """The finished rollout; None before its end, and after a fault outside the sandbox."""
+        return self._episode.rollout if self._episode else None
+
+    def reset(self, **row: Any) -> str:
+        """Begin an episode on the task of a dataset row, and return its prompt.
+
+        Args:
+            row: columns of the dataset. `task_id` names the task.
+
+        Raises:
+            InputError: the row or the release has no such task, or the release has no valid private half.
+            AccessDenied, FileMissing: the private half cannot be read from here.
+        """
+        task_id = row.get("task_id")
+        if not isinstance(task_id, str):
+            problem = Problem("task_id", repr(task_id), "the id of a task", "train_rows makes such rows.")
+            raise InputError("dataset row", [problem], "")
+        if self._episode is not None:
+            self._episode.close()
+        task = self._tasks.task(task_id)
+        env = MLEnv(task, reward=self._reward, limits=self._limits, sandbox=self._sandbox)
+        self._episode = SyncEpisode(env)
+        return self._episode.begin()
+
+    def run_code(self, code: str) -> str:
+        """Run a Python script in a new process. Write submission.csv to submit predictions.
+
+        Args:
+            code: The complete script.
+
+        Returns:
+            How the script ended, and what it printed.
+        """
+        return self._act(lambda: Act.run(code))
+
+    def submit(self) -> str:
+        """Get feedback on the submission of the latest script. The number of answers is limited.
+
+        Returns:
+            A rounded score with position and medal, or why there is no score.
+        """
+        return self._act(Act.submit)
+
+    def finish(self, step: int = 0) -> str:
+        """End the episode. One submission is graded.
+
+        Args:
+            step: Number of the step whose submission is graded. 0 means the latest valid one.
+
+        Returns:
+            A message that the episode has ended.
+        """
+        return self._act(lambda: Act.finish(step or None))
+
+    def get_reward(self) -> float | None:
+        """End the episode if it is not over, and return its reward. None means that TRL leaves the rollout out."""
+        if self._episode is None:
+            return None
+        self._episode.end()
+        return self._episode.reward
+
+    def _act(self, make: Callable[[], Act]) -> str:
+        if self._episode is None:
+            return OVER
+        try:
+            return self._episode.act(make())
+        except (InputError, ValidationError) as error:
+            return _describe(error)
+
+
+def environment(
+    release: Release | Path | str,
+    *,
+    reward: str | Reward = "gap",
+    sandbox: "AsyncCodeRunner | None" = None,
+    **limits: Any,
+) -> type[Environment]:
+    """Return a class for `GRPOTrainer(environment_factory=...)`. Its rewards need no `reward_funcs`.
+
+    Args:
+        release: a release with its private half, or its reference. It is opened at once.
+        reward: name of a preset, or a reward.
+        sandbox: runs the scripts. None means the sandbox of the release.
+        limits: fields of `EpisodeLimits`: `max_steps`, `max_submissions`, `time_budget`, `timeout`.
+
+    Raises:
+        ReleaseNotFound: the release does not exist.
+        SandboxUnavailable: there is no other sandbox, and this machine cannot run scripts.
+        InputError: the reward is unknown.
+        ValidationError: a limit is unknown or out of range.
+    """
+    tasks = share_tasks(release)
+    members = {
+        "__doc__": Environment.__doc__,
+        "_tasks": tasks,
+        "_reward": staticmethod(get_reward(reward)),
+        "_limits": EpisodeLimits(**limits),
+        "_sandbox": sandbox or tasks.release.sandbox or choose_sandbox(),
+    }
+    return type("SandmillEnvironment", (Environment,), members)
+
+
+@runtime_checkable
+class CountedRuns(Protocol):
+    """Runs answers with a time limit and a sandbox of its own, and may count or cache them."""
+
+    async def arollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
+        """Return the rollout of each pair of a task id and the text of an answer, in order."""
+        ...
+
+
+def code_reward(
+    release: Release | Path | str | OpenTasks | CountedRuns,
+    *,
+    reward: str | Reward = "gap",
+    timeout: float = 30.0,
+    sandbox: "AsyncCodeRunner | None" = None,
+) -> Callable[..., list[float | None]]:
+    """Return a function for `GRPOTrainer(reward_funcs=...)` that runs and grades the script of each completion.
+
+    The last Python block of a completion runs. All completions of a batch run at the same time, as many as the sandbox
+    admits. A completion that a fault of the sandbox hit gets None, and TRL leaves it out.
+
+    Args:
+        release: a release with its private half, or its reference, which is opened at once. Or tasks of several
+            sources, with their private halves. Or an object that runs answers itself.
+        reward: name of a preset, or a reward.
+        timeout: wall time of one script in seconds. `CountedRuns` have their own.
+        sandbox: runs the scripts. None means the sandbox of the release, or the one that all tasks of this process
+            share. `CountedRuns` have their own.
+
+    Raises:
+        ReleaseNotFound: the release does not exist.
+        SandboxUnavailable: there is no other sandbox, and this machine cannot run scripts.
+        InputError: the reward is unknown.
+    """
+    chosen = get_reward(reward)
+    score_all = release.arollouts if isinstance(release, CountedRuns) else _scorer(release, chosen, timeout, sandbox)
+
+    def sandmill_reward(
+        prompts: Sequence[Any], completions: Sequence[Any], task_id: Sequence[str], **columns: Any
+    ) -> list[float | None]:
+        answers = [text_of(completion) for completion in completions]
+        rollouts = run_sync(score_all(list(zip(task_id, answers, strict=True))))
+        if log_metric := columns.get("log_metric"):
+            for name, value in _metrics(rollouts).items():
+                log_metric(f"sandmill/{name}", value)
+        return [None if rollout.mask else chosen(rollout).total for rollout in rollouts]
+
+    return sandmill_reward
+
+
+def _scorer(
+    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: "AsyncCodeRunner | None"
+) -> Callable[[Sequence[tuple[str, str]]], Coroutine[Any, Any, list[Rollout]]]:
+    """Return a function that runs and grades pairs of a task id and the text of an answer."""
+    if isinstance(release, Release | Path | str):
+        shared = share_tasks(release)
+        tasks: OpenTasks = shared
+        runner = sandbox or shared.release.sandbox or choose_sandbox()
+    else:
+        tasks, runner = release, sandbox or choose_sandbox()
+
+    async def score_all(pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
+        return await asyncio.gather(
+            *(
+                score_answer(tasks, task_id, answer, reward=reward, timeout=timeout, sandbox=runner)
+                for task_id, answer in pairs
+            )
+        )
+
+    return score_all
+
+
+def _metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    number = max(1, len(rollouts))
+    return {
+        "valid_rate": sum(rollout.chosen is not None for rollout in rollouts) / number,
+        "masked_rate": sum(rollout.mask for rollout in rollouts) / number,
+    }
+
+
+def text_of(completion: Any) -> str:
+    """Return the text of a completion: a string, or a list of messages whose last one is the answer."""
+    if isinstance(completion, str):
+        return completion
+    content = completion[-1].get("content") if completion else ""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content if isinstance(part, dict))
+    return content or ""
+
+
+def _describe(error: InputError | ValidationError) -> str:
+    """Describe a mistake of the model: an argument that the tool does not take."""
+    if isinstance(error, InputError):
+        return "\n".join(map(str, error.problems))
+    return "\n".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}." for item in error.errors())

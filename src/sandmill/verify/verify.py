@@ -1,0 +1,158 @@
+"""Verify a task: establish the seven facts that every published task has, by running it and reading its files."""
+
+from collections.abc import Mapping
+from functools import partial
+from math import isclose
+from statistics import median
+
+from sandmill.calibrate.board import gap_steps, thresholds
+from sandmill.calibrate.measure import band_of
+from sandmill.calibrate.milestones import milestone_faults, milestone_thresholds
+from sandmill.calibrate.panel import TRIVIAL, entries_of
+from sandmill.calibrate.steadiness import LEAST_HELD
+from sandmill.errors import DegenerateTask, ItemRejected
+from sandmill.kinds.files.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.child_file import child_excess
+from sandmill.models.base import Part
+from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
+from sandmill.models.hints import DATA_DICTIONARY
+from sandmill.models.package import TaskPackage
+from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
+from sandmill.models.run import RunResult
+from sandmill.sandbox.backends import BackendName
+from sandmill.score.gap import gap_closed
+from sandmill.score.grading import grade_submission
+from sandmill.score.medals import reaches
+from sandmill.score.submission import read_answers
+from sandmill.verify.reference import run_reference
+
+STEP_LIMIT_S = 30.0
+"""A reference script that takes longer makes no micro task."""
+LUCK = 0.05
+"""Share of the gap that a solver may be above the oracle on a finite test."""
+ROUNDING = 0.01
+"""Difficulty worked out from rounded scores may differ by so much from the measured one."""
+
+
+def verify_task(
+    package: TaskPackage, calibration: Calibration, scripts: Mapping[str, str], again: TaskPackage, backend: BackendName
+) -> tuple[Verification, RunResult]:
+    """Run the scripts, given by file name, grade the sample and nothing at all, and compare a second rendering.
+
+    Returns:
+        The facts, and how the reference script ran.
+    """
+    answers = read_answers(package.private["answers.csv"], package.facts)
+    grade = partial(grade_submission, answers=answers, facts=package.facts, calibration=calibration)
+    runs = {name: run_reference(source, package.public, backend) for name, source in scripts.items()}
+    graded = {name: grade(run.submission) for name, run in runs.items()}
+    main = RUNG_FILES[Rung.REFERENCE]
+    run, reference = runs[main], graded[main]
+    sample, nothing = grade(layout_of(package.spec).sample_csv(package.public)), grade(None)
+    scores = {name: report.score for name, report in graded.items()}
+    verification = Verification(
+        reference_score=reference.score,
+        is_micro=is_micro(package, run.duration_s),
+        reference_is_gold=reference.medal is Medal.GOLD,
+        script_scores=scores,
+        scripts_repeat=scores == {script.file: script.final for script in calibration.scripts},
+        sample_wins_nothing=_wins_nothing(sample) and sample.outcome is Outcome.OK,
+        noop_wins_nothing=_wins_nothing(nothing) and nothing.outcome is Outcome.NO_SUBMISSION,
+        best_is_known=best_is_known(calibration),
+        thresholds_hold=thresholds_hold(calibration),
+        difficulty_holds=difficulty_holds(calibration),
+        nothing_given_away=nothing_given_away(package, calibration),
+        renders_equal_bytes=(package.public, package.private["answers.csv"])
+        == (again.public, again.private["answers.csv"]),
+    )
+    return verification, run
+
+
+def is_micro(package: TaskPackage, seconds: float) -> bool:
+    """Whether a task is as small as it must be: rows as designed, and a reference that ran in seconds."""
+    sizes, layout = package.spec.file_sizes, layout_of(package.spec)
+    fits = not any(layout.excess(package.public, sizes))
+    if child := package.spec.mechanism.child:
+        items = sizes.train + sizes.feedback + sizes.final
+        fits = fits and not any(child_excess(child, package.public[child.path], items))
+    return fits and 50 <= sizes.train <= 200 and seconds <= STEP_LIMIT_S
+
+
+def best_is_known(measured: Calibration) -> bool:
+    """Whether the oracle is what it should be: above trivial, and beaten by luck at most."""
+    best, trivial = measured.oracle, measured.trivial
+    if best == trivial or (best < trivial) != measured.is_lower_better:
+        return False
+    tops = [*(entry.final for entry in measured.board[:1]), measured.informed]
+    is_highest = all(gap_closed(top, trivial, best) <= 1 + LUCK for top in tops if top is not None)
+    return is_highest and informed_is_gold(measured)
+
+
+def informed_is_gold(measured: Calibration) -> bool:
+    """Whether the informed solver reaches gold, so that gold is within reach. The rule `ranks` does not ask for it."""
+    if measured.rule == "ranks" or measured.informed is None:
+        return True
+    return reaches(measured.informed, measured.thresholds.gold, measured.is_lower_better)
+
+
+def thresholds_hold(measured: Calibration) -> bool:
+    """Whether thresholds follow from what was measured, far enough apart and in an order that holds."""
+    try:
+        final, feedback = (_thresholds_of(measured, part) for part in (Part.FINAL, Part.FEEDBACK))
+        gap_steps(measured.thresholds, measured.trivial, measured.oracle)
+    except (ItemRejected, DegenerateTask, ValueError):
+        return False
+    follows = (final, feedback) == (measured.thresholds, measured.feedback_thresholds)
+    return follows and measured.steadiness.order_held >= LEAST_HELD
+
+
+def _thresholds_of(measured: Calibration, part: Part) -> Thresholds:
+    """Work out the thresholds of a part again.
+
+    Raises:
+        ValueError: if the record lacks what its rule needs, or a deciding run contradicts the board.
+    """
+    board, found = measured.board, measured.milestones
+    if measured.rule == "ranks":
+        scores = [entry.final if part is Part.FINAL else entry.feedback for entry in board]
+        return thresholds(scores, measured.is_lower_better)
+    trivial = next((entry for entry in board if entry.solver == TRIVIAL), None)
+    if found is None or trivial is None or milestone_faults(found, board):
+        raise ValueError("the runs that decide thresholds are missing, or are not those of the board")
+    if part is Part.FINAL:
+        return milestone_thresholds(found, board, part, measured.trivial, measured.oracle)
+    return milestone_thresholds(found, board, part, trivial.feedback, found.feedback_oracle)
+
+
+def difficulty_holds(measured: Calibration) -> bool:
+    """Whether difficulty follows from the competent tier, with its interval and its band."""
+    found = measured.difficulty
+    competent = [entry.final for entry in measured.board if entry.tier is Tier.COMPETENT]
+    if not competent or measured.trivial == measured.oracle:
+        return False
+    share = gap_closed(median(competent), measured.trivial, measured.oracle)
+    follows = isclose(found.value, 1 - min(max(share, 0.0), 1.0), abs_tol=ROUNDING)
+    return follows and found.low <= found.value <= found.high and band_of(found.value) is found.band
+
+
+def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
+    """Whether public/ is what an agent may see and no more.
+
+    Gates judge what data give away; this looks for what a page must never name.
+    """
+    layout = layout_of(package.spec)
+    if any(layout.path_faults(package.spec, package.public)):
+        return False
+    page = package.public[DESCRIPTION].decode() + package.public.get(DATA_DICTIONARY, b"").decode()
+    named = [
+        *(f"{bar:.5f}" for _, bar in measured.thresholds),
+        *(entry.name for entry in entries_of(package.facts.kind) if "_" in entry.name),
+        package.spec.fingerprint[:12],
+        package.task_id,
+        "sandmill",
+    ]
+    return not layout.shows_target(package.public, package.facts) and not any(word in page for word in named)
+
+
+def _wins_nothing(report: GradeReport) -> bool:
+    return report.medal is None and (report.gap_closed is None or report.gap_closed <= 0)

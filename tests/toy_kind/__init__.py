@@ -1,0 +1,1 @@
+"""A folder of a kind, as those in `sandmill.kinds`."""
