@@ -34,7 +34,6 @@ REFUSALS = {
     "a route that a filter hides": error(404),
     "an error of a template": error(500),
     "an error of a gateway": error(502),
-    "an answer that never ends": Answer(wait_s=3.0),
     "an answer that is no JSON": Answer(raw=b"<html>"),
 }
 
@@ -49,11 +48,11 @@ def _no_waiting(monkeypatch):
     monkeypatch.setattr(client_module, "FIRST_WAIT_S", 0.01)
 
 
-def play(task: Path, script: Script) -> RolloutRecord:
+def play(task: Path, script: Script, timeout_s: float = 30.0) -> RolloutRecord:
     """Play an episode whose first step has a valid submission."""
 
     async def episode() -> RolloutRecord:
-        settings = LlmSettings(api_base=server.base, retries=1, timeout_s=1.0)
+        settings = LlmSettings(api_base=server.base, retries=int(timeout_s > 2), timeout_s=timeout_s)
         client = ChatClient(ModelChoice(models=("openai/x",), max_tokens=100), settings)
         runner = PreparedRunner(lambda *_: result_of(submission=sample_of(task), stdout="1"))
         async with MLEnv(open_task(task), sandbox=runner) as env:
@@ -76,9 +75,20 @@ def test_a_conversation_that_the_server_cannot_take_counts_with_what_it_has(task
     assert (record.rollout.chosen, record.rollout.grade.outcome) == (1, Outcome.OK)
 
 
+@pytest.mark.slow
+def test_a_message_that_never_ends_counts_too(task):
+    record = play(task, refuse_agent(Answer(wait_s=8.0)), timeout_s=2.0)
+    assert (record.rollout.mask, record.rollout.ending, record.rollout.chosen) == (False, Ending.STOPPED, 1)
+
+
+@pytest.mark.slow
 def test_a_first_message_that_never_ends_counts_too(task):
     """The same request with a limit of few tokens is answered, so that the length is the agent's choice."""
-    record = play(task, lambda received: Answer(wait_s=3.0 if received.body["max_tokens"] == 100 else 0.0))
+
+    def script(received: Received) -> Answer:
+        return Answer(wait_s=8.0 if received.body["max_tokens"] == 100 else 0.0)
+
+    record = play(task, script, timeout_s=2.0)
     assert (record.rollout.mask, record.rollout.ending) == (False, Ending.STOPPED)
 
 

@@ -5,8 +5,9 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 _LONGEST_RETRY_S = 30
 """Longest wait that a client is asked for before it tries again, in seconds."""
@@ -42,7 +43,6 @@ class Room:
 
     def __init__(self, size: int) -> None:
         self._size, self._held = size, 0
-        self._turn = threading.Lock()
         self._freed = threading.Condition()
 
     def try_take(self, need: int) -> bool:
@@ -54,14 +54,13 @@ class Room:
             return True
 
     def take(self, need: int, cancel: threading.Event) -> bool:
-        """Wait for room, in the order of the calls. Returns False if `cancel` was set before there was any."""
-        with self._turn:
-            while not self.try_take(need):
-                if cancel.is_set():
-                    return False
-                with self._freed:
-                    self._freed.wait(_CANCEL_CHECK_S)
-            return True
+        """Wait for room. Returns False if `cancel` was set before there was any."""
+        while not self.try_take(need):
+            if cancel.is_set():
+                return False
+            with self._freed:
+                self._freed.wait(_CANCEL_CHECK_S)
+        return True
 
     def give(self, need: int) -> None:
         """Return bytes."""
@@ -101,6 +100,8 @@ class RunQueue:
         self.replies, self.requests = Room(concurrency * RUN_BYTES), Room(concurrency * RUN_BYTES)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-serve")
         self._lock = threading.Lock()
+        self._entries: SimpleQueue[tuple[int, Callable[[threading.Event], Any], Ticket[Any], int]] = SimpleQueue()
+        self._entering = threading.Lock()
         self._cancels: dict[int, threading.Event] = {}
         self._running = 0
         self.started = 0
@@ -148,8 +149,9 @@ class RunQueue:
             numbers = range(self._next, self._next + len(jobs))
             self._next += len(jobs)
             self._cancels |= {number: ticket.cancel for number, ticket in zip(numbers, tickets, strict=True)}
-        for number, job, ticket, need in zip(numbers, jobs, tickets, needs or [0] * len(jobs), strict=True):
-            self._threads.submit(self._work, number, job, ticket, need)
+        for entry in zip(numbers, jobs, tickets, needs or [0] * len(jobs), strict=True):
+            self._entries.put(entry)
+            self._threads.submit(self._work)
         return tickets
 
     def cancel_all(self) -> None:
@@ -169,9 +171,12 @@ class RunQueue:
         seconds_to_empty = self._mean_s * len(self._cancels) / self.concurrency
         return min(_LONGEST_RETRY_S, max(1, math.ceil(_RETRY_SHARE * seconds_to_empty)))
 
-    def _work(self, number: int, job: Callable[[threading.Event], Result], ticket: Ticket[Result], need: int) -> None:
-        if need and self.replies.take(need, ticket.cancel):
-            ticket.give_room = lambda: self.replies.give(need)
+    def _work(self) -> None:
+        # A run must not wait for room that later runs of its request hold, since their replies are sent after its own.
+        with self._entering:
+            number, job, ticket, need = self._entries.get()
+            if need and self.replies.take(need, ticket.cancel):
+                ticket.give_room = lambda: self.replies.give(need)
         started = monotonic()
         with self._lock:
             self._running += 1
