@@ -46,4 +46,9 @@ def test_the_tutorial_runs_from_the_seed_to_the_step(tmp_path: Path):
     assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr[-6000:]}"
     assert "Published tutorial/releases/parcels@0001-" in ran.stdout
     assert '"medal": "gold"' in ran.stdout
+    if find_spec("trl"):
+        # The columns after stage and update are loss and reward.
+        rewards = [float(line.split(",")[3]) for line in ran.stdout.splitlines() if line.startswith("grpo,")]
+        assert len(rewards) == 2
+        assert min(rewards) > 0
     assert not (tmp_path / "tutorial").exists()

@@ -154,6 +154,7 @@ def _milestones(deciding: ThresholdRuns, scores: Sequence[Mapping[str, float]], 
         margin=deciding.margin,
         step=least_step(entries),
         informed=deciding.informed,
+        column=deciding.column,
         feedback_oracle=feedback.ends()[1],
         entries=entries,
     )
@@ -171,7 +172,7 @@ def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | N
         said = [part.said[entry.solver] for entry in board]
         return resample_thresholds(part.truth, said, part.metric, part.counts)
     names = [entry.solver for entry in board if entry.tier not in PLACING]
-    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column)
     ends = part.said[TRIVIAL], part.oracle
     return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, part.counts)
 

@@ -68,10 +68,17 @@ class MilestoneRule:
     milestones lie nearer than the luck of a training draw moves scripts."""
     informed: float | None = None
     """Share of the gap that the informed solver closes. None: not known, and taken for the oracle's."""
+    column: float | None = None
+    """Share of the gap that the best single column closes without a model."""
 
     @classmethod
     def of(
-        cls, entries: Sequence[MilestoneEntry], gold: Gold, step: float | None, informed: float | None = None
+        cls,
+        entries: Sequence[MilestoneEntry],
+        gold: Gold,
+        step: float | None,
+        informed: float | None = None,
+        column: float | None = None,
     ) -> "MilestoneRule":
         """Work out the corrections.
 
@@ -80,6 +87,7 @@ class MilestoneRule:
             gold: how gold follows.
             step: see `MilestoneRule.step`.
             informed: see `MilestoneRule.informed`.
+            column: see `MilestoneRule.column`.
 
         Raises:
             ItemRejected: `panel_failed`, if too few runs of a kind are left.
@@ -98,6 +106,7 @@ class MilestoneRule:
             gold,
             step,
             informed,
+            column,
         )
 
     @property
@@ -119,6 +128,8 @@ class MilestoneRule:
             silver = np.minimum(silver, gold - self.step)
             bronze = np.minimum(bronze, silver - self.step)
             lowest = max(LEAST_BRONZE, self.step + LEAST_FALL)
+        if self.column is not None:
+            lowest = max(lowest, self.column + self.fall)
         bronze = np.maximum(bronze, lowest)
         silver = np.maximum(silver, bronze + self.fall)
         return Places(np.maximum(gold, silver + self.fall), silver, bronze)
@@ -257,7 +268,7 @@ def milestone_thresholds(
         DegenerateTask: if trivial and oracle score the same.
         ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
     """
-    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
     middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])

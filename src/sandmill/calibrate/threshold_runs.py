@@ -34,6 +34,8 @@ class ThresholdRuns:
     """Best reader less best blind run."""
     informed: float | None = None
     """Gap closed on the pilot rows by the informed solver, after training on the task's draw."""
+    column: float | None = None
+    """Gap closed on the pilot rows by the best single column without a model."""
     twins: Mapping[str, str] | None = None
     """Reader to the run with the same model without the stated facts."""
 

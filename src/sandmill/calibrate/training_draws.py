@@ -78,7 +78,8 @@ class TrainingDraws:
     def rule(self) -> MilestoneRule:
         """How thresholds follow."""
         entries = self.deciding.on_pilot()
-        return MilestoneRule.of(entries, self.deciding.gold, least_step(entries), self.deciding.informed)
+        found = self.deciding
+        return MilestoneRule.of(entries, found.gold, least_step(entries), found.informed, found.column)
 
     @cached_property
     def gold(self) -> float:
@@ -117,7 +118,8 @@ def measure_draws(
     names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.entries}
     informed = _informed_share(pilot, contest, scale)
     apart = [name for name in own if name not in on_panel]
-    alone = TrainingDraws(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, informed))
+    tops = {"informed": informed, "column": _column_share(pilot, contest, scale)}
+    alone = TrainingDraws(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops))
     if informed is not None:
         require_room(informed, alone.gold - CLEAR_MISS)
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
@@ -127,7 +129,7 @@ def measure_draws(
         for name in own
         if all(name in drawn for drawn in further)
     }
-    found = TrainingDraws(_deciding(contest, ran, shares, informed))
+    found = TrainingDraws(_deciding(contest, ran, shares, tops))
     if found.deciding.margin is not None:
         require_margin(found.deciding.margin)
     if informed is not None:
@@ -162,8 +164,12 @@ def refuse_without_room(pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelR
 
 
 def _deciding(
-    contest: SolverRuns, ran: Mapping[str, PanelRun], shares: Mapping[str, tuple[float, ...]], informed: float | None
+    contest: SolverRuns,
+    ran: Mapping[str, PanelRun],
+    shares: Mapping[str, tuple[float, ...]],
+    tops: Mapping[str, float | None],
 ) -> ThresholdRuns:
+    """Gather the runs. `tops` are the shares of the informed solver and of the best single column."""
     on_panel = {entry.name for entry in contest.entries}
     tiers = {name: ran[name].tier for name in shares}
     found = ThresholdRuns(
@@ -172,7 +178,7 @@ def _deciding(
         shares=shares,
         off_board=frozenset(name for name in shares if name not in on_panel and tiers[name] is not Tier.READER),
         twins=contest.twins,
-        informed=None if informed is None else round(informed, 6),
+        **{name: None if share is None else round(share, 6) for name, share in tops.items()},
     )
     if found.gold == "margin":
         return found
@@ -210,3 +216,16 @@ def _informed_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> flo
         return None
     run = informed_run(contest.panel, pilot.spec.mechanism, pilot.drawn.train.draw.observed, pilot.observed)
     return scale.share(run.prediction) if run.has_run else None
+
+
+def _column_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> float | None:
+    """Return the largest share of the gap that a single column closes on the pilot, without a model."""
+    from sandmill.calibrate.solvers.naive import single_columns
+
+    # A kind with a panel of its own has no table of features.
+    if pilot.spec.kind.panel:
+        return None
+    columns = single_columns(contest.panel.table, pilot.spec.feature_columns)
+    with np.errstate(all="ignore"):
+        shares = [scale.share(one) for one in columns if not (scale.metric.is_nonnegative and (one < 0).any())]
+    return max((share for share in shares if np.isfinite(share)), default=None)

@@ -134,6 +134,9 @@ class Milestones(Private):
     informed: float | None = None
     """Share of the gap that the informed solver closes on the rows of the pilot. It limits gold of tasks whose texts
     state nothing. None in older releases, if it failed, and if the files do not hold the columns that it would use."""
+    column: float | None = None
+    """Largest share of the gap that a single column closes on the rows of the pilot, used as the prediction without a
+    model. Bronze lies above it. None in older releases, and where no column can be a prediction."""
     feedback_oracle: float
     """Score of the oracle on the feedback part."""
     entries: tuple[MilestoneEntry, ...] = Field(min_length=1)

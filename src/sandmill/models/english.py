@@ -18,7 +18,8 @@ _ARTICLE = re.compile(r"(?<![\w-])([Aa]n?) [`\"]?(?!(?:is|are|and|or|in|of|to|as
 """An article and its word. Before some words, `a` is a name, as in `where a is the sum`."""
 _SURE_QUESTION = re.compile(
     r"(?:What|Which|Who|Whom|Whose|Where|When|Why|How)\b(?: \w+)?? (?:do|does|did|will|can|could|should|would)\b|"
-    r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b|(?:Is|Are|Was|Were|Could|Does|Did|Should|Would)\b"
+    r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b|(?:Is|Are|Was|Were|Could|Does|Did|Should|Would)\b|"
+    r"(?:Do|Can|Will|Has|Have) (?:the|an?|they|we|you|it)\b"
 )
 """Beginnings of questions. With `What was`, a sentence may state something: `What was found inside stands below.`"""
 _SHORT_QUESTION = re.compile(r"(?:What|Who|Where|When|Which \w+) (?:is|are|was|were) (?:\S+ ){0,5}\S+$")

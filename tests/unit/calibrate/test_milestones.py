@@ -97,6 +97,19 @@ def test_bronze_leaves_a_step_above_a_constant_answer_and_pushes_the_others_up()
     assert (silver, gold) == pytest.approx((bronze + step, bronze + 2 * step))
 
 
+def test_bronze_lies_a_step_above_a_single_column_and_pushes_the_others_up():
+    runs = entries(EVERYONE)
+    shares = {run.solver: np.asarray(run.shares[0]) for run in runs}
+    usual = MilestoneRule.of(runs, "margin", 0.03).places(shares)
+    low = MilestoneRule.of(runs, "margin", 0.03, column=float(usual.bronze) - 0.1).places(shares)
+    assert low == usual
+    column = float(usual.gold)
+    high = MilestoneRule.of(runs, "margin", 0.03, column=column).places(shares)
+    assert [float(place) for place in (high.bronze, high.silver, high.gold)] == pytest.approx(
+        [column + 0.03, column + 0.06, column + 0.09]
+    )
+
+
 def test_gold_without_facts_leaves_half_of_what_the_best_blind_run_leaves_open():
     best = {**BLIND, "blend_c": 0.95}
     assert places(entries(best))[0] == pytest.approx(0.975)

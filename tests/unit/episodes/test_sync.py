@@ -50,10 +50,6 @@ def test_a_forked_worker_has_a_loop_of_its_own():
     script = """
         import asyncio, os
         from sandmill.play.sync import run_sync
-from sandmill.store.files import Store
-from tests.docs_commands import blocks
-from tests.publishing import publish_splits
-from tests.unit.episodes.runner import SAMPLE, PreparedRunner, result_of
         assert run_sync(asyncio.sleep(0, 1)) == 1
         child = os.fork()
         if not child:

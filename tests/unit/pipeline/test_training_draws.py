@@ -68,6 +68,7 @@ def measured(monkeypatch, own: Runs, *others: Runs) -> TrainingDraws:
     drawn = iter(others or (own,) * (DRAWS - 1))
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
     monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
+    monkeypatch.setattr(training_draws, "_column_share", lambda *_: None)
     return measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
 
 
@@ -111,6 +112,7 @@ def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
 
 def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
     asked = []
+    monkeypatch.setattr(training_draws, "_column_share", lambda *_: None)
     monkeypatch.setattr(training_draws, "informed_run", lambda *_: asked.append(1) or made_up("i", Tier.SEARCH, 8.0))
     drawn = []
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: drawn.append(Runs()) or drawn[-1])
