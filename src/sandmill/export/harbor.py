@@ -14,7 +14,7 @@ from sandmill.export import harbor_texts as texts
 from sandmill.export.base import ExportSettings, ExportTask
 from sandmill.export.grader import grader_source
 from sandmill.models.base import Band
-from sandmill.score.gap import gap_closed
+from sandmill.scoring.gap import gap_closed
 
 ORGANIZATION = "sandmill"
 """First part of the names of tasks and datasets, which Harbor writes as org/name."""

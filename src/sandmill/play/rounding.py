@@ -6,7 +6,7 @@ from math import floor, isfinite, log10
 from sandmill.errors import InputError, Problem
 from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.structure import MetricName
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 MOST_ANSWERS = 251
 """Number of different answers to a valid submission: 250 rounded scores and `below_baseline`. Just under 8 bits."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandmill.models.episode import FeedbackAnswer
     from sandmill.models.reports import GradeReport
     from sandmill.play.sandboxes import AsyncCodeRunner
-    from sandmill.score.grading.private_half import PrivateHalf
+    from sandmill.scoring.grading.private_half import PrivateHalf
 
 
 class TaskSource(Protocol):
@@ -143,7 +143,7 @@ class EpisodeTask:
         Raises:
             InputError: if `submission` is anything else.
         """
-        from sandmill.score.grading import grade_submission
+        from sandmill.scoring.grading import grade_submission
 
         task, answers = self.private
         content, outcome = _content_of(submission)
