@@ -78,6 +78,7 @@ test: agent-env lint  ## Lint and the fast tests
 
 test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs
 	@$(RUN)/python -m pytest -m "slow and not llm and not clients"
+	@SANDMILL_EXAMPLES=100 $(RUN)/python -m pytest -m "not slow" tests/property
 	@$(RUN)/python -m pytest learn/tests
 
 test-learn: agent-env .venv/.learning  ## The tests of learn/, those of training too

@@ -1,6 +1,7 @@
 """Fixtures that every kind of test may use."""
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,12 @@ from tests.releases import once_a_session, small_release
 
 __all__ = ["once_a_session", "s3_root", "small_release"]
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = int(os.environ.get("SANDMILL_EXAMPLES", "25"))
+"""Examples of a property that names no number of its own; `make test-slow` tries 100."""
+
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=EXAMPLES
+)
 settings.load_profile("any machine")
 """How long examples take says how busy a machine is, and nothing about the code."""
 
