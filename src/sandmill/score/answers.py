@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.score.base import Array
+from sandmill.score.decoding import read_plain
 from sandmill.score.forms import form_of
-from sandmill.score.plain_csv import read_plain
 
 UNSCORED = "unscored"
 """Value of the column `part` for rows that are not scored, although a submission must contain them."""

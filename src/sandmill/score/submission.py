@@ -14,10 +14,9 @@ from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.models.package import TaskFacts
 from sandmill.score.answers import Answers, read_answers
 from sandmill.score.base import Array
-from sandmill.score.decoding import EXPECTED, SUBMISSION, decode_text, name_format
+from sandmill.score.decoding import EXPECTED, SUBMISSION, decode_text, name_format, read_plain
 from sandmill.score.forms import form_of
 from sandmill.score.forms.base import Lengths, others
-from sandmill.score.plain_csv import read_plain
 
 __all__ = ["MAX_SUBMISSION_BYTES", "Answers", "most_bytes", "parse_submission", "read_answers"]
 

@@ -10,10 +10,10 @@ from sandmill.kinds.files.base import SAMPLE
 from sandmill.models.names import task_id_fault
 from sandmill.play.release import load, open_task
 from sandmill.play.task import EpisodeTask
+from sandmill.score.decoding import read_plain
 from sandmill.score.forms import form_of
 from sandmill.score.forms.base import NUMBER_BYTES
-from sandmill.score.grading.reading import read_regular_file
-from sandmill.score.plain_csv import read_plain
+from sandmill.score.grading.private_half import read_regular_file
 from sandmill.score.submission import most_bytes
 
 _MOST_SAMPLE_BYTES = 4 << 20

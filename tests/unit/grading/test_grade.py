@@ -10,8 +10,7 @@ from sandmill.models.reports import Medal, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.models.task_file import TaskFile
 from sandmill.score.grading import grade_folder, grade_submission
-from sandmill.score.grading.private_half import read_private
-from sandmill.score.grading.reading import read_regular_file
+from sandmill.score.grading.private_half import read_private, read_regular_file
 from sandmill.score.submission import read_answers
 from tests.designs import make_rendered
 from tests.factories import STEADY

@@ -16,7 +16,7 @@ from sandmill.models.structure import MetricName
 from sandmill.models.task_file import TaskFile
 from sandmill.score import get_metric
 from sandmill.score.forms import form_of
-from sandmill.score.grading.checks import task_problems
+from sandmill.score.grading.private_half import task_problems
 from sandmill.score.submission import parse_submission
 from tests.factories import CALIBRATION
 from tests.many_rows import PLACES, facts_for, make_many, table_of

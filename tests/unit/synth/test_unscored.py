@@ -14,7 +14,7 @@ from sandmill.models.kind import register
 from sandmill.models.spec import Sizes
 from sandmill.score import get_metric
 from sandmill.score.forms import form_of
-from sandmill.score.grading.checks import answers_problem
+from sandmill.score.grading.private_half import answers_problem
 from sandmill.score.submission import parse_submission, read_answers
 from tests.designs import SECRET, make_spec
 

@@ -5,11 +5,9 @@ from types import MappingProxyType
 
 from sandmill.models.package import TaskFacts
 from sandmill.score.forms.base import AnswerForm
-from sandmill.score.forms.many_rows import Dense, Pairs, Strings
-from sandmill.score.forms.masks import Runs
+from sandmill.score.forms.many_rows import Dense, Pairs, Runs, Strings
 from sandmill.score.forms.names import Label, LabelList, RankedList
-from sandmill.score.forms.numbers import Value, Values
-from sandmill.score.forms.probabilities import ClassProbabilities, LabelProbabilities, Probability
+from sandmill.score.forms.numbers import ClassProbabilities, LabelProbabilities, Probability, Value, Values
 
 __all__ = ["FORMS", "AnswerForm", "form_of"]
 
