@@ -9,9 +9,9 @@ from sandmill.models.calibration import BoardEntry, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.score import get_metric
-from sandmill.score.answers import Answers
 from sandmill.score.base import Array
 from sandmill.score.forms import form_of
+from sandmill.score.submission import Answers
 from tests.factories import CALIBRATION
 from tests.submission_mutants import Graded
 

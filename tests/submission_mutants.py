@@ -14,10 +14,10 @@ from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tie
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.score import get_metric, submission
-from sandmill.score.answers import Answers
 from sandmill.score.base import Array
 from sandmill.score.grading import grade_submission
 from sandmill.score.grading.grade import GRADER_FAULT
+from sandmill.score.submission import Answers
 from tests.factories import CALIBRATION
 from tests.metric_samples import Pair, brief_for, guess, make_world, perfect
 

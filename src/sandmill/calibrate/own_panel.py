@@ -36,10 +36,9 @@ from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
-from sandmill.score.answers import Answers
 from sandmill.score.base import Array
 from sandmill.score.forms import form_of
-from sandmill.score.submission import parse_submission
+from sandmill.score.submission import Answers, parse_submission
 
 
 class OwnPanel(Panel):

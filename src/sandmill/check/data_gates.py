@@ -22,7 +22,7 @@ from sandmill.check.targets import TargetValues, name_target
 from sandmill.errors import count, name_some
 from sandmill.kinds.files.child_file import child_excess
 from sandmill.models.base import Part
-from sandmill.models.children import MOST_EVENTS, ChildTable
+from sandmill.models.columns import MOST_EVENTS, ChildTable
 from sandmill.models.hints import Form
 from sandmill.models.motifs import Aggregate
 from sandmill.models.package import TaskFacts

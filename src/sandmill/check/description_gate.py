@@ -8,11 +8,9 @@ from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.check.package_tables import PackageTables
 from sandmill.errors import name_some
 from sandmill.kinds.files.base import DESCRIPTION, Layout
-from sandmill.models.english import shown_faults, text_faults
+from sandmill.models.english import shown_faults, text_faults, unfit_parts
 from sandmill.models.hints import DATA_DICTIONARY
-from sandmill.models.layout import SUBMISSION, public_path
-from sandmill.models.plain_text import unfit_parts
-from sandmill.models.sections import HEADINGS, section_of
+from sandmill.models.layout import HEADINGS, SUBMISSION, public_path, section_of
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.score import get_metric
 from sandmill.score.catalogue import METRICS

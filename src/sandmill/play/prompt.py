@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from sandmill.errors import InputError, Problem
-from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import COMMAND, LIBRARIES, PUBLIC, SUBMISSION
 from sandmill.models.run import RunLimits, timeout_problem
 from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 

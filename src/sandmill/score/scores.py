@@ -111,9 +111,9 @@ def label_log_losses(truth: Array, prediction: Array) -> Floats:
     return _cost(np.where(truth == 1, prediction, 1 - prediction))
 
 
-def wrong_labels(truth: Array, prediction: Array) -> tuple[Floats, Floats]:
-    """Return, for each row, how many of its labels are wrong, and how many it has."""
-    return (truth != prediction).sum(axis=1, dtype=np.float64), np.full(len(truth), float(truth.shape[1]))
+def wrong_labels(truth: Array, prediction: Array) -> Floats:
+    """Return the share of wrong labels of each row."""
+    return np.asarray((truth != prediction).mean(axis=1), dtype=np.float64)
 
 
 def row_f1(truth: Array, prediction: Array) -> Floats:
@@ -461,7 +461,7 @@ accuracy = mean_of(hits)
 exact_match = mean_of(hits)
 accuracy_text = ratio_of(right_texts)
 top1_error = mean_of(misses)
-hamming_loss = ratio_of(wrong_labels)
+hamming_loss = mean_of(wrong_labels)
 log_loss = mean_of(log_losses)
 log_loss_columns = mean_of(label_log_losses)
 brier = mean_of(squared_errors)

@@ -6,9 +6,9 @@ import pytest
 from sandmill.errors import InputError
 from sandmill.models.base import Band
 from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
+from sandmill.models.package import TaskFile
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.models.task_file import TaskFile
 from sandmill.score.grading import grade_folder, grade_submission
 from sandmill.score.grading.private_half import read_private, read_regular_file
 from sandmill.score.submission import read_answers

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandmill.models.task_file import TaskFile
-from sandmill.score.grading import parsed
+from sandmill.models.package import TaskFile
+from sandmill.score.grading import grade as parsed
 from sandmill.score.grading.grade import check_format, grade_submission, parse_once
 from sandmill.score.grading.private_half import PrivateHalf
 from sandmill.score.submission import read_answers

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sandmill.draw.answer_files import answers_file
 from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
-from sandmill.models.runs import masks_of, runs_of
+from sandmill.models.package import TaskFile
 from sandmill.models.structure import MetricName
-from sandmill.models.task_file import TaskFile
 from sandmill.score import get_metric
 from sandmill.score.forms import form_of
+from sandmill.score.forms.runs import masks_of, runs_of
 from sandmill.score.grading.private_half import task_problems
 from sandmill.score.submission import parse_submission
 from tests.factories import CALIBRATION

@@ -5,9 +5,10 @@ from types import MappingProxyType
 
 from sandmill.models.package import TaskFacts
 from sandmill.score.forms.base import AnswerForm
-from sandmill.score.forms.many_rows import Dense, Pairs, Runs, Strings
+from sandmill.score.forms.many_rows import Dense, Pairs, Strings
 from sandmill.score.forms.names import Label, LabelList, RankedList
 from sandmill.score.forms.numbers import ClassProbabilities, LabelProbabilities, Probability, Value, Values
+from sandmill.score.forms.runs import Runs
 
 __all__ = ["FORMS", "AnswerForm", "form_of"]
 

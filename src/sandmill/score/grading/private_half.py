@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.calibration import Calibration
-from sandmill.models.package import TaskFacts
-from sandmill.models.task_file import GradedTask, TaskFile
+from sandmill.models.package import GradedTask, TaskFacts, TaskFile
 from sandmill.score.forms import form_of
 from sandmill.score.submission import MAX_SUBMISSION_BYTES, Answers, read_answers
 from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
