@@ -24,17 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.models.base import Part
+from sandmill.models.package import GradedTask
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.models.task_file import GradedTask
 from sandmill.play.feedback import Feedback
 from sandmill.play.rounding import MOST_ANSWERS, rounding_of
 from sandmill.play.score import score
 from sandmill.scoring import get_metric
-from sandmill.scoring.answers import Answers
 from sandmill.scoring.grading.private_half import read_private
+from sandmill.scoring.submission import Answers
 from tests.task_folders import write_task
 
 Floats = NDArray[np.float64]

@@ -114,7 +114,7 @@ def _copy(files: dict[str, dict[str, bytes]], number: int) -> VerifiedTask:
 
 
 def _id_of(task_file: bytes) -> str:
-    from sandmill.models.task_file import TaskFile
+    from sandmill.models.package import TaskFile
 
     return TaskFile.model_validate_json(task_file).task_id
 

@@ -22,8 +22,8 @@ from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.interpreter import guest_environment
-from sandmill.scoring.answers import Answers
 from sandmill.scoring.grading import grade_submission
+from sandmill.scoring.submission import Answers
 
 TRAIN_ROWS, TEST_ROWS = 150, 6000
 MODELS = {

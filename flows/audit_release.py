@@ -9,7 +9,7 @@ from prefect.exceptions import CancelledRun
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
 from sandmill.errors import SandmillError
-from sandmill.models.operations import AuditRequest
+from sandmill.models.request import AuditRequest
 from tasks.auditing import audited_state, report_audit, verify_latest
 from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import abort_lineage, lineage_events

@@ -9,9 +9,8 @@ from prefect.exceptions import CancelledRun
 from sandmill.cli.arguments import parse_models
 from sandmill.cli.ending import end_at_once
 from sandmill.errors import SandmillError
-from sandmill.models.operations import RefreshRequest
 from sandmill.models.plan import ShardRef
-from sandmill.models.request import RunSettings
+from sandmill.models.request import RefreshRequest, RunSettings
 from tasks.building import draft_designs, fill_shard, plan_next_round
 from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import lineage_events

@@ -7,7 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 from prefect.states import Completed
 
-from sandmill.models.operations import AuditRequest
+from sandmill.models.request import AuditRequest
 from sandmill.verify.audit import Audit, audit_release, require_whole
 from tasks.policies import PLAIN, STORED
 

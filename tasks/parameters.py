@@ -10,8 +10,7 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import deployment as this_deployment
 from pydantic import BeforeValidator, ConfigDict, ValidationInfo
 
-from sandmill.models.operations import AuditRequest, RefreshRequest
-from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 
 
 def _fill_from_deployment(given: Any, info: ValidationInfo) -> Any:

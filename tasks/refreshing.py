@@ -6,8 +6,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.states import Completed
 
-from sandmill.models.operations import RefreshRequest
-from sandmill.models.request import RunSettings
+from sandmill.models.request import RefreshRequest, RunSettings
 from sandmill.pipeline.publishing import KeptTasks
 from sandmill.pipeline.refresh import Refresh, keep_for_next, plan_refresh
 from tasks.policies import STORED

@@ -4,14 +4,12 @@ from functools import cache
 
 from sandmill.design.standardize import standardize
 from sandmill.models.base import Band
-from sandmill.models.children import ChildTable
-from sandmill.models.columns import Categorical, Column, LogNormal, Normal
+from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal
 from sandmill.models.faults import Duplicates, Missing
-from sandmill.models.hints import Form, Hint, InText
+from sandmill.models.hints import Form, Hint, InText, Notes, NoteValue
 from sandmill.models.links import BinaryLink, GaussianLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Aggregate, Curve, Linear, Lookup, Motif, Saturation, Term
-from sandmill.models.notes import Notes, NoteValue
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.rng import Streams

@@ -18,7 +18,7 @@ from sandmill.models.columns import Column, Normal
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Term
-from sandmill.models.package import TaskFacts, TaskPackage
+from sandmill.models.package import TaskFacts, TaskFile, TaskPackage
 from sandmill.models.plan import ShardPlan, Slot
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
@@ -26,7 +26,6 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.skills import Skill, SkillLift
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
-from sandmill.models.task_file import TaskFile
 
 STRUCTURE = Structure(modality=Modality.TABULAR, target=TargetKind.BINARY, metric=MetricName.ROC_AUC)
 

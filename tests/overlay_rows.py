@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from sandmill.models.reports import Medal
-from sandmill.models.rollout_record import RolloutFacts
+from sandmill.models.rollout import RolloutFacts
 from sandmill.report.overlay_figures import ROLLOUT_VIEW
 from sandmill.report.queries import View
 

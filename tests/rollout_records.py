@@ -3,11 +3,23 @@
 from typing import Any
 
 from sandmill.models.calibration import Thresholds
-from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.llm import Message
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
-from sandmill.models.rollout import Action, Ending, EpisodeLimits, Marker, RewardParts, Rollout, Step, Usage
-from sandmill.models.rollout_record import Operator, RolloutRecord, RolloutSettings
+from sandmill.models.rollout import (
+    Action,
+    Ending,
+    EpisodeLimits,
+    FeedbackAnswer,
+    FeedbackStatus,
+    Marker,
+    Operator,
+    RewardParts,
+    Rollout,
+    RolloutRecord,
+    RolloutSettings,
+    Step,
+    Usage,
+)
 
 SETTINGS = RolloutSettings(
     release="0001-ab12cd34",

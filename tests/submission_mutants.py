@@ -14,10 +14,10 @@ from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tie
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.scoring import get_metric, submission
-from sandmill.scoring.answers import Answers
 from sandmill.scoring.base import Array
 from sandmill.scoring.grading import grade_submission
 from sandmill.scoring.grading.grade import GRADER_FAULT
+from sandmill.scoring.submission import Answers
 from tests.factories import CALIBRATION
 from tests.metric_samples import Pair, brief_for, guess, make_world, perfect
 

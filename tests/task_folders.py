@@ -9,9 +9,9 @@ from sandmill.draw import Rendered, render
 from sandmill.fingerprint import canonical_json
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
+from sandmill.models.package import TaskFile
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from sandmill.models.task_file import TaskFile
 from sandmill.scoring import get_metric
 from tests.designs import SECRET, make_spec
 from tests.factories import STEADY

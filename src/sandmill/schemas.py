@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from sandmill.models.package import TaskFile
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import GradeReport, Rejection
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.models.rollout_record import RolloutRecord
+from sandmill.models.rollout import RolloutRecord
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
-from sandmill.models.task_file import TaskFile
 
 VERSION = "v1"
 """Version of the schemas. A breaking change needs a new version in addition to the old one."""

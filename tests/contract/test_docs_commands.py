@@ -7,8 +7,7 @@ import pytest
 
 from sandmill.cli.app import COMMANDS, _load_command
 from sandmill.cli.arguments import parse_models
-from sandmill.models.operations import AuditRequest, RefreshRequest
-from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 from tests.contract.test_repository import EXTRAS
 from tests.docs_commands import PAGES, Command, Way, all_commands, blocks
 from tests.releases import REPOSITORY

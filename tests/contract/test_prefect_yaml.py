@@ -21,8 +21,7 @@ from prefect.utilities.schema_tools.validation import validate
 
 from sandmill.kinds.table.kind import TABLE
 from sandmill.models.kind import kind_named
-from sandmill.models.operations import AuditRequest, RefreshRequest
-from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.seeds import ingest
 from tests.releases import REPOSITORY

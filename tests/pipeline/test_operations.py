@@ -5,7 +5,7 @@ from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
 
 from flows.audit_release import audit_release
 from sandmill.errors import IntegrityError
-from sandmill.models.operations import AuditRequest
+from sandmill.models.request import AuditRequest
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.lineage_events import read_event

@@ -17,9 +17,9 @@ import pytest
 from sandmill.kinds.files.base import Layout
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import public_path
+from sandmill.models.package import TaskFile
 from sandmill.models.reports import GradeReport, Medal, Outcome
 from sandmill.models.run import RunResult
-from sandmill.models.task_file import TaskFile
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from sandmill.scoring.grading import grade_submission

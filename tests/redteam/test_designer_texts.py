@@ -10,8 +10,8 @@ from sandmill.design import design_task
 from sandmill.design.llm import Designed, Refused
 from sandmill.draw import render
 from sandmill.models.base import Band
+from sandmill.models.english import is_odd
 from sandmill.models.kind import kind_of
-from sandmill.models.plain_text import is_odd
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams

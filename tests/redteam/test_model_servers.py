@@ -10,8 +10,7 @@ from sandmill.llm import ChatClient
 from sandmill.llm import client as client_module
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.reports import Outcome
-from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
-from sandmill.models.rollout_record import MODEL_ERROR, RolloutRecord
+from sandmill.models.rollout import MODEL_ERROR, Act, Action, Ending, EpisodeLimits, Rollout, RolloutRecord, Step
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.actions import parse_message
 from sandmill.play.env import MLEnv

@@ -21,8 +21,8 @@ from sandmill.fingerprint import canonical_json, digest, files_digest
 from sandmill.kinds.files.folder import write_files
 from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import Calibration
+from sandmill.models.package import TaskFile
 from sandmill.models.spec import Sizes, TaskSpec
-from sandmill.models.task_file import TaskFile
 from sandmill.play.release import Release, open_task
 from sandmill.play.task import EpisodeTask
 from sandmill.scoring import get_metric

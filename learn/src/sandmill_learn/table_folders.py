@@ -25,8 +25,7 @@ from sandmill.errors import InputError, ItemRejected, Problem, shorten
 from sandmill.fingerprint import digest, fingerprint
 from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import BoardEntry, Calibration, Sizing, Steadiness, Thresholds, Tier
-from sandmill.models.package import TaskFacts
-from sandmill.models.task_file import GradedTask, TaskFile
+from sandmill.models.package import GradedTask, TaskFacts, TaskFile
 from sandmill.play.release import open_task
 from sandmill.play.task import EpisodeTask
 from sandmill.rng import Streams

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.models.base import OnProgress
-from sandmill.models.package import TaskFacts
-from sandmill.models.task_file import TaskFile
+from sandmill.models.package import TaskFacts, TaskFile
 from sandmill.play.public_cache import cache_folder
 from sandmill.play.release import Release, load
 from sandmill.play.task import EpisodeTask

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from sandmill.errors import InputError, Problem
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Frozen
-from sandmill.models.lineage_place import LineagePlace
+from sandmill.models.request import LineagePlace
 from sandmill_learn import grpo, rejection, sft
 from sandmill_learn.plots import learning_curves
 from sandmill_learn.policy import CHECKPOINT, MicroPolicy

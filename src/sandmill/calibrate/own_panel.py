@@ -36,10 +36,9 @@ from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
-from sandmill.scoring.answers import Answers
 from sandmill.scoring.base import Array
 from sandmill.scoring.forms import form_of
-from sandmill.scoring.submission import parse_submission
+from sandmill.scoring.submission import Answers, parse_submission
 
 
 class OwnPanel(Panel):

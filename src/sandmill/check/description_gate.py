@@ -1,4 +1,4 @@
-"""Gate on the description: it says all that a solver needs, and nothing about how the data were generated."""
+"""Gates on the description: it says all that a solver needs, nothing of how the data were made, and in sound prose."""
 
 import csv
 import re
@@ -8,11 +8,12 @@ from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.check.package_tables import PackageTables
 from sandmill.errors import name_some
 from sandmill.kinds.files.base import DESCRIPTION, Layout
-from sandmill.models.layout import SUBMISSION, public_path
-from sandmill.models.plain_text import unfit_parts
-from sandmill.models.sections import HEADINGS, section_of
+from sandmill.models.english import shown_faults, text_faults, unfit_parts
+from sandmill.models.hints import DATA_DICTIONARY
+from sandmill.models.layout import HEADINGS, SUBMISSION, public_path, section_of
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.scoring import get_metric
+from sandmill.scoring.catalogue import METRICS
 
 NEEDED = ("overview", "files", "columns", "evaluation", "submission")
 """Sections that every description has."""
@@ -30,6 +31,12 @@ _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"`(?:[\w/]*<\w+>)+[\w/.]*\.\w+`")
 """How files of items are named, such as `<id>.png`."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
+_TITLES = sorted((metric.title.partition(" (")[0] for metric in METRICS.values() if metric.has_article), key=len)[::-1]
+_ANY = f"(?:{'|'.join(map(re.escape, _TITLES))})"
+_BARE_METRIC = re.compile(
+    rf"(?<!the )(?<![\w-] )(?<![\w-]){_ANY}\b|\b(?:by|is|take|use|compute|on|are) {_ANY}\b", re.IGNORECASE
+)
+"""A metric that has an article and stands without it: at a beginning, or behind a verb or a preposition."""
 
 
 def check_description(tables: PackageTables) -> Iterator[str]:
@@ -126,3 +133,25 @@ def _check_giveaways(tables: PackageTables, text: str) -> Iterator[str]:
     secret = secret_numbers(spec)
     if hits := sum(number in secret for number in set(_NUMBER.findall(_FENCE.sub("", text)))):
         yield f"{DESCRIPTION}: states {hits} numbers of the mechanism"
+
+
+def prose_faults(text: str) -> list[str]:
+    """List the faults of a description or of a part of it, each with the words around it."""
+    return [*_title(text), *shown_faults("a metric without its article", _BARE_METRIC, text), *text_faults(text)]
+
+
+def check_prose(tables: PackageTables) -> Iterator[str]:
+    """Check the prose of the description and of the data dictionary."""
+    for name, text in (
+        (DESCRIPTION, tables.description),
+        (DATA_DICTIONARY, tables.package.public.get(DATA_DICTIONARY, b"").decode(errors="replace")),
+    ):
+        yield from (f"{name}: {fault}" for fault in prose_faults(text))
+
+
+def _title(text: str) -> Iterator[str]:
+    """A title may name only columns that the text names too."""
+    named = re.search(r"^# .*: predict (\w+(?:, \w+)*(?: and \w+)??)(?: and \d+ other labels)?$", text, re.MULTILINE)
+    for name in re.split(r", | and ", named[1]) if named else ():
+        if f"`{name}`" not in text:
+            yield f"the title names a column that the text does not: {name}"

@@ -3,18 +3,26 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sandmill.check.child_gate import check_child
-from sandmill.check.data_gates import check_order, check_proxy, check_targets, check_twins
-from sandmill.check.description_gate import check_description
+from sandmill.check.data_gates import check_child, check_order, check_proxy, check_targets, check_twins
+from sandmill.check.description_gate import check_description, check_prose
 from sandmill.check.file_gates import check_files, check_ids, check_items, check_missing
 from sandmill.check.file_traces import check_traces
-from sandmill.check.findings import Finding
-from sandmill.check.hint_gate import check_hints
-from sandmill.check.notes_gate import check_notes
+from sandmill.check.hint_gate import check_hints, check_notes
 from sandmill.check.package_tables import PackageTables, read_package
-from sandmill.check.prose import check_prose
 from sandmill.check.split_gates import check_time, check_units
 from sandmill.models.package import TaskPackage
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault of one task. The detail has columns, shares and counts, and no answers, rule or thresholds."""
+
+    gate: str
+    """Name of the gate, or `expectations` for a suite. It becomes the reason of a `Rejection`."""
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.gate}: {self.detail}"
 
 
 @dataclass(frozen=True)

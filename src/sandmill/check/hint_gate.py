@@ -1,4 +1,4 @@
-"""Gate on hints: the texts state every fact in full, and readers who use it get what the mechanism uses."""
+"""Gates on hints and notes: they state facts in full, and readers who use them get what the mechanism uses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,8 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.check.giveaways import GIVEAWAYS
-from sandmill.check.note_values import note_values
-from sandmill.check.package_tables import PackageTables
+from sandmill.check.package_tables import PackageTables, note_values
+from sandmill.errors import count
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
@@ -238,3 +238,19 @@ def _states_cut(part: Condition, column: Column, stated: list[float]) -> bool:
 
 def _says(text: str, name: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text) is not None
+
+
+def check_notes(tables: PackageTables) -> Iterator[str]:
+    """Check that the stated pattern finds each value in each row, and that notes are single lines."""
+    notes = tables.spec.notes
+    if notes is None:
+        return
+    for path, frame in ((tables.layout.train, tables.train), (tables.layout.test, tables.test)):
+        if broken := int(frame[notes.name].fill_null("").str.contains("\n").sum()):
+            yield f"{path}: {count(broken, 'note')} of several lines"
+        for cells in note_values(tables.spec, frame):
+            if lost := cells.null_count():
+                yield f"{path}: {count(lost, 'note')} from which the value of {cells.name} cannot be read"
+    for name in (value.column for value in notes.values):
+        if name in tables.features:
+            yield f"column {name} is in the notes and in the table"

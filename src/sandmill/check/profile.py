@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sandmill.check.cells import date_columns
-from sandmill.check.package_tables import PART, PackageTables
+from sandmill.check.package_tables import PART, PackageTables, date_columns
 from sandmill.check.targets import reads_sets
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.base import DESCRIPTION

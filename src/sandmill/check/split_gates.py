@@ -6,10 +6,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from sandmill.check.cells import date_columns
 from sandmill.check.dependence import Array, overhang_p_value, same_spread_p_value
 from sandmill.check.file_gates import ID_ALPHA, id_views, read_ids
-from sandmill.check.package_tables import PackageTables
+from sandmill.check.package_tables import PackageTables, date_columns
 from sandmill.check.targets import TargetValues
 from sandmill.errors import count, name_some
 from sandmill.models.base import Part

@@ -9,8 +9,7 @@ from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.fingerprint import fingerprint
-from sandmill.models.rollout import Rollout
-from sandmill.models.rollout_record import RolloutSettings, TaskPlace
+from sandmill.models.rollout import Rollout, RolloutSettings, TaskPlace
 from sandmill.models.run import RunLimits
 from sandmill.play.operators import OperatorMix
 from sandmill.play.release import Release, load

@@ -1,7 +1,6 @@
 """sandmill run: run one script in the sandbox and grade its submission."""
 
 from pathlib import Path
-from threading import Thread
 from typing import Annotated, Literal
 
 import typer
@@ -44,12 +43,9 @@ def run(
     from sandmill.play.score import score
     from sandmill.sandbox import Sandbox
     from sandmill.scoring.grading.private_half import read_private
-    from sandmill.scoring.library import load_libraries
 
     # Raises for a folder that cannot be graded, before anything runs.
     read_private(task_dir)
-    # The sandbox starts in another process meanwhile.
-    Thread(target=load_libraries).start()
     given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
     with Sandbox(backend, limits=RunLimits.model_validate(given)) as box:
         result = box.run(code, public=task_dir / "public", timeout=timeout)

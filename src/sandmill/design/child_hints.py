@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sandmill.design.columns import exact_shares
-from sandmill.models.children import ChildTable
+from sandmill.models.columns import ChildTable
 from sandmill.models.domain import Domain
 from sandmill.models.hints import Form, Hint
 from sandmill.models.knowledge import ChildWord

@@ -11,9 +11,8 @@ from sandmill.mechanism.columns import quantile
 from sandmill.models.columns import Categorical, Column, Conversion, Identity
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Pathology
-from sandmill.models.hints import DATA_DICTIONARY, Hint, Sentinel, Units
+from sandmill.models.hints import DATA_DICTIONARY, Hint, Notes, Sentinel, Units
 from sandmill.models.knowledge import ConversionWord
-from sandmill.models.notes import Notes
 from sandmill.rng import Streams
 
 _CHANCE_OF_SENTINEL, _CHANCE_OF_NOTES = 0.6, 0.3

@@ -9,7 +9,7 @@ import numpy as np
 from sandmill.design.child_hints import draw_child
 from sandmill.design.own_columns import OwnColumns, OwnFact, columns_of_place
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.models.children import ChildTable
+from sandmill.models.columns import ChildTable
 from sandmill.models.domain import NumericWord
 from sandmill.models.hints import Hint
 from sandmill.models.knowledge import (

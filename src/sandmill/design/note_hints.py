@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from sandmill.models.columns import Categorical, Column, Date, Identity, Unit
 from sandmill.models.domain import Domain
-from sandmill.models.hints import Hint, InText
-from sandmill.models.notes import Notes, NoteValue
+from sandmill.models.hints import Hint, InText, Notes, NoteValue
 from sandmill.rng import Streams
 
 MOST_VALUES = 2

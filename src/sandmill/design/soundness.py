@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
-from sandmill.models.domain import Domain, NumberTarget, NumericWord, TargetWords
+from sandmill.models.domain import Domain, ItemWorld, NumberTarget, NumericWord, TargetWords, World
 from sandmill.models.english import text_faults
-from sandmill.models.world import ItemWorld, World
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _RESERVED = frozenset({"id", "part", "row", "fold", "split", "target", "train", "test"})

@@ -10,9 +10,8 @@ from sandmill.design.statements import state_forms
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Pathology
-from sandmill.models.hints import Hint
+from sandmill.models.hints import Hint, Notes
 from sandmill.models.knowledge import ConversionWord
-from sandmill.models.notes import Notes
 from sandmill.rng import Streams
 
 

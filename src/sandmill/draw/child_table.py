@@ -7,7 +7,7 @@ import polars as pl
 
 from sandmill.kinds.files.child_file import child_columns, write_child
 from sandmill.mechanism.child import Events
-from sandmill.models.children import ChildTable
+from sandmill.models.columns import ChildTable
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 

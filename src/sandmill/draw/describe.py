@@ -9,10 +9,8 @@ from sandmill.kinds.files.base import Layout, layout_of
 from sandmill.kinds.files.file_names import SHOWN_CELL
 from sandmill.models.columns import Date
 from sandmill.models.english import capitalized
-from sandmill.models.layout import PUBLIC, SUBMISSION, public_path
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import HEADINGS, LIBRARIES, PUBLIC, SUBMISSION, public_path
 from sandmill.models.package import TaskFacts
-from sandmill.models.sections import HEADINGS
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.scoring import get_metric

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column
-from sandmill.models.notes import Notes
+from sandmill.models.hints import Notes
 
 FEWEST_SENTENCES, MOST_SENTENCES = 2, 5
 """Sentences of a row. A row with more values has a sentence for each."""

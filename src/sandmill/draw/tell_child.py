@@ -1,7 +1,7 @@
 """Describe the child table: its file, and its columns in a table of their own."""
 
 from sandmill.draw.wording import Wording
-from sandmill.models.children import ChildTable
+from sandmill.models.columns import ChildTable
 from sandmill.models.spec import TaskSpec
 
 Row = tuple[str, str, str]

@@ -1,7 +1,7 @@
 """Write the grader of one task as one Python file that needs only numpy.
 
-The file has the functions that the task's metric and answer form need. It gives the scores of
-`sandmill.scoring.grading.grade_submission`.
+The file has the functions that the task's answer form needs, and those of its metric from `sandmill.scoring.scores`. It
+gives the scores of `sandmill.scoring.grading.grade_submission`.
 """
 
 import ast
@@ -14,12 +14,11 @@ from typing import Any
 from sandmill.export.base import ExportTask
 from sandmill.models.calibration import Calibration, Thresholds
 from sandmill.models.package import TaskFacts
-from sandmill.models.structure import MetricName
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 
-_PARTS = ("kinds", "table", "cells", "scores", "report", "command")
-"""Modules of `grader_parts`, in the order in which their functions are written."""
+_PARTS = ("score/scores.py", *(f"export/grader_parts/{name}.py" for name in ("table", "cells", "report")))
+"""Modules of the package, in the order in which their functions are written."""
 
 _FORMS: Mapping[str, tuple[str, str]] = {
     "probability": ("read_value", "true_codes"),
@@ -37,21 +36,10 @@ _FORMS: Mapping[str, tuple[str, str]] = {
 }
 """Functions of `grader_parts` that read submission and answers, by answer form."""
 
-_SAME_FORMULA: Mapping[MetricName, str] = {
-    MetricName.ACCURACY_TEXT: "accuracy",
-    MetricName.RMSE_COLUMNS: "rmse",
-    MetricName.RMSLE_COLUMNS: "rmsle",
-    MetricName.MAE_COLUMNS: "mae",
-}
-"""Functions of metrics whose formula is that of another one. All others have the metric's name.
-
-Graders take answer rows one by one, so the metrics of pairs, pixels and texts are those of one column.
-"""
-
 _ENTRY = '''
 def score_task(submission: bytes | None, answers: bytes, part: str, task: Task) -> float:
     """Return the score of a part: {metric} of {form} answers."""
-    return score_part(submission, answers, part, task, {read}, {read_truth}, {function})
+    return score_part(submission, answers, part, task, {read}, {read_truth}, {metric})
 
 
 def grade(submission_path: str, answers_path: str, part: str = "final") -> Report:
@@ -81,12 +69,12 @@ def grader_source(task: ExportTask) -> str:
 
 def compose(facts: TaskFacts, calibration: Calibration) -> str:
     """Return the source of a grader for an answer form, a metric and a leaderboard."""
-    (read, read_truth), function = _FORMS[facts.encoding], _SAME_FORMULA.get(facts.metric, str(facts.metric))
-    entry = _ENTRY.format(metric=facts.metric, form=facts.encoding, read=read, read_truth=read_truth, function=function)
+    read, read_truth = _FORMS[facts.encoding]
+    entry = _ENTRY.format(metric=facts.metric, form=facts.encoding, read=read, read_truth=read_truth)
     constants = pformat(_task_facts(facts, calibration), width=112, sort_dicts=False, compact=True)
     return (
         f'"""Grade one task. Usage: python grader.py SUBMISSION ANSWERS. Needs numpy."""\n\n'
-        f"{_select(read, read_truth, function)}\n\nTASK = {constants}\n\n{entry}"
+        f"{_select(read, read_truth, str(facts.metric))}\n\nTASK = {constants}\n\n{entry}"
     )
 
 
@@ -151,7 +139,7 @@ def _statements() -> tuple[dict[str, str], dict[str, tuple[str, tuple[str, ...]]
     imports: dict[str, str] = {}
     definitions: dict[str, tuple[str, tuple[str, ...]]] = {}
     for part in _PARTS:
-        source = (files("sandmill.export") / "grader_parts" / f"{part}.py").read_text(encoding="utf-8")
+        source = (files("sandmill") / part).read_text(encoding="utf-8")
         body = ast.parse(source).body
         for statement, following in zip(body, [*body[1:], None], strict=True):
             if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -161,7 +149,7 @@ def _statements() -> tuple[dict[str, str], dict[str, tuple[str, tuple[str, ...]]
                 text = "\n".join(source.splitlines()[statement.lineno - 1 : end.end_lineno if end else None])
                 names = tuple(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
                 if name in definitions:
-                    raise ValueError(f"grader_parts defines {name} twice")
+                    raise ValueError(f"the sources of graders define {name} twice")
                 definitions[name] = text, names
     return imports, definitions
 
@@ -179,9 +167,8 @@ def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str
 def _defined(statement: ast.stmt) -> str | None:
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return statement.name
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id
-    return None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _is_note(statement: ast.stmt | None) -> bool:

@@ -1,8 +1,7 @@
 """Texts of an export: the prompt for trainers that use our sandbox, and the description for other environments."""
 
 from sandmill.export.base import ExportTask
-from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION, public_path
-from sandmill.models.sections import section_of
+from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION, public_path, section_of
 
 _HOW_CODE_RUNS = f"""\
 ## How code runs

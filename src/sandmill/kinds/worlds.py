@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
+from sandmill.models.domain import World, WorldMedium
 from sandmill.models.plan import Slot
-from sandmill.models.world import World, WorldMedium
 
 AnyMedium = TypeVar("AnyMedium", bound=WorldMedium)
 

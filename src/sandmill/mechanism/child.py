@@ -9,7 +9,7 @@ from scipy.special import ndtri, softmax
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.children import MOST_EVENTS, ChildTable
+from sandmill.models.columns import MOST_EVENTS, ChildTable
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Aggregate
 

@@ -4,8 +4,7 @@ from pydantic import Field, model_validator
 
 from sandmill.models import faults
 from sandmill.models.base import Frozen, Private
-from sandmill.models.children import ChildTable
-from sandmill.models.columns import Categorical, Column, Date, Identity, LogNormal, Unit
+from sandmill.models.columns import Categorical, ChildTable, Column, Date, Identity, LogNormal, Unit
 from sandmill.models.links import Link, RenderedLink, class_names, output_count
 from sandmill.models.motifs import Aggregate, CodeValue, Drift, KnownUnit, LocalRule, Term, UnitEffect, columns_of
 

@@ -1,10 +1,11 @@
-"""The rendered task: public files for agents, private files for the grader."""
+"""The rendered task: public files for agents, private files for the grader, and task.json of a pulled task."""
 
 from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from sandmill.models.base import Frozen, Private
+from sandmill.models.base import Frozen, Private, reads_former_name
+from sandmill.models.calibration import Calibration
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
 
@@ -91,3 +92,20 @@ class TaskPackage(Private):
     """description.md, sample_submission.csv, and the training and test items as their kind lays them out."""
     private: dict[str, bytes]
     """answers.csv (id, target, part); task.json, leaderboard.csv and the scripts are added when the task is proved."""
+
+
+class GradedTask(Private):
+    """Facts and calibration of one task, with which submissions are graded."""
+
+    task_id: str
+    facts: TaskFacts
+    calibration: Calibration
+
+    _facts_were_brief = model_validator(mode="before")(reads_former_name("brief", "facts"))
+
+
+class TaskFile(GradedTask):
+    """Facts, calibration and design of one task. Agents' code must never be able to read it."""
+
+    replicate: int
+    spec: TaskSpec

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from sandmill.models.base import Band, Frozen, Steered
 from sandmill.models.design_draft import Authorship, DesignDraft
+from sandmill.models.domain import ItemWorld, SpokenWorld
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedNote, SeedTask, SkippedSource, UnsupportedSeed
 from sandmill.models.structure import Structure
-from sandmill.models.world import ItemWorld, SpokenWorld
 
 
 class Slot(Frozen):

@@ -1,7 +1,7 @@
-"""Models of a published version: manifest and task records."""
+"""Models of a published version: manifest, task records, and its overview, by which versions are compared."""
 
 from itertools import islice
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import FailFast, Field, field_validator, model_validator
 
@@ -36,6 +36,9 @@ Split = Literal["train", "validation", "held_out_domain", "held_out_motif"]
 """Split of a task. Tasks of train and validation are in no held-out domain and have no held-out motif."""
 
 SPLITS: tuple[Split, ...] = get_args(Split)
+BUILD_REPORT = "build.json"
+"""Report of a version with its `ReleaseOverview`. Versions of older code have none."""
+Counts = dict[str, int]
 
 
 class Lineage(Frozen):
@@ -128,3 +131,24 @@ class Manifest(Frozen):
         if faults := list(islice(part_path_faults(part.path for part in parts), MOST_FAULTS)):
             raise ValueError("; ".join(faults))
         return parts
+
+
+class ReleaseOverview(Frozen):
+    """The request of a build, and counts over all tasks of the version."""
+
+    request: dict[str, Any] = {}
+    """The `BuildRequest` without `seeds`, whose content is in `reports/seeds.json`. Empty if it is not recorded."""
+    kept_from: str = ""
+    """Version whose tasks were taken over; empty if all tasks were made for this version."""
+    kept: int = Field(default=0, ge=0)
+    """Number of tasks that were taken over."""
+    libraries: dict[str, tuple[str, ...]] = {}
+    """Versions of the numeric libraries that made the tasks; several if tasks were taken over."""
+    bands: Counts = {}
+    """Tasks by band of difficulty."""
+    wanted: Counts = {}
+    """Tasks by the band that was asked for."""
+    kinds: Counts = {}
+    splits: Counts = {}
+    figures: dict[str, float] = {}
+    """Means over all tasks, by name."""

@@ -17,8 +17,8 @@ from pydantic import (
 
 from sandmill.errors import shorten
 from sandmill.models.base import Frozen
-from sandmill.models.episode import Score
 from sandmill.models.names import HASH_PATTERN, TaskId
+from sandmill.models.rollout import Score
 from sandmill.models.run import MOST_SECONDS, Isolation, RunLimits, RunResult
 
 API = 2

@@ -1,20 +1,47 @@
-"""What to make and how to run it. The arguments, the Prefect run form and the fingerprint come from these models."""
+"""What to make and how to run it, and requests of the flows that look after releases.
+
+The arguments, the Prefect run forms and the fingerprint come from these models.
+"""
 
 import math
 import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen, Steered
 from sandmill.models.kind import kind_named
-from sandmill.models.lineage_place import LineagePlace
 from sandmill.models.names import DatasetName
+from sandmill.models.release import Split
 
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
+RUNNERS = ("threads", "dask", "ray")
+"""Kinds of task runners. The last two may be followed by the address of a cluster."""
+
+
+def _is_a_receiver(place: str) -> str:
+    """Refuse other schemes, and credentials: settings of a run are shown to everybody who can open the Prefect UI."""
+    try:
+        parts = urlsplit(place)
+        host = parts.hostname
+    except ValueError as error:
+        raise ValueError(f"not an address: {error}") from None
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError(
+            "an address without user, password, query and fragment; a key comes from the variable OPENLINEAGE_API_KEY"
+        )
+    is_file = parts.scheme == "file" and not host and len(parts.path.strip("/")) > 0
+    if is_file or (parts.scheme in ("http", "https") and host) or (parts.scheme == "s3" and host):
+        return place
+    raise ValueError("an address such as file:///folder/events.jsonl, https://host, or s3://bucket/prefix")
+
+
+LineagePlace = Annotated[str, AfterValidator(_is_a_receiver)]
+"""A file that events are appended to, an HTTP receiver, or a prefix of S3 with one object an event."""
 
 
 class BuildRequest(Frozen):
@@ -89,10 +116,6 @@ class Side(StrEnum):
     OUTPUT = "output"
 
 
-RUNNERS = ("threads", "dask", "ray")
-"""Kinds of task runners. The last two may be followed by the address of a cluster."""
-
-
 class RunSettings(Frozen):
     """How to run. Nothing here changes what is made."""
 
@@ -151,3 +174,31 @@ class RunSettings(Frozen):
         if not root.strip() or (mark and (scheme != "s3" or not place.strip("/"))):
             raise ValueError("must be a folder or s3://bucket/prefix")
         return root if root == "/" else root.rstrip("/")
+
+
+class AuditRequest(Frozen):
+    """What to verify again."""
+
+    release: str = Field(min_length=1)
+    """Dataset whose latest version is verified, such as releases/nightly or s3://bucket/releases/nightly."""
+    rerun: int = Field(default=0, ge=0, le=100_000)
+    """Tasks whose scripts and panel run again, other ones each week; 0 checks bytes and hashes alone."""
+    lineage_to: LineagePlace | None = None
+    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""
+
+
+class RefreshRequest(Frozen):
+    """Which curriculum to refresh, by which rollouts."""
+
+    release: str = Field(min_length=1)
+    """Dataset whose latest version is refreshed; the next version is published into it."""
+    rollouts: tuple[str, ...] = Field(min_length=1)
+    """Folders that `sandmill rollout` wrote, local or on S3, with rollouts of the latest version."""
+    target: float = Field(default=0.5, gt=0, lt=1)
+    """Solve rate that new tasks should have; a rollout solves a task with bronze or better."""
+    tasks: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Tasks of the next version. Default: as many as now."""
+    splits: tuple[Split, ...] = ("train",)
+    """Splits whose tasks may be retired. Tasks of other splits stay, so that evaluations stay comparable."""
+    least_rollouts: int = Field(default=4, ge=1)
+    """Rollouts that a task needs before it may be retired. Tasks without rollouts stay."""

@@ -1,5 +1,6 @@
-"""Steps and rollouts: what an agent did in an episode on one task, and what it earned."""
+"""Steps and rollouts: what an agent did in an episode on one task, what feedback it got, and what it earned."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
 from typing import Self
@@ -7,9 +8,92 @@ from typing import Self
 from pydantic import Field, field_validator
 
 from sandmill.models.base import Frozen, Private
-from sandmill.models.episode import FeedbackAnswer
-from sandmill.models.reports import Check, GradeReport, Outcome
+from sandmill.models.llm import Message
+from sandmill.models.reports import Check, GradeReport, Medal, Outcome
 from sandmill.models.run import MOST_SECONDS
+
+MODEL_ERROR = "model_error"
+"""Failure kind: the model did not answer, so the rollout is masked."""
+NO_RUN = "no_run"
+"""Failure kind: the agent never ran a script."""
+
+
+class Score(Frozen):
+    """Score of one run on the final part, for the trainer. The agent must not see it before its episode ends."""
+
+    outcome: Outcome
+    """How the run ended. `ok` means that the run ended well and its submission is valid."""
+    reward: float
+    """Total of the preset. With `gap`: 0 unless the outcome is `ok`, at most 1. 0 if `mask` is True."""
+    gap_closed: float | None = None
+    """Share of the way from the trivial solver to the oracle, unclipped; None without a valid submission."""
+    medal: Medal | None = None
+    score: float | None = None
+    """Value of the task's metric, rounded to 5 decimals; None without a valid submission."""
+    position: int | None = None
+    """Position on the leaderboard; 1 is best."""
+    mask: bool = False
+    """True if the sandbox failed before the agent's code started. The rollout must be left out of the loss."""
+    problems: tuple[str, ...] = ()
+    """Problems of an invalid submission."""
+
+
+class FeedbackStatus(StrEnum):
+    """Status of a feedback answer."""
+
+    SCORED = "scored"
+    """The submission is valid and better than the trivial baseline. The answer has a rounded score."""
+    BELOW_BASELINE = "below_baseline"
+    """The submission is valid but not better than the trivial baseline after rounding. The answer has no score."""
+    NOT_SCORED = "not_scored"
+    """The run failed or its submission is invalid. `outcome` and `problems` give the reason."""
+    EXHAUSTED = "exhausted"
+    """No submissions were left, so this one was not read."""
+
+
+class FeedbackAnswer(Frozen):
+    """Feedback for the agent on one submission during an episode. The agent may see all of it."""
+
+    status: FeedbackStatus
+    outcome: Outcome | None = None
+    """Outcome of the run and of parsing its submission; None if no submissions were left."""
+    score: float | None = None
+    """Score on the feedback part, rounded to a multiple of `step`. None unless the status is `scored`."""
+    position: int | None = None
+    """Position of the rounded score on the leaderboard of the feedback part; 1 is best."""
+    entries: int | None = None
+    """Entries of that leaderboard."""
+    medal: Medal | None = None
+    """Medal of the rounded score on the feedback part. The final part decides over the medal that counts."""
+    step: float = Field(gt=0)
+    """Rounding step of all scores of this episode."""
+    problems: tuple[str, ...] = ()
+    """Format problems of an invalid submission."""
+    submissions_left: int = Field(ge=0)
+    """Number of further valid submissions that will be scored."""
+
+    @property
+    def message(self) -> str:
+        """Return the answer as text for the agent."""
+        left = f" Submissions left: {self.submissions_left}."
+        match self.status:
+            case FeedbackStatus.SCORED:
+                score = f"Valid submission. Score: {self.score:.10g}, rounded to steps of {self.step:.10g}."
+                return f"{score}{self._rank}{left}"
+            case FeedbackStatus.BELOW_BASELINE:
+                return f"Valid submission. Its score is no better than that of a constant prediction.{left}"
+            case FeedbackStatus.NOT_SCORED:
+                why = "".join(f"\n- {problem}" for problem in self.problems)
+                return f"No score: {self.outcome}.{left}{why}"
+            case FeedbackStatus.EXHAUSTED:
+                return "No submissions are left, so this one was not scored."
+
+    @property
+    def _rank(self) -> str:
+        if self.position is None:
+            return ""
+        medal = f", {self.medal} medal" if self.medal else ""
+        return f" Position {self.position} among {self.entries} leaderboard entries{medal}."
 
 
 class Action(StrEnum):
@@ -192,3 +276,124 @@ class Rollout(Private):
         """Markers of all steps, each once, in the order of `Marker`."""
         found = {marker for step in self.steps for marker in step.markers}
         return tuple(marker for marker in Marker if marker in found)
+
+
+class Operator(StrEnum):
+    """How the prompt of an episode is made."""
+
+    DRAFT = "draft"
+    """The task alone."""
+    IMPROVE = "improve"
+    """The task with an earlier solution and its output, to improve."""
+    DEBUG = "debug"
+    """The task with a script that failed and its error, to repair."""
+    CROSSOVER = "crossover"
+    """The task with two earlier solutions and their outputs, to combine."""
+
+
+class RolloutRecord(Frozen):
+    """One rollout as it is stored."""
+
+    rollout: Rollout
+    messages: tuple[Message, ...] = ()
+    """The conversation with the model."""
+    operator: Operator = Operator.DRAFT
+    error: str = ""
+    """Why the model did not answer, if this ended the episode; empty after a full context."""
+
+    @property
+    def failure(self) -> str:
+        """Failure kind; empty for a valid submission.
+
+        It is `infra_error` or `model_error` for a masked rollout, `no_run` if no script ran, and else the outcome of
+        the grade.
+        """
+        rollout = self.rollout
+        if rollout.mask:
+            return MODEL_ERROR if self.error else Outcome.INFRA_ERROR.value
+        if rollout.grade is None or rollout.grade.outcome is Outcome.OK:
+            return ""
+        has_run = any(step.action is Action.RUN for step in rollout.steps)
+        return rollout.grade.outcome.value if has_run else NO_RUN
+
+    @property
+    def facts(self) -> "RolloutFacts":
+        """The facts for figures."""
+        rollout, grade, reward = self.rollout, self.rollout.grade, self.rollout.reward
+        return RolloutFacts(
+            task_id=rollout.task_id,
+            release=rollout.release,
+            sample=rollout.sample,
+            mask=rollout.mask,
+            failure=self.failure,
+            reward=None if reward is None or reward.mask else reward.total,
+            is_valid=grade is not None and grade.outcome is Outcome.OK,
+            medal=grade.medal if grade else None,
+            gap_closed=grade.gap_closed if grade else None,
+            prompt_tokens=rollout.usage.prompt_tokens,
+            completion_tokens=rollout.usage.completion_tokens,
+            usd=rollout.usage.usd,
+            seconds=rollout.duration_s,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutFacts:
+    """What figures need to know of a rollout."""
+
+    task_id: str
+    release: str
+    sample: int
+    mask: bool
+    failure: str
+    reward: float | None
+    """None if the rollout is masked."""
+    is_valid: bool
+    medal: Medal | None
+    gap_closed: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+    seconds: float
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether it reached bronze or better."""
+        return self.medal is not None
+
+    @property
+    def clipped_gap(self) -> float:
+        """`gap_closed` between 0 and 1; 0 without a valid submission."""
+        return min(1.0, max(0.0, self.gap_closed or 0.0))
+
+
+class RolloutSettings(Frozen):
+    """What all rollouts of one folder have in common. How many there are, and of which tasks, may differ."""
+
+    release: str
+    """Version of the release, number and content hash, such as 0003-ab12cd34."""
+    model: str
+    reward: str
+    limits: EpisodeLimits
+    temperature: float
+    max_tokens: int
+    """Most tokens of one message of the model."""
+    context_tokens: int | None = None
+    """Longest conversation in tokens. None leaves it to the server."""
+    seed: int | None = None
+    operators: dict[str, float] = {}
+    """Weights of the operators; empty for the task alone."""
+    parents: str = ""
+    """Content hash of the earlier rollouts that prompts may show."""
+    memory_mb: int
+    """Memory of a script."""
+
+
+class TaskPlace(Frozen):
+    """Where a task belongs."""
+
+    task_id: str
+    split: str
+    structure: str
+    band: str
+    difficulty: float = Field(ge=0, le=1)

@@ -7,11 +7,10 @@ from pydantic import Field, model_validator
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen, Private
 from sandmill.models.channel import AnyChannel
-from sandmill.models.hints import Hint
+from sandmill.models.hints import Hint, Notes
 from sandmill.models.kind import Kind, kind_named
 from sandmill.models.links import class_names, output_count
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.notes import Notes
 from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
 
 

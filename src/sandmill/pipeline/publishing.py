@@ -12,9 +12,8 @@ from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
 from sandmill.kinds.table.kind import TABLE
 from sandmill.models.base import Frozen
 from sandmill.models.kind import kind_of
-from sandmill.models.overview import BUILD_REPORT
 from sandmill.models.plan import BuildPlan, ShardRef, Slot
-from sandmill.models.release import TaskRecord
+from sandmill.models.release import BUILD_REPORT, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.models.spec import TaskSpec

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from sandmill.errors import InputError, IntegrityError, Problem, count
 from sandmill.models.base import Band, Frozen
-from sandmill.models.operations import RefreshRequest
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import VerifiedTask
-from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.request import BuildRequest, RefreshRequest, RunSettings
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.plan import plan_build
 from sandmill.report.curriculum import Curriculum, CurriculumTask, Solved, make_curriculum

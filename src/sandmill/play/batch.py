@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from sandmill.errors import NoAnswer, SandmillError, SpendLimit
 from sandmill.llm import ChatClient, ChatReply, RequestFailed
 from sandmill.models.llm import Message
-from sandmill.models.rollout import Rollout
-from sandmill.models.rollout_record import Operator, RolloutRecord, RolloutSettings
+from sandmill.models.rollout import Operator, Rollout, RolloutRecord, RolloutSettings
 from sandmill.play.env import MLEnv
 from sandmill.play.operators import OperatorChoice, OperatorMix, add_parents, check_descriptions, choose_operator
 from sandmill.play.react import ReactAgent

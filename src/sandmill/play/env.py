@@ -4,10 +4,8 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable, SandmillError
@@ -20,8 +18,7 @@ from sandmill.play.prompt import build_prompt
 from sandmill.play.task import EpisodeTask
 from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
-from sandmill.scoring.grading.check import FormatReport, check_format
-from sandmill.scoring.library import load_libraries
+from sandmill.scoring.grading.grade import FormatReport, check_format
 
 if TYPE_CHECKING:
     from sandmill.play.sandboxes import AsyncCodeRunner
@@ -107,9 +104,8 @@ class MLEnv:
         """
         await self.close()
         self._clear()
-        # The sandbox and the libraries of the grader take seconds to start. They do so while the task is read.
+        # The sandbox takes seconds to start. It does so while the task is read.
         sandbox = self._sandbox or self.task.sandbox
-        _load_libraries()
         await self.task.apublic()
         private = await asyncio.to_thread(lambda: self.task.private)
         self._feedback = Feedback(private, self.limits.max_submissions)
@@ -286,12 +282,6 @@ class MLEnv:
 
     def _observe(self, step: Step) -> str:
         return observe(step, self.limits, self._used_s, self.rollout is not None)
-
-
-@lru_cache(maxsize=1)
-def _load_libraries() -> None:
-    """Import the libraries of the grader in a thread, once in a process."""
-    Thread(target=load_libraries, name="sandmill-libraries").start()
 
 
 def _content_of(result: RunResult) -> bytes | None:

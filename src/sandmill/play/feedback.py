@@ -15,8 +15,8 @@ import numpy as np
 
 from sandmill.errors import InputError, InvalidSubmission, Problem
 from sandmill.models.base import Part
-from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Outcome
+from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus
 from sandmill.models.run import RunResult
 from sandmill.play.rounding import rounding_of
 from sandmill.play.score import submission_of

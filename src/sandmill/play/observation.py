@@ -3,7 +3,7 @@
 import re
 
 from sandmill.errors import visible
-from sandmill.models.plain_text import SPECIAL_TOKEN
+from sandmill.models.english import SPECIAL_TOKEN
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Action, EpisodeLimits, Step
 

@@ -14,8 +14,7 @@ from pydantic import Field
 from sandmill.errors import InputError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
-from sandmill.models.rollout import Action, Rollout, Step
-from sandmill.models.rollout_record import Operator
+from sandmill.models.rollout import Action, Operator, Rollout, Step
 from sandmill.play.observation import escape_marks, fence, shorten_output
 from sandmill.play.prompt import ChatMessage
 from sandmill.play.task import EpisodeTask

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from sandmill.errors import InputError, Problem
-from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import COMMAND, LIBRARIES, PUBLIC, SUBMISSION
 from sandmill.models.run import RunLimits, timeout_problem
 from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
@@ -91,7 +90,7 @@ def read_description(task: Path) -> str:
         InputError: if the folder holds none.
     """
     # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
-    from sandmill.scoring.grading.reading import read_pulled_file
+    from sandmill.scoring.grading.private_half import read_pulled_file
 
     try:
         return read_pulled_file(task, PUBLIC, "description.md", _MAX_DESCRIPTION_BYTES, _PULL_HINT).decode("utf-8")

@@ -6,8 +6,7 @@ from typing import Protocol
 from sandmill.errors import InputError, shorten
 from sandmill.llm import ChatReply, RequestFailed
 from sandmill.models.llm import Message
-from sandmill.models.rollout import Rollout, Usage
-from sandmill.models.rollout_record import Operator, RolloutRecord
+from sandmill.models.rollout import Operator, Rollout, RolloutRecord, Usage
 from sandmill.play.actions import FORMAT, Parsed, parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.tokens import estimate_tokens

@@ -6,9 +6,8 @@ Callers never read files that an agent can write.
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem
-from sandmill.models.episode import Score
 from sandmill.models.reports import GradeReport, Outcome
-from sandmill.models.rollout import Action, Ending, Rollout, Step
+from sandmill.models.rollout import Action, Ending, Rollout, Score, Step
 from sandmill.models.run import RunResult
 from sandmill.rewards import Reward, get_reward
 from sandmill.scoring.grading import grade_submission

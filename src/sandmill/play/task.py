@@ -10,8 +10,8 @@ from sandmill.models.run import RunLimits, RunResult
 from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
 
 if TYPE_CHECKING:
-    from sandmill.models.episode import FeedbackAnswer
     from sandmill.models.reports import GradeReport
+    from sandmill.models.rollout import FeedbackAnswer
     from sandmill.play.sandboxes import AsyncCodeRunner
     from sandmill.scoring.grading.private_half import PrivateHalf
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
-from sandmill.models.rollout_record import RolloutFacts
+from sandmill.models.rollout import RolloutFacts
 from sandmill.report.html.overlay import overlay_section
 from sandmill.report.html.page import Edition, Section
 from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts

@@ -6,7 +6,7 @@ from math import fsum
 from statistics import pvariance
 
 from sandmill.models.base import Frozen
-from sandmill.models.rollout_record import RolloutFacts, TaskPlace
+from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.rollouts import group_by_task, has_variance
 from sandmill.report.text_tables import TextTable
 

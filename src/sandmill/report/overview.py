@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandmill.models.overview import ReleaseOverview
-from sandmill.models.release import TaskRecord
+from sandmill.models.release import ReleaseOverview, TaskRecord
 
 
 @dataclass

@@ -10,7 +10,7 @@ from math import comb, fsum
 from sandmill.errors import name_some
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Medal
-from sandmill.models.rollout_record import RolloutFacts, TaskPlace
+from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.text_tables import TextTable
 
 _REWARD_STEP = 1e-9

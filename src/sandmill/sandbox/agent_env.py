@@ -23,7 +23,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import LIBRARIES
 
 COMMAND = "sandmill agent-env create"
 """Command that creates the environment, for messages."""

@@ -2,33 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sandmill.models.predictive import Predictive
 from sandmill.models.structure import MetricName
+from sandmill.scoring.scores import Array, Floats, Resample
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+__all__ = ["SCORE_DECIMALS", "Array", "DecisionRule", "Floats", "Metric", "Resample", "rounded"]
 
 SCORE_DECIMALS = 5
 """Decimals to which scores are rounded before they are compared, as in mle-bench."""
-
-Resample: TypeAlias = Callable[[Array, Array, Floats], Floats]
-"""Function from truth, prediction and bootstrap counts, shape (R, rows), to R scores."""
 
 
 def rounded(score: float) -> float:
     """Round a score to the precision at which scores are compared. Minus zero becomes zero."""
     return round(float(score), SCORE_DECIMALS) + 0.0
-
-
-def divide(numerator: Array | float, denominator: Array, otherwise: float = 0.0) -> Floats:
-    """Divide where the denominator is above 0; elsewhere the result is `otherwise`."""
-    fallback = np.full(np.shape(denominator), otherwise)
-    return np.asarray(np.divide(numerator, denominator, out=fallback, where=denominator > 0), dtype=np.float64)
 
 
 DecisionRule: TypeAlias = Callable[[Predictive, Predictive | None], Array]
@@ -64,18 +54,10 @@ class Metric:
         return f"the {self.title}" if self.has_article else self.title
 
     def score(self, truth: Array, prediction: Array) -> float:
-        """Return the unrounded score, by scikit-learn or scipy if they have the metric.
-
-        Otherwise, and where their score is not a number, it is the bootstrap with every row drawn once.
-        """
-        from sandmill.scoring.library import library_score
-
-        score = library_score(self.name, truth, prediction)
-        return self.own_score(truth, prediction) if score is None else score
-
-    def own_score(self, truth: Array, prediction: Array) -> float:
-        """Return the score by our own bootstrap code, with every row drawn once."""
+        """Return the unrounded score, which is the bootstrap with every row drawn once."""
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
+
+    own_score = score
 
     def rounded(self, truth: Array, prediction: Array) -> float:
         """Return the score rounded as published and compared."""

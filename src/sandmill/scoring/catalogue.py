@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import numpy as np
-
+from sandmill.errors import Problem, RequestError
 from sandmill.models.structure import MetricName
-from sandmill.scoring import averages as a
-from sandmill.scoring import ranks as k
+from sandmill.scoring import cutoffs
 from sandmill.scoring import rules as u
-from sandmill.scoring import tallies as t
+from sandmill.scoring import scores as s
 from sandmill.scoring.base import Metric
 
 _TABLE = (
@@ -18,7 +16,7 @@ _TABLE = (
         title="area under the ROC curve (ROC AUC)",
         definition="the chance that a randomly chosen positive row is given a higher value than a randomly chosen "
         "negative row, ties counting one half",
-        resample=k.roc_auc,
+        resample=s.roc_auc,
         rule=u.positive_probability,
     ),
     Metric(
@@ -27,7 +25,7 @@ _TABLE = (
         has_article=False,
         definition="the sum over distinct predicted values, from the highest down, of the precision among all rows "
         "from there up times the gain in recall at that value",
-        resample=k.average_precision,
+        resample=s.average_precision,
         rule=u.positive_probability,
     ),
     Metric(
@@ -35,7 +33,7 @@ _TABLE = (
         title="normalized Gini coefficient",
         definition="the covariance of the truth with the rank of the prediction, divided by the covariance of the "
         "truth with its own rank; equal values share their mean rank",
-        resample=k.gini,
+        resample=s.gini,
         rule=u.order_of,
         decision="plug-in",
     ),
@@ -45,7 +43,7 @@ _TABLE = (
         has_article=False,
         definition="the mean over rows of -log(p), where p is the probability given to the row's true class",
         is_lower_better=True,
-        resample=a.mean_of(a.log_losses),
+        resample=s.log_loss,
         rule=u.probabilities_as_asked,
     ),
     Metric(
@@ -53,7 +51,7 @@ _TABLE = (
         title="Brier score",
         definition="the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_errors),
+        resample=s.brier,
         rule=u.positive_probability,
     ),
     Metric(
@@ -61,14 +59,14 @@ _TABLE = (
         title="accuracy",
         has_article=False,
         definition="the number of rows whose class is named correctly, divided by the number of rows",
-        resample=a.mean_of(a.hits),
+        resample=s.accuracy,
         rule=u.likeliest_class,
     ),
     Metric(
         name=MetricName.ACCURACY_TEXT,
         title="accuracy of texts",
         definition="the number of rows whose text is exactly the true one, divided by the number of rows",
-        resample=a.ratio_of(a.right_texts),
+        resample=s.accuracy_text,
         rule=u.not_drawn,
     ),
     Metric(
@@ -76,7 +74,7 @@ _TABLE = (
         title="top-1 classification error",
         definition="the number of rows whose class is named wrongly, divided by the number of rows",
         is_lower_better=True,
-        resample=a.mean_of(a.misses),
+        resample=s.top1_error,
         rule=u.likeliest_class,
     ),
     Metric(
@@ -84,7 +82,7 @@ _TABLE = (
         title="balanced accuracy",
         has_article=False,
         definition="the mean over classes of the share of the class's rows that are named correctly",
-        resample=t.of_tallies(t.balanced_accuracy),
+        resample=s.balanced_accuracy,
         rule=u.class_over_share,
         decision="tuned",
     ),
@@ -93,7 +91,7 @@ _TABLE = (
         title="F1 score",
         definition="2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
         "and false negative rows",
-        resample=t.of_tallies(t.f1_positive),
+        resample=s.f1,
         rule=u.label_above_cutoff,
         decision="tuned",
     ),
@@ -102,8 +100,8 @@ _TABLE = (
         title="Matthews correlation coefficient (MCC)",
         definition="the correlation of the true and the named classes, each class written as a column of 0 and 1; "
         "0 if the same class is named for every row",
-        resample=t.of_tallies(t.mcc),
-        rule=u.affine_class(t.mcc, t.mcc_slopes),
+        resample=s.mcc,
+        rule=u.affine_class(s.matthews, cutoffs.matthews_slopes),
         decision="tuned",
     ),
     Metric(
@@ -112,7 +110,7 @@ _TABLE = (
         has_article=False,
         definition="1 - m / e, where m is the number of rows whose class is named wrongly and e the number expected if "
         "the same classes were named in random order",
-        resample=t.of_tallies(t.cohen_kappa),
+        resample=s.cohen_kappa,
         rule=u.class_for_kappa,
         decision="tuned",
     ),
@@ -122,7 +120,7 @@ _TABLE = (
         has_article=False,
         definition="1 - m / e, where m is the sum over rows of the squared distance between named and true class, "
         "counted in places of the class list, and e the sum expected if the same classes were named in random order",
-        resample=t.quadratic_kappa,
+        resample=s.qwk,
         rule=u.stretched_grade,
         decision="tuned",
     ),
@@ -131,7 +129,7 @@ _TABLE = (
         title="mean column-wise area under the ROC curve (ROC AUC)",
         definition="the mean over label columns of the chance that a randomly chosen row with the label is given a "
         "higher value than a randomly chosen row without it, ties counting one half",
-        resample=k.by_column(k.roc_auc),
+        resample=s.roc_auc_columns,
         rule=u.positive_probability,
     ),
     Metric(
@@ -139,7 +137,7 @@ _TABLE = (
         title="area under the ROC curve (ROC AUC) over all pairs of item and label",
         definition="the chance that a randomly chosen pair that is true is given a higher value than a randomly chosen "
         "pair that is not, ties counting one half",
-        resample=k.over_pairs(k.roc_auc),
+        resample=s.roc_auc_pairs,
         rule=u.positive_probability,
     ),
     Metric(
@@ -148,7 +146,7 @@ _TABLE = (
         definition="the mean over label columns of the mean over rows of -log(p), where p is the probability given to "
         "what was true of the label",
         is_lower_better=True,
-        resample=a.mean_of(a.label_log_losses),
+        resample=s.log_loss_columns,
         rule=u.positive_probability,
     ),
     Metric(
@@ -157,7 +155,7 @@ _TABLE = (
         has_article=False,
         definition="the mean, over all pairs of a row and a label that is true of it, of the share of true labels "
         "among the row's labels with at least that label's value",
-        resample=a.ratio_of(k.label_precision),
+        resample=s.lwlrap,
         rule=u.positive_probability,
         decision="plug-in",
     ),
@@ -166,8 +164,8 @@ _TABLE = (
         title="macro-averaged F1 score",
         definition="the mean over classes of 2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the class's numbers "
         "of true positive, false positive and false negative rows; a class that is neither true nor named is left out",
-        resample=t.of_tallies(t.f1_macro),
-        rule=u.either(u.affine_class(t.f1_macro, t.f1_macro_slopes), u.labels_above_own_cutoffs),
+        resample=s.f1_macro,
+        rule=u.either(u.affine_class(s.macro_f1, cutoffs.macro_f1_slopes), u.labels_above_own_cutoffs),
         decision="tuned",
     ),
     Metric(
@@ -175,7 +173,7 @@ _TABLE = (
         title="micro-averaged F1 score",
         definition="2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
         "and false negative pairs of a row and a label",
-        resample=a.ratio_of(a.shared_labels),
+        resample=s.f1_micro,
         rule=u.labels_above_common_cutoff,
         decision="tuned",
     ),
@@ -184,7 +182,7 @@ _TABLE = (
         title="sample-averaged F1 score",
         definition="the mean over rows of 2 * b / (t + n), where t is the number of the row's true labels, n the "
         "number of labels named and b the number of labels in both; 0 if t and n are 0",
-        resample=a.mean_of(a.row_f1),
+        resample=s.f1_samples,
         rule=u.best_set_of_row,
         decision="plug-in",
     ),
@@ -193,14 +191,14 @@ _TABLE = (
         title="Hamming loss",
         definition="the share of all pairs of a row and a label that are named wrongly",
         is_lower_better=True,
-        resample=a.mean_of(a.different_labels),
+        resample=s.hamming_loss,
         rule=u.likely_labels,
     ),
     Metric(
         name=MetricName.EXACT_MATCH,
         title="exact match ratio",
         definition="the number of rows whose label set is named without a mistake, divided by the number of rows",
-        resample=a.mean_of(a.hits),
+        resample=s.exact_match,
         rule=u.likely_labels,
     ),
     Metric(
@@ -210,7 +208,7 @@ _TABLE = (
         definition="the mean over rows of the sum over places of the list, up to the k-th, that name a true label for "
         "the first time, of the share of true labels up to there, divided by the smaller of k and the number of true "
         "labels",
-        resample=a.mean_of(a.precision_at_k),
+        resample=s.map_at_k,
         rule=u.ranked_list,
         decision="plug-in",
     ),
@@ -219,7 +217,7 @@ _TABLE = (
         title="mean Dice coefficient",
         definition="the mean over pictures of 2 * b / (t + n), where t is the number of pixels of the true mask, n "
         "the number of pixels of the named mask and b the number of pixels in both; 1 if t and n are 0",
-        resample=a.mean_of(a.dice),
+        resample=s.dice,
         rule=u.not_drawn,
         decision="plug-in",
     ),
@@ -229,7 +227,7 @@ _TABLE = (
         definition="the mean over pictures of the share of the thresholds 0.5, 0.55, 0.6, ..., 0.95 below b / e, where "
         "b is the number of pixels in both the true and the named mask and e the number of pixels in either; 1 if both "
         "masks are empty",
-        resample=a.mean_of(a.iou_thresholds),
+        resample=s.iou_thresholds,
         rule=u.not_drawn,
         decision="plug-in",
     ),
@@ -238,7 +236,7 @@ _TABLE = (
         title="root mean squared error (RMSE)",
         definition="the square root of the mean over rows of (prediction - truth)^2",
         is_lower_better=True,
-        resample=a.mean_of(a.over_places(a.squared_errors), np.sqrt),
+        resample=s.rmse,
         rule=u.mean,
     ),
     Metric(
@@ -246,7 +244,7 @@ _TABLE = (
         title="mean absolute error (MAE)",
         definition="the mean over rows of |prediction - truth|",
         is_lower_better=True,
-        resample=a.mean_of(a.absolute_errors),
+        resample=s.mae,
         rule=u.median,
     ),
     Metric(
@@ -254,7 +252,7 @@ _TABLE = (
         title="median absolute error",
         definition="the median over rows of |prediction - truth|",
         is_lower_better=True,
-        resample=k.median_error,
+        resample=s.medae,
         rule=u.densest_centre,
         decision="plug-in",
     ),
@@ -263,7 +261,7 @@ _TABLE = (
         title="root mean squared logarithmic error (RMSLE)",
         definition="the square root of the mean over rows of (log(1 + prediction) - log(1 + truth))^2",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_log_errors, np.sqrt),
+        resample=s.rmsle,
         rule=u.log_mean,
         is_nonnegative=True,
     ),
@@ -272,7 +270,7 @@ _TABLE = (
         title="mean absolute percentage error (MAPE)",
         definition="the mean over rows of |prediction - truth| / |truth|, as a fraction",
         is_lower_better=True,
-        resample=a.mean_of(a.relative_errors),
+        resample=s.mape,
         rule=u.relative_median,
     ),
     Metric(
@@ -280,22 +278,22 @@ _TABLE = (
         title="symmetric mean absolute percentage error (SMAPE)",
         definition="the mean over rows of 200 * |prediction - truth| / (|prediction| + |truth|), 0 where both are 0",
         is_lower_better=True,
-        resample=a.mean_of(a.symmetric_errors),
-        rule=u.least_expected(a.symmetric_errors),
+        resample=s.smape,
+        rule=u.least_expected(s.symmetric_errors),
         decision="plug-in",
     ),
     Metric(
         name=MetricName.R2,
         title="coefficient of determination (R squared)",
         definition="1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
-        resample=k.r_squared,
+        resample=s.r2,
         rule=u.mean,
     ),
     Metric(
         name=MetricName.PEARSON,
         title="Pearson correlation",
         definition="the linear correlation of prediction and truth, 0 for a constant prediction",
-        resample=k.pearson,
+        resample=s.pearson,
         rule=u.mean,
         decision="plug-in",
     ),
@@ -304,7 +302,7 @@ _TABLE = (
         title="Spearman rank correlation",
         definition="the correlation of the ranks of prediction and truth, equal values sharing their mean rank, 0 for "
         "a constant prediction",
-        resample=k.spearman,
+        resample=s.spearman,
         rule=u.expected_rank,
         decision="plug-in",
     ),
@@ -314,7 +312,7 @@ _TABLE = (
         definition="the mean over rows of 2 * (truth * log(truth / prediction) - truth + prediction), the first term 0 "
         "where the truth is 0, each prediction below 2.2e-16 taken as 2.2e-16",
         is_lower_better=True,
-        resample=a.mean_of(a.poisson_deviances),
+        resample=s.poisson_deviance,
         rule=u.mean,
         is_nonnegative=True,
     ),
@@ -323,7 +321,7 @@ _TABLE = (
         title="mean column-wise root mean squared error (MCRMSE)",
         definition="the mean over target columns of the square root of the mean over rows of (prediction - truth)^2",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_errors, np.sqrt),
+        resample=s.rmse_columns,
         rule=u.of_columns(u.mean),
     ),
     Metric(
@@ -331,7 +329,7 @@ _TABLE = (
         title="mean column-wise mean absolute error",
         definition="the mean over target columns of the mean over rows of |prediction - truth|",
         is_lower_better=True,
-        resample=a.mean_of(a.absolute_errors),
+        resample=s.mae_columns,
         rule=u.of_columns(u.median),
     ),
     Metric(
@@ -340,7 +338,7 @@ _TABLE = (
         definition="the mean over target columns of the square root of the mean over rows of "
         "(log(1 + prediction) - log(1 + truth))^2",
         is_lower_better=True,
-        resample=a.mean_of(a.squared_log_errors, np.sqrt),
+        resample=s.rmsle_columns,
         rule=u.of_columns(u.log_mean),
         is_nonnegative=True,
     ),
@@ -349,10 +347,22 @@ _TABLE = (
         title="mean column-wise Spearman rank correlation",
         definition="the mean over target columns of the correlation of the ranks of prediction and truth, equal values "
         "sharing their mean rank, 0 for a constant column",
-        resample=k.by_column(k.spearman),
+        resample=s.spearman_columns,
         rule=u.of_columns(u.expected_rank),
         decision="plug-in",
     ),
 )
 
 METRICS: Mapping[MetricName, Metric] = MappingProxyType({metric.name: metric for metric in _TABLE})
+
+
+def get_metric(name: MetricName | str) -> Metric:
+    """Return a metric by its name.
+
+    Raises:
+        RequestError: if the metric cannot be graded. The error lists all metrics that can.
+    """
+    if name not in METRICS:
+        known = ", ".join(sorted(METRICS))
+        raise RequestError("metric", [Problem("metric", f'"{name}"', f"one of {known}")])
+    return METRICS[MetricName(name)]

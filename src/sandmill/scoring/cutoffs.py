@@ -5,12 +5,17 @@ rows are expected to have: a row counts in each class with its probability. Draw
 would add noise to the fit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from sandmill.scoring.base import Array, Floats
-from sandmill.scoring.tallies import Finish, Slopes, Tallies
+from sandmill.scoring.scores import Array, Finish, Floats, Tallies, divide
+
+Slopes: TypeAlias = Callable[[Tallies], tuple[Floats, Floats]]
+"""Function from tallies to the derivatives of the score by `right` and by `predicted`, both up to a common positive
+factor, shape (samples, classes)."""
 
 _STEPS = 50
 """Most steps of an iteration."""
@@ -84,6 +89,22 @@ def affine_rule(probabilities: Floats, finish: Finish, slopes: Slopes) -> Affine
     shares, zeros = np.maximum(rows.mean(axis=0), 1e-12), np.zeros(rows.shape[1])
     found = [_climb(AffineRule(shares**-power, zeros), rows, finish, slopes) for power in _SHARE_POWERS]
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def macro_f1_slopes(tallies: Tallies) -> tuple[Floats, Floats]:
+    """Return the slopes of macro-averaged F1. A class that is neither true nor predicted must not be predicted."""
+    total = tallies.predicted + tallies.true
+    return divide(np.full_like(total, 2.0), total), divide(-2 * tallies.right, np.square(total), -np.inf)
+
+
+def matthews_slopes(tallies: Tallies) -> tuple[Floats, Floats]:
+    """Return the slopes of the Matthews correlation, for a truth that is not constant."""
+    total = tallies.true.sum(axis=1, keepdims=True)
+    covariance = total * tallies.right.sum(axis=1, keepdims=True)
+    covariance -= (tallies.predicted * tallies.true).sum(axis=1, keepdims=True)
+    spread = np.square(total) - np.square(tallies.predicted).sum(axis=1, keepdims=True)
+    by_right = np.broadcast_to(total, tallies.right.shape)
+    return by_right, divide(covariance, spread) * tallies.predicted - tallies.true
 
 
 def _climb(rule: AffineRule, rows: Floats, finish: Finish, slopes: Slopes) -> tuple[float, AffineRule]:

@@ -1,6 +1,8 @@
-"""Decode submissions, and name the file format of bytes that are not text."""
+"""Decode submissions, name the format of bytes that are not text, and read plain CSV faster than the csv module."""
 
 import codecs
+from operator import methodcaller
+from typing import NamedTuple
 
 from sandmill.errors import InvalidSubmission, Problem
 
@@ -38,6 +40,11 @@ _SAMPLE = 4096
 """Bytes in which zeros are counted to detect UTF-16."""
 _MOSTLY = 0.7
 """Share of zero bytes at odd or even positions above which a file counts as UTF-16 without a byte order mark."""
+_UNUSUAL = ('"', "\r", "\n\n")
+"""Text that is left to the csv module."""
+_LONGEST_LINE = 1 << 16
+"""Longest line that is taken. The csv module refuses longer fields with a message."""
+_commas = methodcaller("count", ",")
 
 
 def decode_text(content: bytes) -> str:
@@ -76,3 +83,28 @@ def name_format(content: bytes) -> str | None:
         if len(head) > 1 and zeros > _MOSTLY * len(head[first::2]) and not head[1 - first :: 2].count(0):
             return "UTF-16 text"
     return None
+
+
+class PlainTable(NamedTuple):
+    """The columns of a CSV file, in the order of the header."""
+
+    header: list[str]
+    columns: list[tuple[str, ...]]
+    rows: int
+
+
+def read_plain(text: str) -> PlainTable | None:
+    """Read a file without quotes and empty lines whose lines have equally many cells.
+
+    Returns:
+        None if the file is not plain. The csv module then reads it or reports its problems.
+    """
+    if any(mark in text for mark in _UNUSUAL):
+        return None
+    lines = text.removesuffix("\n").split("\n")
+    header = lines[0].split(",")
+    if max(map(len, lines)) > _LONGEST_LINE or set(map(_commas, lines)) != {len(header) - 1}:
+        return None
+    cells = ",".join(lines[1:]).split(",") if len(lines) > 1 else []
+    columns = [tuple(cells[place :: len(header)]) for place in range(len(header))]
+    return PlainTable(header, columns, len(lines) - 1)

@@ -9,7 +9,8 @@ from sandmill.models.package import LIST_LENGTH
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive, Predictive
 from sandmill.scoring import cutoffs
 from sandmill.scoring.base import Array, DecisionRule, Floats
-from sandmill.scoring.tallies import Finish, Slopes, f1_positive
+from sandmill.scoring.cutoffs import Slopes
+from sandmill.scoring.scores import Finish, positive_f1
 
 AnyPredictive = TypeVar("AnyPredictive", bound=Predictive)
 
@@ -74,7 +75,7 @@ def stretched_grade(predictive: Predictive, tuning: Predictive | None = None) ->
 
 def label_above_cutoff(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict the positive class at or above the best cut-off for F1."""
-    cutoff = cutoffs.best_cutoff(_tuned_on(predictive, tuning)[:, 1], f1_positive)
+    cutoff = cutoffs.best_cutoff(_tuned_on(predictive, tuning)[:, 1], positive_f1)
     return np.asarray(_classes(predictive)[:, 1] >= cutoff, dtype=np.int64)
 
 
@@ -87,13 +88,13 @@ def labels_above_common_cutoff(predictive: Predictive, tuning: Predictive | None
     """Predict labels at or above one common cut-off, or the most probable class if rows have one class."""
     if isinstance(predictive, ClassPredictive):
         return likeliest_class(predictive)
-    cutoff = cutoffs.best_cutoff(_tuned_on(predictive, tuning).ravel(), f1_positive)
+    cutoff = cutoffs.best_cutoff(_tuned_on(predictive, tuning).ravel(), positive_f1)
     return np.asarray(_labels(predictive) >= cutoff, dtype=np.int64)
 
 
 def labels_above_own_cutoffs(predictive: Predictive, tuning: Predictive | None = None) -> Array:
     """Predict labels at or above a cut-off of their own."""
-    own = [cutoffs.best_cutoff(label, f1_positive) for label in _tuned_on(predictive, tuning).T]
+    own = [cutoffs.best_cutoff(label, positive_f1) for label in _tuned_on(predictive, tuning).T]
     return np.asarray(_labels(predictive) >= np.array(own), dtype=np.int64)
 
 

@@ -1,23 +1,26 @@
-"""Read submissions strictly: plain CSV, the right rows and columns, finite numbers. All problems are listed at once.
+"""Read private answers, and submissions strictly: plain CSV, the right rows and columns, finite numbers.
 
-The reader is stricter than the usual graders on purpose. Rows are aligned by id and columns by name. Duplicate ids,
-extra columns, NaN, infinities and values out of range are refused.
+All problems are listed at once. The reader is stricter than the usual graders on purpose. Rows are aligned by id and
+columns by name. Duplicate ids, extra columns, NaN, infinities and values out of range are refused.
 """
 
 import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sandmill.errors import InvalidSubmission, Problem, shorten
+from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
-from sandmill.scoring.answers import Answers, read_answers
 from sandmill.scoring.base import Array
-from sandmill.scoring.decoding import EXPECTED, SUBMISSION, decode_text, name_format
+from sandmill.scoring.decoding import EXPECTED, SUBMISSION, decode_text, name_format, read_plain
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import Lengths, others
-from sandmill.scoring.plain_csv import read_plain
 
 __all__ = ["MAX_SUBMISSION_BYTES", "Answers", "most_bytes", "parse_submission", "read_answers"]
 
@@ -30,6 +33,8 @@ _SLACK = 4
 """Factor on the bytes of a plain submission up to which a file is read."""
 _SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
 """Bytes and rows allowed in addition."""
+UNSCORED = "unscored"
+"""Value of the column `part` for rows that are not scored, although a submission must contain them."""
 
 
 def parse_submission(content: bytes, facts: TaskFacts, ids: Sequence[str], lengths: Lengths = None) -> Array:
@@ -149,3 +154,65 @@ def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Probl
 def _examples(names: Sequence[str]) -> str:
     shown = ", ".join(shorten(name) for name in names[:_SHOWN])
     return f"{shown}, ..." if len(names) > _SHOWN else shown
+
+
+@dataclass(frozen=True, repr=False)
+class Answers:
+    """Ids, truth and part of the test items. Where an item has several answer rows, the files alone have a row each."""
+
+    ids: tuple[str, ...]
+    """Ids of the items."""
+    truth: Array
+    """Targets as metrics expect them; the first axis is the item."""
+    is_final: NDArray[np.bool_]
+    is_scored: NDArray[np.bool_] | None = None
+    """False for items that belong to neither part. None if all items are scored."""
+    lengths: NDArray[np.intp] | None = None
+    """Answer rows of each item, where they differ between items."""
+
+    def __repr__(self) -> str:
+        return f"Answers({len(self.ids)} items)"
+
+    def part(self, part: Part) -> NDArray[np.bool_]:
+        """Return the mask of the items of a part."""
+        chosen = self.is_final if part is Part.FINAL else ~self.is_final
+        return chosen if self.is_scored is None else chosen & self.is_scored
+
+
+def read_answers(content: bytes, facts: TaskFacts) -> Answers:
+    """Parse private/answers.csv: id, target columns as written by the answer form, part.
+
+    Raises:
+        KeyError: if a column is missing, or a class is none of the task.
+        ValueError: if a cell is no number where there should be one, or rows of an item are missing or apart.
+    """
+    columns = _read_columns(content.decode())
+    form, row_ids, parts = form_of(facts), columns[facts.id_column], np.array(columns["part"], dtype=np.str_)
+    ids, found = form.item_ids(row_ids, facts)
+    if list(form.row_ids(ids, facts, found)) != list(row_ids):
+        raise ValueError("the ids are not those of whole items")
+    lengths = None if found is None else np.asarray(found, dtype=np.intp)
+    starts = _starts(len(row_ids), len(ids), lengths)
+    if not (parts == np.repeat(parts[starts], np.diff([*starts, len(parts)]))).all():
+        raise ValueError("rows of one item are of several parts")
+    parts = parts[starts]
+    return Answers(
+        ids=tuple(ids),
+        truth=form.to_items(form.read_truth(columns, facts), facts, lengths),
+        is_final=parts == Part.FINAL,
+        is_scored=parts != UNSCORED if (parts == UNSCORED).any() else None,
+        lengths=lengths,
+    )
+
+
+def _read_columns(text: str) -> dict[str, tuple[str, ...]]:
+    if plain := read_plain(text):
+        return dict(zip(plain.header, plain.columns, strict=True))
+    header, *rows = filter(None, csv.reader(io.StringIO(text, newline="")))
+    return dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
+
+
+def _starts(rows: int, items: int, lengths: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """Return the first row of each item."""
+    counts = np.full(items, rows // max(1, items), dtype=np.intp) if lengths is None else lengths
+    return np.cumsum(counts) - counts

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from sandmill.errors import Problem, RequestError
 from sandmill.models.structure import MetricName, TargetKind
 
 _M, _T = MetricName, TargetKind
@@ -60,6 +61,19 @@ def possible_forms(target: TargetKind, metric: MetricName) -> tuple[str, ...]:
     """Return the answer forms of a target and metric, the usual one first; empty if the pair is not supported."""
     usual = ANSWER_FORMS.get((target, metric)) or RENDERED_FORMS.get((target, metric))
     return (usual, *OTHER_FORMS.get((target, metric), ())) if usual else ()
+
+
+def encoding_for(target: TargetKind, metric: MetricName) -> str:
+    """Return the name of the usual answer form for a target and metric.
+
+    Raises:
+        RequestError: if the metric does not fit the target. The error lists all metrics that do.
+    """
+    if forms := possible_forms(target, metric):
+        return forms[0]
+    fitting = ", ".join(name for kind, name in (*ANSWER_FORMS, *RENDERED_FORMS) if kind is target) or "none yet"
+    expected = f"a metric for this target: {fitting}"
+    raise RequestError("metric", [Problem("metric", f"{target} with {metric}", expected)])
 
 
 SUPPORTED_TASKS: Mapping[TargetKind, tuple[MetricName, ...]] = MappingProxyType(

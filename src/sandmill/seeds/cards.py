@@ -5,7 +5,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
-from sandmill.models.plain_text import is_odd
+from sandmill.models.english import is_odd
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue

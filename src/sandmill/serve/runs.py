@@ -10,7 +10,6 @@ from threading import Event
 from typing import TypeVar
 
 from sandmill.errors import InputError, Problem, SandmillError
-from sandmill.models.episode import Score
 from sandmill.models.remote import (
     RunReply,
     RunRequest,
@@ -20,6 +19,7 @@ from sandmill.models.remote import (
     limits_above,
 )
 from sandmill.models.reports import Outcome
+from sandmill.models.rollout import Score
 from sandmill.models.run import RunLimits, RunResult
 from sandmill.play.score import score
 from sandmill.sandbox import Sandbox

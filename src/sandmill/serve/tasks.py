@@ -10,10 +10,10 @@ from sandmill.kinds.files.base import SAMPLE
 from sandmill.models.names import task_id_fault
 from sandmill.play.release import load, open_task
 from sandmill.play.task import EpisodeTask
+from sandmill.scoring.decoding import read_plain
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import NUMBER_BYTES
-from sandmill.scoring.grading.reading import read_regular_file
-from sandmill.scoring.plain_csv import read_plain
+from sandmill.scoring.grading.private_half import read_regular_file
 from sandmill.scoring.submission import most_bytes
 
 _MOST_SAMPLE_BYTES = 4 << 20

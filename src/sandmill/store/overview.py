@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from sandmill.errors import IntegrityError, shorten
-from sandmill.models.overview import BUILD_REPORT, ReleaseOverview
+from sandmill.models.release import BUILD_REPORT, ReleaseOverview
 from sandmill.store.columns import read_columns
 from sandmill.store.faults import AccessDenied, FileMissing
 from sandmill.store.limits import MAX_RECORD_BYTES, MIB

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sandmill.errors import InputError, Problem
-from sandmill.models.rollout_record import TaskPlace
+from sandmill.models.rollout import TaskPlace
 from sandmill.store.faults import AccessDenied
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandmill.errors import InputError, Problem, StoreError, shorten
-from sandmill.models.rollout_record import RolloutFacts
+from sandmill.models.rollout import RolloutFacts
 from sandmill.store.files import Store
 from sandmill.store.rollout_table import FACTS, facts_of
 from sandmill.store.rollouts import RolloutFolder

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from sandmill.models.llm import Message
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import Rollout
-from sandmill.models.rollout_record import Operator, RolloutFacts, RolloutRecord
+from sandmill.models.rollout import Operator, Rollout, RolloutFacts, RolloutRecord
 
 _TEXTS = pa.list_(pa.string())
 

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem, StoreError, shorten
-from sandmill.models.rollout_record import RolloutFacts, RolloutRecord, RolloutSettings
+from sandmill.models.rollout import RolloutFacts, RolloutRecord, RolloutSettings
 from sandmill.store.faults import FileMissing
 from sandmill.store.files import Store
 from sandmill.store.rollout_table import FACTS, facts_of, from_row, to_row, write_table

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from sandmill.errors import IntegrityError, count
 from sandmill.fingerprint import digest
 from sandmill.models.base import Frozen
-from sandmill.models.operations import AuditRequest
+from sandmill.models.request import AuditRequest
 from sandmill.provenance import numeric_versions
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.overview import read_libraries

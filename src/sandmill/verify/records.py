@@ -4,11 +4,11 @@ import polars as pl
 
 from sandmill.calibrate.stage import Calibrated
 from sandmill.fingerprint import files_digest, fingerprint
+from sandmill.models.package import TaskFile
 from sandmill.models.plan import Attempt, ShardPlan
 from sandmill.models.release import Lineage, Split, TaskRecord, VerifiedTask
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
-from sandmill.models.task_file import TaskFile
 from sandmill.provenance import numeric_versions
 from sandmill.rng import Streams
 

@@ -9,9 +9,8 @@ from sandmill.draw.render import task_id
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.models.base import Frozen, Stage
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.package import TaskPackage
+from sandmill.models.package import TaskFile, TaskPackage
 from sandmill.models.release import TaskRecord
-from sandmill.models.task_file import TaskFile
 from sandmill.provenance import numeric_versions
 from sandmill.verify.records import described_files
 

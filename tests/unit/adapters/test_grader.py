@@ -19,8 +19,8 @@ from sandmill.models.calibration import Ceiling
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.scoring.answers import Answers
 from sandmill.scoring.forms import form_of
+from sandmill.scoring.submission import Answers
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.factories import CALIBRATION
 from tests.metric_cases import CASES, prepare

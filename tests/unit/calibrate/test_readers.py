@@ -19,8 +19,7 @@ from sandmill.calibrate.scripts.run import run_source
 from sandmill.calibrate.scripts.write import write_script
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
-from sandmill.models.children import ChildTable
-from sandmill.models.columns import Categorical, Column, LogNormal, Normal
+from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal
 from sandmill.models.hints import Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts

@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 from sandmill.cli.app import app
 from sandmill.cli.releases import _counts
 from sandmill.fingerprint import files_digest
-from sandmill.models.overview import BUILD_REPORT
-from sandmill.models.release import VerifiedTask
-from sandmill.models.task_file import TaskFile
+from sandmill.models.package import TaskFile
+from sandmill.models.release import BUILD_REPORT, VerifiedTask
 from sandmill.report.overview import OverviewCounts
 from sandmill.store.files import Store
 from sandmill.store.publish import publish

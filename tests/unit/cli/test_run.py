@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sandmill.models.episode import Score
+from sandmill.models.rollout import Score
 from sandmill.play.score import score
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import create_agent_env

@@ -9,7 +9,7 @@ import pytest
 
 import sandmill
 from sandmill.models import layout
-from sandmill.models.episode import FeedbackAnswer, FeedbackStatus, Score
+from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus, Score
 from sandmill.models.run import RunLimits
 from sandmill.play.feedback import Feedback
 from sandmill.play.rounding import MOST_ANSWERS

@@ -7,9 +7,8 @@ from pydantic import ValidationError
 
 import sandmill
 from sandmill.errors import InputError, SandboxUnavailable
-from sandmill.models.episode import FeedbackStatus
 from sandmill.models.reports import Check, Outcome
-from sandmill.models.rollout import Act, Ending, Marker
+from sandmill.models.rollout import Act, Ending, FeedbackStatus, Marker
 from tests.unit.episodes.runner import PreparedRunner, result_of, sample_of, truth_of
 
 INFRA = result_of(Outcome.INFRA_ERROR, detail="no descriptor")

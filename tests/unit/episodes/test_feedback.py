@@ -12,8 +12,8 @@ import sandmill
 from sandmill.errors import InputError
 from sandmill.models.base import Part
 from sandmill.models.calibration import BoardEntry, Tier
-from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Outcome
+from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.rounding import MOST_ANSWERS, Rounding, rounding_of
 from sandmill.scoring import get_metric

@@ -6,10 +6,8 @@ import pytest
 
 from sandmill.errors import InputError
 from sandmill.models.calibration import Thresholds
-from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
-from sandmill.models.rollout import Action, Ending, RewardParts, Rollout, Step
-from sandmill.models.rollout_record import Operator
+from sandmill.models.rollout import Action, Ending, FeedbackAnswer, FeedbackStatus, Operator, RewardParts, Rollout, Step
 from sandmill.play.operators import (
     MOST_PROMPT_TOKENS,
     OperatorMix,

@@ -9,7 +9,7 @@ import pytest
 
 import sandmill
 from sandmill.errors import InputError
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import LIBRARIES
 from sandmill.models.run import RunLimits
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import pinned_versions

@@ -9,8 +9,7 @@ from sandmill.errors import SpendLimit
 from sandmill.llm import ChatReply, RequestFailed
 from sandmill.models.llm import Usage
 from sandmill.models.reports import Outcome
-from sandmill.models.rollout import Ending
-from sandmill.models.rollout_record import MODEL_ERROR, NO_RUN
+from sandmill.models.rollout import MODEL_ERROR, NO_RUN, Ending
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.play.env import MLEnv
 from sandmill.play.react import MOST_MISTAKES, ReactAgent

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 import sandmill
 from sandmill.errors import InputError, IntegrityError, ReleaseNotFound
+from sandmill.models.package import TaskFile
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act
-from sandmill.models.task_file import TaskFile
 from sandmill.pipeline.attempt import AttemptJob
 from sandmill.play.public_cache import cache_folder
 from sandmill.rng import Streams

@@ -6,12 +6,11 @@ import pytest
 from sandmill.errors import InputError
 from sandmill.models.base import Band
 from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thresholds, Tier
+from sandmill.models.package import TaskFile
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.models.task_file import TaskFile
 from sandmill.scoring.grading import grade_folder, grade_submission
-from sandmill.scoring.grading.private_half import read_private
-from sandmill.scoring.grading.reading import read_regular_file
+from sandmill.scoring.grading.private_half import read_private, read_regular_file
 from sandmill.scoring.submission import read_answers
 from tests.designs import make_rendered
 from tests.factories import STEADY

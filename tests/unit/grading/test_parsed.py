@@ -2,11 +2,9 @@
 
 import pytest
 
-from sandmill.models.task_file import TaskFile
-from sandmill.scoring.grading import parsed
-from sandmill.scoring.grading.check import check_format
-from sandmill.scoring.grading.grade import grade_submission
-from sandmill.scoring.grading.parsed import parse_once
+from sandmill.models.package import TaskFile
+from sandmill.scoring.grading import grade as parsed
+from sandmill.scoring.grading.grade import check_format, grade_submission, parse_once
 from sandmill.scoring.grading.private_half import PrivateHalf
 from sandmill.scoring.submission import read_answers
 from tests.factories import make_package

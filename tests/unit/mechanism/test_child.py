@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.child import Events, aggregate, draw_events
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.children import MOST_EVENTS
+from sandmill.models.columns import MOST_EVENTS
 from sandmill.models.motifs import Aggregate
 from sandmill.rng import Streams
 from tests.event_designs import CHILD, RECENT_REPAIRS, TREND, make_event_spec

@@ -16,11 +16,13 @@ from sandmill.scoring.cutoffs import (
     affine_rule,
     best_cutoff,
     kappa_offsets,
+    macro_f1_slopes,
+    matthews_slopes,
     quadratic_price,
     stretched_grades,
 )
+from sandmill.scoring.scores import Tallies, kappa, macro_f1, matthews, positive_f1
 from sandmill.scoring.support import ANSWER_FORMS
-from sandmill.scoring.tallies import Tallies, cohen_kappa, f1_macro, f1_macro_slopes, f1_positive, mcc, mcc_slopes
 from tests.metric_samples import guess, make_world, on_grid
 
 ROWS = 4000
@@ -104,7 +106,7 @@ def _tallies(named, probabilities):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([f1_positive, f1_macro, mcc]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([positive_f1, macro_f1, matthews]))
 def test_the_cut_off_of_two_classes_is_the_best_of_all(seed, finish):
     probabilities = np.random.default_rng(seed).dirichlet([1.5, 0.7], 12)
     named = probabilities[:, 1] >= best_cutoff(probabilities[:, 1], finish)
@@ -116,11 +118,11 @@ def test_the_cut_off_of_two_classes_is_the_best_of_all(seed, finish):
 
 def test_rows_of_equal_probability_are_on_one_side_of_a_cut_off():
     positive = np.array([0.6, 0.6, 0.6, 0.1])
-    assert 0.1 < best_cutoff(positive, f1_positive) < 0.6
-    assert best_cutoff(np.full(4, 0.3), f1_positive) < 0.3
+    assert 0.1 < best_cutoff(positive, positive_f1) < 0.6
+    assert best_cutoff(np.full(4, 0.3), positive_f1) < 0.3
 
 
-AFFINE = [(mcc, mcc_slopes), (f1_macro, f1_macro_slopes)]
+AFFINE = [(matthews, matthews_slopes), (macro_f1, macro_f1_slopes)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -140,7 +142,7 @@ def test_slopes_are_the_derivatives_of_the_score(seed, metric):
 
     numeric = (moved(1e-4) - moved(-1e-4)) / 2e-4
     ours = (by_right * moves[0]).sum() + (by_predicted * moves[1]).sum()
-    unit = (moved(0) / (right * by_right).sum()) if finish is f1_macro else None
+    unit = (moved(0) / (right * by_right).sum()) if finish is macro_f1 else None
     if unit is None:
         spreads = [true.sum() ** 2 - (side**2).sum() for side in (predicted, true)]
         unit = 1 / np.sqrt(spreads[0] * spreads[1])
@@ -209,8 +211,8 @@ def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed
     graded = stretched_grades(probabilities, *quadratic_price(probabilities))
     assert _expected_qwk(graded, probabilities) == pytest.approx(max(_expected_qwk(n, probabilities) for n in namings))
     classed = (probabilities - kappa_offsets(probabilities)).argmax(axis=1)
-    best = max(cohen_kappa(_tallies(named, probabilities))[0] for named in namings)
-    assert cohen_kappa(_tallies(classed, probabilities))[0] == pytest.approx(best)
+    best = max(kappa(_tallies(named, probabilities))[0] for named in namings)
+    assert kappa(_tallies(classed, probabilities))[0] == pytest.approx(best)
 
 
 def test_a_tuned_rule_never_ends_below_the_most_probable_class():

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sandmill.draw.answer_files import answers_file
 from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
-from sandmill.models.runs import masks_of, runs_of
+from sandmill.models.package import TaskFile
 from sandmill.models.structure import MetricName
-from sandmill.models.task_file import TaskFile
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
-from sandmill.scoring.grading.checks import task_problems
+from sandmill.scoring.forms.runs import masks_of, runs_of
+from sandmill.scoring.grading.private_half import task_problems
 from sandmill.scoring.submission import parse_submission
 from tests.factories import CALIBRATION
 from tests.many_rows import PLACES, facts_for, make_many, table_of

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from sandmill.errors import IntegrityError
-from sandmill.models.operations import AuditRequest
+from sandmill.models.request import AuditRequest
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.verify import audit as auditing

@@ -7,8 +7,7 @@ from openlineage.client.serde import Serde
 from pydantic import ValidationError
 
 from sandmill.fingerprint import fingerprint
-from sandmill.models.operations import AuditRequest
-from sandmill.models.request import RunSettings
+from sandmill.models.request import AuditRequest, RunSettings
 from sandmill.publish.lineage_datasets import find_release, place_dataset, seed_datasets
 from sandmill.publish.lineage_events import LineageRun, make_event
 from sandmill.publish.lineage_sender import LineageSender

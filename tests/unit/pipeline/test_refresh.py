@@ -6,8 +6,7 @@ import pytest
 
 from sandmill.errors import InputError, StoreError
 from sandmill.models.base import Band
-from sandmill.models.operations import RefreshRequest
-from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.request import BuildRequest, RefreshRequest, RunSettings
 from sandmill.pipeline import refresh as refreshing
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.publishing import KeptTasks, publish_release
@@ -83,7 +82,7 @@ def rollouts(store, tmp_path, monkeypatch):
 
 def _fact(task_id: str, is_solved: bool):
     from sandmill.models.reports import Medal
-    from sandmill.models.rollout_record import RolloutFacts
+    from sandmill.models.rollout import RolloutFacts
 
     medal = Medal.BRONZE if is_solved else None
     return RolloutFacts(task_id, "", 0, False, "", 1.0 if is_solved else 0.0, True, medal, 0.5, 1, 1, None, 1.0)

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from sandmill.check.answer_items import answers_by_item, by_item, train_target_by_item
+from sandmill.check.package_tables import answers_by_item, by_item, train_target_by_item
 from sandmill.draw.answer_files import answers_file
 from tests.many_rows import FORMS, ITEMS, facts_for, make_many
 

@@ -5,9 +5,8 @@ from functools import cache
 import pytest
 
 from sandmill.check import check_package
-from sandmill.check.check import check_suites
-from sandmill.check.note_values import note_values
-from sandmill.check.package_tables import read_package
+from sandmill.check.gx import check_suites
+from sandmill.check.package_tables import note_values, read_package
 from sandmill.check.suites import load_suites
 from sandmill.draw import render
 from sandmill.models.hints import Form, Hint

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.check.description_gate import prose_faults
 from sandmill.check.gates import check_package
-from sandmill.check.prose import prose_faults
 from sandmill.design import design_task
 from sandmill.draw.describe import describe
 from sandmill.draw.task_facts import task_facts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.models.rollout_record import TaskPlace
+from sandmill.models.rollout import TaskPlace
 from sandmill.report.html.overlay import overlay_section
 from sandmill.report.html.page import PageHead, machine_twin
 from sandmill.report.overlay_figures import overlay_facts

@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from sandmill.models.reports import Medal
-from sandmill.models.rollout_record import RolloutFacts, TaskPlace
+from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.curriculum import Solved, curriculum_table, make_curriculum
 from sandmill.report.rollouts import figure_lines, groups_table, pass_at_k, pass_table, rollout_figures
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import InputError, SandboxUnavailable
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import LIBRARIES
 from sandmill.sandbox import Sandbox, backends
 from sandmill.sandbox import agent_env as module
 from sandmill.sandbox.agent_env import create_agent_env, default_place, find_agent_env

@@ -8,10 +8,8 @@ import polars as pl
 import pytest
 
 from sandmill.errors import InputError, StoreError
-from sandmill.models.episode import FeedbackAnswer
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import Step
-from sandmill.models.rollout_record import RolloutFacts
+from sandmill.models.rollout import FeedbackAnswer, RolloutFacts, Step
 from sandmill.store.files import Store
 from sandmill.store.rollout_table import FACTS, FEEDBACK, ROLLOUTS, STEP, from_row, to_row
 from sandmill.store.rollouts import RolloutFolder

@@ -15,9 +15,8 @@ from sandmill.draw.tell import house_sections
 from sandmill.draw.wording import Wording, phrases
 from sandmill.kinds.files.tables import TABLES
 from sandmill.models.columns import Categorical, Date, Unit
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import HEADINGS, LIBRARIES, section_of
 from sandmill.models.motifs import TOLD_MOTIFS
-from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.support import ANSWER_FORMS

@@ -18,7 +18,7 @@ from sandmill.kinds.library import load_domains
 from sandmill.mechanism.columns import quantile
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column
-from sandmill.models.notes import Notes, NoteValue
+from sandmill.models.hints import Notes, NoteValue
 from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.event_designs import LEVELS, NOTES, make_event_spec

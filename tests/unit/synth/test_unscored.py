@@ -14,7 +14,7 @@ from sandmill.models.kind import register
 from sandmill.models.spec import Sizes
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
-from sandmill.scoring.grading.checks import answers_problem
+from sandmill.scoring.grading.private_half import answers_problem
 from sandmill.scoring.submission import parse_submission, read_answers
 from tests.designs import SECRET, make_spec
 

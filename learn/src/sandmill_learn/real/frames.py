@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.models.libraries import LIBRARIES
+from sandmill.models.layout import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
 from sandmill.scoring import get_metric

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sandmill.kinds.script_text import listed, quoted
-from sandmill.models.children import ChildTable
+from sandmill.models.columns import ChildTable
 from sandmill.models.motifs import Aggregate
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.channel import Cue
-from sandmill.models.children import ChildTable
-from sandmill.models.columns import Categorical
+from sandmill.models.columns import Categorical, ChildTable
 from sandmill.models.hints import Fact
 from sandmill.models.spec import TaskSpec
 

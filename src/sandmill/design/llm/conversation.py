@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from sandmill.errors import name_some, visible
+from sandmill.models.english import unfit_parts
 from sandmill.models.llm import Message, Prompt, Reply, Usage
-from sandmill.models.plain_text import unfit_parts
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

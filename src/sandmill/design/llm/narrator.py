@@ -7,8 +7,8 @@ from sandmill.design.llm.conversation import Conversation, fill
 from sandmill.design.llm.facts import describe_structure, quote_seed
 from sandmill.design.llm.strategist import AREAS, MOST_KNOWN
 from sandmill.design.soundness import world_problems
+from sandmill.models.domain import World, WorldMedium
 from sandmill.models.plan import Slot
-from sandmill.models.world import World, WorldMedium
 
 
 async def narrate(

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
-from sandmill.export.grader_parts.kinds import Array, Rows, Table, Task
-from sandmill.export.grader_parts.table import Refused
+from sandmill.export.grader_parts.table import Refused, Rows, Table, Task
+from sandmill.scoring.scores import Array
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 """A plain decimal number: no inf, no nan, no 1_000."""

@@ -1,15 +1,23 @@
-"""Grade a submission: score, medal, position and share of the gap. Anything unexpected is an invalid submission."""
+"""Grade a submission: score, medal, position and share of the gap. Anything unexpected is an invalid submission.
+
+`run` is the command line.
+"""
 
 import csv
 import io
+import json
 import math
 import os
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from sandmill.export.grader_parts.kinds import Array, Report, Rows, Score, Table, Task
-from sandmill.export.grader_parts.table import MOST_BYTES, Refused, read_file, read_table
+from sandmill.export.grader_parts.table import MOST_BYTES, Refused, Rows, Table, Task, read_file, read_table
+from sandmill.scoring.scores import Array, Resample
+
+Report = dict[str, Any]
 
 
 def grade_paths(
@@ -50,19 +58,19 @@ def score_part(
     task: Task,
     read: Callable[[Table, Task], Array],
     read_truth: Callable[[Rows, Task], Array],
-    metric: Score,
+    metric: Resample,
 ) -> float:
     """Return the score of one part. Both parts must have a finite score."""
     if submission is None:
         raise Refused("there is no submission.csv")
-    rows = list(csv.DictReader(io.StringIO(answers.decode())))
-    ids, parts = [row[task["id_column"]] for row in rows], np.array([row["part"] for row in rows])
-    prediction, truth = read(read_table(submission, task, ids), task), read_truth(rows, task)
+    lines = list(csv.DictReader(io.StringIO(answers.decode())))
+    ids, parts = [line[task["id_column"]] for line in lines], np.array([line["part"] for line in lines])
+    prediction, truth = read(read_table(submission, task, ids), task), read_truth(lines, task)
     with np.errstate(all="ignore"):
         scores = {
-            name: round(float(metric(truth[parts == name], prediction[parts == name])), 5) + 0.0
-            for name in ("final", "feedback")
-            if (parts == name).any()
+            name: round(float(metric(truth[rows], prediction[rows], np.ones((1, rows.sum())))[0]), 5) + 0.0
+            for name, rows in (("final", parts == "final"), ("feedback", parts == "feedback"))
+            if rows.any()
         }
     gaps = [share(scores[name], task["parts"][name]) or 0.0 for name in scores]
     if not all(map(math.isfinite, [*scores.values(), *gaps])):
@@ -104,3 +112,10 @@ def share(score: float | None, facts: Task) -> float | None:
     if score is None or low is None or high == low:
         return None
     return float(round((score - low) / (high - low), 6) + 0.0)
+
+
+def run(grade: Callable[..., Report]) -> None:
+    """Grade the files that the command line names, and print the report."""
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["final"], ["feedback"]):
+        sys.exit("usage: python grader.py SUBMISSION ANSWERS [final|feedback]")
+    print(json.dumps(grade(*sys.argv[1:]), allow_nan=False))

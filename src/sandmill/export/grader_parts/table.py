@@ -5,8 +5,14 @@ import io
 import os
 import stat
 from itertools import islice
+from typing import Any
 
-from sandmill.export.grader_parts.kinds import Table, Task
+Task = dict[str, Any]
+"""Facts of one task: columns, classes, range, direction, and thresholds and leaderboard of each part."""
+Table = dict[str, list[str]]
+"""Cells by column, in the order of the ids of answers.csv."""
+Rows = list[dict[str, str]]
+"""Rows of answers.csv."""
 
 MOST_BYTES = 64 * 1024 * 1024
 """Largest submission in bytes."""

@@ -6,7 +6,7 @@ import polars as pl
 
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
 from sandmill.kinds.files.tables import csv_bytes, read_csv, require_columns
-from sandmill.models.children import MOST_EVENTS, ChildTable
+from sandmill.models.columns import MOST_EVENTS, ChildTable
 
 
 def child_columns(child: ChildTable, id_column: str) -> list[str]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue
-from sandmill.models.world import ItemWorld, World, WorldMedium
+from sandmill.models.domain import ItemWorld, World, WorldMedium
 
 SERIES = ", "
 """What separates the slips of a series in the description."""

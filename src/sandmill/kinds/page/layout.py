@@ -13,8 +13,8 @@ from sandmill.kinds.files.file_names import template
 from sandmill.kinds.files.media import MediaFiles, _Part
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
-from sandmill.models.runs import masks_of, parse_runs, write_runs
 from sandmill.models.spec import Sizes
+from sandmill.scoring.forms.runs import masks_of, parse_runs, write_runs
 
 CLEANED = "train_cleaned/"
 """Folder of the clean training pages."""

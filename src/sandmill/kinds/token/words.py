@@ -12,7 +12,7 @@ from sandmill.kinds.library import load_folder
 from sandmill.kinds.token.channel import TokenGroup
 from sandmill.kinds.token.speech import Language
 from sandmill.models.base import Frozen
-from sandmill.models.world import SpokenWorld, World, WorldMedium
+from sandmill.models.domain import SpokenWorld, World, WorldMedium
 
 _SHORTEST, _LONGEST = 2, 60
 """Characters of a part of a sentence."""

@@ -6,10 +6,9 @@ from types import MappingProxyType
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.forms.base import AnswerForm
 from sandmill.scoring.forms.many_rows import Dense, Pairs, Strings
-from sandmill.scoring.forms.masks import Runs
 from sandmill.scoring.forms.names import Label, LabelList, RankedList
-from sandmill.scoring.forms.numbers import Value, Values
-from sandmill.scoring.forms.probabilities import ClassProbabilities, LabelProbabilities, Probability
+from sandmill.scoring.forms.numbers import ClassProbabilities, LabelProbabilities, Probability, Value, Values
+from sandmill.scoring.forms.runs import Runs
 
 __all__ = ["FORMS", "AnswerForm", "form_of"]
 

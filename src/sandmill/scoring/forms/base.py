@@ -186,3 +186,10 @@ def by_frequency(facts: TaskFacts, truth: Array) -> list[str]:
 def name_bytes(facts: TaskFacts) -> list[int]:
     """Return the bytes of each class name with a separator."""
     return [len(name.encode()) + 1 for name in facts.classes]
+
+
+def texts_of(cells: Sequence[str]) -> Array:
+    """Return texts as an array of objects."""
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = cells
+    return texts

@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 from sandmill.errors import Problem, shorten
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
-from sandmill.scoring.forms.base import AnswerForm, Cells, Column, Lengths, listed, others, read_columns, rising
+from sandmill.scoring.forms.base import (
+    AnswerForm,
+    Cells,
+    Column,
+    Lengths,
+    listed,
+    others,
+    read_columns,
+    rising,
+    texts_of,
+)
 from sandmill.scoring.forms.names import LabelList
-from sandmill.scoring.forms.numbers import read_numbers
-from sandmill.scoring.forms.probabilities import LabelProbabilities
+from sandmill.scoring.forms.numbers import LabelProbabilities, read_numbers
 
 PIXEL_DECIMALS = 4
 """Decimals of a pixel's value. Steps of 8-bit grey are forty times as large."""
@@ -240,11 +249,11 @@ class Strings(AnswerForm):
             where = f"line {lines[bad[0]]}, {facts.submission_columns[0]}"
             expected = f"a text of at most {LONGEST_STRING} characters without control characters{others(bad)}"
             problems.append(Problem(where, f'"{shorten(columns[0][bad[0]])}"', expected))
-        return _texts(columns[0])
+        return texts_of(columns[0])
 
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return texts as they are, shape (answer rows,)."""
-        return _texts([str(cell) for cell in cells[facts.target_column]])
+        return texts_of([str(cell) for cell in cells[facts.target_column]])
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write the texts of an item as a list."""
@@ -285,9 +294,3 @@ class Strings(AnswerForm):
 
 def _is_place(values: Array) -> NDArray[np.bool_]:
     return np.asarray(values != np.array(None), dtype=np.bool_)
-
-
-def _texts(cells: Sequence[str]) -> Array:
-    texts = np.empty(len(cells), dtype=object)
-    texts[:] = cells
-    return texts

@@ -1,17 +1,27 @@
-"""Read the private half of a task, which has everything that a grader needs, from a folder or from bytes."""
+"""Read the private half of a task, which has everything that a grader needs, from a folder or from bytes.
+
+Folders are untrusted: only regular files of limited size are read, without following links, and facts are checked.
+"""
 
 import csv
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem
-from sandmill.models.task_file import GradedTask, TaskFile
-from sandmill.scoring.grading.checks import answers_problem, task_problems
-from sandmill.scoring.grading.reading import read_pulled_file
-from sandmill.scoring.submission import Answers, read_answers
+from sandmill.models.calibration import Calibration
+from sandmill.models.package import GradedTask, TaskFacts, TaskFile
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.submission import MAX_SUBMISSION_BYTES, Answers, read_answers
+from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 
 TASK_FILE, ANSWERS_FILE = "task.json", "answers.csv"
 """Files of the private half that a grader reads."""
@@ -22,6 +32,18 @@ _MOST_ANSWERS = 64 << 20
 """Bytes of answers.csv."""
 _KEPT = 64
 """Tasks whose answers are cached: tens of megabytes at most."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+MOST_CLASSES = 10_000
+"""Classes, labels or columns of a submission."""
+MOST_PLACES = 1000
+"""Places of a ranked list that count."""
+MOST_SIDE = 1000
+"""Pixels of a side of a picture that is a target."""
+MOST_CELLS = 20_000_000
+"""Numbers in one table of the grader: 160 MB."""
+_SOME = 5
+"""Numbers that are not finite that are named one by one."""
 
 
 class PrivateHalf(NamedTuple):
@@ -119,3 +141,149 @@ def _parse_answers(content: bytes, task: TaskFile, where: str) -> Answers:
             # The arrays are cached and shared.
             column.setflags(write=False)
     return answers
+
+
+def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | None:
+    """Read a submission, without following links or blocking on pipes.
+
+    Returns:
+        At most `limit + 1` bytes, so that the caller sees that a file is too large; None if there is no file.
+
+    Raises:
+        InputError: if the path is a link, a folder, a device or a pipe.
+    """
+    try:
+        with _opened(path) as (file, status):
+            if status.st_nlink > 1:
+                raise _Unfit(f"{status.st_nlink} hard links to one file")
+            return file.read(limit + 1)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        expected = "a regular file of its own, not a link, folder or pipe"
+        raise InputError(str(path), [Problem("submission", _reason(error), expected)], "") from None
+
+
+def read_pulled_file(task: Path, side: str, name: str, limit: int, hint: str = "") -> bytes:
+    """Read a file of a pulled task, without following links or blocking on pipes.
+
+    The path to the folder of the task may hold links; `side`, the folder in it, may not be one.
+
+    Raises:
+        InputError: if there is no such file, it is anything but a regular file, or it has more than `limit` bytes.
+    """
+
+    def refusal(where: str, error: OSError | ValueError, expected: str) -> InputError:
+        return InputError(str(task), [Problem(where, _reason(error), expected, hint)], "")
+
+    where = f"{side}/{name}"
+    try:
+        folder = os.open(task / side, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise refusal(where, error, "a pulled task") from None
+    except (OSError, ValueError) as error:
+        raise refusal(side, error, "a folder, not a link") from None
+    try:
+        with _opened(name, folder) as (file, status):
+            content = file.read(limit + 1)
+            if (size := max(status.st_size, len(content))) > limit:
+                raise _Unfit(f"{size} bytes")
+            return content
+    except _Unfit as error:
+        raise refusal(where, error, f"a regular file of at most {limit} bytes") from None
+    except (OSError, ValueError) as error:
+        raise refusal(where, error, "a regular file, not a link") from None
+    finally:
+        os.close(folder)
+
+
+class _Unfit(ValueError):
+    """A file is not regular, has other names, or is too large."""
+
+
+@contextmanager
+def _opened(path: Path | str, folder: int | None = None) -> Iterator[tuple[BinaryIO, os.stat_result]]:
+    descriptor = os.open(path, _READ, dir_fd=folder)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _Unfit(_KINDS.get(stat.S_IFMT(status.st_mode), "a special file"))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file, status
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return why a path cannot be opened. A path with a zero byte is a ValueError."""
+    number = getattr(error, "errno", None)
+    if number == errno.ELOOP:
+        return "a symbolic link"
+    return getattr(error, "strerror", None) or str(error)
+
+
+def task_problems(task: TaskFile) -> list[Problem]:
+    """List the reasons why a task cannot be graded; empty if it can be."""
+    return [*_facts_problems(task.facts), *_calibration_problems(task.calibration)]
+
+
+def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
+    """Return a problem if answers have too many cells to grade. Lines are counted without parsing."""
+    form = form_of(facts)
+    lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
+    columns = form.width(facts)
+    width = max(1, len(facts.submission_columns), len(facts.target_columns), columns // form.rows_each(facts))
+    # Metrics of named classes count every pair of classes.
+    cells = max(lines * width, 0 if columns else len(facts.classes) ** 2)
+    if cells <= MOST_CELLS:
+        return None
+    return Problem("file", f"{lines} lines, {cells} cells to grade", f"at most {MOST_CELLS} cells")
+
+
+def _facts_problems(facts: TaskFacts) -> Iterator[Problem]:
+    forms = possible_forms(facts.target, facts.metric)
+    if not forms:
+        pairs = (*ANSWER_FORMS, *RENDERED_FORMS)
+        expected = ", ".join(sorted(metric for target, metric in pairs if target is facts.target))
+        yield Problem("facts.metric", f"{facts.metric} for a {facts.target} target", f"one of {expected}")
+    elif facts.encoding not in forms:
+        yield Problem("facts.encoding", facts.encoding, f"{' or '.join(forms)}, as {facts.metric} needs")
+    if facts.encoding in ("dense", "runs") and facts.shape is None:
+        yield Problem("facts.shape", "none", "rows and columns of the picture that is the target")
+    if facts.shape and not (min(facts.shape) > 0 and max(facts.shape) <= MOST_SIDE):
+        yield Problem("facts.shape", f"{facts.shape[0]} x {facts.shape[1]}", f"from 1 to {MOST_SIDE} pixels a side")
+    columns = facts.submission_columns
+    for name, values in (("classes", facts.classes), ("submission_columns", columns)):
+        if len(values) > MOST_CLASSES:
+            yield Problem(f"facts.{name}", f"{len(values)} names", f"at most {MOST_CLASSES}")
+        if len(set(values)) != len(values):
+            yield Problem(f"facts.{name}", "a name twice", "names that differ")
+    if not columns or facts.id_column in columns:
+        yield Problem("facts.submission_columns", "none, or the id column", "the columns beside the id")
+    if (facts.list_length or 1) > MOST_PLACES:
+        yield Problem("facts.list_length", str(facts.list_length), f"at most {MOST_PLACES}")
+    if facts.value_range is not None:
+        yield from _not_finite("facts.value_range", facts.value_range)
+
+
+def _calibration_problems(calibration: Calibration) -> Iterator[Problem]:
+    if not calibration.board:
+        yield Problem("calibration.board", "no entry", "the scores of at least one solver")
+    if calibration.trivial == calibration.oracle:
+        yield Problem("calibration.oracle", f"{calibration.oracle}, as the trivial score", "another score")
+    problems = list(_not_finite("calibration", calibration.model_dump()))
+    yield from problems[:_SOME]
+    if len(problems) > _SOME:
+        yield Problem("calibration", f"{len(problems) - _SOME} more of them", "finite numbers")
+
+
+def _not_finite(where: str, value: Any) -> Iterator[Problem]:
+    """Yield every number that is infinite or NaN, at any depth."""
+    if isinstance(value, float) and not isfinite(value):
+        yield Problem(where, str(value), "a finite number")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _not_finite(f"{where}.{name}", inner)
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            yield from _not_finite(f"{where}.{place}", inner)

@@ -10,7 +10,7 @@ from PIL import Image
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
-from sandmill.check.page_pairs import mask_findings
+from sandmill.check.file_gates import mask_findings
 from sandmill.draw import render
 from sandmill.kinds.files.folder import write_files
 from sandmill.kinds.page.channel import Ranged

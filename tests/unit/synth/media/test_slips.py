@@ -7,7 +7,7 @@ import pytest
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
-from sandmill.check.page_pairs import pair_findings
+from sandmill.check.file_gates import pair_findings
 from sandmill.draw import render
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.kinds.files.folder import write_files

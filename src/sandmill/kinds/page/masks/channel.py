@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from sandmill.kinds.page.channel import GreyChannel, GreyMedium, Trait
-from sandmill.models.world import World
+from sandmill.models.domain import World
 
 Scene = Literal["bodies", "layer", "grains"]
 """What is marked on pictures, see `sandmill.kinds.page.masks.regions`."""

@@ -1,17 +1,16 @@
-"""Scores by scikit-learn and scipy, for all metrics that they define as we do.
+"""Scores by scikit-learn and scipy, for all metrics that they define as we do."""
 
-The published score comes from the library. Bootstraps are our own code, vectorised over samples; a test checks that
-both agree.
-"""
-
+import warnings
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+from scipy import stats
+from sklearn import metrics
 
 from sandmill.models.structure import MetricName
-from sandmill.scoring.averages import RATE_FLOOR
 from sandmill.scoring.base import Array
+from sandmill.scoring.scores import EPSILON
 
 Scorer: TypeAlias = Callable[[Array, Array], float]
 
@@ -26,8 +25,6 @@ def library_score(name: MetricName, truth: Array, prediction: Array) -> float | 
     scorer = SCORERS.get(name)
     if scorer is None:
         return None
-    import warnings
-
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -37,19 +34,7 @@ def library_score(name: MetricName, truth: Array, prediction: Array) -> float | 
     return score if np.isfinite(score) else None
 
 
-def load_libraries() -> None:
-    """Import the libraries now. Otherwise the first score of a process waits about a second for them."""
-    from scipy import stats
-    from sklearn import metrics
-
-    assert stats
-    assert metrics
-
-
 def _call(name: str, truth: Array, prediction: Array, **settings: object) -> float:
-    """Call a function of sklearn.metrics. The library is imported on first use, since that is slow."""
-    from sklearn import metrics
-
     return float(getattr(metrics, name)(truth, prediction, **settings))
 
 
@@ -59,8 +44,6 @@ def _sklearn(name: str, **settings: object) -> Scorer:
 
 def _scipy(name: str) -> Scorer:
     def score(truth: Array, prediction: Array) -> float:
-        from scipy import stats
-
         return float(getattr(stats, name)(truth, prediction).statistic)
 
     return score
@@ -99,7 +82,7 @@ def _f1_macro(truth: Array, prediction: Array) -> float:
 
 def _poisson_deviance(truth: Array, prediction: Array) -> float:
     """Compute the Poisson deviance with predictions raised to the floor, since scikit-learn refuses a 0."""
-    return _call("mean_poisson_deviance", truth, np.maximum(prediction, RATE_FLOOR))
+    return _call("mean_poisson_deviance", truth, np.maximum(prediction, EPSILON))
 
 
 def _average_precision(truth: Array, prediction: Array) -> float:
