@@ -29,8 +29,7 @@ from sandmill.models.run import Isolation, RunResult
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.models.task_file import GradedTask
-from sandmill.play.feedback import Feedback
-from sandmill.play.rounding import MOST_ANSWERS, rounding_of
+from sandmill.play.feedback import MOST_ANSWERS, Feedback, rounding_of
 from sandmill.play.score import score
 from sandmill.score import get_metric
 from sandmill.score.answers import Answers

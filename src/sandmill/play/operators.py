@@ -16,10 +16,9 @@ from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Action, Rollout, Step
 from sandmill.models.rollout_record import Operator
-from sandmill.play.observation import escape_marks, fence, shorten_output
+from sandmill.play.observation import escape_marks, estimate_tokens, fence, shorten_middle, shorten_output
 from sandmill.play.prompt import ChatMessage
 from sandmill.play.task import EpisodeTask
-from sandmill.play.tokens import estimate_tokens, shorten_middle
 from sandmill.rng import Streams
 
 MOST_DESCRIPTION_TOKENS = 6_000

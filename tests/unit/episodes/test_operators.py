@@ -10,6 +10,7 @@ from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
 from sandmill.models.rollout import Action, Ending, RewardParts, Rollout, Step
 from sandmill.models.rollout_record import Operator
+from sandmill.play.observation import estimate_tokens, shorten_middle
 from sandmill.play.operators import (
     MOST_PROMPT_TOKENS,
     OperatorMix,
@@ -18,7 +19,6 @@ from sandmill.play.operators import (
     operator_prompt,
 )
 from sandmill.play.task import EpisodeTask
-from sandmill.play.tokens import estimate_tokens, shorten_middle
 
 CANARY = 0.7310585
 FINAL = [f"{CANARY + place:.7f}"[:9] for place in range(12)]
