@@ -19,7 +19,7 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.workers import WorkerPool
 from sandmill.rng import Streams
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds import ingest
 
 HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)

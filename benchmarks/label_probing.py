@@ -31,9 +31,9 @@ from sandmill.models.structure import MetricName, TargetKind
 from sandmill.models.task_file import GradedTask
 from sandmill.play.feedback import MOST_ANSWERS, Feedback, rounding_of
 from sandmill.play.score import score
-from sandmill.score import get_metric
-from sandmill.score.answers import Answers
-from sandmill.score.grading.private_half import read_private
+from sandmill.scoring import get_metric
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.grading.private_half import read_private
 from tests.task_folders import write_task
 
 Floats = NDArray[np.float64]

@@ -22,8 +22,8 @@ from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import guest_environment
-from sandmill.score.answers import Answers
-from sandmill.score.grading import grade_submission
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.grading import grade_submission
 
 TRAIN_ROWS, TEST_ROWS = 150, 6000
 MODELS = {

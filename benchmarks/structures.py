@@ -20,8 +20,8 @@ from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
-from sandmill.score.gap import gap_closed
-from sandmill.score.medals import medal_of
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.medals import medal_of
 from sandmill.seeds import ingest
 
 _BESIDE = frozenset({Tier.TRIVIAL, Tier.READER})

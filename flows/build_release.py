@@ -42,8 +42,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
         lineage.read_seeds(plan.seeds)
         shards: list[ShardRef] = []
         with open_runner(settings) as runner, show_progress(plan, settings):
-            # Slots that no task fills yet, in shards. To fill one is to design, generate, calibrate, check and verify:
-            # sandmill.pipeline.attempt has these steps, and README.md the function of each.
+            # Empty slots, in shards. sandmill.pipeline.attempt has the steps of one, docs/stages.md their functions.
             while pending := plan_next_round(plan, shards, settings):
                 if request.designer == "llm":
                     pending = draft_designs(plan, pending, shards, settings)

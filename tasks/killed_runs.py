@@ -20,6 +20,7 @@ from prefect.runtime import flow_run as this_run
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 
+from sandmill.pipeline.guard import end_with_this_process
 from tasks.lineage import abort_lineage
 from tasks.progress import write_end
 
@@ -28,22 +29,12 @@ LABEL = "sandmill.process."
 ATTEMPT = f"{LABEL}attempt"
 """Label with the attempt that the process made. A retry has another process, which may not be recorded yet."""
 UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
-_GUARD = """
-import os, select, signal, sys
-parent, server = int(sys.argv[1]), os.pidfd_open(int(sys.argv[2]))
-while os.getppid() == parent:
-    if select.select([server], [], [], 0.5)[0]:
-        sys.exit()
-signal.pidfd_send_signal(server, signal.SIGKILL)
-"""
-"""Ends with the server, and kills the server when its own parent is gone."""
 
 
 def end_server_with_this_process() -> None:
     """Make the temporary server of Prefect end with this process, even if this process is killed.
 
-    A guard process sees to that. A death signal of the kernel would not do: it is sent when the thread ends that
-    started the server. With the address of a server in `PREFECT_API_URL`, Prefect starts none.
+    With the address of a server in `PREFECT_API_URL`, Prefect starts none.
     """
     if PREFECT_API_URL.value() or sys.platform != "linux":
         return
@@ -53,10 +44,7 @@ def end_server_with_this_process() -> None:
 
     def start_guarded(server: SubprocessASGIServer) -> "subprocess.Popen[Any]":
         process = start(server)
-        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(process.pid)]
-        # In a session of its own, Ctrl-C does not reach the guard. It needs no terminal and holds no pipe open.
-        silent = subprocess.DEVNULL
-        subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
+        end_with_this_process(process.pid)
         return process
 
     SubprocessASGIServer._run_uvicorn_command = start_guarded  # type: ignore[assignment, method-assign]

@@ -19,9 +19,9 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.release import Manifest, Split
 from sandmill.models.reports import GradeReport
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.answers import Answers
-from sandmill.score.forms import form_of
-from sandmill.score.grading import grade_submission
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.grading import grade_submission
 from tests.factories import make_spec, make_task
 from tests.metric_samples import Pair
 from tests.submission_mutants import make_graded

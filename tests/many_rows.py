@@ -8,10 +8,10 @@ import numpy as np
 from sandmill.models.calibration import BoardEntry, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.answers import Answers
-from sandmill.score.base import Array
-from sandmill.score.forms import form_of
+from sandmill.scoring import get_metric
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
 from tests.factories import CALIBRATION
 from tests.submission_mutants import Graded
 

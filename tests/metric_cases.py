@@ -9,7 +9,7 @@ from typing import Any
 
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import encoding_for
+from sandmill.scoring import encoding_for
 
 CASES: tuple[dict[str, Any], ...] = tuple(
     json.loads((Path(__file__).parent / "data" / "metric_cases.json").read_text(encoding="utf-8"))

@@ -13,8 +13,8 @@ from sandmill.models.predictive import (
     Predictive,
 )
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.base import Array, Floats
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.base import Array, Floats
+from sandmill.scoring.support import ANSWER_FORMS
 
 Pair = tuple[TargetKind, MetricName]
 

@@ -12,7 +12,7 @@ import polars as pl
 import yaml
 
 from sandmill.models.seed import SeedIntake, SeedTask
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds import survey
 from sandmill.seeds.competition_data import ARCHIVES, NO_DATA, NO_INPUTS, OTHER_FILES
 

@@ -27,8 +27,8 @@ from sandmill.models.motifs import Drift, Interaction, Linear, Motif, Term, Thre
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, SplitKind, Structure, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.support import ANSWER_FORMS
 
 TRAIN_ROWS, PART_ROWS = 100, 300
 SECRET_CUT, SECRET_START = 61.375, 211.5

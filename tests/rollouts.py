@@ -6,7 +6,7 @@ from sandmill.models.calibration import Thresholds
 from sandmill.models.reports import Check, GradeReport, Outcome
 from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
 from sandmill.rewards import get_reward
-from sandmill.score.medals import above_median, medal_of, position_of
+from sandmill.scoring.medals import above_median, medal_of, position_of
 
 SHARES = {"gold": 0.8, "silver": 0.6, "bronze": 0.4, "median": 0.2}
 """Thresholds as shares of the gap."""

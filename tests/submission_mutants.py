@@ -13,11 +13,11 @@ from sandmill.errors import InvalidSubmission
 from sandmill.models.calibration import BoardEntry, Calibration, Thresholds, Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
-from sandmill.score import get_metric, submission
-from sandmill.score.answers import Answers
-from sandmill.score.base import Array
-from sandmill.score.grading import grade_submission
-from sandmill.score.grading.grade import GRADER_FAULT
+from sandmill.scoring import get_metric, submission
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.base import Array
+from sandmill.scoring.grading import grade_submission
+from sandmill.scoring.grading.grade import GRADER_FAULT
 from tests.factories import CALIBRATION
 from tests.metric_samples import Pair, brief_for, guess, make_world, perfect
 

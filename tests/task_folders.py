@@ -12,7 +12,7 @@ from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thr
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.models.task_file import TaskFile
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.designs import SECRET, make_spec
 from tests.factories import STEADY
 

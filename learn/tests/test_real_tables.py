@@ -9,7 +9,7 @@ import pytest
 
 from sandmill.errors import InputError
 from sandmill.models.structure import TargetKind
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from sandmill_learn.real import frames as real_frames
 from sandmill_learn.real import registry as real_sources
 from sandmill_learn.real.frames import ID, TRAIN_ROWS, draw_rows, real_frame

@@ -7,7 +7,7 @@ from sandmill.draw import render
 from sandmill.errors import InputError, RequestError
 from sandmill.models.base import Part
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.gap import gap_closed
+from sandmill.scoring.gap import gap_closed
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret
 from sandmill_learn.replicates import measure_ends, move_calibration

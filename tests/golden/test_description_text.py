@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.draw import render
 from tests.designs import SECRET, make_spec

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import httpx
 import pytest
-from flows.train_policy import train_policy
 from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import ArtifactCreate
@@ -212,7 +211,7 @@ def test_a_cancelled_build_ends_its_progress_as_cancelled(built, run, monkeypatc
     assert share < 100
 
 
-@pytest.mark.parametrize("of", [build_release, refresh_curriculum, train_policy], ids=lambda of: of.name)
+@pytest.mark.parametrize("of", [build_release, refresh_curriculum], ids=lambda of: of.name)
 def test_runs_that_fail_or_are_killed_end_their_progress(of, prefect_server):
     assert all(end_progress in hooks for hooks in (of.on_failure_hooks, of.on_cancellation_hooks, of.on_crashed_hooks))
 

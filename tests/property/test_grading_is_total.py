@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.score import get_metric, submission
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric, submission
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.submission_mutants import BLANKS, BYTE_CLASSES, ROWS, judge, make_graded, mutate, write
 
 PAIRS = sorted(ANSWER_FORMS)

@@ -23,8 +23,8 @@ from sandmill.models.predictive import (
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.score import Metric, get_metric
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import Metric, get_metric
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, make_spec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

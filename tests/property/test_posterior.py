@@ -13,7 +13,7 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import NumberPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.designs import SECRET, TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped, noise_of
 

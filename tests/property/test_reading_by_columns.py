@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sandmill.errors import InvalidSubmission
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import submission
+from sandmill.scoring import submission
 
 IDS = ("a1", "a2", "a3")
 BRIEF = TaskFacts(

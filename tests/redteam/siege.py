@@ -22,9 +22,9 @@ from sandmill.models.run import RunResult
 from sandmill.models.task_file import TaskFile
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
-from sandmill.score.grading import grade_submission
-from sandmill.score.grading.private_half import read_task_file
-from sandmill.score.submission import Answers, read_answers
+from sandmill.scoring.grading import grade_submission
+from sandmill.scoring.grading.private_half import read_task_file
+from sandmill.scoring.submission import Answers, read_answers
 from tests.redteam.attacks import BREACH, LUCK, LUCK_OF_FEW, MANY_ROWS, Attack, script
 from tests.releases import REPOSITORY
 from tests.rollouts import reward_of

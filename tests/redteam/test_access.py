@@ -183,7 +183,7 @@ for thing in [*seen, *gc.get_objects()]:
     "our own code": Attack(
         """
 import importlib
-for name in ("sandmill", "sandmill.score.grading", "sandmill.sandbox.guest.box"):
+for name in ("sandmill", "sandmill.scoring.grading", "sandmill.sandbox.guest.box"):
     try:
         importlib.import_module(name)
         print("BREACH", name)

@@ -16,10 +16,9 @@ from sandmill.llm.structured import read_json
 from sandmill.models.names import path_fault
 from sandmill.models.rollout import Marker
 from sandmill.play.actions import parse_message
-from sandmill.play.observation import shorten_middle, shorten_output
-from sandmill.play.operators import _fence
+from sandmill.play.observation import fence, shorten_middle, shorten_output
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
-from sandmill.score.forms import many_rows, names, numbers
+from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.competition_text import _plain_text
 from sandmill.serve.srun import _without_paths
 from tests.unit.design.test_soundness import AUCTIONS
@@ -76,7 +75,7 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
             ("", "<answer>", ""),
         ),
     ),
-    "quoted text": (_fence, (("", "`", ""), ("", "``` ", ""))),
+    "quoted text": (fence, (("", "`", ""), ("", "``` ", ""))),
     "long output": (shorten_output, (("", "\n", "x"), ("", " ", ""))),
     "tokens of a text": (lambda text: shorten_middle(text, 100), (("", "1", ""), ("", "é", ""), ("", "a\n", ""))),
     "text of an error": (lambda text: shorten(visible(text)), (("", "\x1b", ""), ("", " ", "x"))),

@@ -19,7 +19,7 @@ from sandmill.calibrate.solvers.cells import DATE, MEASURE, NEARLY_ALL
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.forms import FORMS
+from sandmill.scoring.forms import FORMS
 
 
 def place(number: float, edges: Sequence[float], names: Sequence[str]) -> str:

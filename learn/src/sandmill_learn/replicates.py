@@ -25,10 +25,10 @@ from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.task_file import TaskFile
 from sandmill.play.release import Release, open_task
 from sandmill.play.task import EpisodeTask
-from sandmill.score import get_metric
-from sandmill.score.base import SCORE_DECIMALS
-from sandmill.score.gap import gap_closed
-from sandmill.score.grading.private_half import TASK_FILE
+from sandmill.scoring import get_metric
+from sandmill.scoring.base import SCORE_DECIMALS
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.grading.private_half import TASK_FILE
 from sandmill.store.faults import storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.secret import SECRET_PATH, read_secret_file, release_secret

@@ -16,10 +16,10 @@ from sandmill.errors import InvalidSubmission, Problem, name_some, shorten
 from sandmill.models.base import Frozen, Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.decoding import decode_text
-from sandmill.score.forms import form_of
-from sandmill.score.support import ANSWER_FORMS, SUPPORTED_TASKS
+from sandmill.scoring import get_metric
+from sandmill.scoring.decoding import decode_text
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.support import ANSWER_FORMS, SUPPORTED_TASKS
 
 TASK, ANSWERS, TRAIN, TEST, SAMPLE = (
     "task.json",

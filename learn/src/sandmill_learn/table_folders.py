@@ -30,11 +30,11 @@ from sandmill.models.task_file import GradedTask, TaskFile
 from sandmill.play.release import open_task
 from sandmill.play.task import EpisodeTask
 from sandmill.rng import Streams
-from sandmill.score import Metric, get_metric
-from sandmill.score.base import SCORE_DECIMALS, Array
-from sandmill.score.gap import gap_closed
-from sandmill.score.grading.private_half import PrivateHalf, read_private
-from sandmill.score.submission import Answers, read_answers
+from sandmill.scoring import Metric, get_metric
+from sandmill.scoring.base import SCORE_DECIMALS, Array
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.grading.private_half import PrivateHalf, read_private
+from sandmill.scoring.submission import Answers, read_answers
 from sandmill_learn.line_cache import LineCache
 from sandmill_learn.table_facts import FILES, TASK, TEST, TRAIN, Faults, TableTask, read_table_task, write_description
 

@@ -24,7 +24,7 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Motif
 from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, rule_columns, skill_of_fault, skill_of_motif
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 FACTORS = (1.0, 3.0)
 """How much less a skill's features are shrunk than the columns they come from."""

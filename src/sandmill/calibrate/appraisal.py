@@ -19,7 +19,7 @@ from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
 from sandmill.models.skills import SkillLift
 from sandmill.rng import Streams
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 """Rows of each part that pipelines answer: as many as tell a share of agents."""

@@ -7,7 +7,7 @@ from statistics import median
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import BoardEntry, Thresholds
-from sandmill.score.gap import gap_closed
+from sandmill.scoring.gap import gap_closed
 
 SMALLEST_STEP = 1e-4
 """Least distance of neighbouring thresholds: graders that do not round must agree with those that do."""

@@ -23,8 +23,8 @@ from sandmill.calibrate.threshold_runs import ThresholdRuns, resample_milestones
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Thresholds, Tier
-from sandmill.score import Metric
-from sandmill.score.base import SCORE_DECIMALS, Array, Floats
+from sandmill.scoring import Metric
+from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
 
 LEAST_ENTRIES = 25
 FEEDBACK_RESAMPLES = 100

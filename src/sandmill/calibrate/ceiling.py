@@ -12,7 +12,7 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.kinds.files.folder import write_files
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Ceiling
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 _WITH_MORE_ITEMS = ("linear", "extra_trees", "hist_boosting")
 """Solvers that are given the pilot's items to learn from, many more than a task has."""

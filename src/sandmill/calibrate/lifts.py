@@ -13,9 +13,9 @@ from sandmill.mechanism.sampling import Draw
 from sandmill.models.package import TaskFacts
 from sandmill.models.skills import Skill, SkillLift, skills_of
 from sandmill.models.spec import TaskSpec
-from sandmill.score import Metric, get_metric
-from sandmill.score.base import Array, Floats
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import Metric, get_metric
+from sandmill.scoring.base import Array, Floats
+from sandmill.scoring.gap import gap_closed
 
 DRAWS = 8
 """Training draws that a lift is measured on, where the caller has no other wish."""

@@ -21,9 +21,9 @@ from sandmill.models.calibration import (
     Thresholds,
     Tier,
 )
-from sandmill.score import Metric
-from sandmill.score.base import Array, Floats, rounded
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import Metric
+from sandmill.scoring.base import Array, Floats, rounded
+from sandmill.scoring.gap import gap_closed
 
 RESAMPLES = 200
 STANDARD_ERRORS = 5.0

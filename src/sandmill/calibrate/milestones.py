@@ -11,8 +11,8 @@ from sandmill.calibrate.distances import unrelated_sd
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, MilestoneEntry, Milestones, Thresholds, Tier
-from sandmill.score.base import Floats
-from sandmill.score.gap import gap_closed
+from sandmill.scoring.base import Floats
+from sandmill.scoring.gap import gap_closed
 
 SILVER_BELOW = 0.02
 """Share of the gap by which silver lies below the median blind ensemble, so that an equal script reaches it."""

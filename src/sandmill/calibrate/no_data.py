@@ -9,10 +9,10 @@ from sandmill.calibrate.measure import draw_counts
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskFacts
-from sandmill.score import Metric
-from sandmill.score.base import Array
-from sandmill.score.forms import form_of
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import Metric
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.gap import gap_closed
 
 MOST_NUMBERS = 40
 """Numbers of a description that are tried as constants."""

@@ -36,10 +36,10 @@ from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
-from sandmill.score.answers import Answers
-from sandmill.score.base import Array
-from sandmill.score.forms import form_of
-from sandmill.score.submission import parse_submission
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.submission import parse_submission
 
 
 class OwnPanel(Panel):

@@ -14,7 +14,7 @@ from sandmill.kinds.panel import Entry
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
-from sandmill.score.forms import form_of
+from sandmill.scoring.forms import form_of
 
 Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
 """Some of the test rows."""

@@ -9,8 +9,8 @@ from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.panel import PanelRun, Rows
 from sandmill.calibrate.pipelines import PIPELINES_VERSION
 from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
-from sandmill.score import Metric
-from sandmill.score.base import SCORE_DECIMALS, Array, Floats
+from sandmill.scoring import Metric
+from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
 
 ATTEMPTS = 3
 RESAMPLES = 1000

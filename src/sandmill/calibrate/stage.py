@@ -33,7 +33,7 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 if TYPE_CHECKING:
     from sandmill.calibrate.scripts.choose import ScoredScript

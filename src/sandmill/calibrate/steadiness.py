@@ -9,8 +9,8 @@ from sandmill.calibrate.board import medal_rows, median_rows
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Interval, Sizing, Steadiness
-from sandmill.score import Metric
-from sandmill.score.base import Array, Floats
+from sandmill.scoring import Metric
+from sandmill.scoring.base import Array, Floats
 
 LEAST_HELD = 0.95
 """Share of bootstraps in which the order of thresholds must hold on the published rows."""

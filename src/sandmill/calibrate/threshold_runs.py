@@ -10,8 +10,8 @@ from sandmill.calibrate.distances import distance_sd, unrelated_sd
 from sandmill.calibrate.milestones import Gold, MilestoneRule
 from sandmill.calibrate.steadiness import ThresholdScores
 from sandmill.models.calibration import MilestoneEntry, Steadiness, Tier
-from sandmill.score import Metric
-from sandmill.score.base import Array, Floats
+from sandmill.scoring import Metric
+from sandmill.scoring.base import Array, Floats
 
 Steps = tuple[float, float, float]
 

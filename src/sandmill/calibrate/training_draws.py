@@ -29,9 +29,9 @@ from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Tier
 from sandmill.rng import Streams
-from sandmill.score import Metric, get_metric
-from sandmill.score.base import Array, Floats
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import Metric, get_metric
+from sandmill.scoring.base import Array, Floats
+from sandmill.scoring.gap import gap_closed
 
 DRAWS = 3
 """Training draws: that of the task, and further ones."""

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from sandmill.models.package import TaskFacts
-from sandmill.score.forms import form_of
-from sandmill.score.forms.base import Lengths
-from sandmill.score.forms.many_rows import CONTROL, LONGEST_STRING
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.forms.base import Lengths
+from sandmill.scoring.forms.many_rows import CONTROL, LONGEST_STRING
 
 _ZERO_OR_ONE = {"0": False, "1": True}
 _UNKNOWN = "?"

@@ -23,7 +23,7 @@ from sandmill.errors import count, name_some
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 ROWS_PER_CLASS = 4
 """Training rows for each class, at least."""

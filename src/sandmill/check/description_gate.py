@@ -12,7 +12,7 @@ from sandmill.models.layout import SUBMISSION, public_path
 from sandmill.models.plain_text import unfit_parts
 from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 NEEDED = ("overview", "files", "columns", "evaluation", "submission")
 """Sections that every description has."""

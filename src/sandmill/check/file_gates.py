@@ -20,7 +20,7 @@ from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
-from sandmill.score.answers import UNSCORED
+from sandmill.scoring.answers import UNSCORED
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
 """Private files of a package. All but the answers are added by calibration."""

@@ -7,7 +7,7 @@ from sandmill.check.package_tables import PackageTables
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.english import shown_faults, text_faults
 from sandmill.models.hints import DATA_DICTIONARY
-from sandmill.score.catalogue import METRICS
+from sandmill.scoring.catalogue import METRICS
 
 _TITLES = sorted((metric.title.partition(" (")[0] for metric in METRICS.values() if metric.has_article), key=len)[::-1]
 _ANY = f"(?:{'|'.join(map(re.escape, _TITLES))})"

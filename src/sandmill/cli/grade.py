@@ -33,6 +33,6 @@ def grade(
         problems.append(Problem(str(submission), saw, "a submission in CSV", "Check the path."))
     if problems:
         raise InputError("sandmill grade", problems, footer="")
-    from sandmill.score.grading import grade_folder
+    from sandmill.scoring.grading import grade_folder
 
     write_json(grade_folder(task_dir, submission).model_dump(mode="json"))

@@ -43,8 +43,8 @@ def run(
     code = _read_script(script)
     from sandmill.play.score import score
     from sandmill.sandbox import Sandbox
-    from sandmill.score.grading.private_half import read_private
-    from sandmill.score.library import load_libraries
+    from sandmill.scoring.grading.private_half import read_private
+    from sandmill.scoring.library import load_libraries
 
     # Raises for a folder that cannot be graded, before anything runs.
     read_private(task_dir)

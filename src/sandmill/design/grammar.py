@@ -42,7 +42,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
-from sandmill.score import encoding_for
+from sandmill.scoring import encoding_for
 
 ROWS_EASIEST, ROWS_HARDEST = 200, 80
 """Training rows at hardness 0 and 1."""

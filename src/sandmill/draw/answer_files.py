@@ -8,9 +8,9 @@ import polars as pl
 from sandmill.kinds.files.tables import csv_bytes
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
-from sandmill.score.answers import UNSCORED, Answers
-from sandmill.score.base import Array
-from sandmill.score.forms import form_of
+from sandmill.scoring.answers import UNSCORED, Answers
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
 
 
 def answers_file(facts: TaskFacts, answers: Answers) -> bytes:

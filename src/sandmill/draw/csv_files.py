@@ -16,7 +16,7 @@ from sandmill.models.kind import Kind
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams
-from sandmill.score.forms import form_of
+from sandmill.scoring.forms import form_of
 
 _ID_LENGTH = 10
 _FIRST_MOMENT, _SECONDS, _TICKS = datetime(2012, 1, 1, tzinfo=UTC), 3 * 365 * 86_400, 10**7

@@ -15,9 +15,9 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.sections import HEADINGS
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
-from sandmill.score.forms.base import listed
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.forms.base import listed
 
 _EXAMPLE_ROWS, _TARGETS_NAMED = 3, 3
 

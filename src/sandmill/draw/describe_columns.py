@@ -13,8 +13,8 @@ from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import TargetKind
-from sandmill.score.forms import form_of
-from sandmill.score.forms.base import listed
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.forms.base import listed
 
 _LEVELS_SHOWN = 8
 Entry = tuple[str, str, str]

@@ -10,8 +10,8 @@ from sandmill.mechanism.columns import Floats
 from sandmill.models.predictive import Predictive
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.score import get_metric
-from sandmill.score.base import Array
+from sandmill.scoring import get_metric
+from sandmill.scoring.base import Array
 
 TUNING_ROWS = 50_000
 """Rows of the independent draw on which cut-offs and affine class rules are tuned. None of them is in the task."""

@@ -20,8 +20,8 @@ from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
-from sandmill.score.base import Array
-from sandmill.score.forms import form_of
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
 
 
 @dataclass(frozen=True, repr=False)

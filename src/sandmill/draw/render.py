@@ -26,9 +26,9 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.score.answers import UNSCORED, Answers
-from sandmill.score.base import Array
-from sandmill.score.forms import form_of
+from sandmill.scoring.answers import UNSCORED, Answers
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
 
 _TASK_ID_LENGTH = 12
 

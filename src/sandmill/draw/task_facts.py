@@ -3,8 +3,8 @@
 from sandmill.models.links import NumbersLink, class_names
 from sandmill.models.package import LIST_LENGTH, TaskFacts
 from sandmill.models.spec import TaskSpec
-from sandmill.score import encoding_for
-from sandmill.score.forms import form_of
+from sandmill.scoring import encoding_for
+from sandmill.scoring.forms import form_of
 
 
 def task_facts(spec: TaskSpec) -> TaskFacts:

@@ -1,7 +1,7 @@
 """Write the grader of one task as one Python file that needs only numpy.
 
 The file has the functions that the task's metric and answer form need. It gives the scores of
-`sandmill.score.grading.grade_submission`.
+`sandmill.scoring.grading.grade_submission`.
 """
 
 import ast
@@ -15,8 +15,8 @@ from sandmill.export.base import ExportTask
 from sandmill.models.calibration import Calibration, Thresholds
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
 
 _PARTS = ("kinds", "table", "cells", "scores", "report", "command")
 """Modules of `grader_parts`, in the order in which their functions are written."""

@@ -14,7 +14,7 @@ from sandmill.errors import count
 from sandmill.export.base import ExportSettings, ExportTask
 from sandmill.export.grader import grader_source
 from sandmill.models.base import Band
-from sandmill.score.gap import gap_closed
+from sandmill.scoring.gap import gap_closed
 
 WORKDIR = "/workdir"
 BASE_IMAGE = "python:3.12.11-slim-bookworm"

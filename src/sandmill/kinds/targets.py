@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 Knows = Literal["items", "latents"]
 """What an oracle knows: the items alone, or the latent columns as well."""

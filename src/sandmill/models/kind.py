@@ -23,7 +23,7 @@ class Kind(Frozen):
     reader: str = "sandmill.kinds.table.read"
     """Module for the agent's side: `read` makes tables of the public files, `source` is the same for scripts."""
     form: str | None = None
-    """Answer form of its tasks, see `sandmill.score.support`. None: the usual one of target and metric."""
+    """Answer form of its tasks, see `sandmill.scoring.support`. None: the usual one of target and metric."""
     unscored: float = 0.0
     """Test items that must be answered and are not scored, as a share of those that are."""
     channel: str | None = None

@@ -21,7 +21,7 @@ class TaskFacts(Frozen):
     target: TargetKind
     metric: MetricName
     encoding: str
-    """Name of the answer form, one of `sandmill.score.forms.FORMS`."""
+    """Name of the answer form, one of `sandmill.scoring.forms.FORMS`."""
     classes: tuple[str, ...] = ()
     """Class or label names as in train.csv, in the order of their codes; empty for numbers. Binary: ("0", "1")."""
     submission_columns: tuple[str, ...]

@@ -36,7 +36,7 @@ class TargetKind(StrEnum):
 
 
 class MetricName(StrEnum):
-    """Metric families of the field, by their usual name. `sandmill.score` says which of them can be graded."""
+    """Metric families of the field, by their usual name. `sandmill.scoring` says which of them can be graded."""
 
     ROC_AUC = "roc_auc"
     ROC_AUC_COLUMNS = "roc_auc_columns"

@@ -18,7 +18,7 @@ from sandmill.models.spec import Sizes
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.report.item_samples import item_samples
 from sandmill.rng import Streams
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 _COMPETENT = 3
 """Competent solvers of which scores are shown, beside the trivial one."""

@@ -22,8 +22,8 @@ from sandmill.play.prompt import build_prompt
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
-from sandmill.score.grading.check import FormatReport, check_format
-from sandmill.score.library import load_libraries
+from sandmill.scoring.grading.check import FormatReport, check_format
+from sandmill.scoring.library import load_libraries
 
 if TYPE_CHECKING:
     from sandmill.rewards.instrument import InstrumentWith

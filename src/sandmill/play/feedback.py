@@ -22,11 +22,11 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 from sandmill.models.structure import MetricName
 from sandmill.play.score import submission_of
-from sandmill.score import get_metric
-from sandmill.score.base import Array
-from sandmill.score.grading.private_half import PrivateHalf, read_private
-from sandmill.score.medals import medal_of, position_of
-from sandmill.score.submission import parse_submission
+from sandmill.scoring import get_metric
+from sandmill.scoring.base import Array
+from sandmill.scoring.grading.private_half import PrivateHalf, read_private
+from sandmill.scoring.medals import medal_of, position_of
+from sandmill.scoring.submission import parse_submission
 
 MOST_ANSWERS = 251
 """Number of different answers to a valid submission: 250 rounded scores and `below_baseline`. Just under 8 bits."""

@@ -91,7 +91,7 @@ def read_description(task: Path) -> str:
         InputError: if the folder holds none.
     """
     # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
-    from sandmill.score.grading.reading import read_pulled_file
+    from sandmill.scoring.grading.reading import read_pulled_file
 
     try:
         return read_pulled_file(task, PUBLIC, "description.md", _MAX_DESCRIPTION_BYTES, _PULL_HINT).decode("utf-8")

@@ -20,7 +20,7 @@ from sandmill.store.release import StoredRelease
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:
-    from sandmill.score.grading.private_half import PrivateHalf
+    from sandmill.scoring.grading.private_half import PrivateHalf
 
 _VARIABLE = "SANDMILL_CACHE"
 _LOG = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class _FromRelease:
         return cached_public(self.release.manifest.content, self.task_id, files)
 
     def private(self) -> "PrivateHalf":
-        from sandmill.score.grading.private_half import ANSWERS_FILE, TASK_FILE, parse_private
+        from sandmill.scoring.grading.private_half import ANSWERS_FILE, TASK_FILE, parse_private
 
         files = self.release.files("private", self.task_id)
         where = f"{self.ref}: task {self.task_id}: private"
@@ -152,6 +152,6 @@ class _FromFolder:
         return self.folder / PUBLIC
 
     def private(self) -> "PrivateHalf":
-        from sandmill.score.grading.private_half import read_private
+        from sandmill.scoring.grading.private_half import read_private
 
         return read_private(self.folder)

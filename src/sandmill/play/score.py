@@ -11,8 +11,8 @@ from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Action, Ending, Rollout, Step
 from sandmill.models.run import RunResult
 from sandmill.rewards import Reward, get_reward
-from sandmill.score.grading import grade_submission
-from sandmill.score.grading.private_half import PrivateHalf, read_private
+from sandmill.scoring.grading import grade_submission
+from sandmill.scoring.grading.private_half import PrivateHalf, read_private
 
 
 def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Reward = "gap") -> Score:

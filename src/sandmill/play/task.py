@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandmill.models.episode import FeedbackAnswer
     from sandmill.models.reports import GradeReport
     from sandmill.sandbox import AsyncSandbox
-    from sandmill.score.grading.private_half import PrivateHalf
+    from sandmill.scoring.grading.private_half import PrivateHalf
 
 
 class CodeRunner(Protocol):
@@ -206,7 +206,7 @@ class EpisodeTask:
         Raises:
             InputError: if `submission` is anything else.
         """
-        from sandmill.score.grading import grade_submission
+        from sandmill.scoring.grading import grade_submission
 
         task, answers = self.private
         content, outcome = _content_of(submission)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sandmill.models.rollout import Rollout
 from sandmill.rewards.base import Reward, valid_grade
-from sandmill.score.medals import reaches
+from sandmill.scoring.medals import reaches
 
 
 class ReachedThreshold(IntEnum):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandmill.models.structure import MetricName, Modality, TargetKind
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds.competition_files import PublicFiles, modality_of_names
 from sandmill.seeds.profile import ColumnFacts, measure
 from sandmill.seeds.table_files import TableFile, open_table

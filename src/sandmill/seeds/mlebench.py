@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sandmill.errors import shorten
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.models.structure import MetricName
-from sandmill.score.catalogue import METRICS
+from sandmill.scoring.catalogue import METRICS
 from sandmill.seeds.cards import SeedReading, bundled_cards
 from sandmill.seeds.competition_data import understand
 from sandmill.seeds.competition_tables import Unsettled

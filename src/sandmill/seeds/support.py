@@ -2,7 +2,7 @@
 
 from sandmill.models.kind import kind_of, kinds_of
 from sandmill.models.structure import MetricName, Structure, TargetKind
-from sandmill.score.support import RENDERED_FORMS, SUPPORTED_TASKS
+from sandmill.scoring.support import RENDERED_FORMS, SUPPORTED_TASKS
 
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _RENDERED = {kind: tuple(metric for target, metric in RENDERED_FORMS if target is kind) for kind, _ in RENDERED_FORMS}

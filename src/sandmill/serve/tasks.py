@@ -10,11 +10,11 @@ from sandmill.kinds.files.base import SAMPLE
 from sandmill.models.names import task_id_fault
 from sandmill.play.release import load, open_task
 from sandmill.play.task import EpisodeTask
-from sandmill.score.forms import form_of
-from sandmill.score.forms.base import NUMBER_BYTES
-from sandmill.score.grading.reading import read_regular_file
-from sandmill.score.plain_csv import read_plain
-from sandmill.score.submission import most_bytes
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.forms.base import NUMBER_BYTES
+from sandmill.scoring.grading.reading import read_regular_file
+from sandmill.scoring.plain_csv import read_plain
+from sandmill.scoring.submission import most_bytes
 
 _MOST_SAMPLE_BYTES = 4 << 20
 _SAMPLE_SLACK = 16

@@ -13,7 +13,7 @@ from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.release import TaskRecord
 from sandmill.models.task_file import TaskFile
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from sandmill.store.arrow_tables import Row, private_task_row, public_task_row, read_record
 from sandmill.store.limits import MAX_TASK_FILE_BYTES
 

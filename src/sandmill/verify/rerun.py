@@ -26,9 +26,9 @@ from sandmill.models.run import RunResult
 from sandmill.provenance import library_digest, numeric_versions
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.sandbox import BackendName, choose_backend
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
-from sandmill.score.submission import read_answers
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.submission import read_answers
 from sandmill.verify.reference import describe_ending, trusting_backend
 from sandmill.verify.verify import verify_task
 

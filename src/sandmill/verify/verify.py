@@ -20,10 +20,10 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
 from sandmill.sandbox.sandbox import BackendName
-from sandmill.score.gap import gap_closed
-from sandmill.score.grading import grade_submission
-from sandmill.score.medals import reaches
-from sandmill.score.submission import read_answers
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.grading import grade_submission
+from sandmill.scoring.medals import reaches
+from sandmill.scoring.submission import read_answers
 from sandmill.verify.reference import run_reference
 
 STEP_LIMIT_S = 30.0

@@ -19,9 +19,9 @@ from sandmill.models.calibration import Ceiling
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.answers import Answers
-from sandmill.score.forms import form_of
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.answers import Answers
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.factories import CALIBRATION
 from tests.metric_cases import CASES, prepare
 from tests.metric_samples import guess

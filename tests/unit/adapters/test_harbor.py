@@ -12,7 +12,7 @@ import pytest
 
 from sandmill.export.export import export
 from sandmill.export.harbor import BASE_IMAGE, agent_requirements, image_name
-from sandmill.score.grading import grade_folder
+from sandmill.scoring.grading import grade_folder
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.factories import CALIBRATION, make_task

@@ -20,8 +20,8 @@ from sandmill.errors import InputError
 from sandmill.export.mlebench import export
 from sandmill.export.mledojo import export as mledojo
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.medals import above_median, medal_of
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.medals import above_median, medal_of
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.client_stubs.mlebench.grade_helpers import rank_score
 from tests.export_tasks import HIGHER, LOWER, SETTINGS, make_exported, secret_texts, write_export
 from tests.submission_mutants import mutate

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sandmill.export.mledojo import export
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.export_tasks import HIGHER, LOWER, SETTINGS, make_exported, secret_texts, write_export
 
 STUBS = Path(__file__).parents[2] / "client_stubs"

@@ -12,8 +12,8 @@ import pytest
 from sandmill.export.base import ExportTask
 from sandmill.export.export import export
 from sandmill.models.reports import Medal
-from sandmill.score.grading import grade_submission
-from sandmill.score.submission import read_answers
+from sandmill.scoring.grading import grade_submission
+from sandmill.scoring.submission import read_answers
 from sandmill.store.release import StoredRelease, load
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sandmill.export.sandmle import export
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.export_tasks import (
     HIGHER,
     INSECURE,

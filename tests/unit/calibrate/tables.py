@@ -13,7 +13,7 @@ from sandmill.calibrate import PanelRun
 from sandmill.calibrate.panel import NOTHING_FOUND
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 
 PAIRS: dict[str, tuple[str, ...]] = {
     "binary": (

@@ -14,8 +14,8 @@ from sandmill.calibrate.adversary.links import ordered_chances, responses_of, ri
 from sandmill.calibrate.adversary.variants import selected_features
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.solvers.table import Table
-from sandmill.score import get_metric
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import get_metric
+from sandmill.scoring.gap import gap_closed
 from tests.unit.calibrate.tables import ALL_PAIRS, PAIRS, Written, of_all_skills, standard, write_table
 from tests.unit.calibrate.test_solvers import HARD, spoil
 

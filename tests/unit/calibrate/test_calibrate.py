@@ -24,8 +24,8 @@ from sandmill.calibrate.panel import NOTHING_FOUND, Rows
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.base import Band
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, ScriptScore, Sizing, Thresholds, Tier
-from sandmill.score import get_metric
-from sandmill.score.base import Array
+from sandmill.scoring import get_metric
+from sandmill.scoring.base import Array
 from tests.factories import CALIBRATION
 from tests.unit.calibrate.tables import write_table
 

@@ -12,7 +12,7 @@ from sandmill.calibrate import run_panel
 from sandmill.calibrate.solvers.designs import level_flags, plain, raw_numbers
 from sandmill.calibrate.solvers.features import wave_recipes
 from sandmill.calibrate.solvers.table import Table
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import Written, days, failures, off_the_board, standard, write_table
 
 

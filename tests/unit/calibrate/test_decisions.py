@@ -21,7 +21,7 @@ from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import Table
 from sandmill.calibrate.solvers.targets import off_scale
 from sandmill.calibrate.solvers.trivial import prior
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import straight, write_table
 
 

@@ -39,8 +39,8 @@ from sandmill.models.motifs import (
     columns_of,
 )
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import get_metric
+from sandmill.scoring.gap import gap_closed
 from tests.designs import TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped
 from tests.unit.calibrate.tasks import FIRST, made_task, plain_spec, with_rule

@@ -34,9 +34,9 @@ from sandmill.models.motifs import (
     Threshold,
     VaryingSlope,
 )
-from sandmill.score import get_metric
-from sandmill.score.gap import gap_closed
-from sandmill.score.submission import parse_submission
+from sandmill.scoring import get_metric
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.submission import parse_submission
 from tests.designs import SECRET
 from tests.unit.calibrate.tasks import (
     FIRST,

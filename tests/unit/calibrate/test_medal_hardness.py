@@ -8,7 +8,7 @@ from sandmill.calibrate.panel import PanelRun
 from sandmill.calibrate.pipelines import PIPELINES_VERSION
 from sandmill.calibrate.solve_rate import GROUP, medal_hardness, reaches_silver
 from sandmill.models.calibration import Tier
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.factories import CALIBRATION
 
 

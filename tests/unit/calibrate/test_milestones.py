@@ -30,7 +30,7 @@ from sandmill.calibrate.threshold_runs import ThresholdRuns, resample_milestones
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of, entries, entry, found_of, with_naive
 
 

@@ -11,7 +11,7 @@ from sandmill.calibrate.panel import Panel, _fault
 from sandmill.errors import ItemRejected
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import Written, write_table
 
 TEXT = "Predict `outcome` for 1000 rows. Some cells hold -4, 0 or 0.3; grades go from 1 to 5."

@@ -11,8 +11,8 @@ from sandmill.calibrate.solvers.competent import extra_trees, random_forest
 from sandmill.calibrate.solvers.designs import plain_scaled
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.calibration import Tier
-from sandmill.score import get_metric
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.unit.calibrate.tables import ALL_PAIRS, PAIRS, Written, failures, off_the_board, straight, write_table
 
 QUICKEST = ["width", "level", "height", "shade"]

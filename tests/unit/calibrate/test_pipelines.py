@@ -23,7 +23,7 @@ from sandmill.calibrate.pipelines import (
 )
 from sandmill.calibrate.solve_rate import choice_chances, solve_rate
 from sandmill.models.calibration import Tier
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import PAIRS, Written, days, of_all_skills, then_newer, write_table
 
 TRUTH = np.random.default_rng(7).normal(size=400)

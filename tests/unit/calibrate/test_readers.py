@@ -24,7 +24,7 @@ from sandmill.models.columns import Categorical, Column, LogNormal, Normal
 from sandmill.models.hints import Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 ROWS = 400
 WOODS = Categorical(levels=("ash", "oak", "fir"), shares=(0.3, 0.3, 0.4))

@@ -18,8 +18,8 @@ from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.draw import draw_pilot
 from sandmill.kinds.script_text import WIDTH, comment, fold, listed, number, quoted
 from sandmill.models.calibration import Rung
-from sandmill.score import get_metric
-from sandmill.score.submission import parse_submission
+from sandmill.scoring import get_metric
+from sandmill.scoring.submission import parse_submission
 from tests.designs import SECRET, make_text_spec
 from tests.unit.calibrate.tables import Written, days, of_all_skills, then_newer, write_table
 

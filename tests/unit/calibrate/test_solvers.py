@@ -15,8 +15,8 @@ from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, respo
 from sandmill.calibrate.solvers.strong import kernel
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.calibration import Tier
-from sandmill.score import get_metric
-from sandmill.score.gap import gap_closed
+from sandmill.scoring import get_metric
+from sandmill.scoring.gap import gap_closed
 from tests.unit.calibrate.tables import Written, failures, off_the_board, standard, write_table
 
 

@@ -15,7 +15,7 @@ from sandmill.calibrate.steadiness import (
 )
 from sandmill.errors import ItemRejected
 from sandmill.models.calibration import Interval, Sizing, Steadiness
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 ROWS = 1000
 APART = np.linspace(0.1, 1, 20)

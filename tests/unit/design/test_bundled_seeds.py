@@ -14,7 +14,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
-from sandmill.score.submission import parse_submission
+from sandmill.scoring.submission import parse_submission
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 

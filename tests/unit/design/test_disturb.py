@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sandmill.kinds.image.mixed_design import TABLE_IMAGE
 
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
@@ -12,6 +11,7 @@ from sandmill.fingerprint import _content
 from sandmill.kinds.audio import design as audio
 from sandmill.kinds.image import design as images
 from sandmill.kinds.image.channel import Seen
+from sandmill.kinds.image.design import TABLE_IMAGE
 from sandmill.kinds.image.render import _shown
 from sandmill.kinds.image.sight import sights_of
 from sandmill.kinds.text import design as texts

@@ -34,7 +34,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
 
 SLOTS = range(10)

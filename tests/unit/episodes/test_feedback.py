@@ -16,9 +16,9 @@ from sandmill.models.episode import FeedbackAnswer, FeedbackStatus
 from sandmill.models.reports import Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.feedback import MOST_ANSWERS, Rounding, rounding_of
-from sandmill.score import get_metric
-from sandmill.score.grading.private_half import read_private
-from sandmill.score.medals import medal_of
+from sandmill.scoring import get_metric
+from sandmill.scoring.grading.private_half import read_private
+from sandmill.scoring.medals import medal_of
 from tests.factories import CALIBRATION
 from tests.task_folders import write_task
 from tests.unit.episodes.test_score import result_of

@@ -6,8 +6,8 @@ import sandmill
 from sandmill.errors import InputError
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.score.grading import grade_folder, grade_submission
-from sandmill.score.grading.private_half import read_private
+from sandmill.scoring.grading import grade_folder, grade_submission
+from sandmill.scoring.grading.private_half import read_private
 from tests.rollouts import reward_of
 
 FAILURES = [outcome for outcome in Outcome if outcome not in (Outcome.OK, Outcome.INVALID_SUBMISSION)]

@@ -15,7 +15,7 @@ from sandmill.models.task_file import TaskFile
 from sandmill.pipeline.attempt import AttemptJob
 from sandmill.play.release import cache_folder
 from sandmill.rng import Streams
-from sandmill.score.submission import read_answers
+from sandmill.scoring.submission import read_answers
 from sandmill.store.files import Store
 from tests.factories import make_task
 from tests.publishing import publish_splits

@@ -9,10 +9,10 @@ from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thr
 from sandmill.models.reports import Medal, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.models.task_file import TaskFile
-from sandmill.score.grading import grade_folder, grade_submission
-from sandmill.score.grading.private_half import read_private
-from sandmill.score.grading.reading import read_regular_file
-from sandmill.score.submission import read_answers
+from sandmill.scoring.grading import grade_folder, grade_submission
+from sandmill.scoring.grading.private_half import read_private
+from sandmill.scoring.grading.reading import read_regular_file
+from sandmill.scoring.submission import read_answers
 from tests.designs import make_rendered
 from tests.factories import STEADY
 
@@ -194,7 +194,7 @@ def test_a_cell_after_a_control_character_is_an_invalid_submission(package, cali
 
 
 def test_a_bug_of_the_grader_earns_nothing_and_is_logged(package, calibration, monkeypatch, caplog):
-    monkeypatch.setattr("sandmill.score.grading.grade.parse_once", lambda *_: 1 / 0)
+    monkeypatch.setattr("sandmill.scoring.grading.grade.parse_once", lambda *_: 1 / 0)
     report = grade(package, calibration, submission_with(package, 1.0))
     assert (report.outcome, report.score, report.medal) == (Outcome.INVALID_SUBMISSION, None, None)
     assert "ZeroDivisionError" in report.problems[0]

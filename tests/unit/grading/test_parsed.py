@@ -3,12 +3,12 @@
 import pytest
 
 from sandmill.models.task_file import TaskFile
-from sandmill.score.grading import parsed
-from sandmill.score.grading.check import check_format
-from sandmill.score.grading.grade import grade_submission
-from sandmill.score.grading.parsed import parse_once
-from sandmill.score.grading.private_half import PrivateHalf
-from sandmill.score.submission import read_answers
+from sandmill.scoring.grading import parsed
+from sandmill.scoring.grading.check import check_format
+from sandmill.scoring.grading.grade import grade_submission
+from sandmill.scoring.grading.parsed import parse_once
+from sandmill.scoring.grading.private_half import PrivateHalf
+from sandmill.scoring.submission import read_answers
 from tests.factories import make_package
 
 PACKAGE = make_package()

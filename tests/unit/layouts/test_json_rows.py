@@ -8,7 +8,7 @@ from sandmill.kinds.text.layout import DATED
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.submission import parse_submission
+from sandmill.scoring.submission import parse_submission
 
 ODD = ['"He said, ""no"""', "два, три", "“四”，五", 'a "b"', "plain"]
 

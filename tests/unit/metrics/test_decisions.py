@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive
 from sandmill.models.structure import TargetKind
-from sandmill.score import get_metric
-from sandmill.score import rules as u
-from sandmill.score.cutoffs import (
+from sandmill.scoring import get_metric
+from sandmill.scoring import rules as u
+from sandmill.scoring.cutoffs import (
     AffineRule,
     affine_rule,
     best_cutoff,
@@ -19,8 +19,8 @@ from sandmill.score.cutoffs import (
     quadratic_price,
     stretched_grades,
 )
-from sandmill.score.support import ANSWER_FORMS
-from sandmill.score.tallies import Tallies, cohen_kappa, f1_macro, f1_macro_slopes, f1_positive, mcc, mcc_slopes
+from sandmill.scoring.support import ANSWER_FORMS
+from sandmill.scoring.tallies import Tallies, cohen_kappa, f1_macro, f1_macro_slopes, f1_positive, mcc, mcc_slopes
 from tests.metric_samples import guess, make_world, on_grid
 
 ROWS = 4000

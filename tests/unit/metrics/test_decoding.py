@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from sandmill.errors import InvalidSubmission
-from sandmill.score import submission
-from sandmill.score.submission import parse_submission
+from sandmill.scoring import submission
+from sandmill.scoring.submission import parse_submission
 from tests.metric_samples import brief_for
 
 BRIEF = brief_for(("regression", "rmse"))

@@ -11,9 +11,9 @@ from sandmill.errors import InvalidSubmission
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.submission import parse_submission, read_answers
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.submission import parse_submission, read_answers
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.metric_samples import CLASSES, brief_for, classes_of, guess, make_world
 
 IDS = ("a", "b")

@@ -6,10 +6,10 @@ import pytest
 from sandmill.draw.answer_files import answers_file, sample_submission
 from sandmill.errors import InvalidSubmission
 from sandmill.models.base import Part
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
-from sandmill.score.grading.checks import answers_problem
-from sandmill.score.submission import parse_submission, read_answers
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.grading.checks import answers_problem
+from sandmill.scoring.submission import parse_submission, read_answers
 from tests.many_rows import FORMS, ITEMS, draw_truth, facts_for, guess_at, make_many, table_of
 
 EACH = pytest.mark.parametrize("form", FORMS)

@@ -14,10 +14,10 @@ from sandmill.export.grader import compose
 from sandmill.models.runs import masks_of, runs_of
 from sandmill.models.structure import MetricName
 from sandmill.models.task_file import TaskFile
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
-from sandmill.score.grading.checks import task_problems
-from sandmill.score.submission import parse_submission
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.grading.checks import task_problems
+from sandmill.scoring.submission import parse_submission
 from tests.factories import CALIBRATION
 from tests.many_rows import PLACES, facts_for, make_many, table_of
 from tests.submission_mutants import judge, mutate

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sandmill.errors import DegenerateTask
 from sandmill.models.calibration import Thresholds
 from sandmill.models.reports import Medal
-from sandmill.score.gap import gap_closed
-from sandmill.score.medals import above_median, medal_of, position_of
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.medals import above_median, medal_of, position_of
 
 HIGHER = Thresholds(gold=0.9, silver=0.8, bronze=0.7, median=0.6)
 LOWER = Thresholds(gold=0.1, silver=0.2, bronze=0.3, median=0.4)

@@ -11,10 +11,10 @@ from sklearn import metrics as sklearn_metrics
 
 from sandmill.models.package import LIST_LENGTH
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.catalogue import METRICS
-from sandmill.score.forms import FORMS
-from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
+from sandmill.scoring import get_metric
+from sandmill.scoring.catalogue import METRICS
+from sandmill.scoring.forms import FORMS
+from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from tests.metric_samples import guess, make_world
 from tests.unit.metrics.test_parity import CASES, DEVIATIONS
 

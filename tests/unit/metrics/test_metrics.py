@@ -8,11 +8,11 @@ from sklearn.metrics import log_loss
 
 from sandmill.errors import RequestError
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score import encoding_for, get_metric
-from sandmill.score.catalogue import METRICS
-from sandmill.score.forms import FORMS
-from sandmill.score.library import SCORERS, library_score
-from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS, possible_forms
+from sandmill.scoring import encoding_for, get_metric
+from sandmill.scoring.catalogue import METRICS
+from sandmill.scoring.forms import FORMS
+from sandmill.scoring.library import SCORERS, library_score
+from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS, possible_forms
 from tests.metric_samples import guess, make_world, perfect
 
 EPS = np.finfo(float).eps

@@ -8,8 +8,8 @@ import pytest
 
 from sandmill.errors import InvalidSubmission
 from sandmill.models.base import Part
-from sandmill.score import get_metric
-from sandmill.score.submission import parse_submission, read_answers
+from sandmill.scoring import get_metric
+from sandmill.scoring.submission import parse_submission, read_answers
 from tests.metric_cases import CASES, FAMILIES, prepare
 
 REFUSED = "refused"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sandmill.errors import InvalidSubmission
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.score.submission import parse_submission, read_answers
+from sandmill.scoring.submission import parse_submission, read_answers
 
 IDS = ("a", "b", "c")
 PROBABILITY = TaskFacts(
@@ -146,7 +146,7 @@ def test_answers_keep_their_order_and_parts():
 
 
 def test_a_giant_file_is_refused_before_it_is_parsed():
-    from sandmill.score import submission
+    from sandmill.scoring import submission
 
     content = io.BytesIO(b"id,y\n").getvalue() + b"a" * submission.MAX_SUBMISSION_BYTES
     assert "bytes" in problems(content)[0]

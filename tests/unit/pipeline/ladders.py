@@ -13,8 +13,8 @@ from sandmill.models.base import Band
 from sandmill.models.calibration import Tier
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.spec import Sizes
-from sandmill.score import get_metric
-from sandmill.score.base import Array
+from sandmill.scoring import get_metric
+from sandmill.scoring.base import Array
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 
 SIZES = Sizes(train=120, feedback=2100, final=4200)

@@ -17,7 +17,7 @@ from sandmill.models.calibration import BoardEntry, Calibration, Tier
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.release import TaskRecord, VerifiedTask
 from sandmill.models.spec import Sizes
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from sandmill.verify.records import make_task
 from sandmill.verify.reference import trusting_backend
 from sandmill.verify.verify import verify_task

@@ -14,7 +14,7 @@ from sandmill.models.base import Part
 from sandmill.models.calibration import Tier
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, make_package
 from tests.unit.pipeline.ladders import made_up, rendered_of

@@ -20,7 +20,7 @@ from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Outcome
 from sandmill.play.release import load
 from sandmill.sandbox.public_folder import check_public
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from sandmill.store.files import Store
 from sandmill.verify.records import make_task
 from sandmill.verify.reference import trusting_backend

@@ -22,7 +22,7 @@ from sandmill.pipeline.attempt import AttemptJob, run_attempt
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots
 from sandmill.pipeline.shard import Shard, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import WorkerLost
-from sandmill.score.gap import gap_closed
+from sandmill.scoring.gap import gap_closed
 from sandmill.store.release import load
 from sandmill.verify.rerun import rerun_task
 from sandmill.verify.verify import LUCK

@@ -12,8 +12,8 @@ from sandmill.models.plan import Attempt, Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.rng import Streams
-from sandmill.score import get_metric
-from sandmill.score.submission import parse_submission, read_answers
+from sandmill.scoring import get_metric
+from sandmill.scoring.submission import parse_submission, read_answers
 from sandmill.seeds import ingest
 from sandmill.seeds.lite import LITE
 from tests.designs import SECRET

@@ -12,8 +12,8 @@ from sandmill.models.links import CountLink, NumbersLink, OrdinalLink, PositiveL
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import BetweenCuts, Drift, Linear, Periodic, Saturation, Term
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.packages import KINDS, SECRET_START, edit_text, make_package, make_spec
 
 GROUPED, TEMPORAL = make_package(KINDS["grouped"]), make_package(KINDS["temporal"])

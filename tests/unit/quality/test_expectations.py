@@ -17,7 +17,7 @@ from sandmill.check.profile import SCHEMAS, lay_out
 from sandmill.draw import render
 from sandmill.errors import InputError
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
+from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from tests.designs import SECRET, make_image_spec, make_text_spec
 from tests.packages import KINDS, edit, edit_text, make_package, put, recell, rename_ids
 

@@ -8,8 +8,8 @@ from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
-from sandmill.score import encoding_for
-from sandmill.score.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS
+from sandmill.scoring import encoding_for
+from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS
 from sandmill.seeds import ingest, missing_support
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.lite import LITE

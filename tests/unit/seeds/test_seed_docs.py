@@ -8,7 +8,7 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
-from sandmill.score.support import SUPPORTED_TASKS
+from sandmill.scoring.support import SUPPORTED_TASKS
 from sandmill.seeds import ingest
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import TableSeed

@@ -19,8 +19,8 @@ from sandmill.models.libraries import LIBRARIES
 from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.sections import HEADINGS, section_of
 from sandmill.models.structure import PathologyKind, SplitKind, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import make_spec
 
 SECTIONS = ("Overview", "Files", "Columns", "Evaluation", "Environment", "Submission")

@@ -17,9 +17,9 @@ from sandmill.draw import render
 from sandmill.models.columns import Categorical, Cycle, Date, Unit
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.score import get_metric
-from sandmill.score.submission import parse_submission, read_answers
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.submission import parse_submission, read_answers
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, make_spec
 
 ORACLE = import_module("sandmill.draw.oracle")

@@ -10,7 +10,7 @@ from sandmill.kinds.token.patterns import fill
 from sandmill.kinds.token.speech import readers_of
 from sandmill.kinds.token.speech.source import source_of
 from sandmill.kinds.token.words import domains_of, sentence_problems, speech_of
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 from tests.unit.synth.token_tasks import token_spec
 
 SAID = [

@@ -12,10 +12,10 @@ from sandmill.models import kind as registry
 from sandmill.models.base import Part
 from sandmill.models.kind import register
 from sandmill.models.spec import Sizes
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
-from sandmill.score.grading.checks import answers_problem
-from sandmill.score.submission import parse_submission, read_answers
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.grading.checks import answers_problem
+from sandmill.scoring.submission import parse_submission, read_answers
 from tests.designs import SECRET, make_spec
 
 SIZES = Sizes(train=100, feedback=400, final=600)

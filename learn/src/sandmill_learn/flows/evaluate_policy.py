@@ -21,7 +21,12 @@ from sandmill_learn.evaluation import (
     score_policy,
     write_report,
 )
-from sandmill_learn.flows.runs import PLAIN, mark_killed_runs_as_crashed, progress_artifact
+from sandmill_learn.flows.runs import (
+    PLAIN,
+    end_server_with_this_process,
+    mark_killed_runs_as_crashed,
+    progress_artifact,
+)
 from sandmill_learn.results import Scored
 from sandmill_learn.task_sets import TaskSet
 
@@ -76,6 +81,7 @@ def report_evaluation(request: EvaluationRequest, rows: list[Scored], spent: dic
 def main() -> int:
     """Evaluate from the command line and show the tables."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         (request,) = parse_models(sys.argv[1:], PROGRAMME, evaluate_policy.__doc__ or "", EXAMPLES, EvaluationRequest)
         check_request(request)

@@ -1,6 +1,8 @@
 """What both flows share: retries, progress in the UI, lineage events, and runs whose process was killed."""
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,9 +19,11 @@ from prefect.client.schemas.objects import StateType
 from prefect.exceptions import CancelledRun
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
+from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 
 from sandmill.errors import InputError, IntegrityError, SandboxUnavailable
+from sandmill.pipeline.guard import end_with_this_process
 from sandmill.publish.lineage_datasets import LineageDataset, find_release, place_dataset
 from sandmill.publish.lineage_events import LineageRun, make_event
 from sandmill.publish.lineage_sender import LineageSender
@@ -32,6 +36,25 @@ _VERDICTS = (InputError, IntegrityError, SandboxUnavailable)
 """Errors that equal input raises every time."""
 _PROCESS, _RECEIVER, _JOB = (f"sandmill-learn.{name}" for name in ("process", "lineage-to", "lineage-job"))
 """Labels of a flow run. The next run reads them if the process of this one was killed."""
+
+
+def end_server_with_this_process() -> None:
+    """Make the temporary server of Prefect end with this process, even if this process is killed.
+
+    With the address of a server in `PREFECT_API_URL`, Prefect starts none.
+    """
+    if PREFECT_API_URL.value() or sys.platform != "linux":
+        return
+    from prefect.server.api.server import SubprocessASGIServer
+
+    start = SubprocessASGIServer._run_uvicorn_command
+
+    def start_guarded(server: SubprocessASGIServer) -> "subprocess.Popen[Any]":
+        process = start(server)
+        end_with_this_process(process.pid)
+        return process
+
+    SubprocessASGIServer._run_uvicorn_command = start_guarded  # type: ignore[assignment, method-assign]
 
 
 def _is_worth_retrying(task: Any, run: Any, state: Any) -> bool:

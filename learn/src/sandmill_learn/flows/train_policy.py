@@ -14,6 +14,7 @@ from sandmill.errors import SandmillError
 from sandmill_learn.flows.runs import (
     PLAIN,
     STORED,
+    end_server_with_this_process,
     lineage_events,
     mark_killed_runs_as_crashed,
     progress_artifact,
@@ -83,6 +84,7 @@ def report_training(trained: Trained) -> None:
 def main() -> int:
     """Train from the command line and say how it ended."""
     signal.signal(signal.SIGINT, end_at_once)
+    end_server_with_this_process()
     try:
         description = train_policy.__doc__ or ""
         request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, TrainRequest, TrainSettings)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sandmill.models.libraries import LIBRARIES
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import TargetKind
-from sandmill.score import get_metric
-from sandmill.score.forms import form_of
-from sandmill.score.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.support import ANSWER_FORMS
 from sandmill_learn.real.registry import RealTable, column_meanings, hash_number, read_source
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from sandmill.calibrate.solvers.columns import settle, solve
 from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
-from sandmill.score import Metric
-from sandmill.score.base import Array
+from sandmill.scoring import Metric
+from sandmill.scoring.base import Array
 
 MOST_TOGETHER, FINALISTS = 3, 4
 """Models that a script averages at most, and how many of the best are fitted and tried together."""

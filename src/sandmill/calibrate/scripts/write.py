@@ -11,7 +11,7 @@ from sandmill.calibrate.scripts.narrow import narrowed
 from sandmill.calibrate.solvers.texts import TOKEN
 from sandmill.kinds.script_text import WIDTH, comment, fold, imports, listed, number, quoted, spaced
 from sandmill.models.kind import kind_named
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 TOKEN_SOURCE = f'r"{TOKEN}"'
 _THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'

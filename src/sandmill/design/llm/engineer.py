@@ -9,7 +9,7 @@ from sandmill.design.llm.strategist import Idea
 from sandmill.models.base import Frozen
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Structure
-from sandmill.score.support import ANSWER_FORMS, SUPPORTED_TASKS
+from sandmill.scoring.support import ANSWER_FORMS, SUPPORTED_TASKS
 
 
 class Evaluation(Frozen):

@@ -8,7 +8,7 @@ from sandmill.kinds.panel import OwnScript
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 _HEAD = '''\
 """Clean the pages of test/: predict {target} of each pixel. Scored by {metric}; lower is better.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.token.data import SAME, TokenData, most_frequent
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 Sides = tuple[str, ...]
 """Columns of neighbours that a solver reads."""

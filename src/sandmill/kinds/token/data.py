@@ -15,7 +15,7 @@ from sandmill.kinds.token.channel import HouseRule
 from sandmill.kinds.token.layout import LAYOUTS, SENTENCE
 from sandmill.kinds.token.speech import Language, readers_of
 from sandmill.models.package import TaskFacts
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 EDGE = "<edge>"
 """Neighbour of the first and of the last token of a sentence."""

@@ -9,7 +9,7 @@ from sandmill.kinds.token.data import TokenData
 from sandmill.kinds.token.learned import said_by_bayes, said_by_linear, said_by_vote
 from sandmill.kinds.token.speech.house import say_by_custom
 from sandmill.models.channel import Cue
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 _SIGNS = {
     "english": {"#": "number", "~": "about", "+": "plus", "°": "degrees", "*": "", "No.": "number", "-": ""},

@@ -15,7 +15,7 @@ from sandmill.kinds.token.speech.source import source_of
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 WIDTH = 100
 LEAST = 2

@@ -20,7 +20,7 @@ from sandmill.kinds.token.choice import (
 )
 from sandmill.kinds.token.data import FIRST, MOST, TokenData, most_frequent
 from sandmill.kinds.token.simple import by_form
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 WIDE: Sides = ("before_left", *NEAR)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sandmill.kinds.token.data import BASIC, TokenData, form_of, most_frequent
-from sandmill.score.base import Array
+from sandmill.scoring.base import Array
 
 FEW, SOME = 0.12, 0.35
 """Shares of the training sentences that hasty solvers look at."""

@@ -8,8 +8,8 @@ import sandmill
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.play.score import score
-from sandmill.score.grading.private_half import read_private
-from sandmill.score.submission import most_bytes
+from sandmill.scoring.grading.private_half import read_private
+from sandmill.scoring.submission import most_bytes
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers

@@ -25,7 +25,7 @@ from sandmill.models.calibration import Tier
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from sandmill.score.submission import parse_submission
+from sandmill.scoring.submission import parse_submission
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 

@@ -27,8 +27,8 @@ from sandmill.models.calibration import Tier
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
-from sandmill.score import get_metric
-from sandmill.score.submission import parse_submission
+from sandmill.scoring import get_metric
+from sandmill.scoring.submission import parse_submission
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sandmill.kinds.page.pages import Pixels, TaskPages, read_folder
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName
-from sandmill.score import get_metric
+from sandmill.scoring import get_metric
 
 Masks = NDArray[np.uint8]
 """Masks of test pictures as answers hold them: 0 and 1, column by column, shape (pictures, pixels)."""

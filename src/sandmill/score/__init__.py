@@ -1,6 +1,0 @@
-"""Metrics with direction, decision rule and bootstrap, answer forms, and a strict reader of submissions."""
-
-from sandmill.score.base import Metric
-from sandmill.score.registry import encoding_for, get_metric
-
-__all__ = ["Metric", "encoding_for", "get_metric"]

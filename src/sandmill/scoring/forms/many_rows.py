@@ -1,0 +1,293 @@
+"""The forms with several answer rows an item: `pairs`, `dense` and `strings`.
+
+The id of an answer row is that of its item and what the row answers, joined by underscores. Rows of an item follow
+each other.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.errors import Problem, shorten
+from sandmill.models.package import TaskFacts
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms.base import AnswerForm, Cells, Column, Lengths, listed, others, read_columns, rising
+from sandmill.scoring.forms.names import LabelList
+from sandmill.scoring.forms.numbers import read_numbers
+from sandmill.scoring.forms.probabilities import LabelProbabilities
+
+PIXEL_DECIMALS = 4
+"""Decimals of a pixel's value. Steps of 8-bit grey are forty times as large."""
+LONGEST_STRING = 500
+"""Characters of one cell of `strings`."""
+MOST_PLACES = 20_000_000
+"""Items times places of the longest item of `strings`: the cells of one array."""
+_LONGEST = 200
+"""Most places of an item of `strings` in a micro task."""
+_STRING_BYTES = 128
+"""Bytes of one usual cell of `strings`, with its separator."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that no text of `strings` holds."""
+_PROBABILITY = (0.0, 1.0, "a probability from 0 to 1")
+_GREY = (0.0, 1.0, "a number from 0 to 1")
+
+
+class _Suffixed(AnswerForm):
+    """As many answer rows for every item, told apart by the ends of their ids."""
+
+    def suffixes(self, facts: TaskFacts) -> list[str]:
+        """Return the ends of the ids of an item's rows, in the order of the files."""
+        raise NotImplementedError
+
+    def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> list[str]:
+        """Join the id of each item with each end."""
+        ends = self.suffixes(facts)
+        return [name + end for name in ids for end in ends]
+
+    def rows_each(self, facts: TaskFacts) -> int:
+        """Return the number of ends."""
+        return self.width(facts)
+
+    def item_ids(self, row_ids: Sequence[str], facts: TaskFacts) -> tuple[list[str], Lengths]:
+        """Cut the ends off."""
+        ends = self.suffixes(facts)
+        return [name.removesuffix(ends[0]) for name in row_ids[:: len(ends)]], None
+
+    def to_items(self, cells: Array, facts: TaskFacts, lengths: Lengths = None) -> Array:
+        """Return a row of numbers for each item."""
+        return cells.reshape(-1, self.width(facts))
+
+    def to_rows(self, values: Array) -> Array:
+        """Return one number for each answer row."""
+        return values.reshape(-1)
+
+
+class Pairs(_Suffixed):
+    """P(label) of each pair of an item and a label, a row a pair. Ids are `<item>_<label>`.
+
+    Training files name the labels of an item in one cell, separated by spaces.
+    """
+
+    def suffixes(self, facts: TaskFacts) -> list[str]:
+        """Return the labels."""
+        return [f"_{name}" for name in facts.classes]
+
+    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+        """Return probabilities, shape (answer rows,)."""
+        return read_numbers(columns, lines, facts, _PROBABILITY, problems)[:, 0]
+
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
+        """Return 0 or 1, shape (answer rows,)."""
+        return read_columns(cells, [facts.target_column])[:, 0].astype(np.int64)
+
+    def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write the names of labels in one cell."""
+        return LabelList().write_truth(truth, facts)
+
+    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write 0 or 1 for each pair."""
+        return {facts.target_column: self.to_rows(truth).astype(np.int64).tolist()}
+
+    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
+        """Choose even chances."""
+        return [0.5]
+
+    def width(self, facts: TaskFacts) -> int:
+        """Return the number of labels."""
+        return len(facts.classes)
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield even chances, ranks by item, and labels in the order of their names."""
+        yield from LabelProbabilities().guesses(facts, rows, numbers)
+        names = rising(len(facts.classes))
+        yield from (np.tile(side, (rows, 1)) for side in (names, names[::-1]))
+
+    def aim(self, facts: TaskFacts) -> str:
+        """Name the labels."""
+        return f"the probability of each value of `{facts.target_column}` ({listed(facts.classes)})"
+
+    def cells(self, facts: TaskFacts) -> str:
+        """Say how ids are made."""
+        shown = f"`{facts.id_column}` is the id of the test item and the label, joined by an underscore"
+        return (
+            f"There is a row for each pair of a test item and a label: {shown}, as in the sample, and "
+            f"`{facts.target_column}` holds the probability, from 0 to 1, that the label is true of the item."
+        )
+
+    def target_type(self, facts: TaskFacts) -> str | None:
+        """Say what training files hold."""
+        return "names, separated by spaces"
+
+
+class Dense(_Suffixed):
+    """A number from 0 to 1 for each pixel of a picture, a row a pixel. Ids are `<item>_<row>_<column>`, from 1.
+
+    Training items hold the target as bytes, one a pixel, row by row: 255 is 1.
+    """
+
+    def suffixes(self, facts: TaskFacts) -> list[str]:
+        """Return the places of pixels, row by row."""
+        rows, columns = facts.picture
+        return [f"_{row}_{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
+
+    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+        """Return numbers, shape (answer rows,)."""
+        return read_numbers(columns, lines, facts, _GREY, problems)[:, 0]
+
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
+        """Return numbers, shape (answer rows,)."""
+        return read_columns(cells, [facts.target_column])[:, 0]
+
+    def settle(self, truth: Array, facts: TaskFacts) -> Array:
+        """Round to the decimals of the files."""
+        return np.round(truth, PIXEL_DECIMALS)
+
+    def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write the pixels of each picture as bytes."""
+        grey = np.rint(255 * truth).astype(np.uint8)
+        return {facts.target_column: [picture.tobytes() for picture in grey]}
+
+    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write a number for each pixel."""
+        return {facts.target_column: np.round(self.to_rows(truth), PIXEL_DECIMALS).tolist()}
+
+    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
+        """Choose black or white, whichever is rarer."""
+        return [1.0 if truth.mean() < 0.5 else 0.0]
+
+    def width(self, facts: TaskFacts) -> int:
+        """Return the number of pixels."""
+        rows, columns = facts.picture
+        return rows * columns
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield constants that the description names."""
+        width = self.width(facts)
+        constants = dict.fromkeys([0.0, 0.5, 1.0, *(number for number in numbers if 0 <= number <= 1)])
+        yield from (np.full((rows, width), number) for number in constants)
+
+    def aim(self, facts: TaskFacts) -> str:
+        """Name the target."""
+        return f"`{facts.target_column}` of each pixel"
+
+    def cells(self, facts: TaskFacts) -> str:
+        """Say how ids are made."""
+        rows, columns = facts.picture
+        return (
+            f"There is a row for each pixel: `{facts.id_column}` is the id of the test item, the pixel's row (1 to "
+            f"{rows}, from the top) and its column (1 to {columns}, from the left), joined by underscores, and "
+            f"`{facts.target_column}` holds its grey from 0 (black) to 1 (white)."
+        )
+
+    def target_type(self, facts: TaskFacts) -> str | None:
+        """Say what training files hold."""
+        return "picture"
+
+
+class Strings(AnswerForm):
+    """A text for each place of an item, a row a place. Ids are `<item>_<place>`, from 0. Texts are compared exactly.
+
+    Predictions are arrays of str, shape (items, places), None after the last place of an item. Training items hold the
+    target as a list.
+    """
+
+    def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> list[str]:
+        """Number the places of each item."""
+        if lengths is None:
+            raise ValueError("the number of places of each item is needed")
+        ends = [f"_{place}" for place in range(max(lengths, default=0))]
+        return [name + end for name, length in zip(ids, lengths, strict=True) for end in ends[:length]]
+
+    def item_ids(self, row_ids: Sequence[str], facts: TaskFacts) -> tuple[list[str], Lengths]:
+        """Start an item at each place 0.
+
+        Raises:
+            ValueError: if the items have more places than any task needs.
+        """
+        starts = [row for row, name in enumerate(row_ids) if name.rpartition("_")[2] == "0"]
+        lengths = np.diff([*starts, len(row_ids)])
+        if len(lengths) * lengths.max(initial=0) > MOST_PLACES:
+            raise ValueError(f"{len(lengths)} items with up to {lengths.max()} answer rows")
+        return [row_ids[row].rpartition("_")[0] for row in starts], lengths
+
+    def most_rows_each(self, facts: TaskFacts) -> int:
+        """Return the places of a long sentence."""
+        return _LONGEST
+
+    def lengths(self, values: Array) -> NDArray[np.intp] | None:
+        """Count the places of each item."""
+        return np.asarray(_is_place(values).sum(axis=1), dtype=np.intp)
+
+    def to_items(self, cells: Array, facts: TaskFacts, lengths: Lengths = None) -> Array:
+        """Return a row of texts for each item."""
+        if lengths is None:
+            raise ValueError("the number of places of each item is needed")
+        counts = np.asarray(lengths)
+        wide = np.full((len(counts), max(counts, default=0)), None, dtype=object)
+        wide[np.arange(wide.shape[1]) < counts[:, None]] = cells
+        return wide
+
+    def to_rows(self, values: Array) -> Array:
+        """Return one text for each answer row."""
+        return values[_is_place(values)]
+
+    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+        """Return texts as they are, shape (answer rows,)."""
+        bad = [row for row, cell in enumerate(columns[0]) if len(cell) > LONGEST_STRING or CONTROL.search(cell)]
+        if bad:
+            where = f"line {lines[bad[0]]}, {facts.submission_columns[0]}"
+            expected = f"a text of at most {LONGEST_STRING} characters without control characters{others(bad)}"
+            problems.append(Problem(where, f'"{shorten(columns[0][bad[0]])}"', expected))
+        return _texts(columns[0])
+
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
+        """Return texts as they are, shape (answer rows,)."""
+        return _texts([str(cell) for cell in cells[facts.target_column]])
+
+    def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write the texts of an item as a list."""
+        return {facts.target_column: [[text for text in row if text is not None] for row in truth]}
+
+    def write_answers(self, truth: Array, facts: TaskFacts) -> Cells:
+        """Write one text for each place."""
+        return {facts.target_column: self.to_rows(truth).tolist()}
+
+    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
+        """Choose the rarest text of the training items, equals by the alphabet."""
+        texts, counts = np.unique(self.to_rows(truth).astype(str), return_counts=True)
+        return [str(texts[int(counts.argmin())])] if len(texts) else [""]
+
+    def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
+        """Yield nothing: a text for each place of each item needs the test items."""
+        yield from ()
+
+    def cell_bytes(self, facts: TaskFacts) -> int:
+        """Return the bytes of a usual text."""
+        return _STRING_BYTES
+
+    def aim(self, facts: TaskFacts) -> str:
+        """Name the target."""
+        return f"the text `{facts.target_column}`"
+
+    def cells(self, facts: TaskFacts) -> str:
+        """Say how ids are made, and that texts are compared exactly."""
+        return (
+            f"`{facts.id_column}` is the id of the test item and the place in it, from 0, joined by an underscore, and "
+            f"`{facts.target_column}` holds one text, which counts if it is exactly the true one."
+        )
+
+    def target_type(self, facts: TaskFacts) -> str | None:
+        """Say what training files hold."""
+        return "text"
+
+
+def _is_place(values: Array) -> NDArray[np.bool_]:
+    return np.asarray(values != np.array(None), dtype=np.bool_)
+
+
+def _texts(cells: Sequence[str]) -> Array:
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = cells
+    return texts
