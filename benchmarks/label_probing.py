@@ -29,8 +29,7 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.play.feedback import Feedback
-from sandmill.play.rounding import MOST_ANSWERS, rounding_of
+from sandmill.play.feedback import MOST_ANSWERS, Feedback, rounding_of
 from sandmill.play.score import score
 from sandmill.scoring import get_metric
 from sandmill.scoring.grading.private_half import read_private

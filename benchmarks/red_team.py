@@ -21,7 +21,7 @@ from sandmill.play.score import score
 from sandmill.provenance import library_digest
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.backends import BackendName
+from sandmill.sandbox.sandbox import BackendName
 from sandmill.store.release import StoredRelease, load
 from tests.redteam.attacks import Attack
 from tests.redteam.siege import Siege, Target, lay_trap, open_target

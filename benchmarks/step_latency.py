@@ -21,7 +21,7 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.interpreter import guest_environment
+from sandmill.sandbox.agent_env import guest_environment
 from sandmill.scoring.grading import grade_submission
 from sandmill.scoring.submission import Answers
 

@@ -14,12 +14,11 @@ from sandmill.former import keep_former_names
 if TYPE_CHECKING:
     from sandmill.models.rollout import Act, EpisodeLimits, Rollout
     from sandmill.models.run import RunLimits
-    from sandmill.play.env import MLEnv
+    from sandmill.play.env import MLEnv, SyncMLEnv
     from sandmill.play.feedback import Feedback
     from sandmill.play.prompt import prompt
     from sandmill.play.release import Release, load, open_task
     from sandmill.play.score import score
-    from sandmill.play.sync import SyncMLEnv
     from sandmill.play.task import EpisodeTask
     from sandmill.sandbox import AsyncSandbox, RemoteSandbox, Sandbox
 
@@ -58,7 +57,7 @@ _MODULES = {
     "Release": "sandmill.play.release",
     "RemoteSandbox": "sandmill.sandbox",
     "RunLimits": "sandmill.models.run",
-    "SyncMLEnv": "sandmill.play.sync",
+    "SyncMLEnv": "sandmill.play.env",
     "Sandbox": "sandmill.sandbox",
     "load": "sandmill.play.release",
     "open_task": "sandmill.play.release",

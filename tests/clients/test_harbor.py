@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandmill.export.harbor_texts import image_name
+from sandmill.export.harbor import image_name
 from sandmill.sandbox.agent_env import find_agent_env
 from tests.unit.adapters.test_harbor import verify
 

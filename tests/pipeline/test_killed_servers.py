@@ -15,7 +15,7 @@ import sandmill
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 from sandmill.sandbox.agent_env import create_agent_env
-from sandmill.sandbox.backends import missing_for
+from sandmill.sandbox.sandbox import missing_for
 from tests.sandbox_corpus import write_public
 from tests.servers import TOKEN, Command
 

@@ -188,7 +188,7 @@ for name in ("sandmill", "sandmill.scoring.grading", "sandmill.sandbox.guest.box
         importlib.import_module(name)
         print("BREACH", name)
     except ImportError: pass
-for name in ("src/sandmill/grading/grade.py", "README.md", ".git/config", "src/sandmill/sandbox/guest/script.py"):
+for name in ("src/sandmill/grading/grade.py", "README.md", ".git/config", "src/sandmill/sandbox/guest/agent.py"):
     if take(f"{TOLD['repository']}/{name}"): print("BREACH", name)
 """,
         NOTHING,

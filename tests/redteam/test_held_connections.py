@@ -13,7 +13,7 @@ import pytest
 
 import sandmill
 from sandmill.models.reports import Outcome
-from sandmill.serve import connections, gate
+from sandmill.serve import gate
 from tests.sandbox_corpus import write_public
 from tests.servers import TOKEN, Command, Site, Sites
 
@@ -57,13 +57,13 @@ def end_of(held: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("name", HELD)
 def test_a_connection_without_the_token_is_closed(name, open_site, monkeypatch):
-    monkeypatch.setattr(connections, "_REQUEST_S", 0.2)
+    monkeypatch.setattr(gate, "_REQUEST_S", 0.2)
     with closing(connect(open_site().port, HELD[name])) as held:
         end_of(held)
 
 
 def test_bytes_that_trickle_in_do_not_keep_it_open(open_site, monkeypatch):
-    monkeypatch.setattr(connections, "_REQUEST_S", 0.5)
+    monkeypatch.setattr(gate, "_REQUEST_S", 0.5)
     with closing(connect(open_site().port, HALF + b"X: ")) as held:
         held.settimeout(0.05)
         for _ in range(600):
@@ -86,7 +86,7 @@ def test_a_body_that_does_not_end_is_refused(open_site, monkeypatch):
 
 
 def test_a_long_run_with_the_token_is_not_cut_off(open_site, monkeypatch):
-    monkeypatch.setattr(connections, "_REQUEST_S", 1)
+    monkeypatch.setattr(gate, "_REQUEST_S", 1)
     monkeypatch.setattr(gate, "_BODY_S", 1)
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     with closing(http.client.HTTPConnection("127.0.0.1", open_site().port, timeout=30)) as client:

@@ -536,7 +536,7 @@ def test_a_prompt_is_shown_without_what_steers_the_terminal(tmp_path):
 def no_sandbox(monkeypatch):
     """Have a machine on which nothing isolates."""
     from sandmill.errors import Problem
-    from sandmill.sandbox import backends
+    from sandmill.sandbox import sandbox as backends
 
     capability = backends.Capability(False, (Problem("namespaces", "none", "some"),))
     monkeypatch.setattr(backends, "probe", lambda: capability)

@@ -16,8 +16,7 @@ from sandmill.llm.structured import read_json
 from sandmill.models.names import path_fault
 from sandmill.models.rollout import Marker
 from sandmill.play.actions import parse_message
-from sandmill.play.observation import fence, shorten_output
-from sandmill.play.tokens import shorten_middle
+from sandmill.play.observation import fence, shorten_middle, shorten_output
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.competition_text import _plain_text

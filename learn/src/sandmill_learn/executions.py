@@ -12,15 +12,14 @@ from sandmill.fingerprint import fingerprint
 from sandmill.models.base import OnProgress
 from sandmill.models.rollout import Rollout
 from sandmill.models.run import MOST_SECONDS
-from sandmill.play.sync import run_sync
+from sandmill.play.env import run_sync
 from sandmill.rewards import get_reward
-from sandmill.trainers.answers import last_script
-from sandmill.trainers.single_turn import score_script
+from sandmill.trainers.single_turn import last_script, score_script
 from sandmill_learn.line_cache import LineCache
 from sandmill_learn.settings import CPU_SECONDS, WALL_FACTOR
 
 if TYPE_CHECKING:
-    from sandmill.play.sandboxes import AsyncCodeRunner
+    from sandmill.play.task import AsyncCodeRunner
     from sandmill_learn.task_sets import TaskSet
 
 CACHE_FILE = "executions.jsonl"
@@ -147,7 +146,7 @@ def limited_sandbox(cpu_seconds: int) -> "AsyncCodeRunner":
     Raises:
         SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
     """
-    from sandmill.play.sandboxes import shared_sandbox
+    from sandmill.play.task import shared_sandbox
     from sandmill.sandbox.aio import AsyncSandbox
     from sandmill.sandbox.sandbox import Sandbox
 

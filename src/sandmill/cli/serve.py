@@ -70,8 +70,8 @@ def serve(
         problem = Problem("--srun-root", f"{srun_root}, which is not a folder", "an existing folder")
         raise InputError("sandmill serve", [problem], "Nothing was started.")
     from sandmill.sandbox import Sandbox
-    from sandmill.sandbox.admission import most_runs
-    from sandmill.serve.connections import raise_descriptor_limit
+    from sandmill.sandbox.sandbox import most_runs
+    from sandmill.serve.gate import raise_descriptor_limit
     from sandmill.serve.serve import listen
     from sandmill.serve.serve import serve as start
 

@@ -160,7 +160,7 @@ def _check_packages() -> None:
 
 
 def _check_sandbox(unconfined: bool) -> None:
-    from sandmill.sandbox.backends import choose_backend
+    from sandmill.sandbox.sandbox import choose_backend
     from sandmill.verify.reference import trusting_backend
 
     if unconfined:

@@ -58,9 +58,9 @@ FORMATS: Mapping[str, str] = {
     "mlebench": "sandmill.export.mlebench:export",
     "mledojo": "sandmill.export.mledojo:export",
     "nemo-gym": "sandmill.export.nemo_gym:export",
-    "rllm": "sandmill.export.rllm:export",
+    "rllm": "sandmill.export.rows:rllm",
     "sandmle": "sandmill.export.sandmle:export",
-    "skyrl": "sandmill.export.skyrl:export",
-    "verl": "sandmill.export.verl:export",
+    "skyrl": "sandmill.export.rows:skyrl",
+    "verl": "sandmill.export.rows:verl",
 }
 """Module and function of each format, imported when it is used."""

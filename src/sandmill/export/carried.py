@@ -1,4 +1,4 @@
-"""Parts that the exports for benchmarks share: files of a folder, the grader as a module, and a perfect submission."""
+"""Parts that the exports for benchmarks share: files, descriptions, the grader as a module, a perfect submission."""
 
 import ast
 import csv
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from sandmill.errors import InputError, Problem, name_some, require_extra
 from sandmill.export.base import ExportTask
 from sandmill.export.grader import grader_source
+from sandmill.models.layout import SUBMISSION, public_path, section_of
 
 DESCRIPTION = "description.md"
 ANSWERS = "answers.csv"
@@ -34,6 +35,19 @@ def within(folder: str, files: Mapping[str, bytes | str]) -> Iterator[tuple[str,
 def data_files(task: ExportTask) -> dict[str, bytes | str]:
     """Return the public files except the description."""
     return {path: content for path, content in task.public.items() if path != DESCRIPTION}
+
+
+def plain_description(task: ExportTask) -> str:
+    """Return the description for an environment that is not our sandbox.
+
+    Files have no folder, the section on our environment is left out, and no sentence names a working directory.
+    """
+    sections = task.description.split("\n\n## ")
+    text = "\n\n## ".join(part for part in sections if section_of(part.partition("\n")[0]) != "environment")
+    folders = {path[: place + 1] for path in task.public for place, char in enumerate(path) if char == "/"}
+    for name in {*task.public, *folders}:
+        text = text.replace(f"`{public_path(name)}`", f"`{name}`")
+    return text.replace(f"`{SUBMISSION}` into the working directory", f"`{SUBMISSION}`")
 
 
 def grader_module(task: ExportTask) -> str:

@@ -15,10 +15,10 @@ from sandmill.export.carried import (
     data_files,
     grader_module,
     perfect_submission,
+    plain_description,
     score_text,
     within,
 )
-from sandmill.export.prompts import plain_description
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
 

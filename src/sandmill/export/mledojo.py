@@ -10,10 +10,10 @@ from sandmill.export.carried import (
     data_files,
     grader_module,
     join_modules,
+    plain_description,
     score_text,
     within,
 )
-from sandmill.export.prompts import plain_description
 
 _DESCRIPTION = "description.txt"
 _BOARDS = ("private_leaderboard.csv", "public_leaderboard.csv")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sandmill.export import harbor
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.export.harbor_texts import image_name
+from sandmill.export.harbor import image_name
 from sandmill.models.release import SPLITS
 
 _CONFIG = """\

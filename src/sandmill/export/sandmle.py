@@ -11,8 +11,15 @@ from importlib.resources import files
 from itertools import chain
 
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.export.carried import ANSWERS, DESCRIPTION, data_files, grader_module, join_modules, within
-from sandmill.export.prompts import plain_description
+from sandmill.export.carried import (
+    ANSWERS,
+    DESCRIPTION,
+    data_files,
+    grader_module,
+    join_modules,
+    plain_description,
+    within,
+)
 
 TRAIN_LIST = "ok_competitions_sanity.json"
 """Ids for training. SandMLE's script validates on the first 64 of them in alphabetical order."""

@@ -16,11 +16,11 @@ from sandmill.models.rollout import Operator, Rollout, RolloutRecord, RolloutSet
 from sandmill.play.env import MLEnv
 from sandmill.play.operators import OperatorChoice, OperatorMix, add_parents, check_descriptions, choose_operator
 from sandmill.play.react import ReactAgent
+from sandmill.play.task import AsyncCodeRunner
 from sandmill.store.rollouts import Key, RolloutFolder
 
 if TYPE_CHECKING:
     from sandmill.play.release import Release
-    from sandmill.play.sandboxes import AsyncCodeRunner
 
 _FIRST_FAILURES = 3
 """Episodes without any answer from the model, from its first request on, after which the batch gives up."""
@@ -77,7 +77,7 @@ class RolloutBatch:
         settings: RolloutSettings,
         *,
         model: ChatClient,
-        sandbox: "AsyncCodeRunner",
+        sandbox: AsyncCodeRunner,
         folder: RolloutFolder,
         concurrency: int = 8,
         parents: Sequence[Rollout] = (),

@@ -15,10 +15,9 @@ from sandmill.errors import InputError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Action, Operator, Rollout, Step
-from sandmill.play.observation import escape_marks, fence, shorten_output
+from sandmill.play.observation import escape_marks, estimate_tokens, fence, shorten_middle, shorten_output
 from sandmill.play.prompt import ChatMessage
 from sandmill.play.task import EpisodeTask
-from sandmill.play.tokens import estimate_tokens, shorten_middle
 from sandmill.rng import Streams
 
 MOST_DESCRIPTION_TOKENS = 6_000

@@ -9,7 +9,7 @@ from sandmill.models.llm import Message
 from sandmill.models.rollout import Operator, Rollout, RolloutRecord, Usage
 from sandmill.play.actions import FORMAT, Parsed, parse_message
 from sandmill.play.env import MLEnv
-from sandmill.play.tokens import estimate_tokens
+from sandmill.play.observation import estimate_tokens
 
 MOST_MISTAKES = 4
 """Messages without an action in one episode. One more ends it."""

@@ -1,32 +1,65 @@
 """Open a release for training: select tasks, and open them one by one."""
 
 import logging
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandmill.errors import IntegrityError
+from sandmill.fingerprint import digest
 from sandmill.models.layout import PUBLIC
-from sandmill.play.public_cache import cached_public
-from sandmill.play.task import EpisodeTask
+from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.sandbox.agent_env import pins_hash
+from sandmill.store.faults import storage_faults
+from sandmill.store.pull import pull_task
 from sandmill.store.reference import resolve
 from sandmill.store.release import StoredRelease
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:
-    from sandmill.play.sandboxes import AsyncCodeRunner
     from sandmill.scoring.grading.private_half import PrivateHalf
 
+_VARIABLE = "SANDMILL_CACHE"
 _LOG = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path:
+    """Return the folder of the cache: `$SANDMILL_CACHE`, or `sandmill` in the user's cache folder."""
+    if given := os.environ.get(_VARIABLE):
+        return Path(given).absolute()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache.absolute() / "sandmill"
+
+
+def cached_public(content: str, task_id: str, files: Mapping[str, bytes]) -> Path:
+    """Return a folder with the public files of a task. It is written whole or not at all, at first use.
+
+    Args:
+        content: content hash of the release. Equal content has equal files.
+        task_id: name of the task.
+        files: content of each public file by its path.
+
+    Raises:
+        IntegrityError: the folder is there with other content.
+    """
+    release = cache_folder() / "public" / digest(content.encode())[:16]
+    with storage_faults(str(release)):
+        release.mkdir(parents=True, exist_ok=True)
+        problems = pull_task(release / task_id, {PUBLIC: files})
+    if problems:
+        listed = "; ".join(map(str, problems))
+        raise IntegrityError(f"the cache holds other files than the release: {listed}. Remove {release / task_id}.")
+    return release / task_id / PUBLIC
 
 
 @dataclass(frozen=True, repr=False)
 class Release(StoredRelease):
     """One immutable version of a dataset, with its tasks as objects."""
 
-    sandbox: "AsyncCodeRunner | None" = None
+    sandbox: AsyncCodeRunner | None = None
     """Runs the code of all tasks. None means one sandbox that all tasks of this process share."""
 
     def task(self, task_id: str) -> EpisodeTask:
@@ -47,7 +80,7 @@ class Release(StoredRelease):
         return map(self.task, self.task_ids if task_ids is None else task_ids)
 
 
-def load(ref: str | Path, *, sandbox: "AsyncCodeRunner | None" = None) -> Release:
+def load(ref: str | Path, *, sandbox: AsyncCodeRunner | None = None) -> Release:
     """Open a release.
 
     Args:
@@ -65,7 +98,7 @@ def load(ref: str | Path, *, sandbox: "AsyncCodeRunner | None" = None) -> Releas
     return release
 
 
-def open_task(folder: Path | str, *, sandbox: "AsyncCodeRunner | None" = None) -> EpisodeTask:
+def open_task(folder: Path | str, *, sandbox: AsyncCodeRunner | None = None) -> EpisodeTask:
     """Open the folder of a pulled task. Its public half is enough for prompts and runs.
 
     Raises:

@@ -1,19 +1,85 @@
 """A task as an object: its prompt, its public files, runs of code, grades and feedback."""
 
 import asyncio
-from functools import cached_property
+import atexit
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.run import RunLimits, RunResult
 from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
 
 if TYPE_CHECKING:
     from sandmill.models.reports import GradeReport
     from sandmill.models.rollout import FeedbackAnswer
-    from sandmill.play.sandboxes import AsyncCodeRunner
+    from sandmill.play.task import AsyncCodeRunner
+    from sandmill.sandbox import AsyncSandbox
     from sandmill.scoring.grading.private_half import PrivateHalf
+
+
+class CodeRunner(Protocol):
+    """Runs untrusted code: `Sandbox`, or a sandbox on other machines with the same interface."""
+
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        ...
+
+    def run(
+        self,
+        code: str,
+        *,
+        public: Path | str,
+        scratch: Path | str | None = None,
+        timeout: float = 30.0,
+        cancel: Event | None = None,
+    ) -> RunResult:
+        """Run code; see `Sandbox.run`."""
+        ...
+
+
+class AsyncCodeRunner(Protocol):
+    """Runs untrusted code from coroutines, as `AsyncSandbox` does."""
+
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        ...
+
+    @property
+    def box(self) -> CodeRunner:
+        """The same sandbox for code without coroutines."""
+        ...
+
+    async def run(
+        self, code: str, *, public: Path | str, scratch: Path | str | None = None, timeout: float = 30.0
+    ) -> RunResult:
+        """Run code; see `Sandbox.run`."""
+        ...
+
+
+@lru_cache(maxsize=1)
+def shared_sandbox() -> "AsyncSandbox":
+    """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
+
+    Raises:
+        SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
+    """
+    from sandmill.sandbox import AsyncSandbox
+
+    box = AsyncSandbox()
+    atexit.register(box.box.close)
+    Thread(target=_start, args=(box,), name="sandmill-start", daemon=True).start()
+    return box
+
+
+def _start(box: "AsyncSandbox") -> None:
+    # Runs wait for the start, and report its error.
+    with suppress(SandboxUnavailable, OSError):
+        box.box.start()
 
 
 class TaskSource(Protocol):
@@ -51,7 +117,7 @@ class EpisodeTask:
     The methods of asynchronous code have the same names with an `a` before them. All methods are thread-safe.
     """
 
-    def __init__(self, source: TaskSource, sandbox: "AsyncCodeRunner | None" = None) -> None:
+    def __init__(self, source: TaskSource, sandbox: AsyncCodeRunner | None = None) -> None:
         """Use `sandmill.load(...).task(id)` or `sandmill.open_task(folder)`.
 
         Args:
@@ -93,10 +159,8 @@ class EpisodeTask:
         return self._source.private()
 
     @property
-    def sandbox(self) -> "AsyncCodeRunner":
+    def sandbox(self) -> AsyncCodeRunner:
         """The sandbox that runs the code of this task."""
-        from sandmill.play.sandboxes import shared_sandbox
-
         return self._sandbox or shared_sandbox()
 
     def prompt(

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.admission import most_runs
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.backends import BackendName
 from sandmill.sandbox.remote import RemoteSandbox
-from sandmill.sandbox.sandbox import Sandbox
+from sandmill.sandbox.sandbox import BackendName, Sandbox, most_runs
 
 
 class AsyncSandbox:

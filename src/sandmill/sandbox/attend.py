@@ -9,24 +9,27 @@ import logging
 import os
 import select
 import socket
+import stat
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from threading import Event
 
+from sandmill.models.layout import SUBMISSION
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.channels import Channels, Launched, ProcessEnding
 from sandmill.sandbox.exchange import Caps, Copied, collect, fill
+from sandmill.sandbox.launchers import Channels, Launched, ProcessEnding
 from sandmill.sandbox.memory import MemoryWatch
-from sandmill.sandbox.submission import Submission, read_submission
 
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SETUP_TIMEOUT_S = 20.0
 """Longest wait for one message of the guest before the script starts, in seconds."""
 _EXIT_OUT_OF_MEMORY = 86
-"""Exit code of `guest/script.py` after an uncaught MemoryError."""
+"""Exit code of `guest/agent.py` after an uncaught MemoryError."""
 _SIGKILL, _SIGXCPU = 128 + 9, 128 + 24
 _DRAIN_READS = 64
 """Reads of 64 KiB after the end of a run. Together they are larger than a pipe."""
@@ -34,6 +37,40 @@ _MB = 1 << 20
 _FLOOD_BYTES = 16 * _MB
 """Bytes of one output stream that are read at once. Output beyond that is read only at each memory check."""
 _LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What the working directory holds under the name submission.csv."""
+
+    content: bytes | None = None
+    fingerprint: tuple[int, int, bytes] | None = None
+    """Inode number, change time and hash of the content. They differ whenever the file has been written."""
+    tampered: str = ""
+    """Why the file is refused, if it is not a regular file with one name within the size limit; else empty."""
+
+
+def read_submission(work: int, limit: int) -> Submission:
+    """Read submission.csv, of at most `limit` bytes. Links are not followed, and a pipe does not block."""
+    try:
+        descriptor = os.open(SUBMISSION, _READ, dir_fd=work)
+    except FileNotFoundError:
+        return Submission()
+    except OSError as error:
+        return Submission(tampered=f"submission.csv cannot be read as a file: {error.strerror}")
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return Submission(tampered=f"submission.csv is not a regular file: {stat.filemode(status.st_mode)}")
+        if status.st_nlink != 1:
+            return Submission(tampered=f"submission.csv has {status.st_nlink} names (hard links), expected one")
+        if status.st_size > limit:
+            return Submission(tampered=f"submission.csv has {status.st_size} bytes, more than the limit of {limit}")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(limit + 1)
+        return Submission(content, (status.st_ino, status.st_ctime_ns, blake2b(content).digest()))
+    finally:
+        os.close(descriptor)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.remote import RunBatch, RunRequest, ServerInfo, is_token, limits_above, smallest
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.carried import MOST_NAME_BYTES, apply_changes, read_scratch, skipped_note
-from sandmill.sandbox.digest import check_names, digest_of, read_folder, stamp_of
-from sandmill.sandbox.dispatch import Dispatch, dispatch
-from sandmill.sandbox.fleet import Fleet, Losses
+from sandmill.sandbox.fleet import Dispatch, Fleet, Losses, dispatch
 from sandmill.sandbox.frames import Frame
+from sandmill.sandbox.public_folder import check_names, digest_of, read_folder, stamp_of
 from sandmill.sandbox.remote_server import (
     Address,
     RemoteServer,

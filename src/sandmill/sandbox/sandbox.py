@@ -1,28 +1,54 @@
 """Public interface of the sandbox: `with Sandbox() as box: box.run(code, public=...)`."""
 
-from collections.abc import Mapping
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Event
-from typing import Self
+from typing import Literal, Self
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
-from sandmill.sandbox.admission import ADMISSION, Cancelled
-from sandmill.sandbox.agent_env import require_agent_env
+from sandmill.sandbox.agent_env import GUEST, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
-from sandmill.sandbox.backends import BackendName, choose_backend, probe
-from sandmill.sandbox.channels import Launcher
-from sandmill.sandbox.cold import Bubblewrap, PlainSubprocess
-from sandmill.sandbox.placement import refuse_exposed
+from sandmill.sandbox.launchers import Bubblewrap, Launcher, PlainSubprocess, ServerGone, WarmServer
 from sandmill.sandbox.public_folder import check_public, readable
-from sandmill.sandbox.view import shown_trees
-from sandmill.sandbox.warm import ServerGone, WarmServer
+from sandmill.sandbox.view import refuse_exposed, shown_trees
 
+BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
+BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "bwrap", "subprocess")
+
+_PROBE_S = 30
+"""Time-out of the probe, in seconds."""
+_NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
+_HELP = (
+    "Run as root (in a container with CAP_SYS_ADMIN, CAP_NET_ADMIN and seccomp=unconfined), or allow user namespaces "
+    "(in a container with seccomp=unconfined and systempaths=unconfined): "
+    "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1 "
+    "kernel.apparmor_restrict_unprivileged_userns=0 (leave out settings that this kernel does not have)"
+)
+_BWRAP_HELP = "Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap"
+RUN_DESCRIPTORS = 16
+"""Largest number of descriptors that one run has open in this process. Six are open while its code runs; starting the
+run and copying its files take more."""
+_CALLERS_SHARE = 4
+"""Divisor: one quarter of the descriptors is reserved for other work of this process."""
+_CANCEL_CHECK_S = 0.1
+"""Interval at which a waiting run checks whether it was cancelled, in seconds."""
 _BACKENDS: Mapping[str, tuple[type[Launcher], Isolation]] = {
     "warm": (WarmServer, Isolation.WARM),
     "bwrap": (Bubblewrap, Isolation.BWRAP),
@@ -32,6 +58,124 @@ _MAX_CODE_BYTES = 1 << 20
 """Largest script, in bytes. A larger one could exceed the time-out of the set-up and look like an `infra_error`."""
 _MAX_LAUNCHES = 3
 """Attempts to start a run while the warm interpreter ends before it takes the run."""
+
+
+@dataclass(frozen=True)
+class Capability:
+    """Whether and how namespaces can be created on this machine."""
+
+    is_root: bool
+    """Whether they are created as root, without user namespaces."""
+    problems: tuple[Problem, ...]
+    """What failed. Empty if isolation works."""
+
+
+@cache
+def probe() -> Capability:
+    """Create every namespace, mount and filter that a run needs, in a separate process, and report what fails."""
+    if platform.system() != "Linux":
+        return Capability(False, (Problem("system", platform.system(), _NEEDS),))
+    command = [sys.executable, "-I", "-S", str(GUEST / "start.py"), "probe"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBE_S)
+    if result.returncode or not result.stdout:
+        return Capability(False, (Problem("probe", result.stderr.strip()[-300:] or "no answer", _NEEDS, _HELP),))
+    facts = json.loads(result.stdout)
+    problems = [Problem(way, saw, _NEEDS, "") for way, saw in facts["missing"].items()]
+    if problems:
+        problems[-1] = Problem(problems[-1].where, problems[-1].saw, _NEEDS, _HELP)
+    return Capability(facts["is_root"], tuple(problems))
+
+
+def missing_for(backend: BackendName) -> tuple[Problem, ...]:
+    """Return what a backend needs and this machine lacks. Empty if the backend works."""
+    if backend == "subprocess":
+        return ()
+    missing = probe().problems
+    if backend == "bwrap" and not shutil.which("bwrap"):
+        missing += (Problem("bwrap", "no such program on PATH", "bubblewrap 0.8 or newer", _BWRAP_HELP),)
+    return missing
+
+
+def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subprocess"]:
+    """Return the requested backend. For `auto`, return the fastest backend that isolates.
+
+    Raises:
+        InputError: if there is no backend of this name.
+        SandboxUnavailable: if it does not work on this machine. A backend with less isolation is never used instead.
+    """
+    if requested not in BACKENDS:
+        problem = Problem("backend", repr(requested), f"one of {', '.join(BACKENDS)}")
+        raise InputError("sandbox", [problem], "Nothing was run.")
+    if requested == "auto":
+        requested = "warm" if not missing_for("warm") else "bwrap"
+    if missing := missing_for(requested):
+        raise SandboxUnavailable(f"backend {requested}", missing)
+    return requested
+
+
+class Cancelled(Exception):
+    """A run was cancelled while it waited in the queue."""
+
+
+class Admission:
+    """Queue of runs. It admits as many at a time as descriptors allow, and assigns their processors."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all running code. A forked child calls this, because the runs belong to its parent."""
+        self._changed = threading.Condition()
+        self._running = 0
+        self._users: Counter[int] = Counter()
+
+    @contextmanager
+    def admit(self, cores: int | None, cancel: threading.Event | None = None) -> Iterator[tuple[int, ...]]:
+        """Wait until the run is admitted, and count it until the block ends.
+
+        Yields:
+            Numbers of the `cores` processors with the fewest runs; empty if the run may use all.
+
+        Raises:
+            Cancelled: if `cancel` is set before the run is admitted.
+        """
+        with self._changed:
+            while self._running >= most_runs():
+                if cancel and cancel.is_set():
+                    raise Cancelled
+                self._changed.wait(_CANCEL_CHECK_S)
+            self._running += 1
+            processors = self._choose(cores)
+            self._users.update(processors)
+        try:
+            yield processors
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._users.subtract(processors)
+                self._changed.notify()
+
+    def _choose(self, cores: int | None) -> tuple[int, ...]:
+        allowed = sorted(os.sched_getaffinity(0))
+        if cores is None or cores >= len(allowed):
+            return ()
+        # Ties are broken by process id, so that several processes on one machine choose different processors.
+        first = os.getpid() % len(allowed)
+        turned = allowed[first:] + allowed[:first]
+        return tuple(sorted(turned, key=lambda processor: self._users[processor])[:cores])
+
+
+def most_runs() -> int:
+    """Return how many concurrent runs the descriptor limit of this process (`ulimit -n`) allows."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return 1 << 16
+    return max(1, (soft - soft // _CALLERS_SHARE) // RUN_DESCRIPTORS)
+
+
+ADMISSION = Admission()
+"""The only queue of this process."""
+os.register_at_fork(after_in_child=ADMISSION.forget)
 
 
 class Sandbox:

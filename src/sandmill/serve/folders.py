@@ -11,8 +11,7 @@ from tempfile import mkdtemp
 from time import monotonic
 
 from sandmill.errors import InputError, Problem
-from sandmill.sandbox.digest import check_names, digest_of
-from sandmill.sandbox.public_folder import check_public
+from sandmill.sandbox.public_folder import check_names, check_public, digest_of
 
 
 class PublicFolders:

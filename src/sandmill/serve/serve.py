@@ -14,8 +14,7 @@ import uvicorn
 from sandmill.errors import InputError, Problem
 from sandmill.sandbox import Sandbox
 from sandmill.serve.app import make_app
-from sandmill.serve.connections import ACCEPTED_AT_ONCE, Connection, Connections, most_connections
-from sandmill.serve.gate import App
+from sandmill.serve.gate import ACCEPTED_AT_ONCE, App, Connection, Connections, most_connections
 from sandmill.serve.queue import RunQueue
 from sandmill.serve.runs import RunService
 from sandmill.serve.settings import ServerSettings, state_folder

@@ -21,7 +21,6 @@ import os
 import re
 import secrets
 import threading
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -75,60 +74,21 @@ class _SlurmJob:
     reply: RunReply | None = None
 
     @property
-    def state(self) -> str:
-        if self.ended:
-            return "COMPLETED"
-        return "RUNNING" if self.started else "PENDING"
-
-    @property
     def paths(self) -> dict[str, str]:
         """Paths that the trainer shows in its messages. The output itself is served by `GET /logs/ID`."""
         stem = self.script.with_suffix("")
         return {"workdir": str(self.script.parent), "stdout": f"{stem}.out", "stderr": f"{stem}.err"}
 
-    def facts(self) -> dict[str, Any]:
-        outcome = self.reply.outcome if self.reply else None
-        return {
-            "job_id": self.job_id,
-            "state": self.state,
-            "pid": None,
-            "slurm_job_id": None,
-            "returncode": None if outcome is None else int(outcome not in _RUNS_WELL),
-            "timed_out": outcome is Outcome.TIMEOUT,
-            "start_time": (self.started or self.submitted).isoformat(),
-            "end_time": self.ended.isoformat() if self.ended else None,
-            **self.paths,
-        }
-
-    def logs(self, lines: int) -> dict[str, str]:
-        reply = self.reply
-        stdout, stderr = (reply.stdout, reply.stderr) if reply else ("", "")
-        if reply and reply.detail and reply.outcome is not Outcome.NO_SUBMISSION:
-            stderr = f"{stderr.rstrip()}\nsandmill: {reply.outcome}: {reply.detail}".lstrip()
-        return {
-            "stdout_tail": _last_lines(stdout, lines),
-            "stderr_tail": _last_lines(stderr, lines),
-            "stdout_path": self.paths["stdout"],
-            "stderr_path": self.paths["stderr"],
-        }
-
 
 class _Jobs:
-    """Starts jobs and remembers them."""
+    """Starts jobs and remembers them. The public methods are the endpoints."""
 
     def __init__(self, service: RunService, root: Path) -> None:
         self._service, self._root = service, root.resolve()
         self._lock = threading.Lock()
-        self._jobs: OrderedDict[str, _SlurmJob] = OrderedDict()
+        self._jobs: dict[str, _SlurmJob] = {}
 
-    def find(self, job_id: str) -> _SlurmJob:
-        with self._lock:
-            job = self._jobs.get(job_id)
-        if job is None:
-            raise HTTPException(404, "job not found")
-        return job
-
-    def start(self, request: SrunRequest) -> _SlurmJob:
+    def run(self, request: SrunRequest) -> dict[str, str]:
         if request.pre_cmds:
             raise HTTPException(400, "pre_cmds: this server runs Python code and no shell commands")
         script = self._locate(request.script_path)
@@ -145,7 +105,7 @@ class _Jobs:
             job.started = datetime.now(UTC)
             reply = self._service.run_task(task_id, code, timeout_s, cancel, scratch)
             if reply.submission is not None:
-                reply = self._write_submission(script.parent, reply)
+                reply = _write_submission(script.parent, reply)
             job.reply = reply.model_copy(update={"submission": None})
             job.ended = datetime.now(UTC)
             return job.reply
@@ -156,16 +116,48 @@ class _Jobs:
             self._jobs[job.job_id] = job
             for known in [known for known, one in self._jobs.items() if one.ended][:-_MOST_JOBS]:
                 del self._jobs[known]
-        return job
+        return {"job_id": job.job_id, **job.paths}
 
-    def cancel(self, job: _SlurmJob) -> dict[str, Any]:
-        facts: dict[str, Any] = {"job_id": job.job_id, "slurm_job_id": None}
+    def status(self, job_id: str) -> dict[str, Any]:
+        job = self._find(job_id)
+        outcome = job.reply.outcome if job.reply else None
+        return {
+            "job_id": job_id,
+            "state": "COMPLETED" if job.ended else "RUNNING" if job.started else "PENDING",
+            "pid": None,
+            "slurm_job_id": None,
+            "returncode": None if outcome is None else int(outcome not in _RUNS_WELL),
+            "timed_out": outcome is Outcome.TIMEOUT,
+            "start_time": (job.started or job.submitted).isoformat(),
+            "end_time": job.ended.isoformat() if job.ended else None,
+            **job.paths,
+        }
+
+    def logs(self, job_id: str, tail_lines: int = 200) -> dict[str, str]:
+        job, lines = self._find(job_id), min(max(0, tail_lines), _MOST_LINES)
+        reply = job.reply
+        stdout, stderr = (reply.stdout, reply.stderr) if reply else ("", "")
+        if reply and reply.detail and reply.outcome is not Outcome.NO_SUBMISSION:
+            stderr = f"{stderr.rstrip()}\nsandmill: {reply.outcome}: {reply.detail}".lstrip()
+        paths = {f"{name}_path": job.paths[name] for name in ("stdout", "stderr")}
+        return {"stdout_tail": _last_lines(stdout, lines), "stderr_tail": _last_lines(stderr, lines), **paths}
+
+    def cancel(self, job_id: str) -> dict[str, Any]:
+        job = self._find(job_id)
+        facts: dict[str, Any] = {"job_id": job_id, "slurm_job_id": None}
         if job.ended or job.ticket is None:
             return {**facts, "cancelled": False, "reason": "already finished"}
         job.ticket.cancel.set()
         with suppress(TimeoutError):
             job.ticket.future.result(_CANCEL_WAIT_S)
         return {**facts, "cancelled": True, "used_scancel": False}
+
+    def _find(self, job_id: str) -> _SlurmJob:
+        with self._lock:
+            job = self._jobs.get(job_id)
+        if job is None:
+            raise HTTPException(404, "job not found")
+        return job
 
     def _locate(self, script_path: str) -> Path:
         """Return the path of a script. Links that lead out of the shared folder are refused."""
@@ -177,39 +169,27 @@ class _Jobs:
             raise HTTPException(400, f"script_path lies outside of {self._root}/TASK_ID (--srun-root)")
         return script
 
-    def _write_submission(self, folder: Path, reply: RunReply) -> RunReply:
-        """Write the submission beside the script, where the trainer looks for it."""
-        draft = folder / f".{SUBMISSION}.{secrets.token_hex(4)}"
-        try:
-            draft.write_bytes(reply.submission or b"")
-            draft.replace(folder / SUBMISSION)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            detail = f"submission.csv could not be written to {folder}: {error.strerror}"
-            return reply.model_copy(update={"outcome": Outcome.INFRA_ERROR, "detail": detail})
-        return reply
-
 
 def add_srun(app: FastAPI, service: RunService, root: Path) -> None:
     """Add the endpoints to a server."""
     jobs = _Jobs(service, root)
+    app.post("/run")(jobs.run)
+    app.get("/status/{job_id}")(jobs.status)
+    app.get("/logs/{job_id}")(jobs.logs)
+    app.post("/cancel/{job_id}")(jobs.cancel)
 
-    @app.post("/run")
-    def run(request: SrunRequest) -> dict[str, str]:
-        job = jobs.start(request)
-        return {"job_id": job.job_id, **job.paths}
 
-    @app.get("/status/{job_id}")
-    def status(job_id: str) -> dict[str, Any]:
-        return jobs.find(job_id).facts()
-
-    @app.get("/logs/{job_id}")
-    def logs(job_id: str, tail_lines: int = 200) -> dict[str, str]:
-        return jobs.find(job_id).logs(min(max(0, tail_lines), _MOST_LINES))
-
-    @app.post("/cancel/{job_id}")
-    def cancel(job_id: str) -> dict[str, Any]:
-        return jobs.cancel(jobs.find(job_id))
+def _write_submission(folder: Path, reply: RunReply) -> RunReply:
+    """Write the submission beside the script, where the trainer looks for it."""
+    draft = folder / f".{SUBMISSION}.{secrets.token_hex(4)}"
+    try:
+        draft.write_bytes(reply.submission or b"")
+        draft.replace(folder / SUBMISSION)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        detail = f"submission.csv could not be written to {folder}: {error.strerror}"
+        return reply.model_copy(update={"outcome": Outcome.INFRA_ERROR, "detail": detail})
+    return reply
 
 
 def _read_script(script: Path) -> str:

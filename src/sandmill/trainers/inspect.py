@@ -2,14 +2,13 @@
 
 from typing import Any
 
+from sandmill.errors import require_extra
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
-from sandmill.trainers.episode import OVER
-from sandmill.trainers.extras import require
-from sandmill.trainers.tasks import graded_tasks
-from sandmill.trainers.turns import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.trainers.episode import FINISH_TOOL, OVER, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.trainers.shared import graded_tasks
 
-with require("inspect"):
+with require_extra("inspect", __name__):
     from inspect_ai import Task, task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import execute_tools, get_model

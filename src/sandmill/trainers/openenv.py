@@ -7,22 +7,19 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, require_extra
 from sandmill.models.rollout import Act, Action, EpisodeLimits
 from sandmill.play.env import MLEnv
+from sandmill.play.task import AsyncCodeRunner
 from sandmill.trainers.episode import OVER, SyncEpisode
-from sandmill.trainers.extras import require
-from sandmill.trainers.shared import SharedTasks
-from sandmill.trainers.tasks import graded_tasks
+from sandmill.trainers.shared import SharedTasks, graded_tasks
 
-with require("openenv"):
+with require_extra("openenv", __name__):
     from openenv.core.env_server import Action as ClientAction
     from openenv.core.env_server import ConcurrencyConfig, Environment, Observation, State, create_app
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-    from sandmill.play.sandboxes import AsyncCodeRunner
 
 NAME = "sandmill"
 """Name of the environment in the routes of the task API."""
@@ -65,7 +62,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         chosen: dict[str, tuple[str, ...]],
         reward: str,
         limits: EpisodeLimits,
-        sandbox: "AsyncCodeRunner | None" = None,
+        sandbox: AsyncCodeRunner | None = None,
     ) -> None:
         """Use `build_app`.
 
@@ -198,7 +195,7 @@ def build_app(
     limits: EpisodeLimits | None = None,
     sessions: int = 64,
     session_timeout: float = 1800.0,
-    sandbox: "AsyncCodeRunner | None" = None,
+    sandbox: AsyncCodeRunner | None = None,
 ) -> "FastAPI":
     """Return the server as an ASGI application, as `app` of `server/app.py` or for uvicorn.
 

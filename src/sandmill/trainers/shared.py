@@ -1,15 +1,23 @@
-"""Tasks that all episodes of a process share, so that each is read once."""
+"""What several adapters share: open tasks, references to them in rows, the sandbox of their settings."""
 
+import json
+import os
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
+from sandmill.errors import InputError, Problem, shorten
 from sandmill.play.release import Release, load
-from sandmill.play.task import EpisodeTask
+from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 
 _MOST_TASKS = 1024
 """Tasks kept open. Each keeps its description, answers and calibration in memory."""
+RELEASE_VARIABLE = "SANDMILL_RELEASE"
+"""Environment variable that names a release for all processes of a trainer."""
+_CONCURRENCY = 32
+"""Runs at a time on all servers together. Their queues decide how many of them work."""
 
 
 class OpenTasks(Protocol):
@@ -65,3 +73,94 @@ def share_tasks(release: Release | Path | str) -> SharedTasks:
 @lru_cache(maxsize=16)
 def _load(ref: str) -> SharedTasks:
     return SharedTasks(load(ref))
+
+
+def graded_tasks(ref: Path | str) -> SharedTasks:
+    """Return the tasks of a release whose private half can be read.
+
+    Raises:
+        InputError: if `ref` is empty, or the private half cannot be read here.
+        ReleaseNotFound: if there is no such release.
+    """
+    if not str(ref):
+        expected = "<root>/<dataset>, local or s3://, with or without a version"
+        raise InputError("adapter", [Problem("release", "nothing", expected)], "")
+    tasks = share_tasks(ref)
+    if not tasks.release.has_private:
+        hint = "Grades need it. Use credentials that may read private/, or a copy with both halves."
+        raise InputError(tasks.release.ref, [Problem("private half", "no readable file", "both halves", hint)], "")
+    return tasks
+
+
+def name_release(given: str, where: str) -> str:
+    """Return the reference of the release: the given one, or that of the environment variable.
+
+    Args:
+        given: reference of a release; may be empty.
+        where: names the setting, for messages.
+
+    Raises:
+        InputError: neither is there.
+    """
+    named = given or os.environ.get(RELEASE_VARIABLE, "")
+    if not named:
+        hint = f"Set {where}, or the environment variable {RELEASE_VARIABLE}."
+        raise InputError("release", [Problem("release", "none", "the reference of a release", hint)], "No score.")
+    return named
+
+
+def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
+    """Return the task id of a row.
+
+    Args:
+        ground_truth: the id, or a JSON object with `task_id` and `digest`. The digest must be that of the task in the
+            release: rows of another version would be graded by other answers.
+        tasks: of the release that grades.
+
+    Raises:
+        InputError: it is neither, or the digest differs.
+        ReleaseNotFound: the release has no such task.
+    """
+    if isinstance(ground_truth, str) and not ground_truth.lstrip().startswith("{"):
+        return ground_truth
+    try:
+        reference = json.loads(ground_truth)
+        task_id, wanted = str(reference["task_id"]), reference.get("digest")
+    except (ValueError, KeyError, TypeError) as error:
+        saw = shorten(repr(ground_truth))
+        problem = Problem("ground_truth", saw, "a task id, or a JSON object with task_id and digest")
+        raise InputError("dataset row", [problem], "No score.") from error
+    if wanted and (found := tasks.digest(task_id)) != wanted:
+        hint = f"Export the rows again from {tasks.release.ref}, or name the version that they were exported from."
+        problem = Problem(f"task {task_id}", f"digest {shorten(str(wanted))}", f"digest {found}", hint)
+        raise InputError("dataset row", [problem], "No score.")
+    return task_id
+
+
+def choose_sandbox(servers: Sequence[str] | str = (), token_file: str = "") -> AsyncCodeRunner:
+    """Return a sandbox. Equal arguments give the same object.
+
+    Args:
+        servers: addresses of `sandmill serve`, such as `http://10.0.0.1:8700`. Without them, this machine runs code.
+        token_file: file with the token of all servers.
+
+    Raises:
+        SandboxUnavailable: without servers, if this machine cannot isolate runs or the agent environment is missing.
+        InputError: an address or the token file cannot be used.
+    """
+    from sandmill.play.task import shared_sandbox
+
+    addresses = (servers,) if isinstance(servers, str) else tuple(servers)
+    return _reach(addresses, token_file) if any(addresses) else shared_sandbox()
+
+
+@lru_cache(maxsize=8)
+def _reach(addresses: tuple[str, ...], token_file: str) -> AsyncCodeRunner:
+    from sandmill.sandbox import AsyncSandbox, RemoteSandbox
+
+    try:
+        token = Path(token_file).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        problem = Problem("token_file", f"{token_file!r}: {error}", "a readable file with the token of the servers")
+        raise InputError("servers", [problem], "") from error
+    return AsyncSandbox.over(RemoteSandbox(addresses, token=token), concurrency=_CONCURRENCY)

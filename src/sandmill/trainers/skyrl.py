@@ -3,19 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandmill.errors import InputError
+from sandmill.errors import InputError, require_extra
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.actions import FORMAT, Parsed, parse_message
 from sandmill.play.env import MLEnv
-from sandmill.trainers.answers import last_script
 from sandmill.trainers.episode import SyncEpisode
-from sandmill.trainers.extras import require
-from sandmill.trainers.references import name_release, read_reference
-from sandmill.trainers.sandboxes import choose_sandbox
-from sandmill.trainers.shared import share_tasks
-from sandmill.trainers.single_turn import one_script
+from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
+from sandmill.trainers.single_turn import last_script, one_script
 
-with require("skyrl"):
+with require_extra("skyrl", __name__):
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 ENV_ID = "sandmill"

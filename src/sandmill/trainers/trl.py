@@ -9,19 +9,16 @@ from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
-from sandmill.play.env import MLEnv
+from sandmill.play.env import MLEnv, run_sync
 from sandmill.play.release import Release
-from sandmill.play.sync import run_sync
+from sandmill.play.task import AsyncCodeRunner
 from sandmill.rewards import Reward, get_reward
-from sandmill.trainers.answers import HOW_TO_ANSWER
 from sandmill.trainers.episode import OVER, SyncEpisode
-from sandmill.trainers.sandboxes import choose_sandbox
-from sandmill.trainers.shared import OpenTasks, SharedTasks, share_tasks
-from sandmill.trainers.single_turn import score_answer
+from sandmill.trainers.shared import OpenTasks, SharedTasks, choose_sandbox, share_tasks
+from sandmill.trainers.single_turn import HOW_TO_ANSWER, score_answer
 
 if TYPE_CHECKING:
     from sandmill.models.run import RunLimits
-    from sandmill.play.sandboxes import AsyncCodeRunner
 
 _USE_TOOLS = (
     "Solve the machine-learning task below. Call run_code to run Python scripts, submit to get feedback on the "
@@ -68,7 +65,7 @@ class Environment:
     _tasks: SharedTasks
     _reward: Reward
     _limits: EpisodeLimits
-    _sandbox: "AsyncCodeRunner | None" = None
+    _sandbox: AsyncCodeRunner | None = None
 
     def __init__(self) -> None:
         self._episode: SyncEpisode | None = None
@@ -149,7 +146,7 @@ def environment(
     release: Release | Path | str,
     *,
     reward: str | Reward = "gap",
-    sandbox: "AsyncCodeRunner | None" = None,
+    sandbox: AsyncCodeRunner | None = None,
     **limits: Any,
 ) -> type[Environment]:
     """Return a class for `GRPOTrainer(environment_factory=...)`. Its rewards need no `reward_funcs`.
@@ -191,7 +188,7 @@ def code_reward(
     *,
     reward: str | Reward = "gap",
     timeout: float = 30.0,
-    sandbox: "AsyncCodeRunner | None" = None,
+    sandbox: AsyncCodeRunner | None = None,
 ) -> Callable[..., list[float | None]]:
     """Return a function for `GRPOTrainer(reward_funcs=...)` that runs and grades the script of each completion.
 
@@ -228,7 +225,7 @@ def code_reward(
 
 
 def _scorer(
-    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: "AsyncCodeRunner | None"
+    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: AsyncCodeRunner | None
 ) -> Callable[[Sequence[tuple[str, str]]], Coroutine[Any, Any, list[Rollout]]]:
     """Return a function that runs and grades pairs of a task id and the text of an answer."""
     if isinstance(release, Release | Path | str):

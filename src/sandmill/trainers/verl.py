@@ -10,9 +10,7 @@ from sandmill.errors import SandmillError
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import Rollout
 from sandmill.rewards import get_reward
-from sandmill.trainers.references import name_release, read_reference
-from sandmill.trainers.sandboxes import choose_sandbox
-from sandmill.trainers.shared import share_tasks
+from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
 from sandmill.trainers.single_turn import score_answer
 
 _SETTING = "reward.custom_reward_function.reward_kwargs.release"

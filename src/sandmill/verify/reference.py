@@ -14,7 +14,7 @@ from sandmill.kinds.files.folder import write_files
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.backends import BackendName, missing_for
+from sandmill.sandbox.sandbox import BackendName, missing_for
 
 TIMEOUT_S = 60.0
 _LONGEST_LINE = 500

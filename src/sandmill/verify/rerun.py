@@ -25,7 +25,7 @@ from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
 from sandmill.provenance import library_digest, numeric_versions
 from sandmill.sandbox.agent_env import require_agent_env
-from sandmill.sandbox.backends import BackendName, choose_backend
+from sandmill.sandbox.sandbox import BackendName, choose_backend
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import read_answers

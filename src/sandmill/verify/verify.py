@@ -19,7 +19,7 @@ from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
-from sandmill.sandbox.backends import BackendName
+from sandmill.sandbox.sandbox import BackendName
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading import grade_submission
 from sandmill.scoring.medals import reaches

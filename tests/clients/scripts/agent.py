@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 import sandmill
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.play import sandboxes
+from sandmill.play import task
 
 _CLIENT = Path(sys.argv[0]).stem.removeprefix("check_")
 release = sandmill.load(sys.argv[1])
@@ -103,4 +103,4 @@ class BrokenSandbox:
 
 def break_sandbox() -> None:
     """Let every later episode of this process use a broken sandbox."""
-    sandboxes.shared_sandbox = BrokenSandbox
+    task.shared_sandbox = BrokenSandbox

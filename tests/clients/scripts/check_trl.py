@@ -12,7 +12,7 @@ from tiny_model import ScriptedTrainer, make_model, make_tokenizer  # noqa: E402
 from trl import GRPOConfig  # noqa: E402
 
 import sandmill  # noqa: E402
-from sandmill.play.sandboxes import shared_sandbox  # noqa: E402
+from sandmill.play.task import shared_sandbox  # noqa: E402
 from sandmill.trainers.trl import code_reward, environment, train_rows  # noqa: E402
 
 FAULT = "# The sandbox fails before this script starts.\n"

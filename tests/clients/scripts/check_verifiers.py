@@ -15,7 +15,7 @@ from verifiers.v1.cli.eval.main import main as vf_eval
 from verifiers.v1.cli.validate import main as vf_validate
 from verifiers.v1.utils.loaders import load_environment, resolve_env_config
 
-from sandmill.trainers.verifiers.taskset import EpisodeState
+from sandmill.trainers.verifiers import EpisodeState
 from tests.llm_server import Answer, Received, serve
 
 OUT = Path("outputs").absolute()

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from sandmill.trainers.answers import HOW_TO_ANSWER, last_script
+from sandmill.trainers.single_turn import HOW_TO_ANSWER, last_script
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.export.export import export
-from sandmill.export.harbor_texts import BASE_IMAGE, agent_requirements, image_name
+from sandmill.export.harbor import BASE_IMAGE, agent_requirements, image_name
 from sandmill.scoring.grading import grade_folder
 from sandmill.store.files import Store
 from sandmill.store.release import load

@@ -13,7 +13,7 @@ import yaml
 from sandmill.cli.app import COMMANDS
 from sandmill.models.rollout import EpisodeLimits
 from sandmill.trainers import verl
-from sandmill.trainers.references import RELEASE_VARIABLE
+from sandmill.trainers.shared import RELEASE_VARIABLE
 from tests.releases import REPOSITORY
 from tests.training_docs import TEXT, blocks, python_blocks
 

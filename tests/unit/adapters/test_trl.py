@@ -10,9 +10,9 @@ from pydantic import ValidationError
 import sandmill
 from sandmill.errors import InputError, ReleaseNotFound, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Action, Ending
-from sandmill.trainers.answers import HOW_TO_ANSWER
 from sandmill.trainers.episode import FAULT as FAULT_TEXT
 from sandmill.trainers.episode import OVER
+from sandmill.trainers.single_turn import HOW_TO_ANSWER
 from sandmill.trainers.trl import code_reward, environment, train_rows
 from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
@@ -36,7 +36,7 @@ def env(ref, task_id):
 
 @pytest.fixture(autouse=True)
 def sandbox(monkeypatch):
-    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", obey)
+    monkeypatch.setattr("sandmill.play.task.shared_sandbox", obey)
 
 
 def tools_of(cls):
@@ -136,7 +136,7 @@ def test_a_machine_that_cannot_run_code_is_told_before_training(ref, monkeypatch
     def refuse():
         raise SandboxUnavailable("backend warm", [])
 
-    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", refuse)
+    monkeypatch.setattr("sandmill.play.task.shared_sandbox", refuse)
     for make in (environment, code_reward):
         with pytest.raises(SandboxUnavailable):
             make(ref)

@@ -32,7 +32,7 @@ def row(ref, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def sandbox(monkeypatch):
     runner = obey()
-    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", lambda: runner)
+    monkeypatch.setattr("sandmill.play.task.shared_sandbox", lambda: runner)
     return runner
 
 

@@ -112,7 +112,7 @@ def test_an_agent_environment_of_other_pins_is_named_with_the_command_that_repla
 
 def test_a_machine_without_isolation_says_that_code_is_refused(monkeypatch):
     from sandmill.errors import Problem
-    from sandmill.sandbox import backends
+    from sandmill.sandbox import sandbox as backends
 
     broken = backends.Capability(False, (Problem("user namespaces", "EPERM", "Linux", "sysctl x=1"),))
     monkeypatch.setattr(backends, "probe", lambda: broken)

@@ -11,8 +11,7 @@ import sandmill
 from sandmill.models import layout
 from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus, Score
 from sandmill.models.run import RunLimits
-from sandmill.play.feedback import Feedback
-from sandmill.play.rounding import MOST_ANSWERS
+from sandmill.play.feedback import MOST_ANSWERS, Feedback
 from sandmill.sandbox import Sandbox
 from tests.releases import REPOSITORY
 from tests.unit.episodes.test_layout import script_from

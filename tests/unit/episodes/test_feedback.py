@@ -15,7 +15,7 @@ from sandmill.models.calibration import BoardEntry, Tier
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.play.rounding import MOST_ANSWERS, Rounding, rounding_of
+from sandmill.play.feedback import MOST_ANSWERS, Rounding, rounding_of
 from sandmill.scoring import get_metric
 from sandmill.scoring.grading.private_half import read_private
 from sandmill.scoring.medals import medal_of

@@ -8,6 +8,7 @@ from sandmill.errors import InputError
 from sandmill.models.calibration import Thresholds
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
 from sandmill.models.rollout import Action, Ending, FeedbackAnswer, FeedbackStatus, Operator, RewardParts, Rollout, Step
+from sandmill.play.observation import estimate_tokens, shorten_middle
 from sandmill.play.operators import (
     MOST_PROMPT_TOKENS,
     OperatorMix,
@@ -16,7 +17,6 @@ from sandmill.play.operators import (
     operator_prompt,
 )
 from sandmill.play.task import EpisodeTask
-from sandmill.play.tokens import estimate_tokens, shorten_middle
 
 CANARY = 0.7310585
 FINAL = [f"{CANARY + place:.7f}"[:9] for place in range(12)]

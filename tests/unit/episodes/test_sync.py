@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandmill.play.sync import run_sync
+from sandmill.play.env import run_sync
 from sandmill.store.files import Store
 from tests.docs_commands import blocks
 from tests.publishing import publish_splits
@@ -49,7 +49,7 @@ def test_errors_reach_the_caller():
 def test_a_forked_worker_has_a_loop_of_its_own():
     script = """
         import asyncio, os
-        from sandmill.play.sync import run_sync
+        from sandmill.play.env import run_sync
         assert run_sync(asyncio.sleep(0, 1)) == 1
         child = os.fork()
         if not child:
@@ -66,7 +66,7 @@ def test_the_episode_of_the_readme_runs_as_pasted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SANDMILL_CACHE", str(tmp_path / "cache"))
     runner = PreparedRunner(lambda code, public: result_of(submission=(public / SAMPLE).read_bytes()))
-    monkeypatch.setattr("sandmill.play.sandboxes.shared_sandbox", lambda: runner)
+    monkeypatch.setattr("sandmill.play.task.shared_sandbox", lambda: runner)
     (code,) = (text for _, text in blocks("README.md", "python") if "SyncMLEnv" in text)
     found: dict[str, Any] = {}
     exec(code, found)

@@ -13,7 +13,7 @@ from sandmill.models.package import TaskFile
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act
 from sandmill.pipeline.attempt import AttemptJob
-from sandmill.play.public_cache import cache_folder
+from sandmill.play.release import cache_folder
 from sandmill.rng import Streams
 from sandmill.scoring.submission import read_answers
 from sandmill.store.files import Store

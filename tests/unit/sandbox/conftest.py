@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.sandbox import Sandbox, backends
+from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
-from sandmill.sandbox.backends import Capability, missing_for
+from sandmill.sandbox.sandbox import Capability, missing_for, probe
 from tests.sandbox_corpus import write_public
 
 ISOLATED = ("warm", "bwrap", "warm without root", "bwrap without root")
@@ -47,9 +47,9 @@ def make_box(name: str, **settings: object) -> Sandbox:
         return Sandbox(backend, **settings)
     if os.geteuid():
         pytest.skip("we are not root, so the backend is without root already")
+    assert probe().is_root
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sandmill.sandbox.sandbox.probe", lambda: Capability(is_root=False, problems=()))
-        assert backends.probe().is_root
         return Sandbox(backend, **settings)
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from sandmill.sandbox.admission import RUN_DESCRIPTORS, Admission, Cancelled, most_runs
+from sandmill.sandbox.sandbox import RUN_DESCRIPTORS, Admission, Cancelled, most_runs
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_run_that_waits_can_be_cancelled(few):
 
 
 def test_a_forked_copy_does_not_wait_for_runs_of_its_parent():
-    from sandmill.sandbox.admission import ADMISSION
+    from sandmill.sandbox.sandbox import ADMISSION
 
     with ExitStack() as stack:
         for _ in range(3):

@@ -10,8 +10,9 @@ import pytest
 
 from sandmill.errors import InputError, SandboxUnavailable
 from sandmill.models.layout import LIBRARIES
-from sandmill.sandbox import Sandbox, backends
+from sandmill.sandbox import Sandbox
 from sandmill.sandbox import agent_env as module
+from sandmill.sandbox import sandbox as backends
 from sandmill.sandbox.agent_env import create_agent_env, default_place, find_agent_env
 from tests.releases import REPOSITORY
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.sandbox.cold import remove_tree
 from sandmill.sandbox.exchange import Caps, collect, fill
+from sandmill.sandbox.launchers import remove_tree
 from tests.unit.sandbox.test_exchange import caps_of, names, places
 
 __all__ = ["places"]

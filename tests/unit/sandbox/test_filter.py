@@ -10,8 +10,7 @@ from itertools import product
 import pytest
 
 from sandmill.sandbox.guest import kernel
-from sandmill.sandbox.guest.filter import build_filter
-from sandmill.sandbox.guest.syscalls import ALLOWED, CHECKED, REFUSED, numbers
+from sandmill.sandbox.guest.filter import ALLOWED, CHECKED, REFUSED, build_filter, numbers
 
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.models.reports import Outcome
-from sandmill.sandbox.interpreter import GUEST
+from sandmill.sandbox.agent_env import GUEST
 from tests.releases import REPOSITORY
 
 

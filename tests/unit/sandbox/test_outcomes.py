@@ -11,7 +11,7 @@ from sandmill.errors import InputError
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox.attend import RunOrder, attend
-from sandmill.sandbox.channels import Channels, ProcessEnding
+from sandmill.sandbox.launchers import Channels, ProcessEnding
 from sandmill.sandbox.memory import MemoryWatch
 from tests.sandbox_corpus import OTHER
 from tests.unit.sandbox.conftest import make_box

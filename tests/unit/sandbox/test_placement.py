@@ -12,7 +12,7 @@ import pytest
 
 from sandmill.errors import InputError
 from sandmill.models.reports import Outcome
-from sandmill.sandbox.placement import refuse_exposed
+from sandmill.sandbox.view import refuse_exposed
 from tests.sandbox_corpus import write_public
 
 
@@ -70,7 +70,7 @@ def test_a_mount_does_not_hide_the_place(shown, tmp_path, name):
 import subprocess
 from pathlib import Path
 from sandmill.errors import InputError
-from sandmill.sandbox.placement import refuse_exposed
+from sandmill.sandbox.view import refuse_exposed
 subprocess.run(["mount", "--bind", {source!r}, {target!r}], check=True)
 try: refuse_exposed({{"public": Path({public!r})}}, (Path({str(shown)!r}),))
 except InputError as error: print(error)

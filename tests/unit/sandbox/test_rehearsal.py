@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sandmill.sandbox.guest import rehearsal
+from sandmill.sandbox.guest import preload
 
 FIT = """
 import resource
@@ -56,14 +56,14 @@ def test_libraries_were_asked_once_before_the_run(warm, public):
 @pytest.fixture
 def touched(monkeypatch):
     spans = []
-    monkeypatch.setattr(rehearsal.kernel, "populate", lambda *span: spans.append(span))
+    monkeypatch.setattr(preload.kernel, "populate", lambda *span: spans.append(span))
     return spans
 
 
 def test_a_run_without_a_job_touches_everything(touched):
     near, far = socket.socketpair()
     with near, far:
-        rehearsal.touch_ahead(HELD, near)
+        preload.touch_ahead(HELD, near)
     assert touched == HELD
 
 
@@ -71,12 +71,12 @@ def test_a_job_does_not_wait_for_it(touched):
     near, far = socket.socketpair()
     with near, far:
         far.send(b"run")
-        rehearsal.touch_ahead(HELD, near)
+        preload.touch_ahead(HELD, near)
     assert touched == []
 
 
 @pytest.mark.parametrize("script", ["1 / 0", "import os; os._exit(0)", "import time; time.sleep(600)"])
 def test_without_a_rehearsal_nothing_is_touched_ahead(script, monkeypatch):
-    monkeypatch.setattr(rehearsal, "_SCRIPT", script)
-    monkeypatch.setattr(rehearsal, "_WAIT_MS", 2000)
-    assert rehearsal.rehearse() == []
+    monkeypatch.setattr(preload, "_SCRIPT", script)
+    monkeypatch.setattr(preload, "_WAIT_MS", 2000)
+    assert preload.rehearse() == []

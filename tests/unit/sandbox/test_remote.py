@@ -17,10 +17,10 @@ from sandmill.errors import InputError, SandboxUnavailable
 from sandmill.models.remote import API, PublicUpload, ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
-from sandmill.sandbox import AsyncSandbox, RemoteSandbox, dispatch, remote, remote_server
-from sandmill.sandbox.digest import digest_of, read_folder
+from sandmill.sandbox import AsyncSandbox, RemoteSandbox, fleet, remote, remote_server
 from sandmill.sandbox.fleet import Fleet, Losses
 from sandmill.sandbox.frames import FRAMES, PIECE_BYTES, Frame, MessageReader, json_pieces
+from sandmill.sandbox.public_folder import digest_of, read_folder
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -258,7 +258,7 @@ LOST: dict[str, Answer] = {
 
 @pytest.mark.parametrize("fault", LOST)
 def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public, monkeypatch):
-    monkeypatch.setattr(dispatch, "_VERDICT_S", 0.1)
+    monkeypatch.setattr(fleet, "_VERDICT_S", 0.1)
     first, second, third = (Scripted(LOST[fault]) for _ in range(3))
     box = connect(first, second, third, limits=RunLimits(submission_mb=1))
     ran = box.run("print fine", public=public)
@@ -268,7 +268,7 @@ def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(f
 
 
 def test_the_only_server_gets_a_lost_run_again(public, monkeypatch):
-    monkeypatch.setattr(dispatch, "_VERDICT_S", 0.1)
+    monkeypatch.setattr(fleet, "_VERDICT_S", 0.1)
     server = Scripted(lose())
     assert connect(server).run("x", public=public).outcome is Outcome.RUNTIME_ERROR
     assert server.asked == 2
@@ -288,7 +288,7 @@ def test_runs_of_one_task_take_no_server_away_from_others():
 
 
 def test_a_server_that_loses_runs_of_several_tasks_at_once_is_at_fault(public, monkeypatch, caplog):
-    monkeypatch.setattr(dispatch, "_VERDICT_S", 0.5)
+    monkeypatch.setattr(fleet, "_VERDICT_S", 0.5)
     together, asked = threading.Barrier(2), iter(range(100))
 
     def lose_both(handler: BaseHTTPRequestHandler) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.sandbox.interpreter import GUEST
+from sandmill.sandbox.agent_env import GUEST
 from tests.sandbox_corpus import write_public
 from tests.unit.sandbox.test_isolation import seen
 

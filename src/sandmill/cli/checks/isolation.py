@@ -28,7 +28,7 @@ _SETTINGS = (
 def check_isolation() -> Iterator[CheckResult]:
     """Check user namespaces, both backends that isolate, and which of them runs use."""
     from sandmill.errors import SandboxUnavailable
-    from sandmill.sandbox.backends import choose_backend, missing_for, probe
+    from sandmill.sandbox.sandbox import choose_backend, missing_for, probe
 
     yield _check_namespaces()
     for backend in ("warm", "bwrap"):

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from sandmill.sandbox.guest import box, kernel, script
+from sandmill.sandbox.guest import agent, box, kernel
 from sandmill.sandbox.guest.template import DEVICES
 
 PUBLIC = "/.public"
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
         box.report_started(setup_socket)
     except BaseException as error:
         box.report_error(setup_socket, error)
-    script.run_job(job, box.WORK if kind == "bwrap" else ".")
+    agent.run_job(job, box.WORK if kind == "bwrap" else ".")
 
 
 def _enter_box(job: box.GuestRun, uid: int, setup_socket: socket.socket, guest_folder: str) -> None:

@@ -19,8 +19,7 @@ from sandmill.sandbox.guest import kernel
 from sandmill.sandbox.guest.agent import run_agent_process
 from sandmill.sandbox.guest.filter import build_filter
 from sandmill.sandbox.guest.keeper import serve_init_requests
-from sandmill.sandbox.guest.preload import preload
-from sandmill.sandbox.guest.rehearsal import Span, rehearse
+from sandmill.sandbox.guest.preload import Span, preload, rehearse
 from sandmill.sandbox.guest.template import build_template
 
 _PARENT_CHECK_MS = 1000

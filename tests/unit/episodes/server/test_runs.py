@@ -10,8 +10,8 @@ import pytest
 
 from sandmill.models.remote import RunBatch, RunReplies
 from sandmill.models.run import RunLimits
-from sandmill.sandbox.digest import digest_of
 from sandmill.sandbox.frames import FRAMES, Frame, MessageReader
+from sandmill.sandbox.public_folder import digest_of
 from sandmill.serve.queue import RUN_BYTES
 from tests.servers import TOKEN
 

@@ -1,0 +1,403 @@
+"""Start the processes of one run, by each backend: descriptors, warm interpreter, bubblewrap, plain subprocess."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any
+
+from sandmill.errors import Problem, SandboxUnavailable
+from sandmill.sandbox.agent_env import GUEST, AgentEnv, guest_command, guest_environment
+from sandmill.sandbox.guest.box import FIRST_UID
+from sandmill.sandbox.guest.cold import PUBLIC
+from sandmill.sandbox.guest.template import DEVICES
+from sandmill.sandbox.memory import peak_of_ended
+from sandmill.sandbox.view import FILES, view_of
+
+_END_TIMEOUT_MS = 15_000
+"""Longest wait for the death of a killed run, in milliseconds."""
+_START_TIMEOUT_S = 120.0
+"""Longest start of the warm interpreter, which imports all libraries, in seconds."""
+_REPORT_TIMEOUT_S = 15.0
+"""Longest wait for the report of a started or killed run, in seconds."""
+_STOP_TIMEOUT_S = 5.0
+"""Longest wait until the warm interpreter ends by itself before it is killed, in seconds."""
+_GUEST_INSIDE = Path("/.guest")
+_CAPABILITIES = ("SYS_ADMIN", "SETPCAP", "SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER")
+"""Capabilities that our guest code needs inside bubblewrap. It drops them before the agent's code starts."""
+
+
+class Channels:
+    """Two output pipes, a socket for the set-up, and a memory file that holds the job.
+
+    When the agent's code starts, only the write ends of the two pipes are still open in the run.
+    """
+
+    def __init__(self, job: bytes) -> None:
+        self.cleanup, self._theirs = ExitStack(), ExitStack()
+        """`cleanup` closes our ends, and takes further actions for the end of the run."""
+        try:
+            self._open(job)
+        except OSError:
+            self.close()
+            raise
+
+    def _open(self, job: bytes) -> None:
+        self.job = os.memfd_create("sandmill-job", os.MFD_CLOEXEC)
+        self._theirs.callback(os.close, self.job)
+        with open(self.job, "wb", closefd=False) as file:
+            file.write(job)
+        self.stdout, self._guest_stdout = self._pipe()
+        self.stderr, self._guest_stderr = self._pipe()
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.setup_socket, self._guest_socket = self.cleanup.enter_context(near), self._theirs.enter_context(far)
+
+    def _pipe(self) -> tuple[int, int]:
+        near, far = os.pipe()
+        self.cleanup.callback(os.close, near)
+        self._theirs.callback(os.close, far)
+        os.set_blocking(near, False)
+        return near, far
+
+    @property
+    def guest_descriptors(self) -> tuple[int, int, int, int]:
+        """Descriptors for the run: job, standard output, standard error, set-up socket."""
+        return self.job, self._guest_stdout, self._guest_stderr, self._guest_socket.fileno()
+
+    def close_guest_ends(self) -> None:
+        """Close our copies of the run's descriptors. Only then do we see the end of a stream that the run closes."""
+        self._theirs.close()
+
+    def close(self) -> None:
+        """Close all descriptors."""
+        self._theirs.close()
+        self.cleanup.close()
+
+
+@dataclass(frozen=True)
+class ProcessEnding:
+    """Exit status and resource usage of an ended run, as the kernel reported them."""
+
+    code: int | None
+    """Exit code, or 128 + signal number after a signal. None if it is unknown."""
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+
+    @classmethod
+    def of(cls, status: int, cpu_s: float, peak_mb: float) -> "ProcessEnding":
+        """Decode the status of `os.wait4`."""
+        code = os.waitstatus_to_exitcode(status)
+        return cls(code if code >= 0 else 128 - code, cpu_s, peak_mb)
+
+
+class Launched:
+    """A started run. `_init` is a pidfd of the process that ends last: no process writes files after it is dead."""
+
+    pids: tuple[int, ...]
+    """Processes of the run. All others descend from them."""
+    end_descriptor: int
+    """Descriptor that becomes readable when the run has ended."""
+    _init: int
+
+    def kill(self) -> None:
+        """Kill every process of the run. The kernel kills the whole PID namespace with its init process."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init, signal.SIGKILL)
+
+    def finish(self) -> ProcessEnding:
+        """Wait for the end, close all descriptors, and return how the run ended."""
+        raise NotImplementedError
+
+    def _wait_for_init(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._init, select.POLLIN)
+        waiting.poll(_END_TIMEOUT_MS)
+        os.close(self._init)
+
+
+class Launcher:
+    """Starts runs in one way of isolation."""
+
+    def __init__(self, env: AgentEnv, is_root: bool) -> None:
+        self._env, self._is_root = env, is_root
+
+    def start(self) -> None:
+        """Start what all runs share, so that the first run does not wait for it."""
+
+    def launch(self, channels: Channels, public: Path) -> Launched:
+        """Start the processes of a run with these public files."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End all runs and release all resources."""
+
+
+class ServerGone(Exception):
+    """The warm interpreter ended before it took a run. The caller may try again with a new one."""
+
+
+class WarmServer(Launcher):
+    """Keeps one warm interpreter running. Thread-safe. A forked child of this process starts its own interpreter."""
+
+    def __init__(self, env: AgentEnv, is_root: bool) -> None:
+        super().__init__(env, is_root)
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._owner_pid = os.getpid()
+
+    def start(self) -> None:
+        """Start the warm interpreter unless it runs. If it cannot be started, `SandboxUnavailable` says why."""
+        with self._lock:
+            self._ensure_running()
+
+    def launch(self, channels: Channels, public: Path) -> "WarmRun":
+        """Fork the processes of a run. `ServerGone` says that the interpreter died meanwhile."""
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        near.settimeout(_REPORT_TIMEOUT_S)
+        try:
+            with far, self._lock:
+                control = self._ensure_running()
+                socket.send_fds(control, [b"run"], [*channels.guest_descriptors, far.fileno()])
+            return WarmRun(near)
+        except (OSError, ServerGone) as error:
+            near.close()
+            raise ServerGone(str(error)) from error
+
+    def close(self) -> None:
+        """End the warm interpreter and all of its runs."""
+        with self._lock:
+            self._stop()
+
+    def _ensure_running(self) -> socket.socket:
+        if self._owner_pid != os.getpid():
+            # This process was forked. The interpreter belongs to its parent.
+            self._process, self._control, self._owner_pid = None, None, os.getpid()
+        if self._control is None or self._process is None or self._process.poll() is not None:
+            self._stop()
+            self._control = self._start()
+        return self._control
+
+    def _start(self) -> socket.socket:
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stderr_file = os.memfd_create("sandmill-server")
+        # A descriptor hides our installation path from runs, which see the command line and the code objects.
+        guest = os.open(GUEST, os.O_PATH | os.O_DIRECTORY)
+        try:
+            with far:
+                inside = ("launch", str(far.fileno()), "root" if self._is_root else "user")
+                self._process = subprocess.Popen(
+                    guest_command(self._env, *inside, guest=Path(f"/proc/self/fd/{guest}")),
+                    env=guest_environment(),
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr_file,
+                    pass_fds=[far.fileno(), guest],
+                    start_new_session=True,
+                )
+            settings = {"is_root": self._is_root, "root": str(self._env.mount_point), "view": view_of(self._env)}
+            near.settimeout(_START_TIMEOUT_S)
+            near.send(json.dumps(settings).encode())
+            answer = json.loads(near.recv(1 << 16) or b"{}")
+            if "ready" not in answer:
+                reason = answer.get("error") or os.pread(stderr_file, 2000, 0).decode(errors="replace")
+                self._stop()
+                raise SandboxUnavailable(
+                    "backend warm",
+                    [Problem("warm interpreter", reason.strip() or "no answer", "an interpreter ready to fork")],
+                )
+        except BaseException:
+            near.close()
+            raise
+        finally:
+            os.close(stderr_file)
+            os.close(guest)
+        near.settimeout(_REPORT_TIMEOUT_S)
+        return near
+
+    def _stop(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            try:
+                self._process.wait(_STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+
+class WarmRun(Launched):
+    """A started run of the warm interpreter. It has ended when the interpreter has said so, or has itself ended."""
+
+    def __init__(self, report: socket.socket) -> None:
+        self._report, self.end_descriptor = report, report.fileno()
+        message, descriptors, _, _ = socket.recv_fds(report, 1 << 12, 2)
+        facts: dict[str, Any] = json.loads(message) if message else {}
+        if "forked" not in facts:
+            raise ServerGone(facts.get("error", "the warm interpreter ended"))
+        self._init, agent = descriptors
+        self.pids = _pid_of(self._init), _pid_of(agent)
+        os.close(agent)
+        report.settimeout(None)
+
+    def finish(self) -> ProcessEnding:
+        """Read the interpreter's report, and wait until all processes of the run are dead."""
+        try:
+            message = self._report.recv(1 << 12)
+        except OSError:
+            message = b""
+        self.kill()
+        self._wait_for_init()
+        self._report.close()
+        if not message:
+            return ProcessEnding(None)
+        facts = json.loads(message)
+        return ProcessEnding.of(facts["status"], facts["cpu_s"], facts["peak_kb"] / 1024)
+
+
+def _pid_of(pidfd: int) -> int:
+    """Return the process id of a pidfd in our namespace, which differs from that in the warm interpreter's."""
+    facts = dict(line.split(":") for line in Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines())
+    return int(facts["Pid"])
+
+
+class ColdRun(Launched):
+    """A started run: the interpreter itself, or the bubblewrap process that contains it.
+
+    Without a namespace, the process group is killed instead of an init process.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", init_pid: int | None = None, is_group: bool = False) -> None:
+        self._process, self._is_group = process, is_group
+        self.pids = (init_pid or process.pid,)
+        self._init = os.pidfd_open(self.pids[0])
+        self.end_descriptor = os.pidfd_open(process.pid)
+
+    def kill(self) -> None:
+        """Kill the init process, which ends all processes of the namespace, or the process group if there is none."""
+        super().kill()
+        if self._is_group:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def finish(self) -> ProcessEnding:
+        """Wait for the process, then for the init process, which ends last: bubblewrap does not wait for it."""
+        _, status, used = os.wait4(self._process.pid, 0)
+        self._wait_for_init()
+        os.close(self.end_descriptor)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        return ProcessEnding.of(status, used.ru_utime + used.ru_stime, peak_of_ended(used.ru_maxrss * 1024) / (1 << 20))
+
+
+class Bubblewrap(Launcher):
+    """Starts runs in bubblewrap. Bubblewrap makes namespaces and the root; our guest code inside does the rest."""
+
+    def __init__(self, env: AgentEnv, is_root: bool) -> None:
+        super().__init__(env, is_root)
+        self._settings = TemporaryDirectory(prefix="sandmill-bwrap-")
+        for path, text in FILES.items():
+            (Path(self._settings.name) / Path(path).name).write_text(text)
+
+    def launch(self, channels: Channels, public: Path) -> ColdRun:
+        """Start bubblewrap and wait until it reports the process id of the run's init process."""
+        job, stdout, stderr, setup_socket = channels.guest_descriptors
+        reader, writer = os.pipe()
+        try:
+            process = subprocess.Popen(
+                [*self._bubblewrap_command(public, writer), *self._guest_arguments(job, setup_socket)],
+                env=guest_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=[job, setup_socket, writer],
+                start_new_session=True,
+            )
+        finally:
+            os.close(writer)
+        with os.fdopen(reader, encoding="utf-8") as file:
+            info = file.read()
+        init_pid = json.loads(info)["child-pid"] if info else None
+        with suppress(ProcessLookupError):
+            return ColdRun(process, init_pid)
+        return ColdRun(process)
+
+    def close(self) -> None:
+        """Remove the temporary folder with the files of /etc that runs see."""
+        self._settings.cleanup()
+
+    def _guest_arguments(self, job: int, setup_socket: int) -> list[str]:
+        # The pid of the run is not known before bubblewrap has started, so the number of its uid is random.
+        uid = str(FIRST_UID + (1 << 23) + int.from_bytes(os.urandom(3)) if self._is_root else 0)
+        inside = ("cold", "bwrap", uid, str(job), str(setup_socket), str(_GUEST_INSIDE))
+        return guest_command(self._env, *inside, guest=_GUEST_INSIDE)
+
+    def _bubblewrap_command(self, public: Path, info: int) -> list[str]:
+        command = ["bwrap", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        command += ["--die-with-parent", "--new-session", "--info-fd", str(info)]
+        if self._is_root:
+            command += [word for name in _CAPABILITIES for word in ("--cap-add", f"CAP_{name}")]
+        else:
+            command += ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
+        view = view_of(self._env)
+        shown = [path for _, path in view["steps"]]
+        for parent in dict.fromkeys(parent for path in shown for parent in reversed(_parents(path))):
+            if not any(Path(parent).is_relative_to(path) for path in shown):
+                command += ["--perms", "0755", "--dir", parent]
+        for kind, path in view["steps"]:
+            command += ["--tmpfs", path, "--remount-ro", path] if kind == "mask" else ["--ro-bind", path, path]
+        for path in view["folders"]:
+            command += ["--proc", path] if path == "/proc" else ["--dir", path]
+        for path, target in view["links"].items():
+            command += ["--symlink", target, path]
+        for path in FILES:
+            command += ["--ro-bind", str(Path(self._settings.name) / Path(path).name), path]
+        for device, source in DEVICES.items():
+            command += ["--dev-bind", f"/dev/{source}", f"/dev/{device}"]
+        command += ["--ro-bind", str(GUEST), str(_GUEST_INSIDE), "--ro-bind", str(public), PUBLIC]
+        return [*command, "--hostname", "sandbox", "--remount-ro", "/", "--chdir", "/", "--"]
+
+
+class PlainSubprocess(Launcher):
+    """Starts runs as plain subprocesses, with resource limits only, each in its own temporary folder."""
+
+    def launch(self, channels: Channels, public: Path) -> ColdRun:
+        """Create the working directory, copy the public files, and start an interpreter there."""
+        folder = Path(mkdtemp(prefix="sandmill-run-"))
+        channels.cleanup.callback(remove_tree, folder)
+        job, stdout, stderr, setup_socket = channels.guest_descriptors
+        for name in ("work", "home", "tmp"):
+            (folder / name).mkdir()
+        shutil.copytree(public, folder / "work" / "public", symlinks=True)
+        process = subprocess.Popen(
+            guest_command(self._env, "cold", "bare", "0", str(job), str(setup_socket)),
+            cwd=folder / "work",
+            env=guest_environment(HOME=str(folder / "home"), TMPDIR=str(folder / "tmp")),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=[job, setup_socket],
+            start_new_session=True,
+        )
+        return ColdRun(process, is_group=True)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder that a script has filled. `rm` removes trees of any depth; `shutil.rmtree` recurses."""
+    for command in ("chmod", "-R", "u+rwX"), ("rm", "-rf"):
+        subprocess.run([*command, "--", folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
+def _parents(path: str) -> list[str]:
+    """Return the folders above a path, without `/`."""
+    return [str(parent) for parent in Path(path).parents][:-1]
