@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sandmill.check.giveaways import GIVEAWAYS
-from sandmill.cli.preview import show_preview
+from sandmill.cli.ending import show_preview
 from sandmill.design.llm import LlmDesigner
 from sandmill.models.base import Band
 from sandmill.models.llm import Usage
