@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sandmill.design.dependence import limits_of
+from sandmill.design.columns import limits_of
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.limits import breaks

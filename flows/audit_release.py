@@ -1,18 +1,15 @@
 """Verify the latest version of a dataset again. Run from the root: python -m flows.audit_release --release DATASET."""
 
-import signal
 import sys
 
 from prefect import flow
 from prefect.exceptions import CancelledRun
 
-from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import end_at_once
-from sandmill.errors import SandmillError
+from sandmill.cli.arguments import run_program
 from sandmill.models.request import AuditRequest
-from tasks.auditing import audited_state, report_audit, verify_latest
 from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import abort_lineage, lineage_events
+from tasks.operations import audited_state, report_audit, verify_latest
 from tasks.parameters import AuditOf
 
 PROGRAMME = "python -m flows.audit_release"
@@ -31,19 +28,17 @@ def audit_release(request: AuditOf) -> str:
         return audited_state(audit)
 
 
+def _audit(request: AuditRequest) -> None:
+    end_server_with_this_process()
+    state = audit_release(request, return_state=True)
+    state.result()
+    print(state.message)
+
+
 def main() -> int:
     """Audit from the command line."""
-    signal.signal(signal.SIGINT, end_at_once)
-    end_server_with_this_process()
-    try:
-        (request,) = parse_models(sys.argv[1:], PROGRAMME, audit_release.__doc__ or "", EXAMPLES, AuditRequest)
-        state = audit_release(request, return_state=True)
-        state.result()
-        print(state.message)
-    except (SandmillError, CancelledRun) as error:
-        print(error, file=sys.stderr)
-        return getattr(error, "exit_code", 1)
-    return 0
+    description = audit_release.__doc__ or ""
+    return run_program(_audit, PROGRAMME, description, EXAMPLES, AuditRequest, stops=(CancelledRun,))
 
 
 if __name__ == "__main__":

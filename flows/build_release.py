@@ -1,15 +1,12 @@
 """Seeds in, a published release out. Run from the repository root: python -m flows.build_release --name micro."""
 
-import signal
 import sys
 
 from prefect import flow
 from prefect.exceptions import CancelledRun
 
-from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import end_at_once, show_ending
-from sandmill.cli.preview import show_preview
-from sandmill.errors import SandmillError
+from sandmill.cli.arguments import run_program
+from sandmill.cli.ending import show_ending, show_preview
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.preflight import check_inputs
@@ -57,23 +54,20 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
         return completed_state(publication)
 
 
+def _build(request: BuildRequest, settings: RunSettings) -> None:
+    end_server_with_this_process()
+    check_inputs(request, settings, runner_problems(settings))
+    if settings.preview:
+        show_preview(preview_build(request, settings))
+        return
+    state = build_release(request, settings, return_state=True)
+    show_ending(state.result(), state.message or "")
+
+
 def main() -> int:
     """Build from the command line and show what was made."""
-    signal.signal(signal.SIGINT, end_at_once)
-    end_server_with_this_process()
-    try:
-        description = build_release.__doc__ or ""
-        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, BuildRequest, RunSettings)
-        check_inputs(request, settings, runner_problems(settings))
-        if settings.preview:
-            show_preview(preview_build(request, settings))
-            return 0
-        state = build_release(request, settings, return_state=True)
-        show_ending(state.result(), state.message or "")
-    except (SandmillError, CancelledRun) as error:
-        print(error, file=sys.stderr)
-        return getattr(error, "exit_code", 1)
-    return 0
+    description, models = build_release.__doc__ or "", (BuildRequest, RunSettings)
+    return run_program(_build, PROGRAMME, description, EXAMPLES, *models, stops=(CancelledRun,))
 
 
 if __name__ == "__main__":

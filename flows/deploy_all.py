@@ -8,7 +8,7 @@ from pathlib import Path
 from httpx import TransportError
 from prefect.settings import PREFECT_API_URL
 
-from tasks.deployments import keep_schedules
+from tasks.services import keep_schedules
 
 DEPLOY = (sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all")
 

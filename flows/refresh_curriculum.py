@@ -1,23 +1,20 @@
 """Rollouts in, the next version of a curriculum out. Run from the root: python -m flows.refresh_curriculum --help."""
 
-import signal
 import sys
 
 from prefect import flow
 from prefect.exceptions import CancelledRun
 
-from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import end_at_once
-from sandmill.errors import SandmillError
+from sandmill.cli.arguments import run_program
 from sandmill.models.plan import ShardRef
 from sandmill.models.request import RefreshRequest, RunSettings
 from tasks.building import draft_designs, fill_shard, plan_next_round
 from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
 from tasks.lineage import lineage_events
+from tasks.operations import keep_frontier, plan_next_version, report_refresh, unchanged_state
 from tasks.parameters import RefreshOf, Settings
 from tasks.progress import ENDINGS, show_progress
 from tasks.publishing import cancelled_state, completed_state, is_cancelled, name_run_after_version, publish_version
-from tasks.refreshing import keep_frontier, plan_next_version, report_refresh, unchanged_state
 from tasks.reporting import report_release
 from tasks.runners import open_runner
 
@@ -56,20 +53,17 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
         return completed_state(publication)
 
 
+def _refresh(request: RefreshRequest, settings: RunSettings) -> None:
+    end_server_with_this_process()
+    state = refresh_curriculum(request, settings, return_state=True)
+    state.result()
+    print(state.message)
+
+
 def main() -> int:
     """Refresh from the command line."""
-    signal.signal(signal.SIGINT, end_at_once)
-    end_server_with_this_process()
-    try:
-        description = refresh_curriculum.__doc__ or ""
-        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, RefreshRequest, RunSettings)
-        state = refresh_curriculum(request, settings, return_state=True)
-        state.result()
-        print(state.message)
-    except (SandmillError, CancelledRun) as error:
-        print(error, file=sys.stderr)
-        return getattr(error, "exit_code", 1)
-    return 0
+    description, models = refresh_curriculum.__doc__ or "", (RefreshRequest, RunSettings)
+    return run_program(_refresh, PROGRAMME, description, EXAMPLES, *models, stops=(CancelledRun,))
 
 
 if __name__ == "__main__":

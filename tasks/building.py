@@ -14,8 +14,7 @@ from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.seeds import ingest
-from tasks.limits import llm_calls_allowed
-from tasks.policies import PLAIN, STORED
+from tasks.policies import PLAIN, STORED, llm_calls_allowed
 from tasks.progress import shard_reporter
 
 EXPECTATIONS = Path(__file__).parent.parent / "expectations"

@@ -50,11 +50,6 @@ class FlowLineage:
         if self._sender:
             self._outputs.append(find_release(reference))
 
-    def wrote_place(self, place: str) -> None:
-        """Note a folder that the run wrote."""
-        if self._sender:
-            self._outputs.append(place_dataset(place))
-
     def was_cancelled(self) -> None:
         """Note that the run ends without its outputs because somebody cancelled it."""
         self._ending = "ABORT"

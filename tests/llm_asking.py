@@ -7,10 +7,10 @@ from typing import Any
 
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import Designed, LlmDesigner, Refused
-from sandmill.design.llm.diversity import KnownDomain
+from sandmill.design.llm.strategist import KnownDomain
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_domains
-from sandmill.llm.structured import read_json
+from sandmill.llm.provider import read_json
 from sandmill.models.base import Band
 from sandmill.models.llm import Prompt, Reply, Usage
 from sandmill.models.plan import Slot

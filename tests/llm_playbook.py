@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from sandmill.design.llm.strategist import AREAS
+from sandmill.design.llm.conversation import AREAS
 from sandmill.kinds.library import load_domains
 from sandmill.models.llm import Prompt
 from sandmill.models.structure import TargetKind

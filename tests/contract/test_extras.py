@@ -7,7 +7,7 @@ import pytest
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
 from sandmill.export.carried import _read_by_pandas
-from sandmill.seeds.engine import open_engine
+from sandmill.seeds.table_files import open_engine
 from sandmill.store.files import Store
 
 

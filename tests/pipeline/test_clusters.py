@@ -20,8 +20,7 @@ from flows.build_release import build_release
 from sandmill.models.request import RunSettings
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
-from tasks.clusters import describe_machine, look_at_cluster
-from tasks.runners import runner_problems
+from tasks.runners import describe_machine, look_at_cluster, runner_problems
 from tests.releases import SMALL, small_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(1200)]

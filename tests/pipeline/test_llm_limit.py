@@ -4,7 +4,7 @@ import pytest
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
 
 from sandmill.errors import RequestError
-from tasks.limits import LLM_LIMIT, llm_calls_allowed
+from tasks.policies import LLM_LIMIT, llm_calls_allowed
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect")]
 

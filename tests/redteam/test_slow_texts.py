@@ -11,15 +11,15 @@ from sandmill.check.description_gate import _FENCE, _names, says_split, split_se
 from sandmill.design.soundness import domain_problems
 from sandmill.errors import shorten, visible
 from sandmill.export.grader_parts import cells
+from sandmill.llm.provider import read_json
 from sandmill.llm.redact import redact
-from sandmill.llm.structured import read_json
 from sandmill.models.names import path_fault
 from sandmill.models.rollout import Marker
 from sandmill.play.actions import parse_message
 from sandmill.play.observation import fence, shorten_middle, shorten_output
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
-from sandmill.seeds.competition_text import _plain_text
+from sandmill.seeds.mlebench import _plain_text
 from sandmill.serve.srun import _without_paths
 from tests.unit.design.test_soundness import AUCTIONS
 

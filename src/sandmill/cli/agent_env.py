@@ -9,7 +9,7 @@ import typer
 from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json, write_text
 from sandmill.errors import InputError, Problem
 
-EXAMPLES = "Example: `sandmill agent-env create`"
+AGENT_ENV_EXAMPLES = "Example: `sandmill agent-env create`"
 
 
 def agent_env(

@@ -1,4 +1,4 @@
-"""The list of commands, and how errors end them. Each command is a module that is imported when it runs."""
+"""The list of commands, and how errors end them. The module of a command is imported when it runs."""
 
 from importlib import import_module
 from typing import Annotated, Any
@@ -9,26 +9,26 @@ import typer.main
 
 from sandmill.errors import SandmillError
 
-COMMANDS = (
-    "seeds",
-    "releases",
-    "show",
-    "report",
-    "pull",
-    "export",
-    "run",
-    "grade",
-    "rollout",
-    "curriculum",
-    "serve",
-    "verify",
-    "reproduce",
-    "diff",
-    "gc",
-    "agent-env",
-    "doctor",
-)
-"""In the order of the help: module `sandmill.cli.<name>`, function `<name>`, text `EXAMPLES`; dashes as underscores."""
+COMMANDS = {
+    "seeds": "seeds",
+    "releases": "releases",
+    "show": "show",
+    "report": "report",
+    "pull": "pull",
+    "export": "pull",
+    "run": "run",
+    "grade": "run",
+    "rollout": "rollout",
+    "curriculum": "curriculum",
+    "serve": "serve",
+    "verify": "verify",
+    "reproduce": "verify",
+    "diff": "diff",
+    "gc": "releases",
+    "agent-env": "agent_env",
+    "doctor": "doctor",
+}
+"""Module of each command, in the order of the help. It has a function of that name and the text `NAME_EXAMPLES`."""
 
 INTERRUPTED = "Interrupted. What was finished stays; run the same command again to go on."
 INTERRUPTED_CODE = 130
@@ -94,8 +94,7 @@ def _root(
 
 
 def _load_command(name: str) -> Any:
-    identifier = name.replace("-", "_")
-    module = import_module(f"sandmill.cli.{identifier}")
+    module, identifier = import_module(f"sandmill.cli.{COMMANDS[name]}"), name.replace("-", "_")
     single = typer.Typer(**_SETTINGS)
-    single.command(name, epilog=module.EXAMPLES)(getattr(module, identifier))
+    single.command(name, epilog=getattr(module, f"{identifier.upper()}_EXAMPLES"))(getattr(module, identifier))
     return typer.main.get_command(single)

@@ -5,7 +5,10 @@ as JSON or as repeated options, and it stops at the first option that it does no
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any, get_args, get_origin
@@ -14,11 +17,41 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from sandmill.errors import Problem, RequestError
-from sandmill.seeds.explain import choices_of, describe, explain, unwrapped
-from sandmill.seeds.wording import any_of, did_you_mean, show
+from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
+from sandmill.errors import Problem, RequestError, SandmillError
+from sandmill.seeds.explain import any_of, choices_of, describe, did_you_mean, explain, show, unwrapped
 
 _METAVARS: Mapping[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "PATH", bool: "[true|false]"}
+
+
+def run_program(
+    work: Callable[..., None],
+    prog: str,
+    description: str,
+    examples: str,
+    *models: type[BaseModel],
+    stops: tuple[type[Exception], ...] = (),
+) -> int:
+    """Run a function on the models that the command line gives, and return the exit code.
+
+    Errors that are not bugs are printed without a traceback: those of Sandmill, and the types in `stops`.
+    """
+    signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        work(*parse_models(sys.argv[1:], prog, description, examples, *models))
+    except (SandmillError, *stops) as error:
+        print(error, file=sys.stderr)
+        return int(getattr(error, "exit_code", 1))
+    return 0
+
+
+def _end_at_once(*_signal: object) -> None:
+    """End the process on Ctrl-C at once. Ctrl-C also ends Prefect's temporary server, and shards would wait for it.
+
+    This is safe, since finished shards and published versions survive a kill at any moment.
+    """
+    print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED_CODE)
 
 
 def parse_models(

@@ -13,7 +13,7 @@ from sandmill.errors import InputError, Problem, count
 if TYPE_CHECKING:
     from sandmill.report.curriculum import Curriculum
 
-EXAMPLES = (
+CURRICULUM_EXAMPLES = (
     "Examples: `sandmill curriculum releases/micro rollouts` · "
     "`sandmill curriculum releases/micro rollouts/base rollouts/step-100 --to curriculum.json`"
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from sandmill.store.difference import ReleaseDifference
 
-EXAMPLES = (
+DIFF_EXAMPLES = (
     "Examples: `sandmill diff releases/micro@1 releases/micro` · "
     "`sandmill diff s3://bucket/releases/micro@3 releases/micro@3 --json`"
 )

@@ -1,4 +1,4 @@
-"""What a build prints at its end: tasks, why attempts were set aside, empty slots, and next commands."""
+"""The screens of a build: designs and costs of a preview; at the end tasks, reasons, empty slots and next commands."""
 
 import json
 import os
@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.cli.screen import open_console
+from sandmill.design.llm import Refused
 from sandmill.errors import count, name_some
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource
+from sandmill.pipeline.preview import Preview, Shown
 from sandmill.report import FunnelCounts, ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
 
@@ -41,15 +42,6 @@ def show_ending(reference: str, message: str) -> None:
         console.print(line)
     for line in _next_steps(release, reference, shown[0]):
         console.print(line, soft_wrap=True)
-
-
-def end_at_once(*_signal: object) -> None:
-    """End the process on Ctrl-C at once. Ctrl-C also ends Prefect's temporary server, and shards would wait for it.
-
-    This is safe, since finished shards and published versions survive a kill at any moment.
-    """
-    print(f"\n{INTERRUPTED}", file=sys.stderr, flush=True)
-    os._exit(INTERRUPTED_CODE)
 
 
 def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
@@ -109,4 +101,40 @@ def _next_steps(release: StoredRelease, reference: str, task_id: str) -> list[st
         f"  {sandmill} pull {reference} --to pulled",
         *samples,
         f"  {sandmill} verify {reference} --rerun",
+    ]
+
+
+def show_preview(preview: Preview) -> None:
+    """Print designs, rules included, and costs."""
+    console, designs = open_console(), len(preview.shown)
+    costs = (
+        f"{designs} of {preview.slots} designs. All of them: {preview.low_usd:.4f} to {preview.high_usd:.4f} USD; "
+        f"paid so far: {preview.paid_usd:.4f} USD. What was answered is kept: the build does not pay for it again."
+    )
+    for line in (*(line for one in preview.shown for line in _lines(one)), costs):
+        console.print(line)
+
+
+def _lines(one: Shown) -> list[str]:
+    slot = one.outcome.slot
+    tokens = one.usage.prompt_tokens + one.usage.answer_tokens
+    cost = f"{count(one.usage.requests, 'request')}, {count(tokens, 'token')}, {one.usage.usd:.4f} USD"
+    head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
+    if isinstance(one.outcome, Refused):
+        return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]
+    draft, world = slot.draft, slot.world
+    if world:
+        baselines = f"  baselines: {'; '.join(world.baselines)}"
+        return [head, f"  {world.title}: {world.row}", *(f"  {sentence}" for sentence in world.overview), baselines, ""]
+    if draft is None:
+        return [head, ""]
+    rule = "; ".join(f"{choice.kind} of {' and '.join(choice.columns)}" for choice in draft.motifs)
+    return [
+        head,
+        f"  {draft.domain.title}: {draft.domain.row}, by {draft.metric}, split {draft.split}",
+        *(f"  {sentence}" for sentence in draft.domain.overview),
+        f"  rule: {rule}",
+        f"  baselines: {'; '.join(draft.baselines)}",
+        *(f"  | {line}" for line in one.sample.splitlines()),
+        "",
     ]

@@ -1,4 +1,4 @@
-"""sandmill pull: tasks as folders."""
+"""sandmill pull and export: tasks as folders, and in the formats of trainers and benchmarks."""
 
 from typing import Annotated
 
@@ -18,9 +18,14 @@ from sandmill.cli.screen import (
 )
 from sandmill.errors import count
 
-EXAMPLES = (
+PULL_EXAMPLES = (
     "Examples: `sandmill pull s3://bucket/releases/micro@3 --to tasks --public-only` · "
     "`sandmill pull releases/micro --to tasks --split train --band easy --band medium`"
+)
+
+EXPORT_EXAMPLES = (
+    "Examples: `sandmill export releases/micro --format harbor --to exports/harbor` · "
+    "`sandmill export s3://bucket/releases/micro@3 --format verl --to exports/verl --split train --band easy`"
 )
 
 
@@ -62,3 +67,54 @@ def pull(
     else:
         half = "public half of " if public_only else ""
         write_text(f"{opened.ref}: {half}{count(len(folders), 'task')} in {to}")
+
+
+def export(
+    release: ReleaseArgument,
+    to: Annotated[str, typer.Option(metavar="DIR", help="New folder to write into.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, skyrl or verl.",
+            show_default=False,
+        ),
+    ],
+    task: TaskOption = None,
+    split: SplitOption = None,
+    band: BandOption = None,
+    metric: MetricOption = None,
+    structure: StructureOption = None,
+    insecure: Annotated[
+        bool,
+        typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write tasks in the format of a trainer or a benchmark.
+
+    DIR appears when it is complete. The same command again changes nothing, and equal releases give equal bytes. Every
+    format needs the private half of the release; `docs/exports.md` says where each format puts the answers.
+    """
+    from sandmill.export.export import export as write_export
+    from sandmill.store.release import load
+
+    opened = load(release)
+    with show_progress("exporting") as progress:
+        task_ids = write_export(
+            opened,
+            name,
+            to,
+            task or None,
+            split=split or (),
+            band=band or (),
+            metric=metric or (),
+            structure=structure or (),
+            is_insecure=insecure,
+            progress=progress,
+        )
+    if as_json:
+        write_json({"release": opened.ref, "format": name, "folder": to, "tasks": list(task_ids)})
+    else:
+        write_text(f"{opened.ref}: {count(len(task_ids), 'task')} in {to}, format {name}")

@@ -10,7 +10,7 @@ from sandmill.errors import InputError, Problem, count
 if TYPE_CHECKING:
     from sandmill.report.html.page import Edition
 
-EXAMPLES = (
+REPORT_EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
     "`sandmill report s3://bucket/releases/micro@3 --to report --private` · "
     "`sandmill report releases/micro@2 --to report --rollouts rollouts/base "

@@ -2,10 +2,15 @@
 
 import asyncio
 import os
+import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sandmill.cli.screen import (
     BandOption,
@@ -15,21 +20,26 @@ from sandmill.cli.screen import (
     SplitOption,
     StructureOption,
     TaskOption,
+    open_console,
     write_json,
     write_text,
 )
+from sandmill.errors import count
 from sandmill.models.run import MOST_SECONDS
 
 if TYPE_CHECKING:
     from sandmill.cli.rollout_setup import RolloutPlan
     from sandmill.llm import ChatClient
-    from sandmill.play.batch import BatchEnd
+    from sandmill.play.batch import BatchEnd, BatchProgress
+    from sandmill.report.rollouts import RolloutFigures
 
-EXAMPLES = (
+ROLLOUT_EXAMPLES = (
     "Examples: `sandmill rollout releases/micro --model openai/gpt-5-mini --n 8 --to rollouts` · "
     "`sandmill rollout releases/micro --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1 --to rollouts "
     "--split train --limit 20`"
 )
+
+_MOST_ERRORS = 5
 
 
 def number(flag: str, metavar: str, text: str, **limits: Any) -> Any:
@@ -159,7 +169,6 @@ def rollout(
 
 
 async def _play(plan: "RolloutPlan", client: "ChatClient", samples: int, concurrency: int) -> "BatchEnd":
-    from sandmill.cli.rollout_screen import show_rollouts
     from sandmill.play.batch import RolloutBatch
     from sandmill.sandbox import AsyncSandbox
 
@@ -183,7 +192,6 @@ async def _play(plan: "RolloutPlan", client: "ChatClient", samples: int, concurr
 
 
 def _show(plan: "RolloutPlan", end: "BatchEnd", wanted: int, as_json: bool) -> None:
-    from sandmill.cli.rollout_screen import print_figures, problem_lines
     from sandmill.report.rollouts import rollout_figures
 
     figures = rollout_figures(plan.folder.facts(), plan.places)
@@ -199,3 +207,44 @@ def _show(plan: "RolloutPlan", end: "BatchEnd", wanted: int, as_json: bool) -> N
         write_text(line, to_stderr=True)
     if unfinished:
         raise typer.Exit(1)
+
+
+@contextmanager
+def show_rollouts() -> Iterator[Callable[["BatchProgress"], None]]:
+    """Show finished rollouts and their cost on standard error, if that is a terminal."""
+    columns = (TextColumn("rollouts"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[cost]}"))
+    console, is_quiet = Console(stderr=True), not sys.stderr.isatty()
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=is_quiet, transient=True) as bar:
+        task = bar.add_task("rollouts", total=None, cost="")
+
+        def update(state: "BatchProgress") -> None:
+            masked = f", {state.masked} masked" if state.masked else ""
+            bar.update(task, completed=state.done, total=state.total, cost=f"{state.usd:.4f} USD{masked}")
+
+        yield update
+
+
+def print_figures(title: str, figures: "RolloutFigures") -> None:
+    """Print all figures."""
+    from sandmill.report.rollouts import figure_lines, groups_table, pass_table
+
+    console = open_console()
+    rollouts = count(figures.all.rollouts, "rollout")
+    masked = f", and {figures.masked} masked" if figures.masked else ""
+    console.print(f"{title}: {rollouts} of {count(figures.tasks, 'task')}{masked}", style="bold", soft_wrap=True)
+    for table in (groups_table(figures), pass_table(figures)):
+        if table.rows:
+            console.print_table(table)
+    for line in figure_lines(figures):
+        console.print(line)
+
+
+def problem_lines(end: "BatchEnd", unfinished: int) -> list[str]:
+    """Describe why a batch is not complete; nothing if it is."""
+    lines = [f"{task_id}, rollout {sample}: {error}" for (task_id, sample), error in end.errors.items()]
+    lines = lines[:_MOST_ERRORS] + ([f"and {len(lines) - _MOST_ERRORS} more"] if len(lines) > _MOST_ERRORS else [])
+    if end.spend_limit:
+        lines.append(f"The money of --max-usd is spent: {end.spend_limit}.")
+    if unfinished:
+        lines.append(f"{count(unfinished, 'rollout')} not finished. Run the same command again to continue.")
+    return lines

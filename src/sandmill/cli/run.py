@@ -1,4 +1,4 @@
-"""sandmill run: run one script in the sandbox and grade its submission."""
+"""sandmill run and grade: run one script in the sandbox, and grade a submission."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +9,9 @@ from sandmill.cli.screen import write_json
 from sandmill.errors import InputError, Problem
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
-EXAMPLES = "Example: `sandmill run tasks/sm3f9a1c0d5e7b solution.py --timeout 60`"
+RUN_EXAMPLES = "Example: `sandmill run tasks/sm3f9a1c0d5e7b solution.py --timeout 60`"
+
+GRADE_EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
 
 
 def run(
@@ -65,3 +67,30 @@ def _read_script(script: Path) -> str:
     except UnicodeDecodeError:
         saw = "bytes that are not UTF-8"
     raise InputError(str(script), [Problem("SCRIPT.py", saw, "a Python script")], "Nothing was run.")
+
+
+def grade(
+    task_dir: Annotated[
+        Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")
+    ],
+    submission: Annotated[Path, typer.Argument(metavar="SUBMISSION.csv", help="Submission to grade.")],
+) -> None:
+    """Grade a submission and write one JSON object to standard output.
+
+    An invalid submission is a grade too: its outcome says so, its problems say why, and the exit code is 0.
+    """
+    problems = []
+    if not (task_dir / "private").is_dir():
+        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
+        problems.append(Problem(str(task_dir), "no private/ in it", "a pulled task with its private half", hint))
+    try:
+        # For a run a missing file would be a grade, but a user who names a file expects it to exist.
+        submission.lstat()
+    except OSError as error:
+        saw = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        problems.append(Problem(str(submission), saw, "a submission in CSV", "Check the path."))
+    if problems:
+        raise InputError("sandmill grade", problems, footer="")
+    from sandmill.scoring.grading import grade_folder
+
+    write_json(grade_folder(task_dir, submission).model_dump(mode="json"))

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from sandmill.models.seed import SeedIntake, SeedTask
 
-EXAMPLES = "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · `sandmill seeds my-seeds/ --json`"
+SEEDS_EXAMPLES = (
+    "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · `sandmill seeds my-seeds/ --json`"
+)
 
 _BAD_INPUT = 2
 _HEADER = ("id", "modality", "target", "metric", "split", "columns", "rows", "faults")

@@ -11,7 +11,7 @@ from sandmill.cli.screen import write_text
 from sandmill.errors import InputError, Problem, count
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
-EXAMPLES = (
+SERVE_EXAMPLES = (
     "Examples: `sandmill serve --port 8700 --token-file token pulled` · "
     "`sandmill serve --host 0.0.0.0 --port 8700 --token-file token --concurrency 16 s3://bucket/releases/micro@3`"
 )

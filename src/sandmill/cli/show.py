@@ -1,6 +1,7 @@
 """sandmill show: the tasks of a release, and all facts of one task."""
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from sandmill.models.calibration import Calibration
     from sandmill.models.release import TaskRecord
     from sandmill.report.text_tables import TextTable
+    from sandmill.store.lineage import TaskLineage
     from sandmill.store.release import StoredRelease
 
-EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
+SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -31,6 +33,9 @@ _LONGEST = 200
 
 FUNNEL_REPORT = "funnel.json"
 """Report with a `Funnel`, if the release has one."""
+
+_SECTIONS = ("task", "seed", "design", "streams", "code", "run")
+_LONGEST_FACT = 500
 
 
 def show(
@@ -95,7 +100,6 @@ def show(
         write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
         return
     if lineage:
-        from sandmill.cli.lineage import print_lineage
         from sandmill.store.lineage import read_lineage
 
         found = read_lineage(opened, task)
@@ -273,3 +277,27 @@ def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.5f}" if isinstance(value, float) else shorten(str(value), _LONGEST)
+
+
+def print_lineage(found: "TaskLineage") -> None:
+    """Print each section with its facts, then the files of the release and of the task with their hashes."""
+    console = open_console()
+    for section in _SECTIONS:
+        console.print(f"\n{section}", style="bold")
+        for name, value in _flat(getattr(found, section)):
+            console.print(f"  {name:<18} {shorten(str(value), _LONGEST_FACT)}")
+    console.print("\nshard", style="bold")
+    for part in found.shard:
+        console.print(f"  {part.sha256}  {part.path}")
+    console.print("\nfiles", style="bold")
+    for path, sha256 in found.files.items():
+        console.print(f"  {sha256}  {path}")
+
+
+def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested facts with dotted names, without those that are not set."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif value not in (None, "", [], ()):
+            yield f"{prefix}{name}", ", ".join(map(str, value)) if isinstance(value, list) else value

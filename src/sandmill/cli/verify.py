@@ -1,5 +1,7 @@
-"""sandmill verify: check a release against its hashes, and repeat its runs."""
+"""sandmill verify and reproduce: check a release against its hashes, repeat its runs, render a task again."""
 
+import os
+import stat
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -21,13 +23,19 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable, count, requ
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
     from sandmill.store.restore import Restored
+    from sandmill.verify.reproduce import FileCheck, Reproduction
 
-EXAMPLES = (
+VERIFY_EXAMPLES = (
     "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
     "`sandmill verify releases/micro --repair --from s3://backup/micro`"
 )
 
 _NOT_RENDERED = "not rendered again: that takes the release secret, --secret-file"
+
+REPRODUCE_EXAMPLES = (
+    "Examples: `sandmill reproduce releases/micro sm3f9a1c0d5e7b --secret-file releases/micro/secret/release.key` · "
+    "`sandmill reproduce s3://bucket/releases/micro@3 sm3f9a1c0d5e7b --secret-file release.key --json`"
+)
 
 
 def verify(
@@ -76,7 +84,6 @@ def verify(
     at all. Exit code 1 if anything does not hold. With --repair, damaged files are written again first: nothing is
     written whose hash is not that of the manifest.
     """
-    from sandmill.cli.secret import matching_secret, own_secret
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
 
@@ -186,3 +193,106 @@ def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | 
             problems += [f"task {task_id}: {problem}" for problem in found]
             progress(done, len(task_ids))
     return problems
+
+
+def reproduce(
+    release: ReleaseArgument,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of one task.", show_default=False)],
+    secret_file: Annotated[
+        str | None,
+        typer.Option(
+            "--secret-file",
+            metavar="FILE",
+            help="The release secret, local or on S3. Only for a release that you trust: a design may be made to "
+            "render for ever.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Render a task again from its recorded design and the release secret, and compare every file byte by byte.
+
+    Public files and answers are rendered; leaderboard.csv and the values of task.json follow from the record. Scripts
+    come from calibration and are not compared: `sandmill verify --rerun` runs them and compares their scores.
+
+    Exit code 1 if a file differs, which it names.
+    """
+    from sandmill.store.places import require_private
+    from sandmill.store.release import load
+    from sandmill.verify.reproduce import reproduce_task
+
+    opened = load(release)
+    opened.check_ids([task])
+    require_private(opened)
+    secret = matching_secret(opened, secret_file or _refuse_without(opened))
+    with show_progress("rendering again"):
+        found = reproduce_task(opened.package(task), opened.record(task), secret)
+    if as_json:
+        write_json({"release": opened.ref, "holds": found.holds, **found.model_dump(mode="json")})
+    else:
+        _print_reproduction(opened.ref, found)
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _refuse_without(release: "StoredRelease") -> str:
+    """Raise an error that names the secret that is needed, and where it may lie."""
+    from sandmill.store.secret import SECRET_PATH
+
+    hint = f"A build keeps it in {release.store.where(SECRET_PATH)}, or uses the file of its own --secret-file."
+    wanted = f"a file with secret {release.manifest.secret_id}"
+    problem = Problem("--secret-file", "nothing", wanted, hint)
+    raise InputError(release.ref, [problem], "Nothing was rendered: no draw can be repeated without the secret.")
+
+
+def _print_reproduction(ref: str, found: "Reproduction") -> None:
+    where = f"{ref}: task {found.task_id}"
+    if found.failure:
+        write_text(f"{where}: not reproduced: {found.failure}", to_stderr=True)
+    for check in found.files:
+        at = f" from line {check.line}" if check.line else ""
+        write_text(f"  {check.verdict.value:<12} {visible(check.path)}{at}")
+    for name, (recorded, installed) in found.libraries.items():
+        write_text(f"  note: made with {visible(name)} {visible(recorded)}, here is {installed}")
+    if found.holds:
+        write_text(f"{where}: {count(_number(found.files, 'equal'), 'file')} equal")
+    elif not found.failure:
+        wrong = [check.path for check in found.files if check.verdict.value in ("differs", "missing", "extra")]
+        note = "Other code or libraries may render other bytes; see the code with: sandmill show --lineage"
+        write_text(f"{where}: {count(len(wrong), 'file')} not equal: {', '.join(wrong)}\n{note}", to_stderr=True)
+
+
+def _number(files: "tuple[FileCheck, ...]", verdict: str) -> int:
+    return sum(check.verdict.value == verdict for check in files)
+
+
+def matching_secret(release: "StoredRelease", place: str) -> bytes:
+    """Return the secret in a file, local or on S3.
+
+    Raises:
+        InputError: it cannot be read, or belongs to another release.
+    """
+    from sandmill.store.secret import read_secret_at, secret_id
+
+    secret = read_secret_at(place)
+    if secret_id(secret) == release.manifest.secret_id:
+        return secret
+    seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"
+    raise InputError(place, [Problem("--secret-file", seen, wanted)], footer="Nothing ran again.")
+
+
+def own_secret(release: "StoredRelease") -> bytes | None:
+    """Return the secret that a build on this machine keeps beside a local release, or None.
+
+    It must be as builds write it: a file of this user that nobody else can read, with the secret of this release.
+    """
+    from sandmill.store.secret import SECRET_PATH, read_secret_file, secret_id
+
+    path = Path(release.store.root) / SECRET_PATH
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+    secret = read_secret_file(path) if is_own else b""
+    return secret if secret_id(secret) == release.manifest.secret_id else None

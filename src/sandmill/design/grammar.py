@@ -10,20 +10,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sandmill.design.child_hints import fewer_rows
-from sandmill.design.columns import choose_columns, exact_shares
+from sandmill.design.columns import choose_columns, exact_shares, limits_of
 from sandmill.design.conditions import Conditions, choose_conditions, media_conditions
-from sandmill.design.dependence import limits_of
-from sandmill.design.draft_rule import orient, rule_of
 from sandmill.design.faults import Severity, choose_faults
-from sandmill.design.hints import HintPlan, add_spare, choose_hints, draw_asides, has_hints
-from sandmill.design.medium import medium_of
-from sandmill.design.own_columns import OwnColumns, draw_own_columns
+from sandmill.design.hints import (
+    HintPlan,
+    OwnColumns,
+    add_spare,
+    choose_hints,
+    draw_asides,
+    draw_own_columns,
+    fewer_rows,
+    has_hints,
+)
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
-from sandmill.design.rule import assign_weights, choose_rule, variance_shares
+from sandmill.design.rule import assign_weights, choose_rule, orient, rule_of, variance_shares
 from sandmill.design.standardize import standardize
-from sandmill.design.story import write_media_story, write_story
-from sandmill.design.targets import Target, choose_target
+from sandmill.design.targets import Target, choose_target, write_media_story, write_story
 from sandmill.design.telling import Telling, tell
 from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
@@ -56,6 +59,24 @@ _USUAL_LOG_ODDS = (6.0, 1.1)
 """Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets."""
 _LOG_COUNTS = (0.9, 0.55)
 """Standard deviation of the rule in log counts at hardness 0 and 1. Number targets have 1, and more noise instead."""
+
+
+def medium_of(slot: Slot, place: float | None = None) -> Medium | None:
+    """Return the medium of a slot, with the texts and targets of its draft if it has one; None for tables.
+
+    Args:
+        slot: seed and draft.
+        place: where the medium stands in the list of all of its kind, from 0 to 1; by default the slot's own.
+    """
+    kind = kind_of(slot.structure)
+    if kind is None or kind.design is None:
+        return None
+    draft = slot.draft
+    if draft is None or draft.place is None:
+        chosen: Medium = kind.load("design").choose_medium(place if place is not None else slot.place or 0.0)
+        return chosen
+    medium: Medium = kind.load("design").choose_medium(draft.place)
+    return medium.model_copy(update={"domain": draft.domain, "meaning": draft.item or medium.meaning})
 
 
 def design_task(

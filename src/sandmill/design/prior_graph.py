@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from sandmill.design.draft_rule import motif_of
 from sandmill.design.motifs import NoFreeColumn, choose_motif
+from sandmill.design.rule import motif_of
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.knowledge import TargetPrior

@@ -1,14 +1,19 @@
-"""Choose the target of a design: its link with placeholder intercepts, its name and its meaning."""
+"""Choose the target of a design, and write its story: title, overview, and the meaning of every column."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
+from sandmill.design.vocabulary import Vocabulary
 from sandmill.models import links
-from sandmill.models.domain import NumberTarget, TargetWords
+from sandmill.models.channel import Channel, Medium
+from sandmill.models.columns import Column
+from sandmill.models.domain import Domain, NumberTarget, TargetWords
+from sandmill.models.spec import Story
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
+from sandmill.rng import Streams
 
 Item = TypeVar("Item")
 
@@ -24,6 +29,10 @@ _CHANCE_OF_SKEW = 0.5
 """Chance of a skewed number if the seed has outliers."""
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
 """Noise of number targets at hardness 0 and 1, in standard deviations of the rule."""
+
+_STYLES = 2**31
+_NAMED = 3
+"""Most target columns that a title names in full."""
 
 
 @dataclass(frozen=True)
@@ -133,3 +142,63 @@ def _some(names: Sequence[str], count: int, rng: np.random.Generator) -> tuple[s
 
 def _pick(items: Sequence[Item], rng: np.random.Generator) -> Item:
     return items[int(rng.integers(len(items)))]
+
+
+def write_story(
+    vocabulary: Vocabulary, columns: Sequence[Column], target: Target, asked: Sequence[str], streams: Streams
+) -> Story:
+    """Write the domain's story for the chosen columns and target, with one of the domain's overviews.
+
+    Args:
+        vocabulary: of the domain.
+        columns: of the design.
+        target: of the design.
+        asked: target columns of the files, which the title names.
+        streams: of the slot.
+    """
+    words = (*vocabulary.words, *vocabulary.domain.knows.identities)
+    meanings = {word.name: word.meaning for word in words}
+    units = vocabulary.unit.plural if vocabulary.unit else None
+    held = {column.name: meanings[column.name] for column in columns}
+    return _story(vocabulary.domain, held, target, asked, streams, units)
+
+
+def write_media_story(
+    medium: Medium, channel: Channel, target: Target, asked: Sequence[str], streams: Streams
+) -> Story:
+    """Write the story of a task whose items show latent columns. Only columns that the files hold are named."""
+    domain, held = medium.domain, {*channel.shown, *channel.only_in_training}
+    words = (*domain.numeric, *domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
+    meanings = {word.name: word.meaning for word in words if word.name in held}
+    units = next((unit.plural for unit in domain.units if unit.name in held), None)
+    return _story(domain, {medium.column: medium.meaning, **meanings}, target, asked, streams, units)
+
+
+def _story(
+    domain: Domain,
+    meanings: Mapping[str, str],
+    target: Target,
+    asked: Sequence[str],
+    streams: Streams,
+    units: str | None = None,
+) -> Story:
+    draws = streams.generator("story")
+    overviews = (domain.overview, *domain.knows.overviews)
+    overview = overviews[int(draws.integers(len(overviews)))]
+    return Story(
+        title=f"{domain.title}: predict {_listed(asked)}",
+        overview=" ".join(overview),
+        row=domain.row,
+        target=target.name,
+        target_meaning=target.meaning,
+        column_meanings={**meanings, **target.column_meanings},
+        units=units,
+        style=int(draws.integers(1, _STYLES)),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """List names, or the first two and the number of the others if they are many."""
+    shown = names if len(names) <= _NAMED else (*names[:2], f"{len(names) - 2} other labels")
+    *most, last = shown
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,18 +1,229 @@
 """Put the facts of a plan into a design: units, notes, the numbers of forms, and the hints that state all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sandmill.design.decodings import convert_columns, mark_gaps, move_to_notes, state_sentinels, state_units
+import numpy as np
+
 from sandmill.design.hints import HintPlan
 from sandmill.design.rule import Rule
 from sandmill.design.statements import state_forms
-from sandmill.models.columns import Column
+from sandmill.mechanism.columns import quantile
+from sandmill.models.columns import Categorical, Column, Conversion, Date, Identity, Unit
 from sandmill.models.domain import Domain
-from sandmill.models.faults import Pathology
-from sandmill.models.hints import Hint, Notes
+from sandmill.models.faults import Missing, Pathology
+from sandmill.models.hints import DATA_DICTIONARY, Hint, InText, Notes, NoteValue, Sentinel, Units
 from sandmill.models.knowledge import ConversionWord
 from sandmill.rng import Streams
+
+MOST_VALUES = 2
+_TEXTS = (
+    "Only `{notes}` holds this: {meaning} (`{column}`).",
+    "Left out of the columns and written into `{notes}`: {meaning}, called `{column}` elsewhere.",
+    "One sentence of every `{notes}` gives what no column has, namely `{column}`: {meaning}.",
+    "Staff put `{column}` into `{notes}` and nowhere else ({meaning}).",
+    "To be found among the sentences of `{notes}`: `{column}`, that is, {meaning}.",
+    "`{notes}` stands in for a column `{column}`: {meaning}.",
+)
+"""Sentences that say what notes hold."""
+
+_CHANCE_OF_SENTINEL, _CHANCE_OF_NOTES = 0.6, 0.3
+_SENTINELS = (-1.0, -9.0, -99.0, -999.0, 999.0, 9999.0, 99999.0)
+_FAR = 1e-9
+"""Probability beyond which values of a column count as impossible."""
+_SENTINEL_TEXTS = (
+    "A cell of `{column}` that reads {value} was never measured.",
+    "`{column}`: {value} is entered when no value is known.",
+    "Where `{column}` is {value}, the reading is missing.",
+    "{value} in `{column}` stands for a reading that was not taken.",
+    "Staff enter {value} as `{column}` if they could not measure it.",
+    "No reading: {value}, in `{column}` alone.",
+)
+_UNIT_TEXTS = (
+    "`{column}` is not kept in one unit. It depends on `{by}`:",
+    "Unit of `{column}` by `{by}`:",
+    "How `{column}` is recorded differs with `{by}`:",
+    "Rows differ in the unit of `{column}`; see their `{by}`:",
+)
+
+
+def draw_notes(
+    domain: Domain, columns: Sequence[Column], streams: Streams
+) -> tuple[Notes, tuple[str, ...], tuple[Hint, ...]] | None:
+    """Draw the text column of a design and the columns whose values it holds.
+
+    Args:
+        domain: knows phrases and patterns.
+        columns: columns of the design. Only those without a unit, a date, an identity or a conversion can be in the
+            text. The caller leaves out columns that have faults or that other columns depend on.
+        streams: streams of the design.
+
+    Returns:
+        The notes, names of the columns that are in the text, and a hint for each, all marked as useful; None if no
+        column can be in the text.
+    """
+    word = domain.knows.notes
+    if word is None:
+        return None
+    by_name = {column.name: column for column in columns if _can_be_written(column)}
+    known = [value for value in word.values if value.column in by_name]
+    if not known:
+        return None
+    rng = streams.generator("notes")
+    count = int(rng.integers(1, min(MOST_VALUES, len(known)) + 1))
+    chosen = [known[place] for place in rng.permutation(len(known))[:count]]
+    values = tuple(NoteValue(column=one.column, phrases=one.phrases, pattern=one.pattern) for one in chosen)
+    notes = Notes(name=word.name, meaning=word.meaning, values=values, fillers=word.fillers)
+    meanings = {item.name: item.meaning for item in (*domain.numeric, *domain.categorical)}
+    texts = [str(text) for text in rng.permutation(_TEXTS)]
+    hints = tuple(
+        Hint(
+            fact=_fact(value, notes, by_name[value.column]),
+            text=_told(text, value.column, meanings[value.column], notes),
+        )
+        for value, text in zip(values, texts, strict=False)
+    )
+    return notes, tuple(value.column for value in values), hints
+
+
+def _can_be_written(column: Column) -> bool:
+    is_plain = column.unit is None and column.conversion is None and not isinstance(column.distribution, Date)
+    return is_plain and not isinstance(column.distribution, Unit | Identity)
+
+
+def _fact(value: NoteValue, notes: Notes, column: Column) -> InText:
+    spread = column.distribution
+    levels = tuple(level.replace("_", " ") for level in spread.levels) if isinstance(spread, Categorical) else ()
+    return InText(column=value.column, notes=notes.name, pattern=value.pattern, levels=levels)
+
+
+def _told(text: str, column: str, meaning: str, notes: Notes) -> str:
+    """Put the meaning of a column into a sentence, with a small letter unless it starts with an abbreviation."""
+    starts_small = len(meaning) > 1 and not meaning[1].isupper()
+    words = meaning[0].lower() + meaning[1:] if starts_small else meaning
+    return text.format(column=column, meaning=words, notes=notes.name)
+
+
+def convert_columns(
+    columns: Sequence[Column], plan: HintPlan, streams: Streams
+) -> tuple[tuple[Column, ...], dict[str, ConversionWord]]:
+    """Give the converted columns of a plan a unit of measure for each level of their category.
+
+    Columns that all rows of a unit share stay as they are, since their category may differ between these rows.
+
+    Returns:
+        Columns in the same order, and the used conversions by column.
+    """
+    by_name = {column.name: column for column in columns}
+    free = {column.name for column in columns if column.unit is None}
+    used = {word.column: word for word in plan.conversions if word.column in free and word.by in by_name}
+    changed = {name: _converted(by_name[name], word, by_name[word.by], streams) for name, word in used.items()}
+    return tuple(changed.get(column.name, column) for column in columns), used
+
+
+def _converted(column: Column, word: ConversionWord, by: Column, streams: Streams) -> Column:
+    """Draw a unit for each level, the column's own for some and another for some."""
+    rng = streams.generator(f"units of {column.name}")
+    levels = len(by.distribution.levels) if isinstance(by.distribution, Categorical) else 0
+    order = rng.permutation(levels)
+    picks = np.zeros(levels, dtype=np.intp)
+    for place, code in enumerate(order):
+        picks[code] = place if place < len(word.units) else rng.integers(len(word.units))
+    units = [word.units[int(pick)] for pick in picks]
+    conversion = Conversion(
+        by=by.name, factors=tuple(unit.factor for unit in units), offsets=tuple(unit.offset for unit in units)
+    )
+    return column.model_copy(update={"conversion": conversion})
+
+
+def state_units(
+    columns: Mapping[str, Column], words: Mapping[str, ConversionWord], read: Collection[str], streams: Streams
+) -> Iterator[Hint]:
+    """State the units of converted columns in tables. They matter if the rule reads the column."""
+    for name, word in words.items():
+        conversion, by = columns[name].conversion, columns[word.by].distribution
+        if conversion is None or not isinstance(by, Categorical):
+            raise TypeError(f"column {name} has no conversion by a category")
+        names = {(unit.factor, unit.offset): unit.unit for unit in word.units}
+        lead = _UNIT_TEXTS[int(streams.generator(f"unit text {name}").integers(len(_UNIT_TEXTS)))]
+        rows = [
+            f"| {level} | {names[factor, offset]} | {_recorded(word.units[0].unit, factor, offset)} |"
+            for level, factor, offset in zip(by.levels, conversion.factors, conversion.offsets, strict=True)
+        ]
+        table = "\n".join([f"| {word.by} | unit | recorded as |", "|---|---|---|", *rows])
+        yield Hint(
+            fact=Units(column=name, by=word.by, factors=conversion.factors, offsets=conversion.offsets),
+            text=f"{lead.format(column=name, by=word.by)}\n\n{table}",
+            file=DATA_DICTIONARY,
+            matters=name in read,
+        )
+
+
+def move_to_notes(
+    columns: Sequence[Column], rule: Rule, domain: Domain, streams: Streams
+) -> tuple[tuple[Column, ...], Notes | None, tuple[Hint, ...]]:
+    """Write one or two columns of the rule into a text column, in some designs.
+
+    Returns:
+        Columns in the same order, the notes, and a hint for each column in them.
+    """
+    parents = {column.shift.by for column in columns if column.shift} | {
+        name
+        for column in columns
+        for name in (
+            *((column.conversion.by,) if column.conversion else ()),
+            *(column.distribution.of if isinstance(column.distribution, Identity) else ()),
+        )
+    }
+    parents |= {rule.subgroup.by} if rule.subgroup else set()
+    free = [column for column in columns if column.name in rule.read - parents]
+    has_notes = streams.generator("has notes").random() < _CHANCE_OF_NOTES
+    drawn = draw_notes(domain, free, streams) if has_notes else None
+    if drawn is None:
+        return tuple(columns), None, ()
+    notes, names, hints = drawn
+    return (
+        tuple(column.model_copy(update={"in_text": column.name in names}) for column in columns),
+        notes,
+        hints,
+    )
+
+
+def _recorded(unit: str, factor: float, offset: float) -> str:
+    """Say how a value in another unit follows from the column's own unit."""
+    times = f" times {factor:g}" if factor != 1 else ""
+    plus = f" {'plus' if offset > 0 else 'minus'} {abs(offset):g}" if offset else ""
+    return f"{unit}{times}{plus}"
+
+
+def mark_gaps(faults: Sequence[Pathology], columns: Mapping[str, Column], streams: Streams) -> tuple[Pathology, ...]:
+    """Give some columns with missing cells a number that stands for them."""
+    return tuple(_marked(fault, columns, streams) if isinstance(fault, Missing) else fault for fault in faults)
+
+
+def _marked(gap: Missing, columns: Mapping[str, Column], streams: Streams) -> Missing:
+    rng = streams.generator(f"sentinel {gap.column}")
+    is_marked, column = rng.random() < _CHANCE_OF_SENTINEL, columns[gap.column]
+    if not is_marked or column.conversion or isinstance(column.distribution, Categorical | Identity):
+        return gap
+    low, high = (float(quantile(column, np.array(u), shift)) for u, shift in ((_FAR, -3.0), (1 - _FAR, 3.0)))
+    outside = [number for number in _SENTINELS if not low - 0.5 <= number <= high + 0.5]
+    return gap.model_copy(update={"sentinel": float(rng.choice(outside))}) if outside else gap
+
+
+def state_sentinels(faults: Sequence[Pathology], read: Collection[str], streams: Streams) -> Iterator[Hint]:
+    """State the numbers that stand for missing cells. They matter if the rule reads the column."""
+    for fault in faults:
+        if isinstance(fault, Missing) and fault.sentinel is not None:
+            text = _SENTINEL_TEXTS[
+                int(streams.generator(f"sentinel text {fault.column}").integers(len(_SENTINEL_TEXTS)))
+            ]
+            yield Hint(
+                fact=Sentinel(column=fault.column, value=fault.sentinel),
+                text=text.format(column=fault.column, value=f"{fault.sentinel:g}"),
+                file=DATA_DICTIONARY,
+                matters=fault.column in read,
+            )
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sandmill.llm.budget import Budget
+from sandmill.llm.budget import Budget, Prices, count_tokens, prices_of
 from sandmill.llm.client import retry
-from sandmill.llm.costs import Prices, count_tokens, prices_of
 from sandmill.llm.provider import Completion, find_context, send
 from sandmill.models.llm import LlmSettings, Message, ModelChoice, Usage
 

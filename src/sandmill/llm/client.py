@@ -7,11 +7,9 @@ from functools import partial
 from typing import TypeVar
 
 from sandmill.errors import NoAnswer, ReplayMiss
-from sandmill.llm.budget import Budget
+from sandmill.llm.budget import Budget, prices_of
 from sandmill.llm.cache import Recordings, request_key
-from sandmill.llm.costs import prices_of
-from sandmill.llm.provider import RequestFailed, complete
-from sandmill.llm.structured import FORMS, read_json
+from sandmill.llm.provider import FORMS, RequestFailed, complete, read_json
 from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt, Reply
 
 FIRST_WAIT_S = 0.5

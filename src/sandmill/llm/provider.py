@@ -1,7 +1,9 @@
 """The only module that calls LiteLLM: one request in, a completion or a classified failure out."""
 
 import asyncio
+import json
 import logging
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -11,8 +13,16 @@ from functools import cache
 from typing import Any
 
 from sandmill.llm.redact import redact
-from sandmill.llm.structured import response_format, wire_messages
 from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt
+
+FORMS: tuple[AnswerForm, ...] = ("json_schema", "json_object", "text")
+"""The strictest form first. A server that refuses a form is sent the next one."""
+
+_FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL)
+_INSTRUCTION = (
+    "Answer with one JSON object and nothing else: no comment before or after it, no code fence. "
+    "It must be valid under this JSON Schema:\n"
+)
 
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore", "aiohttp")
 """Loggers that may write whole requests, headers included."""
@@ -29,6 +39,53 @@ _TOO_LONG = re.compile(
 """Errors of servers that LiteLLM does not class as a full context. Those of rate limits speak of tokens too."""
 _LIST_SECONDS = 10.0
 """Time for the list of models. A server without one is used without a limit of the context."""
+
+
+def wire_messages(prompt: Prompt, form: AnswerForm) -> list[dict[str, str]]:
+    """Return the messages to send. If the form carries no schema, the first message ends with the schema as text."""
+    messages = [message.model_dump() for message in prompt.messages]
+    if form != "json_schema":
+        schema = json.dumps(prompt.answer, sort_keys=True, ensure_ascii=False)
+        messages[0]["content"] += f"\n\n{_INSTRUCTION}{schema}"
+    return messages
+
+
+def response_format(prompt: Prompt, form: AnswerForm) -> dict[str, Any]:
+    """Return the `response_format` parameter of a request."""
+    if form == "json_schema":
+        schema = {"name": prompt.role, "schema": prompt.answer, "strict": False}
+        return {"type": "json_schema", "json_schema": schema}
+    return {"type": "json_object", "schema": prompt.answer}
+
+
+def read_json(text: str) -> dict[str, Any] | str:
+    """Find the JSON object of an answer: the whole text, a fenced block, or the first object in the text.
+
+    Returns:
+        The object, or a description of the problem that the model can act on.
+    """
+    problem = ""
+    for piece in (text, *_FENCE.findall(text), text[max(text.find("{"), 0) :]):
+        try:
+            found, _ = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite).raw_decode(piece.strip())
+            # Encoding fails on half a surrogate pair, which JSON can escape and no file can hold.
+            json.dumps(found, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            problem = problem or str(error)
+            continue
+        if isinstance(found, dict):
+            return found
+        problem = problem or f"the answer is a {type(found).__name__}, not an object"
+    return f"not a JSON object: {problem}"
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if math.isfinite(value) else _refuse(digits)
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 class RequestFailed(Exception):

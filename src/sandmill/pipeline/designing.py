@@ -11,8 +11,7 @@ from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_domains
 from sandmill.llm import Budget, LlmClient, Recordings
-from sandmill.llm.budget import Ledger
-from sandmill.llm.costs import prices_of
+from sandmill.llm.budget import Ledger, prices_of
 from sandmill.models.base import Stage
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot

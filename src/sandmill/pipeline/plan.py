@@ -13,7 +13,7 @@ from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.band_search import pair_bands
 from sandmill.rng import Streams
-from sandmill.seeds.lite import LITE
+from sandmill.seeds.cards import LITE
 
 Share = TypeVar("Share")
 

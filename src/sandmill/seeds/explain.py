@@ -1,8 +1,10 @@
-"""Turn pydantic's errors into messages: the field, what was seen, what was expected."""
+"""Words for people: pydantic's errors as field, seen and expected; short values, choices and suggestions."""
 
+import difflib
+import json
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,15 +15,48 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from sandmill.seeds.wording import any_of, did_you_mean, show
+from sandmill.errors import shorten
+
+_SHOWN = 60
+"""Characters of a value that a message repeats."""
 
 Loc = tuple[str | int, ...]
-
 _PATTERNS = {r"^[a-z0-9][a-z0-9-]*$": "small letters, digits and dashes, starting with a letter or digit"}
 _KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path"}
-
 _BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
 _RULES = ("pattern", "min_length", "max_length", *_BOUNDS)
+
+
+def show(value: object) -> str:
+    """Write a value as in YAML, or name its kind if it is a list, a mapping or something else."""
+    if isinstance(value, str):
+        return f'"{shorten(value, _SHOWN)}"'
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"a mapping of {len(value)} fields"
+    try:
+        return shorten(json.dumps(value), _SHOWN)
+    except (TypeError, ValueError):
+        return f"a {type(value).__name__}"
+
+
+def any_of(choices: Iterable[str]) -> str:
+    """List the accepted values."""
+    listed = [str(choice) for choice in choices]
+    return listed[0] if len(listed) == 1 else f"one of {', '.join(listed)}"
+
+
+def did_you_mean(word: object, choices: Iterable[str]) -> str:
+    """Suggest the choice that is closest to a word; empty if none is close."""
+    by_folded = {str(choice).casefold().replace("-", "_"): str(choice) for choice in choices}
+    folded = shorten(str(word), 200).casefold().replace("-", "_").replace(" ", "_")
+    near = difflib.get_close_matches(folded, by_folded, n=1, cutoff=0.6)
+    return f'Did you mean "{by_folded[near[0]]}"?' if near else ""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""Map the grader names of MLE-bench configurations to metric names."""
+"""Map the grader names of MLE-bench configurations to metric names, and list what designs do not support yet."""
 
 import difflib
 import re
 from types import MappingProxyType
 
 from sandmill.errors import shorten
-from sandmill.models.structure import MetricName
+from sandmill.models.kind import kind_of, kinds_of
+from sandmill.models.structure import MetricName, Structure, TargetKind
+from sandmill.scoring.support import RENDERED_FORMS, SUPPORTED_TASKS
 
 _ALIASES = {
     MetricName.ROC_AUC: (
@@ -86,6 +88,11 @@ NOT_OURS = frozenset(
 )
 """Grader names of MLE-bench whose metrics Sandmill does not have. They are not misspellings of others."""
 
+_WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
+_RENDERED = {kind: tuple(metric for target, metric in RENDERED_FORMS if target is kind) for kind, _ in RENDERED_FORMS}
+_TASKS = {**SUPPORTED_TASKS, **_RENDERED}
+_METRICS = frozenset(metric for metrics in _TASKS.values() for metric in metrics)
+
 
 def normalized(grader: str) -> str:
     """Write a grader's name in small letters, with one dash for each run of other characters."""
@@ -101,3 +108,31 @@ def meant(grader: str) -> str | None:
     """Suggest the name that a misspelled grader means; None if no name is close, or if MLE-bench uses it."""
     near = difflib.get_close_matches(normalized(grader), GRADERS, n=1, cutoff=0.8)
     return near[0] if near and normalized(grader) not in NOT_OURS else None
+
+
+def missing_metric(metric: MetricName) -> tuple[str, ...]:
+    """Return a need if no target can be made for a metric; empty otherwise."""
+    return () if metric in _METRICS else (f"metric {metric}",)
+
+
+def missing_support(structure: Structure) -> tuple[str, ...]:
+    """List the parts of a structure that cannot be made yet.
+
+    Returns:
+        Needs such as `modality image`, `target multi_target`, `metric rmsle_columns` or
+        `metric rmse with target binary`; empty if the structure is supported.
+    """
+    needs = []
+    if not kinds_of(structure.modality):
+        needs.append(f"modality {structure.modality}")
+    if structure.target not in _TASKS:
+        needs.append(f"target {structure.target}")
+    needs += missing_metric(structure.metric)
+    if structure.metric in _METRICS and structure.metric not in _TASKS.get(structure.target, _METRICS):
+        needs.append(f"metric {structure.metric} with target {structure.target}")
+    if structure.n_targets > 1 and structure.target in _TASKS and structure.target not in _WIDE:
+        needs.append(f"{structure.n_targets} targets")
+    kind = kind_of(structure)
+    if not needs and (kind is None or (kind.tasks is None and structure.target not in SUPPORTED_TASKS)):
+        needs.append(f"modality {structure.modality} with this target and metric")
+    return tuple(needs)

@@ -1,7 +1,14 @@
-"""Open a CSV or Parquet table. Its shape is checked by streaming, since it may be huge or broken."""
+"""Open a CSV or Parquet table. Its shape is checked by streaming, since it may be huge or broken.
+
+Polars and DuckDB load whole cells, so a check of their sizes reads blocks of bytes first. DuckDB's limit for lines is
+no substitute: it passes over a long last line that has no end. A small Parquet file can decode to very many cells.
+"""
 
 import csv
+import glob
 import io
+import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,25 +16,188 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandmill.errors import count, shorten
-from sandmill.seeds.cell_size import find_large_cell, large_cell
-from sandmill.seeds.engine import file_pattern, literal, open_engine, quote
-from sandmill.seeds.parquet import MAX_COLUMNS, check_parquet, parquet_columns
+from sandmill.errors import count, require_extra, shorten
+from sandmill.seeds.explain import show
 from sandmill.seeds.regular import require_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.wording import show
 
 if TYPE_CHECKING:
+    import duckdb
     import polars as pl
+    from pyarrow.parquet import FileMetaData
 
+MAX_CELL = 1 << 20
+"""Bytes of one cell."""
+
+_BLOCK = MAX_CELL // 4
+_MARKS = re.compile(rb'[",\n]')
+
+MAX_COLUMNS = 2000
+MAX_PARQUET_ROWS = 10_000_000
+MAX_DECODED = 1 << 29
+"""Bytes of all decoded cells: 8 for each cell, and the length of each text."""
+_CELL = 8
+_LENGTH = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
-
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Cells of a CSV that count as empty."""
-
 _EXPECTED = "a CSV table in UTF-8 with commas and double quotes"
 _MAX_HEADER = 1 << 20
 _LISTED = 5
+
+
+def find_large_cell(path: Path) -> tuple[int, int] | None:
+    """Find the first cell of more than `MAX_CELL` bytes.
+
+    Returns:
+        The line that it begins in, and the number of its column, both from 1. None if every cell is small enough.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    return _locate(path) if _is_suspicious(path) else None
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            yield block
+
+
+def _is_suspicious(path: Path) -> bool:
+    """Return whether a block may lie inside one cell. Most files have no such block, and are not read again.
+
+    Inside a plain cell there is no comma and no line end. Inside a quoted one, quotes come only in pairs; a pair may be
+    cut by the end of a block, so quotes at its ends prove nothing.
+    """
+    has_quotes = False
+    for block in _blocks(path):
+        has_quotes = has_quotes or b'"' in block
+        is_plain = b"," not in block and b"\n" not in block
+        is_quoted = has_quotes and b'"' not in block.strip(b'"').replace(b'""', b"")
+        if len(block) == _BLOCK and (is_plain or is_quoted):
+            return True
+    return False
+
+
+def _locate(path: Path) -> tuple[int, int] | None:
+    """Scan every comma, quote and line end. A quote opens a cell only at its start; elsewhere it is text."""
+    line, column, begin, begin_line, offset = 1, 1, 0, 1, 0
+    is_quoted = is_open = False
+    for block in _blocks(path):
+        for mark in _MARKS.finditer(block):
+            kind, place = mark[0], offset + mark.start()
+            line += kind == b"\n"
+            if kind == b'"':
+                is_quoted = is_quoted or place == begin
+                is_open = is_quoted and not is_open
+            elif not is_open:
+                if place - begin > MAX_CELL:
+                    return begin_line, column
+                column = column + 1 if kind == b"," else 1
+                begin, begin_line, is_quoted = place + 1, line, False
+        offset += len(block)
+        if offset - begin > MAX_CELL:
+            return begin_line, column
+    return None
+
+
+def large_cell(file: str, name: str, line: int = 0) -> SourceProblem:
+    """Return the problem for a large cell. Line 0 means that the file has no lines."""
+    saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
+    return SourceProblem(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)
+
+
+@contextmanager
+def open_engine(file: str, expected: str) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Open an engine that spills to the system's temporary folder.
+
+    Raises:
+        Unsound: instead of an error of DuckDB on the file, with what was expected of it.
+    """
+    with require_extra("seeds", file):
+        import duckdb
+
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 2,
+        "memory_limit": "700MB",
+        "temp_directory": tempfile.gettempdir(),
+        "autoinstall_known_extensions": False,
+    }
+    try:
+        with duckdb.connect(config=config) as connection:
+            yield connection
+    except duckdb.Error as error:
+        raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), expected)]) from None
+
+
+def quote(name: str) -> str:
+    """Write a column's name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Write an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def file_pattern(path: Path) -> str:
+    """Write a path as an SQL string that matches this one file, whatever characters its name has."""
+    return literal(glob.escape(str(path)))
+
+
+def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
+    """Return the columns of a table whose footer shows an acceptable size.
+
+    Raises:
+        Unsound: if it has too many rows, columns or cells.
+        OSError, ArrowException, PolarsError: if it is no Parquet table.
+    """
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    with path.open("rb") as stream:
+        footer = pq.ParquetFile(stream).metadata
+    if problems := list(_oversized(footer, file)):
+        raise Unsound(problems)
+    return tuple(pl.scan_parquet(path, glob=False).collect_schema().names())
+
+
+def check_parquet(path: Path, file: str) -> None:
+    """Check the length of all texts without decoding them: one dictionary entry may occur in millions of rows.
+
+    Raises:
+        Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
+    """
+    with open_engine(file, "a Parquet table") as connection:
+        source = f"read_parquet({file_pattern(path)})"
+        kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        lengths = {name: _LENGTH[kind].format(quote(name)) for name, kind, *_ in kinds if kind in _LENGTH}
+        asked = [f"{what}({length})" for what in ("max", "sum") for length in lengths.values()]
+        row = connection.execute(f"SELECT {', '.join(asked)} FROM {source}").fetchall()[0] if asked else ()
+    found = [name for name, length in zip(lengths, row, strict=False) if (length or 0) > MAX_CELL]
+    if found:
+        raise Unsound([large_cell(file, name) for name in found])
+    if sum(filter(None, row[len(lengths) :])) > MAX_DECODED:
+        raise Unsound([_too_much(file)])
+
+
+def _oversized(footer: "FileMetaData", file: str) -> Iterator[SourceProblem]:
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    rows = max(footer.num_rows, sum(group.num_rows for group in groups))
+    if rows > MAX_PARQUET_ROWS:
+        yield SourceProblem(file, f"{rows} rows", f"at most {MAX_PARQUET_ROWS}")
+    if footer.num_columns > MAX_COLUMNS:
+        yield SourceProblem(file, f"{footer.num_columns} columns", f"at most {MAX_COLUMNS}")
+    if max(_CELL * rows * footer.num_columns, sum(group.total_byte_size for group in groups)) > MAX_DECODED:
+        yield _too_much(file)
+
+
+def _too_much(file: str) -> SourceProblem:
+    hint = "A sample of the rows is enough: their number does not shape the tasks."
+    return SourceProblem(
+        file, f"more than {MAX_DECODED >> 20} MB of cells, unpacked", f"at most {MAX_DECODED >> 20} MB", hint=hint
+    )
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,10 @@ import yaml
 from prefect.flows import load_flow_from_entrypoint
 from typer.testing import CliRunner
 
+from sandmill.cli import doctor
 from sandmill.cli.app import app
-from sandmill.cli.checks import machine, packages
-from sandmill.cli.checks.isolation import check_agent_env, check_isolation
-from sandmill.cli.checks.orchestration import check_server
-from sandmill.cli.checks.packages import check_python, check_requirement
-from sandmill.cli.checks.storage import PROBE, check_root
+from sandmill.cli.doctor import check_agent_env, check_isolation, check_python, check_requirement
+from sandmill.cli.doctor_places import PROBE, check_root, check_server
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.faults import AccessDenied
 from sandmill.store.files import Store
@@ -43,7 +41,7 @@ def test_doctor_finds_this_machine_ready(tmp_path):
     found = json.loads(ran.stdout)
     assert found["ready"] is True
     assert ran.exit_code == 0
-    wanted = {"python", "pydantic", "sandbox in use", "agent environment", "root", "Prefect server", "chromium"}
+    wanted = {"python", "pydantic", "sandbox in use", "agent environment", "root", "Prefect server"}
     assert wanted <= {f["what"] for f in found["findings"]}
     assert "Ready." in run("--root", str(tmp_path)).stdout
 
@@ -76,14 +74,14 @@ def test_versions_are_compared_as_numbers():
 
 
 def test_a_version_above_a_cap_names_what_breaks_silently(monkeypatch):
-    monkeypatch.setattr(packages, "version", {"prefect": "3.8.8", "sqlalchemy": "2.1.0", "fastapi": "0.151.2"}.get)
+    monkeypatch.setattr(doctor, "version", {"prefect": "3.8.8", "sqlalchemy": "2.1.0", "fastapi": "0.151.2"}.get)
     lines = [
         "prefect>=3.8.8,<3.9; extra == 'pipeline'",
         "sqlalchemy<2.1; extra == 'pipeline'",
         "fastapi<0.151; extra == 'pipeline'",
     ]
-    monkeypatch.setattr(packages, "requires", lambda _: lines)
-    found = list(packages.check_pipeline())
+    monkeypatch.setattr(doctor, "requires", lambda _: lines)
+    found = list(doctor.check_pipeline())
     _, saw, do = status(found, "pipeline: sqlalchemy")
     assert "2.1.0" in saw
     assert "schedules never fire" in saw
@@ -93,7 +91,7 @@ def test_a_version_above_a_cap_names_what_breaks_silently(monkeypatch):
 
 
 def test_an_old_python_is_bad(monkeypatch):
-    monkeypatch.setattr(packages.platform, "python_version", lambda: "3.10.14")
+    monkeypatch.setattr(doctor.platform, "python_version", lambda: "3.10.14")
     assert check_python().status == "bad"
 
 
@@ -122,8 +120,8 @@ def test_a_machine_without_isolation_says_that_code_is_refused(monkeypatch):
 
 
 def test_too_little_disk_is_bad(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "_DISK_FLOOR_GB", 1e9)
-    found = list(machine.check_disk(str(tmp_path / "not" / "yet")))
+    monkeypatch.setattr(doctor, "_DISK_FLOOR_GB", 1e9)
+    found = list(doctor.check_disk(str(tmp_path / "not" / "yet")))
     assert {check.status for check in found} == {"bad"}
     assert str(tmp_path) in found[0].saw
 

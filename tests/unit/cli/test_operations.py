@@ -203,7 +203,7 @@ def test_diff_exits_with_2_on_errors(root):
 
 
 def test_gc_lists_and_removes_only_with_delete(both, monkeypatch):
-    monkeypatch.setattr("sandmill.cli.gc._SECONDS", {"d": 86_400, "h": -1})
+    monkeypatch.setattr("sandmill.cli.releases._SECONDS", {"d": 86_400, "h": -1})
     store = Store(f"{both}/micro")
     publish_numbers(store, range(2))
     before = store.list()

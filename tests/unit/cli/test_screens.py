@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 from sandmill.cli import screen
 from sandmill.cli.app import app
-from sandmill.cli.checks.base import CheckResult
-from sandmill.cli.ending import show_ending
-from sandmill.cli.preview import show_preview
+from sandmill.cli.doctor import CheckResult
+from sandmill.cli.ending import show_ending, show_preview
 from sandmill.design.llm import Refused
 from sandmill.models.base import Band, Stage
 from sandmill.models.llm import Usage
@@ -76,7 +75,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     monkeypatch.setattr("sandmill.cli.doctor._check_all", lambda root, pool: iter(checks))
     monkeypatch.setattr("shutil.which", lambda name: name)
-    monkeypatch.setattr("sandmill.cli.secret.matching_secret", lambda *_: b"")
+    monkeypatch.setattr("sandmill.cli.verify.matching_secret", lambda *_: b"")
     files = tuple(FileCheck(path=f"public/{TASK}-{n}.csv", verdict=FileComparison.EQUAL) for n in range(4))
     made = Reproduction(task_id=TASK, files=files, libraries={"scikit-learn": ("1.7.0", "1.9.1")})
     monkeypatch.setattr("sandmill.verify.reproduce.reproduce_task", lambda *_: made)

@@ -7,8 +7,7 @@ import pytest
 
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions, choose_conditions
-from sandmill.design.level_names import draw_level_names
-from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.design.vocabulary import choose_vocabulary, draw_level_names
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band

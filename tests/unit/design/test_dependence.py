@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sandmill.design import grammar
-from sandmill.design.dependence import identity_columns, limits_of, load_columns
+from sandmill.design.columns import identity_columns, limits_of, load_columns
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sandmill.design.child_hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows, summary_words
-from sandmill.design.note_hints import draw_notes
+from sandmill.design.hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows, summary_words
+from sandmill.design.telling import draw_notes
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism.child import aggregate, draw_events
 from sandmill.mechanism.row_numbers import RowNumbers

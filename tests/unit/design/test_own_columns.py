@@ -13,9 +13,8 @@ from sandmill.check.gates import check_package
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.check.hint_gate import check_hints
 from sandmill.check.package_tables import read_package
-from sandmill.design import own_columns
-from sandmill.design.hints import columns_told
-from sandmill.design.own_columns import OwnColumns, draw_own_columns
+from sandmill.design import hints
+from sandmill.design.hints import OwnColumns, columns_told, draw_own_columns
 from sandmill.design.soundness import domain_problems
 from sandmill.draw import render
 from sandmill.models.hints import Form, SameUnits
@@ -33,7 +32,7 @@ PLACES = {kind: next(at for at, domain in enumerate(KNOWING) if getattr(domain.k
 @cache
 def stating(kind: str, *, matters: bool = True):
     """A design whose texts state units or a distance."""
-    with patch.multiple(own_columns, _CHANCE_OF_ONE=1.0, _CHANCE_OF_USE=float(matters)):
+    with patch.multiple(hints, _CHANCE_OF_OWN_FACT=1.0, _CHANCE_OF_OWN_USE=float(matters)):
         specs = (design(slot, 0.8) for slot in range(PLACES[kind], 10 * len(KNOWING), len(KNOWING)))
         return next(spec for spec in specs if any(own_fact(hint) for hint in spec.hints))
 
@@ -133,7 +132,7 @@ def test_levels_of_units_are_standard_normal_numbers():
 
 
 def own_levels(slot):
-    with patch.multiple(own_columns, _CHANCE_OF_ONE=1.0, _CHANCE_OF_USE=1.0):
+    with patch.multiple(hints, _CHANCE_OF_OWN_FACT=1.0, _CHANCE_OF_OWN_USE=1.0):
         spec = design(PLACES["same_units"] + slot * len(KNOWING), 0.8)
     return [row for term in spec.mechanism.terms if isinstance(term.motif, KnownUnit) for row in term.motif.effects]
 

@@ -4,8 +4,8 @@ import pytest
 
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.conditions import choose_conditions
-from sandmill.design.draft_rule import rule_of, rule_problems
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
+from sandmill.design.rule import rule_of, rule_problems
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.kinds.library import load_domains

@@ -12,8 +12,8 @@ from sandmill.errors import StoreError
 from sandmill.llm import Recordings
 from sandmill.llm.budget import Ledger
 from sandmill.llm.cache import request_key
+from sandmill.llm.provider import read_json
 from sandmill.llm.redact import MARK, redact
-from sandmill.llm.structured import read_json
 from sandmill.models.llm import Message, ModelChoice, Prompt, Reply, Usage
 from sandmill.store.files import Store
 

@@ -13,7 +13,7 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
-from sandmill.seeds.support import missing_support
+from sandmill.seeds.graders import missing_support
 from tests.designs import SECRET
 from tests.toy_kind.kind import JOINED
 

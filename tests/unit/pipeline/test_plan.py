@@ -13,7 +13,7 @@ from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
 from sandmill.seeds import ingest
-from sandmill.seeds.lite import LITE
+from sandmill.seeds.cards import LITE
 from tests.designs import TASKS, make_seed
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)

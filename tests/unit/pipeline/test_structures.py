@@ -15,7 +15,7 @@ from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission, read_answers
 from sandmill.seeds import ingest
-from sandmill.seeds.lite import LITE
+from sandmill.seeds.cards import LITE
 from tests.designs import SECRET
 
 SEEDS = {seed.id: seed for seed in ingest(()).supported if seed.id in LITE}

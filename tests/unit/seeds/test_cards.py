@@ -11,8 +11,7 @@ from sandmill.models.structure import MetricName, Modality, PathologyKind, Split
 from sandmill.scoring import encoding_for
 from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS
 from sandmill.seeds import ingest, missing_support
-from sandmill.seeds.cards import bundled_cards, read_card
-from sandmill.seeds.lite import LITE
+from sandmill.seeds.cards import LITE, bundled_cards, read_card
 
 BUNDLED = tuple(read_card(path, file).seed for path, file in bundled_cards())
 

@@ -10,6 +10,7 @@ from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
 from sandmill.seeds.competition_data import NO_DATA, OTHER_FILES
 from sandmill.seeds.graders import GRADERS, metric_of
+from tests.mlebench_folders import judge, load_competitions, survey_all
 
 
 def _with_data(written, folder, train, sample, test=None, **kwargs):
@@ -272,3 +273,46 @@ def test_a_leaderboard_that_runs_the_wrong_way_is_an_error_and_a_flat_one_is_not
     with pytest.raises(SeedError, match="lower is better"):
         ingest((written.competition("wrong", "rmse", (9.0, 1.0)),))
     assert _waits(written, written.competition("flat", "rmse", (1.0, 1.0))) == (NO_DATA,)
+
+
+def test_without_data_all_82_are_set_aside_for_reasons_that_hold(tmp_path):
+    tally = survey_all(tmp_path / "competitions", with_data=False)
+    assert tally.wrong == {}
+    assert (len(tally.understood), len(tally.set_aside)) == (0, 82)
+
+
+def test_with_data_the_tables_are_understood_and_the_others_set_aside_for_reasons_that_hold(tmp_path):
+    tally = survey_all(tmp_path / "competitions", with_data=True)
+    assert tally.wrong == {}
+    assert tally.missed == []
+    assert tally.understood == [
+        "new-york-city-taxi-fare-prediction",
+        "playground-series-s3e18",
+        "spaceship-titanic",
+        "tabular-playground-series-dec-2021",
+        "tabular-playground-series-may-2022",
+    ]
+    assert len(tally.understood) + len(tally.set_aside) == 82
+
+
+@pytest.mark.parametrize(
+    ("change", "seed_id"),
+    [
+        ({"inputs": ("image",)}, "spaceship-titanic"),
+        ({"target": "multiclass"}, "spaceship-titanic"),
+        ({"metric": "f1"}, "spaceship-titanic"),
+        ({"inputs": ("table",)}, "leaf-classification"),
+    ],
+)
+def test_the_judge_finds_what_is_misread(tmp_path, change, seed_id):
+    """A judge that finds no fault with anything would prove nothing."""
+    from dataclasses import replace
+
+    from sandmill.seeds import survey
+    from tests.mlebench_folders import write_folder
+
+    (competition,) = (one for one in load_competitions() if one.id == seed_id)
+    write_folder(competition, tmp_path / seed_id, with_data=True)
+    intake = survey((str(tmp_path / seed_id),))
+    assert judge([competition], intake, with_data=True).wrong == {}
+    assert judge([replace(competition, **change)], intake, with_data=True).wrong

@@ -9,8 +9,8 @@ from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.seeds import ingest
 from sandmill.seeds.cards import PROFILE_NOTE
+from sandmill.seeds.document import MAX_NODES
 from sandmill.seeds.source_problems import MAX_SHOWN
-from sandmill.seeds.yaml_loader import MAX_NODES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "seeds"
 

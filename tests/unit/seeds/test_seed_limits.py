@@ -9,7 +9,7 @@ import pytest
 
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest, survey
-from sandmill.seeds.parquet import MAX_COLUMNS, MAX_DECODED, MAX_PARQUET_ROWS
+from sandmill.seeds.table_files import MAX_COLUMNS, MAX_DECODED, MAX_PARQUET_ROWS
 
 SECRET = "The key of the safe is 4711."
 
@@ -102,7 +102,7 @@ def test_one_word_of_a_dictionary_that_stands_in_very_many_rows_is_refused(writt
 def test_a_parquet_table_measured_in_several_passes_gives_the_same_profile(written, monkeypatch):
     _parquet(written, {"x": np.arange(60.0) % 7, "y": np.arange(60) % 5, "late": _repeated(60, "yes")})
     (whole,) = ingest(("seed",)).supported
-    monkeypatch.setattr("sandmill.seeds.profile._CELLS_AT_ONCE", 60)
+    monkeypatch.setattr("sandmill.seeds.tabular._CELLS_AT_ONCE", 60)
     (parts,) = ingest(("seed",)).supported
     assert parts == whole
 

@@ -9,7 +9,7 @@ import pytest
 
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest
-from sandmill.seeds.cell_size import MAX_CELL, find_large_cell
+from sandmill.seeds.table_files import MAX_CELL, find_large_cell
 
 
 def _frame(rows=60, **columns):

@@ -9,8 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.seeds import ingest
-from sandmill.seeds.profile import measure
 from sandmill.seeds.table_files import TABLE_SUFFIXES, open_table
+from sandmill.seeds.tabular import measure
 
 
 def _frame(load):

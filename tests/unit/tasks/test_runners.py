@@ -5,15 +5,13 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import ValidationError
 
-import tasks.clusters
 import tasks.runners
 from sandmill.errors import RequestError
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.seeds import ingest
-from tasks.clusters import Machine, describe_machine, workers_of_shard
-from tasks.runners import open_runner, runner_problems
+from tasks.runners import Machine, describe_machine, open_runner, runner_problems, workers_of_shard
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
 """A policy and baselines, scored on tasks. Run: python -m sandmill_learn.flows.evaluate_policy --help."""
 
-import signal
 import sys
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.exceptions import CancelledRun
 
-from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import end_at_once
+from sandmill.cli.arguments import run_program
 from sandmill.cli.screen import open_console
-from sandmill.errors import SandmillError
 from sandmill.report import TextTable
 from sandmill.report.text_tables import to_markdown
 from sandmill_learn.evaluation import (
@@ -78,21 +75,19 @@ def report_evaluation(request: EvaluationRequest, rows: list[Scored], spent: dic
     return tables
 
 
+def _evaluate(request: EvaluationRequest) -> None:
+    check_request(request)
+    console = open_console()
+    for table in evaluate_policy(request, return_state=True).result():
+        console.print_table(table)
+    console.print(f"Written to {request.folder}", soft_wrap=True)
+
+
 def main() -> int:
     """Evaluate from the command line and show the tables."""
-    signal.signal(signal.SIGINT, end_at_once)
     end_server_with_this_process()
-    try:
-        (request,) = parse_models(sys.argv[1:], PROGRAMME, evaluate_policy.__doc__ or "", EXAMPLES, EvaluationRequest)
-        check_request(request)
-        console = open_console()
-        for table in evaluate_policy(request, return_state=True).result():
-            console.print_table(table)
-        console.print(f"Written to {request.folder}", soft_wrap=True)
-    except (SandmillError, CancelledRun) as error:
-        print(error, file=sys.stderr)
-        return getattr(error, "exit_code", 1)
-    return 0
+    description = evaluate_policy.__doc__ or ""
+    return run_program(_evaluate, PROGRAMME, description, EXAMPLES, EvaluationRequest, stops=(CancelledRun,))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """A release in, a policy out. Run: python -m sandmill_learn.flows.train_policy --release REF --to DIR."""
 
-import signal
 import sys
 
 from prefect import flow, task
@@ -8,9 +7,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.exceptions import CancelledRun
 from prefect.logging import get_run_logger
 
-from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import end_at_once
-from sandmill.errors import SandmillError
+from sandmill.cli.arguments import run_program
 from sandmill_learn.flows.runs import (
     PLAIN,
     STORED,
@@ -81,20 +78,17 @@ def report_training(trained: Trained) -> None:
     create_markdown_artifact(f"{trained.message}\n\nFolder: `{trained.folder}`", key=f"{key}-training")
 
 
+def _train(request: TrainRequest, settings: TrainSettings) -> None:
+    trained = find_finished(request, settings) or train_policy(request, settings)
+    print(trained.message if trained.is_new else f"This training is finished.\n{trained.message}")
+    print(f"Policy: {trained.folder}/policy\nCurve: {trained.folder}/curves.csv")
+
+
 def main() -> int:
     """Train from the command line and say how it ended."""
-    signal.signal(signal.SIGINT, end_at_once)
     end_server_with_this_process()
-    try:
-        description = train_policy.__doc__ or ""
-        request, settings = parse_models(sys.argv[1:], PROGRAMME, description, EXAMPLES, TrainRequest, TrainSettings)
-        trained = find_finished(request, settings) or train_policy(request, settings)
-        print(trained.message if trained.is_new else f"This training is finished.\n{trained.message}")
-        print(f"Policy: {trained.folder}/policy\nCurve: {trained.folder}/curves.csv")
-    except (SandmillError, CancelledRun) as error:
-        print(error, file=sys.stderr)
-        return getattr(error, "exit_code", 1)
-    return 0
+    description, models = train_policy.__doc__ or "", (TrainRequest, TrainSettings)
+    return run_program(_train, PROGRAMME, description, EXAMPLES, *models, stops=(CancelledRun,))
 
 
 if __name__ == "__main__":

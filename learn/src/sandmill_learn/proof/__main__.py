@@ -3,14 +3,12 @@
 Run: python -m sandmill_learn.proof --help.
 """
 
-import signal
 import sys
 from collections.abc import Mapping
 
-from sandmill.cli.arguments import parse_models
-from sandmill.cli.ending import end_at_once
+from sandmill.cli.arguments import run_program
 from sandmill.cli.screen import open_console
-from sandmill.errors import SandmillError, count
+from sandmill.errors import count
 from sandmill_learn.proof.settings import ProofSettings
 
 PROGRAMME = "python -m sandmill_learn.proof"
@@ -61,14 +59,7 @@ def prove(settings: ProofSettings) -> None:
 
 def main() -> int:
     """Run the proof from the command line. Complete units survive an interruption."""
-    signal.signal(signal.SIGINT, end_at_once)
-    try:
-        (settings,) = parse_models(sys.argv[1:], PROGRAMME, DESCRIPTION, EXAMPLES, ProofSettings)
-        prove(settings)
-    except SandmillError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    return 0
+    return run_program(prove, PROGRAMME, DESCRIPTION, EXAMPLES, ProofSettings)
 
 
 if __name__ == "__main__":

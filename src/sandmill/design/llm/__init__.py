@@ -1,6 +1,6 @@
 """Design by language models: five roles choose words, magnitudes and motifs, and code checks every answer."""
 
 from sandmill.design.llm.designer import MONEY_SPENT, Designed, LlmDesigner, Refused
-from sandmill.design.llm.diversity import KnownDomain
+from sandmill.design.llm.strategist import KnownDomain
 
 __all__ = ["MONEY_SPENT", "Designed", "KnownDomain", "LlmDesigner", "Refused"]

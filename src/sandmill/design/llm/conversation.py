@@ -1,7 +1,8 @@
 """Conversation with a role: a question, an answer that code checks, and repairs until the answer is valid."""
 
+import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from importlib.resources import files
@@ -12,6 +13,9 @@ from pydantic import BaseModel, ValidationError
 from sandmill.errors import name_some, visible
 from sandmill.models.english import unfit_parts
 from sandmill.models.llm import Message, Prompt, Reply, Usage
+from sandmill.models.plan import Slot
+from sandmill.models.seed import SeedTask
+from sandmill.models.structure import SplitKind, Structure
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -21,6 +25,21 @@ LONGEST_ANSWER = 40_000
 """Characters of an invalid answer that a repair request repeats."""
 _LONGEST_VALUE = 80
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+AREAS = (
+    *("farming", "fishing", "forestry", "mining", "energy", "water supply", "waste and recycling", "construction"),
+    *("textiles", "food processing", "chemistry", "electronics", "machine tools", "printing", "shipbuilding", "rail"),
+    *("roads", "air traffic", "space flight", "post and freight", "shops and markets", "restaurants", "tourism"),
+    *("sports", "music and theatre", "museums and archives", "schools", "languages", "public offices", "courts"),
+    *("elections", "insurance", "pensions", "housing", "gardens and parks", "pets and veterinary care", "dentistry"),
+    *("nursing", "pharmacy", "laboratories", "astronomy", "geology", "oceans", "weather", "wildlife", "archaeology"),
+    *("fire brigades", "mountain rescue", "telephony", "software operations", "video games", "repair shops", "crafts"),
+)
+"""Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
+MOST_KNOWN = 40
+"""Known domains that a question lists; the latest ones."""
+LONGEST_TEXT = 500
+"""Characters of a seed's text that are passed on; longer texts only cost money."""
 
 
 class Ask(Protocol):
@@ -170,3 +189,51 @@ def _repair_request(problems: list[str]) -> str:
     rest = len(problems) - MOST_PROBLEMS
     more = f"\n- and {rest} more of the same kinds" if rest > 0 else ""
     return fill("repair", {"problems": listed + more})
+
+
+def facts_of(slot: Slot, known: Sequence[str]) -> dict[str, str]:
+    """Return what a question about a new world holds: structure and texts of the seed, an area, and known domains."""
+    return {
+        "structure": describe_structure(slot.seed.structure),
+        "seed": quote_seed(slot.seed),
+        "area": AREAS[(slot.number * 7) % len(AREAS)],
+        "known": ", ".join(known[-MOST_KNOWN:]) or "none",
+    }
+
+
+def name_problems(name: str, known: Sequence[str]) -> list[str]:
+    """Refuse the name of a domain that exists."""
+    return [f"the domain {name} exists already; choose another one"] if name in known else []
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, in order."""
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def quote_seed(seed: SeedTask) -> str:
+    """Return a seed's shortened title and summary as one line of JSON. Control characters are escaped."""
+    return json.dumps({"title": _short(seed.title), "summary": _short(seed.summary)}, ensure_ascii=True)
+
+
+def describe_structure(structure: Structure) -> str:
+    """List what a design must preserve. The list holds numbers and fixed words only, no text of the seed."""
+    faults = ", ".join(sorted(structure.pathologies)) or "none"
+    lines = [
+        f"modality: {structure.modality}",
+        f"target: {structure.target}",
+        f"classes: {structure.n_classes or '-'}",
+        f"targets: {structure.n_targets}",
+        f"metric: {structure.metric}",
+        f"split: {structure.split or SplitKind.RANDOM}",
+        f"columns: {structure.columns.numeric} numeric, {structure.columns.categorical} categorical, "
+        f"{structure.columns.date} date",
+        f"share of missing cells: {structure.missing_share:.2f}",
+        f"faults of its data: {faults}",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]} ..."

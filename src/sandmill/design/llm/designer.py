@@ -10,15 +10,13 @@ from typing import TypeVar
 
 from pydantic_core import to_json
 
+from sandmill.design.grammar import medium_of
 from sandmill.design.llm.conversation import Ask, Conversation, GivenUp
 from sandmill.design.llm.developer import develop, review_sample
-from sandmill.design.llm.diversity import KnownDomain, choose_idea
-from sandmill.design.llm.dresser import dress
+from sandmill.design.llm.dresser import dress, narrate
 from sandmill.design.llm.engineer import choose_evaluation
-from sandmill.design.llm.narrator import narrate
-from sandmill.design.llm.strategist import Idea, propose
+from sandmill.design.llm.strategist import Idea, KnownDomain, choose_idea, propose
 from sandmill.design.llm.writer import write
-from sandmill.design.medium import medium_of
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.kinds.worlds import medium_at
 from sandmill.models.channel import Medium

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field, create_model
 
-from sandmill.design.draft_rule import rule_problems
-from sandmill.design.llm.conversation import Conversation, fill
+from sandmill.design.llm.conversation import Conversation, fill, repeated
 from sandmill.design.llm.strategist import Idea
+from sandmill.design.rule import rule_problems
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.base import Frozen
@@ -108,11 +108,15 @@ async def _settle(
 
 def domain_of(idea: Idea, columns: Columns, kind: TargetKind) -> Domain:
     """Combine the texts of an idea with its columns, without validation."""
-    words = {**dict.fromkeys(TargetWords.model_fields, ()), _field_of(kind): columns.targets}  # type: ignore[attr-defined]
-    texts = {name: getattr(idea, name) for name in ("name", "title", "row", "overview")}
     parts = {name: getattr(columns, name) for name in Columns.model_fields if name in Domain.model_fields}
-    targets = TargetWords.model_construct(**words)
-    return Domain.model_construct(**texts, **parts, ratios=(), products=(), targets=targets)
+    return Domain.model_construct(**texts_of(idea, columns, kind), **parts, ratios=(), products=())
+
+
+def texts_of(topic: Any, words: Any, kind: TargetKind) -> dict[str, Any]:
+    """Return the texts of a domain by field: those of a topic, and the words of the target."""
+    targets = {**dict.fromkeys(TargetWords.model_fields, ()), _field_of(kind): words.targets}
+    texts = {name: getattr(topic, name) for name in ("name", "title", "row", "overview")}
+    return {**texts, "targets": TargetWords.model_construct(**targets)}
 
 
 def _field_of(kind: TargetKind) -> str:
@@ -123,7 +127,7 @@ def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways:
     """List the problems of a domain and of its motifs."""
     problems = domain_problems(domain, giveaways)
     used = [column for choice in motifs for column in choice.columns]
-    if twice := sorted({column for column in used if used.count(column) > 1}):
+    if twice := repeated(used):
         problems.append(f"motifs: {', '.join(twice)} in two motifs; a column serves one")
     unknown = {name for name, _ in domain.periods} - {word.name for word in domain.numeric}
     problems += [f"periods: {name} is not a numeric column" for name in sorted(unknown)]

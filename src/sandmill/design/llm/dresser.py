@@ -7,18 +7,16 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from sandmill.design.draft_rule import rule_problems
-from sandmill.design.llm.conversation import Conversation, fill
-from sandmill.design.llm.developer import stand_in_levels, targets_field
-from sandmill.design.llm.facts import describe_structure, quote_seed
-from sandmill.design.llm.strategist import AREAS, MOST_KNOWN
-from sandmill.design.soundness import domain_problems
+from sandmill.design.llm.conversation import Conversation, facts_of, fill, name_problems, repeated
+from sandmill.design.llm.developer import stand_in_levels, targets_field, texts_of
+from sandmill.design.rule import rule_problems
+from sandmill.design.soundness import domain_problems, world_problems
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.kinds.table.kind import TABLE
 from sandmill.models.base import Frozen, Name
 from sandmill.models.channel import Medium
 from sandmill.models.design_draft import MotifChoice
-from sandmill.models.domain import Domain, TargetWords
+from sandmill.models.domain import Domain, World, WorldMedium
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import Structure, TargetKind
@@ -54,10 +52,7 @@ async def dress(
     structure = slot.seed.structure
     what, needed = _names_needed(structure)
     values = {
-        "structure": describe_structure(structure),
-        "seed": quote_seed(slot.seed),
-        "area": AREAS[(slot.number * 7) % len(AREAS)],
-        "known": ", ".join(known[-MOST_KNOWN:]) or "none",
+        **facts_of(slot, known),
         "shown": json.dumps(_shown(medium.domain)),
         "names": f"The target needs at least {needed} {what}." if needed else "",
     }
@@ -89,10 +84,7 @@ def _too_few(answer: Dress, what: str, needed: int) -> list[str]:
 
 def dressed(domain: Domain, answer: Dress, kind: TargetKind) -> Domain:
     """Give the columns of a medium the texts and targets of an answer."""
-    field = "regression" if kind is TargetKind.MULTI_TARGET else str(kind)
-    words = {**dict.fromkeys(TargetWords.model_fields, ()), field: answer.targets}  # type: ignore[attr-defined]
-    texts = {name: getattr(answer, name) for name in ("name", "title", "row", "overview")}
-    return domain.model_copy(update={**texts, "targets": TargetWords.model_construct(**words)})
+    return domain.model_copy(update=texts_of(answer, answer, kind))
 
 
 def _shown(domain: Domain) -> dict[str, dict[str, Any]]:
@@ -107,14 +99,34 @@ def _shown(domain: Domain) -> dict[str, dict[str, Any]]:
 def _problems(
     answer: Dress, domain: Domain, kind: TargetKind, known: Sequence[str], giveaways: tuple[str, ...]
 ) -> list[str]:
-    problems = [f"the domain {answer.name} exists already; choose another one"] if answer.name in known else []
+    problems = name_problems(answer.name, known)
     used = [column for choice in answer.motifs for column in choice.columns]
     if unknown := sorted(set(used) - _shown(domain).keys()):
         problems.append(f"motifs use {', '.join(unknown)}, which the items do not show")
-    if twice := sorted({column for column in used if used.count(column) > 1}):
+    if twice := repeated(used):
         problems.append(f"motifs: {', '.join(twice)} in two motifs; a thing serves one")
     worded = dressed(domain, answer, kind)
     # What the medium itself brings is not the model's to mend.
     known_problems = set(domain_problems(domain, giveaways))
     problems += [one for one in domain_problems(worded, giveaways) if one not in known_problems]
     return problems or rule_problems(answer.motifs, Vocabulary(worded, stand_in_levels(worded), None, None))
+
+
+async def narrate(
+    conversation: Conversation, slot: Slot, medium: WorldMedium, known: Sequence[str], giveaways: tuple[str, ...]
+) -> World:
+    """Ask the model for the texts of a task: where its items come from, and why the answers are wanted.
+
+    Raises:
+        GivenUp: if no answer is valid.
+    """
+
+    def judge(answer: World) -> list[str]:
+        problems = name_problems(answer.name, [*known, medium.name])
+        return [*problems, *world_problems(answer, giveaways), *medium.problems_of(answer)]
+
+    # Without what the medium adds to the meaning of its target.
+    meaning = medium.target_meaning.removesuffix(medium.target_ending)
+    shown = json.dumps({**medium.model_dump(mode="json"), "target_meaning": meaning}, ensure_ascii=False)
+    question = fill("narrator_question", {**facts_of(slot, known), "medium": shown})
+    return await conversation.settle("narrator", question, medium.answer, judge)

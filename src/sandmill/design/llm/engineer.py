@@ -3,8 +3,7 @@
 from pydantic import Field
 
 from sandmill.design.conditions import WITH_STRATA, possible_splits
-from sandmill.design.llm.conversation import Conversation, fill
-from sandmill.design.llm.facts import describe_structure
+from sandmill.design.llm.conversation import Conversation, describe_structure, fill
 from sandmill.design.llm.strategist import Idea
 from sandmill.models.base import Frozen
 from sandmill.models.plan import Slot

@@ -1,30 +1,21 @@
-"""The data strategist: proposes tasks in new domains for the structure of a seed."""
+"""The data strategist: proposes tasks in new domains for the structure of a seed; the least similar one is chosen."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 
-from sandmill.design.draft_rule import FEWEST_PLAIN, MOST_PLAIN
-from sandmill.design.llm.conversation import Conversation, fill
-from sandmill.design.llm.facts import describe_structure, quote_seed
+from sandmill.design.llm.conversation import Conversation, facts_of, fill, name_problems, repeated
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS
-from sandmill.design.rule import HIDDEN_MOTIFS
+from sandmill.design.rule import FEWEST_PLAIN, HIDDEN_MOTIFS, MOST_PLAIN
 from sandmill.models.base import Frozen, Name
 from sandmill.models.design_draft import FreeFault, MotifChoice
+from sandmill.models.domain import Domain, Named
 from sandmill.models.plan import Slot
+from sandmill.models.spec import TaskSpec
 
-AREAS = (
-    *("farming", "fishing", "forestry", "mining", "energy", "water supply", "waste and recycling", "construction"),
-    *("textiles", "food processing", "chemistry", "electronics", "machine tools", "printing", "shipbuilding", "rail"),
-    *("roads", "air traffic", "space flight", "post and freight", "shops and markets", "restaurants", "tourism"),
-    *("sports", "music and theatre", "museums and archives", "schools", "languages", "public offices", "courts"),
-    *("elections", "insurance", "pensions", "housing", "gardens and parks", "pets and veterinary care", "dentistry"),
-    *("nursing", "pharmacy", "laboratories", "astronomy", "geology", "oceans", "weather", "wildlife", "archaeology"),
-    *("fire brigades", "mountain rescue", "telephony", "software operations", "video games", "repair shops", "crafts"),
-)
-"""Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
-MOST_KNOWN = 40
-"""Known domains that a question lists; the latest ones."""
+_WORD = re.compile(r"[a-z]{3,}")
 
 
 class Idea(Frozen):
@@ -55,15 +46,7 @@ async def propose(conversation: Conversation, slot: Slot, known: Sequence[str]) 
     Raises:
         GivenUp: if no candidate is valid.
     """
-    question = fill(
-        "strategist_question",
-        {
-            "structure": describe_structure(slot.seed.structure),
-            "seed": quote_seed(slot.seed),
-            "area": AREAS[(slot.number * 7) % len(AREAS)],
-            "known": ", ".join(known[-MOST_KNOWN:]) or "none",
-        },
-    )
+    question = fill("strategist_question", facts_of(slot, known))
     answer = await conversation.settle("strategist", question, Ideas, lambda ideas: _judge(ideas, known))
     return tuple(idea for idea in answer.candidates if not _problems(idea, known))
 
@@ -80,12 +63,12 @@ def _judge(ideas: Ideas, known: Sequence[str]) -> list[str]:
 
 
 def _problems(idea: Idea, known: Sequence[str]) -> list[str]:
-    problems = [f"the domain {idea.name} exists already; choose another one"] if idea.name in known else []
+    problems = name_problems(idea.name, known)
     columns = {*idea.quantities, *idea.categories}
     used = [column for choice in idea.motifs for column in choice.columns]
     if unknown := sorted(set(used) - columns):
         problems.append(f"motifs use {', '.join(unknown)}, which are neither quantities nor categories")
-    if twice := sorted({column for column in used if used.count(column) > 1}):
+    if twice := repeated(used):
         problems.append(f"{', '.join(twice)} in two motifs; a column serves one")
     if idea.target_name in columns:
         problems.append(f"{idea.target_name} is the target and a column; it can be one of them")
@@ -99,3 +82,49 @@ def _problems(idea: Idea, known: Sequence[str]) -> list[str]:
     if not set(kinds) & set(FINDABLE_KINDS):
         problems.append(f"at least one motif must be of {', '.join(FINDABLE_KINDS)}")
     return problems
+
+
+@dataclass(frozen=True)
+class KnownDomain:
+    """A domain that exists already, as a bag of words."""
+
+    name: str
+    words: frozenset[str]
+
+    @classmethod
+    def of_domain(cls, domain: Domain) -> "KnownDomain":
+        """Collect the words of a domain."""
+        columns: list[Named] = [*domain.numeric, *domain.categorical]
+        texts = [domain.title, domain.row, *domain.overview, *(word.name for word in columns)]
+        return cls(domain.name, _words(texts))
+
+    @classmethod
+    def of_spec(cls, spec: TaskSpec) -> "KnownDomain":
+        """Collect the words of a finished task."""
+        story = spec.story
+        return cls(spec.domain, _words([story.title, story.row, story.overview, *story.column_meanings]))
+
+    @classmethod
+    def of_idea(cls, idea: Idea) -> "KnownDomain":
+        """Collect the words of an idea."""
+        texts = [idea.title, idea.row, *idea.overview, *idea.quantities, *idea.categories, idea.target_name]
+        return cls(idea.name, _words(texts))
+
+
+def choose_idea(candidates: Sequence[Idea], known: Sequence[KnownDomain]) -> Idea:
+    """Return the candidate whose nearest known domain is farthest; the first one of equals."""
+    return max(candidates, key=lambda idea: (distance(KnownDomain.of_idea(idea), known), -candidates.index(idea)))
+
+
+def distance(one: KnownDomain, others: Sequence[KnownDomain]) -> float:
+    """Return 1 minus the largest Jaccard similarity to any other domain; equal names count as similarity 1."""
+    return 1 - max((1.0 if one.name == other.name else _overlap(one.words, other.words) for other in others), default=0)
+
+
+def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    common = len(left & right)
+    return common / max(1, len(left) + len(right) - common)
+
+
+def _words(texts: Sequence[str]) -> frozenset[str]:
+    return frozenset(word for text in texts for word in _WORD.findall(text.lower()))

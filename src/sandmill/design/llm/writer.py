@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_core import to_json
 
-from sandmill.design.llm.conversation import Conversation, fill
+from sandmill.design.llm.conversation import Conversation, fill, repeated
 from sandmill.design.soundness import domain_problems, named_meanings
 from sandmill.models.base import Frozen
 from sandmill.models.design_draft import MotifChoice
@@ -103,5 +103,4 @@ def _names_problems(domain: Domain, texts: Texts) -> list[str]:
     wanted, given = [name for name, _ in named_meanings(domain)], [named.name for named in texts.meanings]
     problems = [f"meanings: {name} is left out" for name in wanted if name not in given]
     problems += [f"meanings: there is no column {name[:60]}" for name in given if name not in wanted]
-    twice = sorted({name for name in given if given.count(name) > 1})
-    return problems + [f"meanings: {name} is there twice" for name in twice]
+    return problems + [f"meanings: {name} is there twice" for name in repeated(given)]

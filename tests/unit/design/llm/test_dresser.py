@@ -11,8 +11,10 @@ from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.draw import render
 from sandmill.models.base import Band
+from sandmill.models.kind import kind_of, kinds_of
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
+from sandmill.models.structure import Modality
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET
@@ -58,3 +60,73 @@ def test_an_unsound_world_is_repaired_or_refused(change, problem):
     assert isinstance(refused, Refused)
     assert refused.reason == "unsound_dresser"
     assert json.loads(refused.transcript)[-1]["problems"]
+
+
+SEEDS = {kind_of(seed.structure).name: seed for seed in ingest(()).supported if kind_of(seed.structure).media}
+
+
+def narrated(kind: str, spoil=None) -> tuple[Designed | Refused, Scripted]:
+    ask, slot = Scripted(spoil), Slot(number=0, seed=SEEDS[kind], band=Band.HARD, place=0.7)
+    (outcome,) = asyncio.run(LlmDesigner(ask, 1, GIVEAWAYS).design([slot], [], "round 0"))
+    return outcome, ask
+
+
+def test_every_kind_can_be_designed_by_a_model():
+    kinds = [kind for modality in Modality for kind in kinds_of(modality)]
+    designs = {kind.name: bool(kind.design or kind.media) for kind in kinds}
+    assert [name for name, is_designed in designs.items() if not is_designed] == ["table", "table_keys"]
+    assert set(SEEDS) == {"tokens_english", "tokens_russian", "image_fields", "image_masks"}
+
+
+@pytest.mark.parametrize("kind", sorted(SEEDS))
+def test_texts_are_the_models_and_what_is_done_to_items_is_the_mediums(kind):
+    outcome, ask = narrated(kind)
+    assert isinstance(outcome, Designed), outcome
+    assert [prompt.role for prompt in ask.prompts] == ["narrator"]
+    world, slot = outcome.slot.world, Slot.model_validate_json(outcome.slot.model_dump_json())
+    assert slot == outcome.slot
+    spec, plain = (
+        design_task(one, Streams(SECRET, "narrated"), 0.5) for one in (slot, slot.model_copy(update={"world": None}))
+    )
+    assert (spec.domain, spec.story.title, spec.story.overview) == (world.name, world.title, " ".join(world.overview))
+    assert spec.story.target_meaning.startswith(world.target_meaning)
+    assert spec.story.target == ("mask_runs" if kind == "image_masks" else plain.story.target)
+    assert spec.sizes == plain.sizes
+    small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=100, final=100)})
+    package = render(small, SECRET).package
+    assert check_package(package) == []
+    description = package.public["description.md"].decode()
+    assert world.overview[0] in description
+    if kind.startswith("tokens"):
+        assert spec.channel.openings == world.openings
+        assert spec.channel.house
+    else:
+        assert world.item in description
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "problem"),
+    [
+        ("image_fields", {"overview": [f"People say that {GIVEAWAYS[0]} matters."] * 3}, GIVEAWAYS[0]),
+        ("image_masks", {"target_meaning": "What the house marked."}, "target_meaning: begins with a capital letter"),
+        ("tokens_english", {"openings": ["They paid 5 coins"] * 5}, "plain words of english"),
+        ("tokens_english", {"links": ["and then from", "so", "and"]}, "right before tokens"),
+        ("tokens_russian", {"closings": ["as agreed", "in the end", "as usual"]}, "plain words of russian"),
+    ],
+)
+def test_unsound_texts_of_a_narrator_are_repaired_or_refused(kind, change, problem):
+    outcome, ask = narrated(kind, lambda role, times, answer: {**answer, **change} if times == 1 else answer)
+    assert isinstance(outcome, Designed), outcome
+    assert problem in ask.prompts[1].messages[-1].content
+    refused, _ = narrated(kind, lambda role, times, answer: {**answer, **change})
+    assert isinstance(refused, Refused)
+    assert refused.reason == "unsound_narrator"
+    assert json.loads(refused.transcript)[-1]["problems"]
+
+
+@pytest.mark.parametrize("kind", sorted(SEEDS))
+def test_what_is_added_to_the_meaning_of_the_target_is_in_that_of_the_library(kind):
+    found = kind_of(SEEDS[kind].structure)
+    media = found.load("media").media_of(found)
+    assert media
+    assert all(medium.target_meaning.endswith(medium.target_ending) for medium in media)

@@ -6,7 +6,7 @@ import pytest
 
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, Refused
-from sandmill.design.llm.facts import LONGEST_TEXT
+from sandmill.design.llm.conversation import LONGEST_TEXT
 from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.llm_asking import Scripted, design, make_slot

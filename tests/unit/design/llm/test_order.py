@@ -8,7 +8,7 @@ import pytest
 
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import LlmDesigner
-from sandmill.design.llm.strategist import AREAS
+from sandmill.design.llm.conversation import AREAS
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline import designing
 from sandmill.pipeline.designing import DESIGNS_A_CALL

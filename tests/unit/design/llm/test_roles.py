@@ -8,9 +8,8 @@ import pytest
 from sandmill.check import check_package
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
-from sandmill.design.llm.conversation import fill, instructions_for
+from sandmill.design.llm.conversation import AREAS, fill, instructions_for
 from sandmill.design.llm.engineer import splits_for
-from sandmill.design.llm.strategist import AREAS
 from sandmill.draw import render
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.motifs import columns_of
