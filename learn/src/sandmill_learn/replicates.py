@@ -29,7 +29,7 @@ from sandmill.score import get_metric
 from sandmill.score.base import SCORE_DECIMALS
 from sandmill.score.gap import gap_closed
 from sandmill.score.grading.private_half import TASK_FILE
-from sandmill.store.faults import storage_faults
+from sandmill.store.files import storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.secret import SECRET_PATH, read_secret_file, release_secret
 

@@ -38,8 +38,7 @@ def curriculum(
     from sandmill.play.release import load
     from sandmill.report.curriculum import make_curriculum
     from sandmill.store.files import Store
-    from sandmill.store.places import check_release, read_places
-    from sandmill.store.rollouts import RolloutFolder
+    from sandmill.store.rollouts import RolloutFolder, check_release
 
     refuse_options(
         "sandmill curriculum",
@@ -53,7 +52,7 @@ def curriculum(
     opened = load(release)
     folders = [RolloutFolder(Store(name)) for name in rollouts]
     check_release(opened, folders)
-    found = make_curriculum(opened.ref, [folder.facts() for folder in folders], read_places(opened))
+    found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
     if as_json:
         write_json(_describe(found))
     elif to:

@@ -40,13 +40,12 @@ def reproduce(
     Exit code 1 if a file differs, which it names.
     """
     from sandmill.cli.secret import matching_secret
-    from sandmill.store.places import require_private
     from sandmill.store.release import load
     from sandmill.verify.reproduce import reproduce_task
 
     opened = load(release)
     opened.check_ids([task])
-    require_private(opened)
+    opened.require_private()
     secret = matching_secret(opened, secret_file or _refuse_without(opened))
     with show_progress("rendering again"):
         found = reproduce_task(opened.package(task), opened.record(task), secret)

@@ -20,7 +20,7 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable, count, requ
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
-    from sandmill.store.restore import Restored
+    from sandmill.store.repair import Restored
 
 EXAMPLES = (
     "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
@@ -146,7 +146,7 @@ def _describe_rerun(tasks: int, is_rendered: bool) -> str:
 
 def _restore(release: "StoredRelease", backup: str | None) -> list["Restored"]:
     from sandmill.store.release import load
-    from sandmill.store.restore import restore_damaged
+    from sandmill.store.repair import restore_damaged
 
     with show_progress("looking for damage") as progress:
         return restore_damaged(release, load(backup) if backup else None, progress)

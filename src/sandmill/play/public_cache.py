@@ -7,7 +7,7 @@ from pathlib import Path
 from sandmill.errors import IntegrityError
 from sandmill.fingerprint import digest
 from sandmill.models.layout import PUBLIC
-from sandmill.store.faults import storage_faults
+from sandmill.store.files import storage_faults
 from sandmill.store.pull import pull_task
 
 _VARIABLE = "SANDMILL_CACHE"

@@ -15,9 +15,8 @@ from sandmill.report.html.page import Edition, Section
 from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts
 from sandmill.report.queries import View, open_queries
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS
-from sandmill.store.columns import read_columns
 from sandmill.store.release import StoredRelease
-from sandmill.store.rollout_sets import RolloutSet, read_rollout_sets
+from sandmill.store.rollouts import RolloutSet, read_rollout_sets
 
 _LABELLED = re.compile(r"([^/=]+)=(.+)")
 _COLUMNS = {
@@ -138,10 +137,10 @@ def _literal(text: str) -> str:
 
 def _designs(release: StoredRelease, task_ids: set[str]) -> dict[str, str]:
     """Return the design of each task that has replicates; other tasks are designs of their own."""
-    rows = read_columns(release, "private/tasks", ["task_id", "replicate"])
+    rows = release.read_columns("private/tasks", ["task_id", "replicate"])
     if not any(row["replicate"] for row in rows):
         return {}
-    records = read_columns(release, "private/tasks", ["task_id", "record"])
+    records = release.read_columns("private/tasks", ["task_id", "record"])
     return {
         row["task_id"]: str(json.loads(row["record"])["lineage"]["spec_fingerprint"])
         for row in records
@@ -173,6 +172,6 @@ def _task_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
 
 
 def _task_view(release: StoredRelease, table: str, columns: tuple[str, ...], schema: Any) -> View:
-    rows = list(read_columns(release, table, columns))
+    rows = list(release.read_columns(table, columns))
     found = pa.Table.from_pylist(rows, schema=pa.schema([schema.field(name) for name in columns]))
     return View(found, f"read_parquet('{table}-*.parquet', union_by_name = true)")

@@ -10,7 +10,6 @@ from sandmill.report.html.page import Edition
 from sandmill.report.samples import sample_files
 from sandmill.report.task_detail import private_detail
 from sandmill.store.arrow_tables import read_record
-from sandmill.store.columns import read_columns
 from sandmill.store.release import StoredRelease
 
 
@@ -41,7 +40,7 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits
         details[task_id] = {"sample": sample.model_dump(mode="json")}
     if edition == "private":
         measured = choose_tasks(tasks, limits.measured)
-        for row in read_columns(release, "private/tasks", ["task_id", "digest", "record"], measured):
+        for row in release.read_columns("private/tasks", ["task_id", "digest", "record"], measured):
             figures = private_detail(read_record(row)).model_dump(mode="json")
             details.setdefault(row["task_id"], {})["private"] = figures
     return {task_id: details[task_id] for task_id in sorted(details)}

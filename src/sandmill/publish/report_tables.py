@@ -11,7 +11,7 @@ from sandmill.models.base import Frozen
 from sandmill.report.html.page import Edition
 from sandmill.report.queries import View
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS
-from sandmill.store.faults import AccessDenied, FileMissing
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.release import StoredRelease
 
 DESIGNERS = "designers.json"

@@ -7,7 +7,7 @@ from sandmill.errors import InputError, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
 from sandmill.rewards import Reward
-from sandmill.store.faults import AccessDenied, FileMissing
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.trainers.answers import last_script
 from sandmill.trainers.shared import OpenTasks
 

@@ -18,8 +18,7 @@ from sandmill.cli.checks.orchestration import check_server
 from sandmill.cli.checks.packages import check_python, check_requirement
 from sandmill.cli.checks.storage import PROBE, check_root
 from sandmill.store.bucket import BucketFiles
-from sandmill.store.faults import AccessDenied
-from sandmill.store.files import Store
+from sandmill.store.files import AccessDenied, Store
 from tests.publishing import publish_numbers
 from tests.releases import REPOSITORY
 

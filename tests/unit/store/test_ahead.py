@@ -7,10 +7,9 @@ import pytest
 
 from sandmill.errors import IntegrityError
 from sandmill.models.release import PartFile
-from sandmill.store import ahead as module
 from sandmill.store import part_files
-from sandmill.store.ahead import PARTS_AT_ONCE, PartsAhead
 from sandmill.store.files import Store
+from sandmill.store.part_files import PARTS_AT_ONCE, PartsAhead
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
 
@@ -57,7 +56,7 @@ def test_what_went_wrong_is_raised_for_the_part_that_it_happened_to():
 
 
 def test_large_parts_and_others_than_planned_are_left_to_the_caller():
-    small, large = _parts(1)[0], _parts(2, size=module.WHOLE_BYTES + 1)[1]
+    small, large = _parts(1)[0], _parts(2, size=part_files.WHOLE_BYTES + 1)[1]
     coming = PartsAhead(lambda part: b"", [large, small])
     assert coming.take(large) is None
     assert coming.take(small) is not None
@@ -74,9 +73,9 @@ def remote(s3_root, monkeypatch):
     return load(store.root)
 
 
-@pytest.mark.parametrize("whole_bytes", [module.WHOLE_BYTES, 0])
+@pytest.mark.parametrize("whole_bytes", [part_files.WHOLE_BYTES, 0])
 def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path, monkeypatch, whole_bytes):
-    monkeypatch.setattr(module, "WHOLE_BYTES", whole_bytes)
+    monkeypatch.setattr(part_files, "WHOLE_BYTES", whole_bytes)
     read = []
     plain = Store.read_start
     monkeypatch.setattr(Store, "read_start", lambda store, path, most: read.append(path) or plain(store, path, most))

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import StoreError
-from sandmill.store.faults import AccessDenied, FileMissing
-from sandmill.store.files import Store
+from sandmill.store.files import AccessDenied, FileMissing, Store
 
 
 def _create(root: str, content: bytes) -> bool:

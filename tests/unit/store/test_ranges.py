@@ -3,8 +3,8 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.store import ranges
-from sandmill.store.ranges import RangedFile
+from sandmill.store import bucket
+from sandmill.store.bucket import RangedFile
 
 CONTENT = bytes(range(256)) * 3
 
@@ -22,11 +22,11 @@ def _open(content, size, asked):
     steps=st.lists(st.tuples(st.sampled_from(["read", "prefetch", "all"]), st.integers(0, 800), st.integers(0, 800))),
 )
 def test_it_reads_as_a_file_does(tail, steps):
-    ranges.TAIL_BYTES, before = tail, ranges.TAIL_BYTES
+    bucket.TAIL_BYTES, before = tail, bucket.TAIL_BYTES
     try:
         file, plain = _open(CONTENT, len(CONTENT), []), io.BytesIO(CONTENT)
     finally:
-        ranges.TAIL_BYTES = before
+        bucket.TAIL_BYTES = before
     for act, at, length in steps:
         if act == "prefetch":
             file.prefetch(at, at + length, at + 2 * length)
@@ -37,7 +37,7 @@ def test_it_reads_as_a_file_does(tail, steps):
 
 
 def test_what_was_fetched_is_not_asked_for_again(monkeypatch):
-    monkeypatch.setattr(ranges, "TAIL_BYTES", 100)
+    monkeypatch.setattr(bucket, "TAIL_BYTES", 100)
     asked = []
     file = _open(CONTENT, len(CONTENT), asked)
     file.prefetch(10, 50, 300)

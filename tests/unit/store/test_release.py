@@ -6,9 +6,7 @@ import polars as pl
 import pytest
 
 from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
-from sandmill.store.columns import read_columns
-from sandmill.store.faults import AccessDenied
-from sandmill.store.files import Store
+from sandmill.store.files import AccessDenied, Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
@@ -47,10 +45,10 @@ def test_the_facts_are_the_table_of_tasks_without_prompts(release):
 
 def test_columns_are_read_of_the_tasks_that_are_asked_for(release):
     asked = release.task_ids[1:4]
-    rows = list(read_columns(release, "private/tasks", ["task_id", "band"], asked))
+    rows = list(release.read_columns("private/tasks", ["task_id", "band"], asked))
     assert sorted(row["task_id"] for row in rows) == list(asked)
     assert {row["band"] for row in rows} == {"medium"}
-    assert len(list(read_columns(release, "private/tasks", ["task_id"]))) == len(release.task_ids)
+    assert len(list(release.read_columns("private/tasks", ["task_id"]))) == len(release.task_ids)
 
 
 def test_the_table_of_tasks_holds_the_prompts(release):
