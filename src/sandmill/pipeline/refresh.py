@@ -12,7 +12,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.plan import plan_build
-from sandmill.report.curriculum import Curriculum, CurriculumTask, Solved, make_curriculum
+from sandmill.report.rollouts import Curriculum, CurriculumTask, Solved, make_curriculum
 from sandmill.store.catalogue import read_overview
 from sandmill.store.files import Store
 from sandmill.store.limits import MAX_REPORT_BYTES

@@ -15,7 +15,7 @@ from sandmill.fingerprint import files_digest
 from sandmill.models.overview import BUILD_REPORT
 from sandmill.models.release import VerifiedTask
 from sandmill.models.task_file import TaskFile
-from sandmill.report.overview import OverviewCounts
+from sandmill.report.digest import OverviewCounts
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.release import load

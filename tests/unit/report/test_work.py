@@ -2,8 +2,7 @@ from sandmill.check.failed_suites import failed_suites
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import SlotReport
 from sandmill.report.designers import DesignerRow
-from sandmill.report.mix import MixCounts
-from sandmill.report.work import MOST_SLOW, WorkCounts, costs_table, mix_table, slowest_table, yield_table
+from sandmill.report.work import MOST_SLOW, MixCounts, WorkCounts, costs_table, mix_table, slowest_table, yield_table
 
 
 def make_report(slot: int, reached: Band | None = Band.HARD, *, round: int = 0, seconds: float = 1.0) -> SlotReport:

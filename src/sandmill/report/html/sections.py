@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandmill.report.facets import Facet
-from sandmill.report.html.charts import bars
-from sandmill.report.html.figure import Cell, Figure, figure_block, figure_table, sql_block
+from sandmill.report.figures import Facet
+from sandmill.report.html.figure import Cell, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import element, join
 from sandmill.report.html.page import Edition, Section, asset
+from sandmill.report.similarity import TaskMap
 
 
 def tasks_section(
@@ -103,3 +103,22 @@ def build_section(
     ]
     figures = (funnel, reasons, seconds, attempts, seeds, *others)
     return Section(id="build", title="Build", html=element("div", join(parts), class_="grid wider"), figures=figures)
+
+
+NOTE = (
+    "Tasks near each other have similar words in their prompts, and the same modality, target, metric and split: the "
+    "first two principal components of these features, computed by sandmill.report.similarity. Only public facts count."
+)
+
+
+def map_section(placed: TaskMap) -> Section:
+    """Write the map of tasks. Tasks are in the order of the list."""
+    html = element(
+        "div",
+        element("p", NOTE, class_="faint"),
+        element("div", "", id="map"),
+        element("p", "", id="mapped", class_="faint"),
+    )
+    return Section(
+        id="map", title="Map of tasks", html=html, data=placed.model_dump(mode="json"), script=asset("map.js")
+    )
