@@ -1,4 +1,7 @@
-"""OpenLineage events of runs, made with the classes of the OpenLineage library."""
+"""OpenLineage events of runs: what runs read and write, the events, and their delivery.
+
+Only functions that make or send events need the OpenLineage library. Delivery never fails or holds up a run.
+"""
 
 import json
 import os
@@ -193,34 +196,29 @@ def make_event(
 
 def _input(one: LineageDataset) -> "InputDataset":
     from openlineage.client import event_v2 as ol
-    from openlineage.client import facet_v2 as facets
+    from openlineage.client.facet_v2 import input_statistics_input_dataset as statistics
 
-    counted: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     if one.rows is not None:
-        counted["inputStatistics"] = facets.input_statistics_input_dataset.InputStatisticsInputDatasetFacet(
-            rowCount=one.rows, size=one.bytes, fileCount=one.files
-        )
-    return ol.InputDataset(
-        namespace=one.namespace, name=one.name, facets=_dataset_facets(one), inputFacets={**counted, **_quality(one)}
-    )
+        counts["inputStatistics"] = statistics.InputStatisticsInputDatasetFacet(**_counts(one))
+    inputs = {**counts, **_quality(one)}
+    return ol.InputDataset(namespace=one.namespace, name=one.name, facets=_dataset_facets(one), inputFacets=inputs)
 
 
 def _output(one: LineageDataset) -> "OutputDataset":
     from openlineage.client import event_v2 as ol
-    from openlineage.client import facet_v2 as facets
+    from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
 
-    counted: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     if one.rows is not None:
-        counted["outputStatistics"] = facets.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
-            rowCount=one.rows, size=one.bytes, fileCount=one.files
-        )
-    return ol.OutputDataset(
-        namespace=one.namespace,
-        name=one.name,
-        # OpenLineage has no place of its own for tests of outputs, so they stand among the facets of the dataset.
-        facets={**_dataset_facets(one), **_quality(one)},
-        outputFacets=counted,
-    )
+        counts["outputStatistics"] = statistics.OutputStatisticsOutputDatasetFacet(**_counts(one))
+    # OpenLineage has no place of its own for tests of outputs, so they stand among the facets of the dataset.
+    facets = {**_dataset_facets(one), **_quality(one)}
+    return ol.OutputDataset(namespace=one.namespace, name=one.name, facets=facets, outputFacets=counts)
+
+
+def _counts(one: LineageDataset) -> dict[str, Any]:
+    return {"rowCount": one.rows, "size": one.bytes, "fileCount": one.files}
 
 
 def _dataset_facets(one: LineageDataset) -> dict[str, Any]:

@@ -11,17 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from sandmill.errors import IntegrityError, name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.report.figures import (
-    attempts_figure,
-    costs_figure,
-    count_facets,
-    funnel_figure,
-    mix_figure,
-    reasons_figure,
-    seconds_figure,
-    seeds_figure,
-    task_columns,
-)
+from sandmill.report.figures import build_figures, count_facets, task_columns
 from sandmill.report.html.figure import Cell, Figure
 from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, render_page
 from sandmill.report.html.sections import build_section, map_section, tasks_section
@@ -80,14 +70,7 @@ def report_sections(
     """Return the head and the sections of a report."""
     facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
     details = task_details(release, tasks, edition, limits)
-    build = build_section(
-        funnel_figure(queries),
-        reasons_figure(queries, edition),
-        seconds_figure(queries),
-        attempts_figure(queries),
-        seeds_figure(queries),
-        _others(queries, edition),
-    )
+    build = build_section(build_figures(queries, edition))
     manifest = release.manifest
     head = PageHead(
         dataset=manifest.dataset,
@@ -114,12 +97,6 @@ def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
         return []
     named = name_some((f"{seed.id} (needs {'; '.join(seed.needs)})" for seed in seeds), _MOST_SEEDS)
     return [("seeds set aside", named)] if seeds else []
-
-
-def _others(queries: Queries, edition: Edition) -> list[Figure]:
-    """Return the figures that not every release has, or that are private."""
-    costs = [costs_figure(queries)] if queries.views["designers"].table.num_rows else []
-    return [*costs, *([mix_figure(queries)] if edition == "private" else [])]
 
 
 def _map(queries: Queries, tasks: Figure) -> TaskMap:
@@ -172,17 +149,34 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
     """Read the tables that an edition may show. Prompts are read whole: 6 kB a task."""
     slots = [name for name in SLOTS.names if name != "path"]
     views = {
-        "public_tasks": View(_read(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS), _glob("public/tasks")),
-        "rejections": View(
-            _read_report(release, "rejections", REJECTIONS.names, REJECTIONS), _glob("reports/rejections")
-        ),
-        "slots": View(_read_report(release, "slots", slots, SLOTS), _glob("reports/slots")),
+        "public_tasks": read_view(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS),
+        "rejections": _report_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
+        "slots": _report_view(release, "reports/slots", slots, SLOTS),
         "designers": View(_read_designers(release), f"read_json('reports/{DESIGNERS}')"),
     }
     if edition == "private":
         private = [name for name in PRIVATE_TASKS.names if name != "record"]
-        views["private_tasks"] = View(_read(release, "private/tasks", private, PRIVATE_TASKS), _glob("private/tasks"))
+        views["private_tasks"] = read_view(release, "private/tasks", private, PRIVATE_TASKS)
     return views
+
+
+def read_view(release: StoredRelease, table: str, columns: Sequence[str], schema: Any) -> View:
+    """Read columns of a table within the limits for untrusted releases."""
+    wanted = pa.schema([schema.field(name) for name in columns])
+    groups = [group.select(list(columns)).cast(wanted) for group in release.read_groups(table, columns)]
+    return _view(table, pa.concat_tables(groups) if groups else wanted.empty_table())
+
+
+def _report_view(release: StoredRelease, table: str, columns: Sequence[str], schema: Any) -> View:
+    """Read a table of reports/; an empty one where reports/ is not readable, as with public credentials."""
+    try:
+        return read_view(release, table, columns, schema)
+    except (AccessDenied, FileMissing):
+        return _view(table, pa.schema([schema.field(column) for column in columns]).empty_table())
+
+
+def _view(table: str, content: Any) -> View:
+    return View(content, f"read_parquet('{table}-*.parquet', union_by_name = true)")
 
 
 def _read_designers(release: StoredRelease) -> Any:
@@ -195,28 +189,6 @@ def _read_designers(release: StoredRelease) -> Any:
     except ValidationError:
         raise IntegrityError(f"{release.ref}: reports/{DESIGNERS} does not hold figures of designers") from None
     return pa.Table.from_pylist([row.model_dump() for row in rows], schema=_COSTS)
-
-
-def _glob(table: str) -> str:
-    return f"read_parquet('{table}-*.parquet', union_by_name = true)"
-
-
-def _read(release: StoredRelease, table: str, columns: Sequence[str], schema: Any) -> Any:
-    """Read columns of a table within the limits for untrusted releases."""
-    wanted = pa.schema([schema.field(name) for name in columns])
-    groups = []
-    for part in release.parts_with(table, columns):
-        with release.open_part(part) as reader:
-            groups += [group.select(list(columns)).cast(wanted) for group in reader.groups(columns)]
-    return pa.concat_tables(groups) if groups else wanted.empty_table()
-
-
-def _read_report(release: StoredRelease, name: str, columns: Sequence[str], schema: Any) -> Any:
-    """Read a table of reports/; an empty one where reports/ is not readable, as with public credentials."""
-    try:
-        return _read(release, f"reports/{name}", columns, schema)
-    except (AccessDenied, FileMissing):
-        return pa.schema([schema.field(column) for column in columns]).empty_table()
 
 
 def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:

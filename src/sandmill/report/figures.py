@@ -1,4 +1,4 @@
-"""Figures on how a version was built: funnel, rejections, seconds and costs."""
+"""Figures of a report by SQL: how a version was built, and what its tasks have in common."""
 
 from math import floor, log10
 
@@ -23,8 +23,52 @@ _LOST = f"""WITH lost AS (
 begun AS (
   SELECT (SELECT coalesce(sum(attempts), 0) FROM slots) - (SELECT count(*) FROM lost WHERE is_internal) AS attempts)"""
 
+_SEEDS = (
+    "rejections-seeds",
+    "Rejections by seed",
+    """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
+FROM rejections
+GROUP BY seed_id
+ORDER BY count DESC, seed""",
+)
+_ATTEMPTS = (
+    "attempts",
+    "Attempts of a slot",
+    """SELECT attempts, count(*) AS slots
+FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
+GROUP BY attempts
+ORDER BY attempts""",
+)
+_COSTS = (
+    "costs",
+    "Costs by designer",
+    """SELECT designer, CAST(attempts AS BIGINT) AS attempts, CAST(designs AS BIGINT) AS designs,
+       CAST(requests AS BIGINT) AS requests, CAST(tokens AS BIGINT) AS tokens, CAST(usd AS DOUBLE) AS usd
+FROM designers
+ORDER BY designer""",
+    "Attempts, verified designs, and the requests, tokens and dollars of language models.",
+)
+_MIX = (
+    "mix",
+    "Bands asked for and reached",
+    """SELECT wanted AS asked_for, band AS difficulty_band,
+       coalesce(medal_band, '-') AS medal_band, count(*) AS tasks
+FROM private_tasks
+GROUP BY ALL
+ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
+)
+"""Identity, title, query and note of figures that one query gives."""
 
-def funnel_figure(queries: Queries) -> Figure:
+
+def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
+    """Return the figures on how the version was built. That on costs needs designers, that on the mix is private."""
+    found = [_funnel(queries), _seconds(queries), _reasons(queries, edition)]
+    found += [queries.figure(*one) for one in (_ATTEMPTS, _SEEDS)]
+    found += [queries.figure(*_COSTS)] if queries.views["designers"].table.num_rows else []
+    return [*found, *([queries.figure(*_MIX)] if edition == "private" else [])]
+
+
+def _funnel(queries: Queries) -> Figure:
     """Count the attempts that passed each stage, and the tasks that came of them."""
     places = list(Stage)
     steps = []
@@ -50,7 +94,7 @@ def funnel_figure(queries: Queries) -> Figure:
     )
 
 
-def reasons_figure(queries: Queries, edition: Edition) -> Figure:
+def _reasons(queries: Queries, edition: Edition) -> Figure:
     """Count rejections by stage and reason, in the private edition with an example of each.
 
     Details of rejections are for operators: they quote output of scripts, and figures of designs near published ones.
@@ -70,7 +114,7 @@ ORDER BY {_ORDER}, count DESC, reason""",
     )
 
 
-def seconds_figure(queries: Queries) -> Figure:
+def _seconds(queries: Queries) -> Figure:
     """Add up the work of each stage."""
     union = "\nUNION ALL ".join(
         f"SELECT {place} AS place, '{stage}' AS stage, sum(seconds_{stage}) AS seconds, "
@@ -83,56 +127,6 @@ def seconds_figure(queries: Queries) -> Figure:
         "SELECT stage, round(seconds, 1) AS seconds, round(median, 1) AS median_of_a_slot\n"
         f"FROM (\n{union})\nWHERE seconds IS NOT NULL ORDER BY place",
         "All attempts together. Slots work side by side, so that a build takes less time than the sum.",
-    )
-
-
-def seeds_figure(queries: Queries) -> Figure:
-    """Count rejections by seed: seeds that make work without tasks stand first."""
-    return queries.figure(
-        "rejections-seeds",
-        "Rejections by seed",
-        """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
-FROM rejections
-GROUP BY seed_id
-ORDER BY count DESC, seed""",
-    )
-
-
-def attempts_figure(queries: Queries) -> Figure:
-    """Count slots by the number of their attempts."""
-    return queries.figure(
-        "attempts",
-        "Attempts of a slot",
-        """SELECT attempts, count(*) AS slots
-FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
-GROUP BY attempts
-ORDER BY attempts""",
-    )
-
-
-def costs_figure(queries: Queries) -> Figure:
-    """Show what the designs of each designer cost."""
-    return queries.figure(
-        "costs",
-        "Costs by designer",
-        """SELECT designer, CAST(attempts AS BIGINT) AS attempts, CAST(designs AS BIGINT) AS designs,
-       CAST(requests AS BIGINT) AS requests, CAST(tokens AS BIGINT) AS tokens, CAST(usd AS DOUBLE) AS usd
-FROM designers
-ORDER BY designer""",
-        "Attempts, verified designs, and the requests, tokens and dollars of language models.",
-    )
-
-
-def mix_figure(queries: Queries) -> Figure:
-    """Count the tasks by the band asked for and the band of their difficulty."""
-    return queries.figure(
-        "mix",
-        "Bands asked for and reached",
-        """SELECT wanted AS asked_for, band AS difficulty_band,
-       coalesce(medal_band, '-') AS medal_band, count(*) AS tasks
-FROM private_tasks
-GROUP BY ALL
-ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
     )
 
 

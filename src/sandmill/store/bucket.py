@@ -151,19 +151,22 @@ class BucketFiles:
 
     def files(self, folder: str) -> list[str]:
         """Sorted paths of all objects below a folder, relative to the prefix."""
-        found = self._below(folder)
-        if not found:
-            self._require_bucket()
-        start = len(self._full("")) + 1
-        return sorted(path[start:] for path in found)
+        return [one.path for one in self.details(folder)]
 
     def details(self, folder: str) -> list[StoredFile]:
-        """Return size and age of all objects below a folder, in the order of their paths. A listing tells both."""
-        found = self._below(folder)
-        start = len(self._full("")) + 1
+        """Return size and age of all objects below a folder, in the order of their paths. A listing tells both.
+
+        If the listing is empty, s3fs asks what the folder itself is. It then returns the folder, if another process has
+        written the first object meanwhile.
+        """
+        prefix, start = f"{self._full(folder)}/", len(self._full("")) + 1
+        found = self._fs.find(prefix, detail=True)
+        inside = sorted(path for path in found if path.startswith(prefix))
+        if not inside:
+            self._require_bucket()
         return [
             StoredFile(path[start:], int(found[path]["size"]), found[path]["LastModified"].timestamp())
-            for path in sorted(found)
+            for path in inside
         ]
 
     def staging(self) -> list[StoredFile]:
@@ -190,16 +193,6 @@ class BucketFiles:
             self._require_bucket()
             return []
         return sorted(entry["name"].rpartition("/")[2] for entry in entries if entry["type"] == "directory")
-
-    def _below(self, folder: str) -> dict[str, Any]:
-        """Return what S3 says of all objects below a folder, by full path.
-
-        If the listing is empty, s3fs asks what the folder itself is. It then returns the folder, if another process has
-        written the first object meanwhile.
-        """
-        prefix = f"{self._full(folder)}/"
-        found = self._fs.find(prefix, detail=True)
-        return {path: told for path, told in found.items() if path.startswith(prefix)}
 
     def _full(self, path: str) -> str:
         return "/".join(part for part in (self.bucket, self.prefix, path) if part)

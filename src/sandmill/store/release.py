@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sandmill.errors import (
     IntegrityError,
@@ -285,11 +285,15 @@ class StoredRelease:
         import pyarrow.compute as pc
 
         wanted = None if task_ids is None else pa.array(sorted(task_ids), pa.string())
+        for group in self.read_groups(table, columns):
+            kept = group if wanted is None else group.filter(pc.is_in(group["task_id"], value_set=wanted))
+            yield from kept.to_pylist()
+
+    def read_groups(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield some columns of a table as Arrow tables, one row group in memory at a time; see `read_columns`."""
         for part in self.parts_with(table, columns):
             with self.open_part(part) as reader:
-                for group in reader.groups(columns):
-                    kept = group if wanted is None else group.filter(pc.is_in(group["task_id"], value_set=wanted))
-                    yield from kept.to_pylist()
+                yield from reader.groups(columns)
 
     def file_hashes(self, side: str, task_id: str) -> dict[str, str]:
         """Return the SHA-256 of each file of one side of a task, as recorded. No file is read."""

@@ -9,6 +9,15 @@ from sandmill.report.html.markup import element, join
 from sandmill.report.html.page import Edition, Section, asset
 from sandmill.report.similarity import TaskMap
 
+_BARS = {
+    "funnel": ("step", "number"),
+    "seconds": ("stage", "seconds"),
+    "attempts": ("attempts", "slots"),
+    "rejections-seeds": ("seed", "count"),
+}
+"""Columns with names and lengths of bars, by figure. Other figures are tables."""
+_FULL = {"rejections"}
+
 
 def tasks_section(
     edition: Edition, facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str
@@ -89,20 +98,14 @@ def _packed(tasks: Figure, place: int) -> dict[str, Any]:
     return {"name": name, "levels": levels, "codes": [-1 if v is None else code[str(v)] for v in values]}
 
 
-def build_section(
-    funnel: Figure, reasons: Figure, seconds: Figure, attempts: Figure, seeds: Figure, others: Sequence[Figure]
-) -> Section:
+def build_section(figures: Sequence[Figure]) -> Section:
     """Write how the build went."""
-    parts = [
-        figure_block(funnel, bars(funnel, "step", "number")),
-        figure_block(seconds, bars(seconds, "stage", "seconds")),
-        figure_block(reasons, figure_table(reasons), is_full=True),
-        figure_block(attempts, bars(attempts, "attempts", "slots")),
-        figure_block(seeds, bars(seeds, "seed", "count")),
-        *(figure_block(one, figure_table(one)) for one in others),
+    drawn = [
+        figure_block(one, bars(one, *_BARS[one.id]) if one.id in _BARS else figure_table(one), is_full=one.id in _FULL)
+        for one in figures
     ]
-    figures = (funnel, reasons, seconds, attempts, seeds, *others)
-    return Section(id="build", title="Build", html=element("div", join(parts), class_="grid wider"), figures=figures)
+    html = element("div", join(drawn), class_="grid wider")
+    return Section(id="build", title="Build", html=html, figures=tuple(figures))
 
 
 NOTE = (

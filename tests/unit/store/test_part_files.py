@@ -1,4 +1,4 @@
-"""The next files of a release on S3 are fetched while the current one is read."""
+"""The next files of a release on S3 are fetched while the current one is read. Small files are read whole, and kept."""
 
 import threading
 import uuid
@@ -93,3 +93,49 @@ def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path,
 def test_one_task_of_many_is_not_fetched_with_its_whole_table(remote, tmp_path, monkeypatch):
     monkeypatch.setattr(PartsAhead, "_start_next", lambda self: pytest.fail("planned") if self._planned else None)
     remote.pull(tmp_path, [remote.task_ids[0]])
+
+
+@pytest.fixture
+def ref(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(3), range(3, 6))
+    return store.root
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    made: list[str] = []
+    for name in ("read_start", "open"):
+        plain = getattr(Store, name)
+
+        def note(store, path, *others, plain=plain, name=name):
+            made.append(f"{name} {path}")
+            return plain(store, path, *others)
+
+        monkeypatch.setattr(Store, name, note)
+    return made
+
+
+def test_prompts_of_all_tasks_take_one_request_a_file(ref, requests):
+    opened = load(ref)
+    assert len({opened.prompt(task_id) for task_id in opened.task_ids}) == 6
+    names = [f"read_start {opened.version}/{part.path}" for part in opened.parts("public/tasks")]
+    assert sorted(requests) == sorted(names)
+    assert len(requests) == 2
+
+
+def test_large_files_are_read_in_pieces(ref, requests, monkeypatch):
+    monkeypatch.setattr(part_files, "SMALL_BYTES", 0)
+    opened = load(ref)
+    opened.prompt(opened.task_ids[0])
+    assert {request.split()[0] for request in requests} == {"open"}
+
+
+@pytest.mark.parametrize("change", [lambda content: content + b"x", lambda content: content[:-1]])
+def test_a_small_file_of_another_size_is_refused(ref, change):
+    opened = load(ref)
+    part = opened.parts("public/tasks")[0]
+    path = f"{opened.version}/{part.path}"
+    opened.store.write(path, change(opened.store.read(path)))
+    with pytest.raises(IntegrityError, match="bytes; the manifest says"):
+        opened.task_ids  # noqa: B018
