@@ -26,8 +26,8 @@ from benchmarks.repeated_release import repeat_release
 from benchmarks.rollouts import copied_to_bucket
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.files import Store
+from sandmill.store.part_files import in_stored_order, reading_in_sequence
 from sandmill.store.release import StoredRelease, load
-from sandmill.store.sequence import in_stored_order, reading_in_sequence
 
 SIDES = ("public", "private")
 UNPACKED_TASKS = 100

@@ -13,9 +13,16 @@ from prefect.logging import get_logger, get_run_logger
 from prefect.runtime import flow_run as this_run
 
 from sandmill.models.seed import SeedTask
-from sandmill.publish.lineage_datasets import LineageDataset, find_release, place_dataset, seed_datasets
-from sandmill.publish.lineage_events import LineageRun, Phase, make_event
-from sandmill.publish.lineage_sender import LineageSender
+from sandmill.publish.lineage import (
+    LineageDataset,
+    LineageRun,
+    LineageSender,
+    Phase,
+    find_release,
+    make_event,
+    place_dataset,
+    seed_datasets,
+)
 
 LABEL = "sandmill.lineage."
 """Labels of a flow run with the job and the receiver of its events, for whoever finds that its process was killed."""

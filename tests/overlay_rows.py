@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import RolloutFacts
-from sandmill.report.overlay_figures import ROLLOUT_VIEW
+from sandmill.report.overlay import ROLLOUT_VIEW
 from sandmill.report.queries import View
 
 BANDS = {"sm1": "hard", "sm2": "easy", "sm3": "hard", "sm4": "expert"}

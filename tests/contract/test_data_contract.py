@@ -47,10 +47,10 @@ def test_the_page_lists_columns_and_types_of_a_table_in_order(path):
 
 
 def test_the_page_lists_every_table_that_a_version_has(tmp_path, monkeypatch):
-    from sandmill.store import facts_tables
+    from sandmill.store import publish as publishing
     from sandmill.store.files import Store
 
-    monkeypatch.setattr(facts_tables, "FACTS_ABOVE", 0)
+    monkeypatch.setattr(publishing, "FACTS_ABOVE", 0)
     publish_numbers(Store(str(tmp_path / "micro")), range(2))
     release = load(str(tmp_path / "micro"))
     paths = {part.path for part in release.manifest.parts if part.path.endswith(".parquet")}

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sandmill.store.faults import storage_faults
+from sandmill.store.files import storage_faults
 
 
 class LineCache:

@@ -29,7 +29,7 @@ from sandmill.scoring import get_metric
 from sandmill.scoring.base import SCORE_DECIMALS
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading.private_half import TASK_FILE
-from sandmill.store.faults import storage_faults
+from sandmill.store.files import storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.secret import SECRET_PATH, read_secret_file, release_secret
 

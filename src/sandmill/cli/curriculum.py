@@ -11,7 +11,7 @@ from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refus
 from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
-    from sandmill.report.curriculum import Curriculum
+    from sandmill.report.rollouts import Curriculum
 
 CURRICULUM_EXAMPLES = (
     "Examples: `sandmill curriculum releases/micro rollouts` · "
@@ -36,10 +36,9 @@ def curriculum(
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
     """
     from sandmill.play.release import load
-    from sandmill.report.curriculum import make_curriculum
+    from sandmill.report.rollouts import make_curriculum
     from sandmill.store.files import Store
-    from sandmill.store.places import check_release, read_places
-    from sandmill.store.rollouts import RolloutFolder
+    from sandmill.store.rollouts import RolloutFolder, check_release
 
     refuse_options(
         "sandmill curriculum",
@@ -53,7 +52,7 @@ def curriculum(
     opened = load(release)
     folders = [RolloutFolder(Store(name)) for name in rollouts]
     check_release(opened, folders)
-    found = make_curriculum(opened.ref, [folder.facts() for folder in folders], read_places(opened))
+    found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
     if as_json:
         write_json(_describe(found))
     elif to:
@@ -79,7 +78,7 @@ def _write_file(path: Path, text: str) -> None:
 
 def _describe(found: "Curriculum") -> dict[str, object]:
     """Return the object for --json: ids by kind, and all facts of each task."""
-    from sandmill.report.curriculum import Solved
+    from sandmill.report.rollouts import Solved
 
     kinds = {kind.value: [task.task_id for task in found.of(kind)] for kind in Solved}
     differing = [task.task_id for task in found.tasks if task.has_reward_variance]
@@ -88,7 +87,7 @@ def _describe(found: "Curriculum") -> dict[str, object]:
 
 
 def _print(found: "Curriculum") -> None:
-    from sandmill.report.curriculum import Solved, curriculum_table
+    from sandmill.report.rollouts import Solved, curriculum_table
 
     console = open_console()
     console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold", soft_wrap=True)

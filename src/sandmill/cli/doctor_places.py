@@ -20,8 +20,7 @@ from urllib.request import Request, urlopen
 from sandmill.cli.doctor import CheckResult
 from sandmill.errors import SandmillError, StoreError, count, shorten
 from sandmill.store.catalogue import find_datasets
-from sandmill.store.faults import AccessDenied
-from sandmill.store.files import Store
+from sandmill.store.files import AccessDenied, Store
 from sandmill.store.release import load
 from sandmill.store.secret import SECRET_PATH
 from sandmill.store.versions import list_versions

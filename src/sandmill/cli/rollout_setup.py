@@ -14,8 +14,7 @@ from sandmill.models.run import RunLimits
 from sandmill.play.operators import OperatorMix
 from sandmill.play.release import Release, load
 from sandmill.store.files import Store
-from sandmill.store.places import check_release, read_places
-from sandmill.store.rollouts import RolloutFolder
+from sandmill.store.rollouts import RolloutFolder, check_release
 
 if TYPE_CHECKING:
     from sandmill.llm import ChatClient
@@ -79,7 +78,7 @@ def prepare(
     mix = _read_operators(operators, parents)
     get_reward(settings["reward"])
     release = load(ref)
-    places = read_places(release)
+    places = release.places()
     release.check_ids(task_ids)
     chosen = [one for one in release.select(**wanted) if not task_ids or one in task_ids]  # type: ignore[arg-type]
     if not chosen:

@@ -22,7 +22,7 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable, count, requ
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
-    from sandmill.store.restore import Restored
+    from sandmill.store.repair import Restored
     from sandmill.verify.reproduce import FileCheck, Reproduction
 
 VERIFY_EXAMPLES = (
@@ -153,7 +153,7 @@ def _describe_rerun(tasks: int, is_rendered: bool) -> str:
 
 def _restore(release: "StoredRelease", backup: str | None) -> list["Restored"]:
     from sandmill.store.release import load
-    from sandmill.store.restore import restore_damaged
+    from sandmill.store.repair import restore_damaged
 
     with show_progress("looking for damage") as progress:
         return restore_damaged(release, load(backup) if backup else None, progress)
@@ -217,13 +217,12 @@ def reproduce(
 
     Exit code 1 if a file differs, which it names.
     """
-    from sandmill.store.places import require_private
     from sandmill.store.release import load
     from sandmill.verify.reproduce import reproduce_task
 
     opened = load(release)
     opened.check_ids([task])
-    require_private(opened)
+    opened.require_private()
     secret = matching_secret(opened, secret_file or _refuse_without(opened))
     with show_progress("rendering again"):
         found = reproduce_task(opened.package(task), opened.record(task), secret)

@@ -10,12 +10,10 @@ from pathlib import Path, PurePosixPath
 from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.export.base import FORMATS, Export, ExportSettings, ExportTask
 from sandmill.models.base import OnProgress
-from sandmill.store.faults import storage_faults
-from sandmill.store.local import leftovers
+from sandmill.store.files import leftovers, storage_faults
+from sandmill.store.part_files import reading_in_sequence
 from sandmill.store.pull import check_destination
-from sandmill.store.release import StoredRelease
-from sandmill.store.selection import require_some
-from sandmill.store.sequence import reading_in_sequence
+from sandmill.store.release import StoredRelease, require_some
 
 _PREFIX = ".export-"
 _NOTHING = "Nothing was written."

@@ -24,7 +24,7 @@ from sandmill.provenance import code_version
 from sandmill.publish.release_report import make_report
 from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
-from sandmill.report.overview import OverviewCounts
+from sandmill.report.digest import OverviewCounts
 from sandmill.report.work import WorkCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store

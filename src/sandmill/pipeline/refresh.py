@@ -11,14 +11,12 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.request import BuildRequest, RefreshRequest, RunSettings
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.plan import plan_build
-from sandmill.report.curriculum import Curriculum, CurriculumTask, Solved, make_curriculum
-from sandmill.store.columns import read_columns
+from sandmill.report.rollouts import Curriculum, CurriculumTask, Solved, make_curriculum
+from sandmill.store.catalogue import read_overview
 from sandmill.store.files import Store
 from sandmill.store.limits import MAX_REPORT_BYTES
-from sandmill.store.overview import read_overview
-from sandmill.store.places import check_release, read_places
 from sandmill.store.release import StoredRelease, load
-from sandmill.store.rollouts import RolloutFolder
+from sandmill.store.rollouts import RolloutFolder, check_release
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import keep_tasks
 
@@ -76,7 +74,7 @@ def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
     root, _, name = release.store.root.rpartition("/")
     settings = settings.model_copy(update={"root": root or "."})
     _check_secret(release, settings)
-    measured = make_curriculum(release.ref, [folder.facts() for folder in folders], read_places(release))
+    measured = make_curriculum(release.ref, [folder.facts() for folder in folders], release.places())
     retired = tuple(task.task_id for task in measured.tasks if _is_retired(task, request))
     kept = tuple(task_id for task_id in release.task_ids if task_id not in set(retired))
     base = BuildRequest.model_validate({**read_overview(release).request, "name": name})
@@ -175,7 +173,7 @@ def _why_kept(measured: Curriculum, tasks: int, request: RefreshRequest) -> str:
 
 def _solved_by_band(release: StoredRelease, measured: Curriculum, steer: str) -> dict[Band, tuple[int, int]]:
     """Add up rollouts by the band that a mix asks for: of difficulty, or of medal hardness where it was measured."""
-    rows = read_columns(release, "private/tasks", ["task_id", "band", "medal_band"])
+    rows = release.read_columns("private/tasks", ["task_id", "band", "medal_band"])
     by_medals = steer == "medal_hardness"
     band_of = {row["task_id"]: Band((by_medals and row["medal_band"]) or row["band"]) for row in rows}
     found: dict[Band, tuple[int, int]] = {}

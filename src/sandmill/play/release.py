@@ -13,7 +13,7 @@ from sandmill.fingerprint import digest
 from sandmill.models.layout import PUBLIC
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.sandbox.agent_env import pins_hash
-from sandmill.store.faults import storage_faults
+from sandmill.store.files import storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.reference import resolve
 from sandmill.store.release import StoredRelease

@@ -3,46 +3,35 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
-from sandmill.models.rollout import RolloutFacts
-from sandmill.report.html.overlay import overlay_section
+from sandmill.publish.release_report import read_view
 from sandmill.report.html.page import Edition, Section
-from sandmill.report.overlay_figures import ROLLOUT_VIEW, overlay_facts
+from sandmill.report.overlay import ROLLOUT_VIEW, overlay_section
 from sandmill.report.queries import View, open_queries
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS
-from sandmill.store.columns import read_columns
 from sandmill.store.release import StoredRelease
-from sandmill.store.rollout_sets import RolloutSet, read_rollout_sets
+from sandmill.store.rollout_table import facts_row
+from sandmill.store.rollouts import RolloutSet, read_rollout_sets
 
 _LABELLED = re.compile(r"([^/=]+)=(.+)")
 _COLUMNS = {
     "task_id": pa.string(),
     "sample": pa.int64(),
     "mask": pa.bool_(),
-    "failure": pa.string(),
     "reward": pa.float64(),
     "valid": pa.bool_(),
     "medal": pa.string(),
     "gap_closed": pa.float64(),
 }
 """Columns of the view, as in the stored Parquet file."""
+_PUBLIC_COLUMNS = ("task_id", "modality", "target")
+_PRIVATE_COLUMNS = ("task_id", "structure", "band")
 
-
-_PUBLIC_COLUMNS = ("task_id", "split", "modality", "target", "metric")
-_PRIVATE_COLUMNS = ("task_id", "split", "structure", "metric", "band", "difficulty")
-
-
-@dataclass(frozen=True)
-class LabelledSet:
-    """Rollouts under one name."""
-
-    label: str
-    found: RolloutSet
+Sets = list[tuple[str, RolloutSet]]
+"""Rollouts with the name of their set."""
 
 
 def rollouts_section(release: StoredRelease, edition: Edition, places: Sequence[str]) -> Section:
@@ -59,18 +48,17 @@ def rollouts_section(release: StoredRelease, edition: Edition, places: Sequence[
     """
     sets = _read_sets(places)
     _check(release, sets)
-    labels = list(dict.fromkeys(one.label for one in sets))
+    labels = list(dict.fromkeys(label for label, _ in sets))
     views = _task_views(release, edition) | {ROLLOUT_VIEW: _view(sets, labels)}
-    presets = frozenset[str]().union(*(one.found.presets for one in sets))
+    presets = frozenset[str]().union(*(one.presets for _, one in sets))
     with open_queries(views) as queries:
-        played = {fact.task_id for one in sets for fact in one.found.facts}
+        played = {fact.task_id for _, one in sets for fact in one.facts}
         clusters = _designs(release, played) if edition == "private" or release.has_private else {}
-        facts = overlay_facts(queries, edition, labels, clusters, len(presets) <= 1, _notes(sets, presets))
-    return overlay_section(facts)
+        return overlay_section(queries, edition, labels, clusters, len(presets) <= 1, _notes(sets, presets))
 
 
-def _read_sets(places: Sequence[str]) -> list[LabelledSet]:
-    sets: list[LabelledSet] = []
+def _read_sets(places: Sequence[str]) -> Sets:
+    sets: Sets = []
     read = set()
     for place in places:
         match = _LABELLED.fullmatch(place)
@@ -79,56 +67,41 @@ def _read_sets(places: Sequence[str]) -> list[LabelledSet]:
             problem = Problem("--rollouts", f"{path} twice", "each place once", "Its rollouts would count twice.")
             raise InputError("sandmill report", [problem])
         read.add(path.rstrip("/"))
-        sets += [LabelledSet(label or shorten(found.model, 60), found) for found in read_rollout_sets(path)]
+        sets += [(label or shorten(found.model, 60), found) for found in read_rollout_sets(path)]
     return sets
 
 
-def _check(release: StoredRelease, sets: Sequence[LabelledSet]) -> None:
+def _check(release: StoredRelease, sets: Sets) -> None:
     """Refuse rollouts of another version, and tasks that this one does not have.
 
     Raises:
         InputError: lists every place that does not fit.
     """
     known, problems = set(release.task_ids), []
-    for one in sets:
-        versions = {fact.release.rpartition("@")[2] for fact in one.found.facts} - {release.version}
+    for _, one in sets:
+        versions = {fact.release.rpartition("@")[2] for fact in one.facts} - {release.version}
         if versions:
             saw, expected = f"rollouts of {name_some(sorted(versions))}", f"rollouts of {release.version}"
-            problems.append(
-                Problem(one.found.files, saw, expected, "Name the version that was played: DATASET@VERSION.")
-            )
-        elif unknown := {fact.task_id for fact in one.found.facts} - known:
-            problems.append(Problem(one.found.files, f"tasks {name_some(sorted(unknown))}", "tasks of this release"))
+            problems.append(Problem(one.files, saw, expected, "Name the version that was played: DATASET@VERSION."))
+        elif unknown := {fact.task_id for fact in one.facts} - known:
+            problems.append(Problem(one.files, f"tasks {name_some(sorted(unknown))}", "tasks of this release"))
     if problems:
         raise InputError(release.ref, problems)
 
 
-def _view(sets: Sequence[LabelledSet], labels: Sequence[str]) -> View:
+def _view(sets: Sets, labels: Sequence[str]) -> View:
     rows = [
-        {"number": labels.index(one.label) + 1, "label": one.label, **_row(fact)}
-        for one in sets
-        for fact in one.found.facts
+        {"number": labels.index(label) + 1, "label": label, **facts_row(fact)}
+        for label, one in sets
+        for fact in one.facts
     ]
     schema = pa.schema([("number", pa.int64()), ("label", pa.string()), *_COLUMNS.items()])
     selects = [
-        f"SELECT {labels.index(one.label) + 1} AS number, {_literal(one.label)} AS label, {', '.join(_COLUMNS)} "
-        f"FROM read_parquet({_literal(one.found.files)}) WHERE model = {_literal(one.found.model)}"
-        for one in sets
+        f"SELECT {labels.index(label) + 1} AS number, {_literal(label)} AS label, {', '.join(_COLUMNS)} "
+        f"FROM read_parquet({_literal(one.files)}) WHERE model = {_literal(one.model)}"
+        for label, one in sets
     ]
     return View(pa.Table.from_pylist(rows, schema=schema), f"({' UNION ALL '.join(selects)})")
-
-
-def _row(fact: RolloutFacts) -> dict[str, Any]:
-    return {
-        "task_id": fact.task_id,
-        "sample": fact.sample,
-        "mask": fact.mask,
-        "failure": fact.failure,
-        "reward": fact.reward,
-        "valid": fact.is_valid,
-        "medal": fact.medal.value if fact.medal else None,
-        "gap_closed": fact.gap_closed,
-    }
 
 
 def _literal(text: str) -> str:
@@ -138,10 +111,10 @@ def _literal(text: str) -> str:
 
 def _designs(release: StoredRelease, task_ids: set[str]) -> dict[str, str]:
     """Return the design of each task that has replicates; other tasks are designs of their own."""
-    rows = read_columns(release, "private/tasks", ["task_id", "replicate"])
+    rows = release.read_columns("private/tasks", ["task_id", "replicate"])
     if not any(row["replicate"] for row in rows):
         return {}
-    records = read_columns(release, "private/tasks", ["task_id", "record"])
+    records = release.read_columns("private/tasks", ["task_id", "record"])
     return {
         row["task_id"]: str(json.loads(row["record"])["lineage"]["spec_fingerprint"])
         for row in records
@@ -149,30 +122,22 @@ def _designs(release: StoredRelease, task_ids: set[str]) -> dict[str, str]:
     }
 
 
-def _notes(sets: Sequence[LabelledSet], presets: frozenset[str]) -> list[str]:
+def _notes(sets: Sets, presets: frozenset[str]) -> list[str]:
     notes = []
     if len(presets) > 1:
         notes.append(f"Rewards do not compare: the sets have the presets {', '.join(sorted(presets))}.")
     notes += [
-        f"{one.label}: {count(one.found.loose, 'rollout')} in no Parquet file yet, so the SQL does not read them. Run "
+        f"{label}: {count(one.loose, 'rollout')} in no Parquet file yet, so the SQL does not read them. Run "
         "the same sandmill rollout command again to its end."
-        for one in sets
-        if one.found.loose
+        for label, one in sets
+        if one.loose
     ]
     return notes
 
 
 def _task_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
     """Return `public_tasks`, and `private_tasks` in the private edition. Prompts and records are not read."""
-    tables: dict[str, tuple[str, tuple[str, ...], Any]] = {
-        "public_tasks": ("public/tasks", _PUBLIC_COLUMNS, PUBLIC_TASKS)
-    }
+    views = {"public_tasks": read_view(release, "public/tasks", _PUBLIC_COLUMNS, PUBLIC_TASKS)}
     if edition == "private":
-        tables["private_tasks"] = ("private/tasks", _PRIVATE_COLUMNS, PRIVATE_TASKS)
-    return {name: _task_view(release, *table) for name, table in tables.items()}
-
-
-def _task_view(release: StoredRelease, table: str, columns: tuple[str, ...], schema: Any) -> View:
-    rows = list(read_columns(release, table, columns))
-    found = pa.Table.from_pylist(rows, schema=pa.schema([schema.field(name) for name in columns]))
-    return View(found, f"read_parquet('{table}-*.parquet', union_by_name = true)")
+        views["private_tasks"] = read_view(release, "private/tasks", _PRIVATE_COLUMNS, PRIVATE_TASKS)
+    return views

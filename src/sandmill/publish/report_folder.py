@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem, StoreError
-from sandmill.store.faults import storage_faults
-from sandmill.store.files import Store
+from sandmill.store.files import Store, storage_faults
 from sandmill.store.pull import check_destination
 from sandmill.store.versions import list_versions
 

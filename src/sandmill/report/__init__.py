@@ -3,7 +3,6 @@
 from sandmill.report.card import dataset_card
 from sandmill.report.digest import ReleaseDigest
 from sandmill.report.funnel import FunnelCounts, RejectionRow
-from sandmill.report.mix import MixCounts
 from sandmill.report.text_tables import (
     TextTable,
     ending_table,
@@ -13,6 +12,7 @@ from sandmill.report.text_tables import (
     to_markdown,
     to_text,
 )
+from sandmill.report.work import MixCounts
 
 __all__ = [
     "FunnelCounts",

@@ -2,8 +2,11 @@
 
 import csv
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO, StringIO
+from math import isfinite
+from statistics import median
 from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
@@ -11,7 +14,6 @@ from sandmill.kinds.files.archives import BROKEN
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.kinds.files.item_files import item_fault
 from sandmill.models.base import Frozen
-from sandmill.report.columns_profile import ColumnProfile, profile_columns
 
 _ROWS = 5
 _COLUMNS = 60
@@ -25,6 +27,23 @@ _CSV_ROWS = 400
 """Most rows that a column profile reads. A micro task has at most 200 training rows."""
 _TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "wav": "audio/wav"}
 """Media that browsers show. Others are named."""
+
+
+class ColumnProfile(Frozen):
+    """One column."""
+
+    name: str
+    kind: str
+    """`number` or `text`."""
+    missing: int
+    distinct: int
+    least: float | None = None
+    median: float | None = None
+    most: float | None = None
+    bins: tuple[int, ...] = ()
+    """Cells in equal steps from `least` to `most`."""
+    top: tuple[tuple[str, int], ...] = ()
+    """Most frequent values of a column of text."""
 
 
 class TableSample(Frozen):
@@ -150,3 +169,49 @@ def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
         return MediaSample(path=named, note=f"{len(content)} bytes of a format that browsers do not show")
     text = content[: 4 * _TEXT].decode(errors="replace")
     return MediaSample(path=named, text=text[:_TEXT] + (" ..." if len(text) > _TEXT else ""))
+
+
+BINS = 12
+_MOSTLY = 0.9
+"""Share of the cells that must be numbers for a column of numbers."""
+_TOP = 3
+_LONGEST = 60
+
+
+def profile_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[ColumnProfile]:
+    """Describe each column of a table."""
+    return [_profile(name, [row[place] for row in rows if place < len(row)]) for place, name in enumerate(header)]
+
+
+def _profile(name: str, cells: Sequence[str]) -> ColumnProfile:
+    filled = [cell for cell in cells if cell.strip()]
+    numbers = [number for cell in filled if (number := _number(cell)) is not None]
+    missing, distinct = len(cells) - len(filled), len(set(filled))
+    named = shorten(name, _LONGEST)
+    if not numbers or len(numbers) < _MOSTLY * len(filled):
+        ordered = sorted(Counter(filled).items(), key=lambda item: (-item[1], item[0]))
+        top = tuple((shorten(value, _LONGEST), times) for value, times in ordered[:_TOP])
+        return ColumnProfile(name=named, kind="text", missing=missing, distinct=distinct, top=top)
+    low, high = min(numbers), max(numbers)
+    bins = [0] * BINS
+    for number in numbers:
+        share = (number / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
+        bins[min(BINS - 1, int(share * BINS))] += 1
+    return ColumnProfile(
+        name=named,
+        kind="number",
+        missing=missing,
+        distinct=distinct,
+        least=low,
+        median=median(numbers),
+        most=high,
+        bins=tuple(bins),
+    )
+
+
+def _number(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from sandmill.errors import IntegrityError
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.base import Stage
-from sandmill.models.release import TaskRecord, VerifiedTask
+from sandmill.models.release import PartFile, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.spec import Knobs
 from sandmill.store.limits import MAX_RECORD_BYTES
@@ -68,7 +68,7 @@ FACTS_TABLES: Mapping[str, Any] = {
     ),
     "private/facts": pa.schema([field for field in PRIVATE_TASKS if field.name != "record"]),
 }
-"""Tables of all tasks of a version by name: the tables of tasks without their largest column. See `facts_tables`."""
+"""Tables of all tasks of a version by name: the tables of tasks without their largest column. `publish` makes them."""
 
 FILES = pa.schema([*_fields(pa.string(), "task_id", "path", "sha256"), *_fields(pa.binary(), "bytes")])
 """One row for each file. Public and private files have separate tables."""
@@ -277,3 +277,9 @@ def schema_of_part(path: str) -> Any:
         return FACTS_TABLES[facts]
     name = part_name(path)
     return next((known.schema for known in TABLES if name and known.name == name.table), None)
+
+
+def group_of(part: PartFile) -> str:
+    """Return the split and shard number in the name of a part, such as `train-00012`; empty for other files."""
+    name = part_name(part.path)
+    return name.group if name else ""

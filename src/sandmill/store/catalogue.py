@@ -1,13 +1,21 @@
-"""List the datasets under a root and the versions of each. One manifest and one small report a version are read."""
+"""List the datasets under a root and the versions of each, with what a version was asked for and what it holds.
 
-from sandmill.errors import InputError, Problem, SandmillError, name_some
+One manifest and one small report a version are read. A release is untrusted, and older versions lack the report.
+"""
+
+import json
+from collections import Counter
+
+from pydantic import ValidationError
+
+from sandmill.errors import InputError, IntegrityError, Problem, SandmillError, name_some, shorten
 from sandmill.models.base import Frozen
-from sandmill.store.faults import AccessDenied, FileMissing
-from sandmill.store.files import Store
+from sandmill.models.release import BUILD_REPORT, ReleaseOverview
+from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.garbage import unfinished_versions
-from sandmill.store.overview import read_overview
+from sandmill.store.limits import MAX_RECORD_BYTES, MIB
 from sandmill.store.release import StoredRelease
-from sandmill.store.versions import list_versions, read_manifest
+from sandmill.store.versions import first_fault, list_versions, read_manifest
 
 _MARKS = ("versions", "shards")
 """Folders that a build makes before a version is published."""
@@ -94,3 +102,79 @@ def _describe(store: Store, version: str, is_latest: bool) -> VersionFacts:
 def _is_dataset(store: Store) -> bool:
     folders = store.folders()
     return not set(_MARKS).isdisjoint(folders) or bool(list_versions(store))
+
+
+_MAX_BYTES = MIB
+_PRIVATE = ("band", "wanted", "difficulty")
+
+
+def read_overview(release: StoredRelease) -> ReleaseOverview:
+    """Return the overview of a version; where its report cannot be read, the part that follows from its tables.
+
+    Raises:
+        IntegrityError: the report or a table is damaged.
+        AccessDenied, FileMissing: neither the report nor the public half is readable.
+    """
+    return recorded_overview(release) or count_overview(release)
+
+
+def recorded_overview(release: StoredRelease) -> ReleaseOverview | None:
+    """Return the report of a version. None for versions of older code, and where reports/ is not readable.
+
+    Raises:
+        IntegrityError: it is damaged.
+    """
+    try:
+        content = release.report(BUILD_REPORT, limit=_MAX_BYTES)
+        return None if content is None else ReleaseOverview.model_validate_json(content)
+    except (AccessDenied, FileMissing):
+        return None
+    except ValidationError as error:
+        raise IntegrityError(f"{release.ref}: reports/{BUILD_REPORT} is damaged: {first_fault(error)}") from None
+
+
+def read_libraries(release: StoredRelease) -> dict[str, tuple[str, ...]]:
+    """Return the versions of the numeric libraries that made the tasks.
+
+    A version of older code does not record them for all tasks; there, the first task of each shard is read.
+    """
+    recorded = recorded_overview(release)
+    if recorded or not release.has_private:
+        return recorded.libraries if recorded else {}
+    found: dict[str, set[str]] = {}
+    for part in release.parts("private/tasks"):
+        with release.open_part(part) as reader:
+            row = next(iter(reader.rows(["record"])))
+        for name, version in _libraries(row["record"]).items():
+            found.setdefault(name, set()).add(version)
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+
+
+def _libraries(record: str) -> dict[str, str]:
+    """Read the libraries of a record alone, since a record of older code may lack fields of the present one."""
+    try:
+        found = json.loads(record[:MAX_RECORD_BYTES])["lineage"]["libraries"]
+        return {str(name): shorten(str(version)) for name, version in found.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def count_overview(release: StoredRelease) -> ReleaseOverview:
+    """Count an overview from the tables. `kinds` holds modalities; the request and the libraries are empty.
+
+    Without the private half, `bands` and `wanted` are empty too.
+    """
+    rows = list(release.read_columns("public/tasks", ["split", "modality"]))
+    private = list(release.read_columns("private/tasks", _PRIVATE)) if release.has_private else []
+    counts = {
+        name: dict(sorted(Counter(row[name] for row in source).items()))
+        for name, source in (("split", rows), ("modality", rows), ("band", private), ("wanted", private))
+    }
+    figures = {"difficulty": round(sum(row["difficulty"] for row in private) / len(private), 6)} if private else {}
+    return ReleaseOverview(
+        bands=counts["band"],
+        wanted=counts["wanted"],
+        kinds=counts["modality"],
+        splits=counts["split"],
+        figures=figures,
+    )

@@ -7,10 +7,9 @@ from typing import Any
 from sandmill.errors import IntegrityError, shorten
 from sandmill.fingerprint import digest_of_hashes
 from sandmill.models.base import Frozen
-from sandmill.store.columns import read_columns
-from sandmill.store.faults import AccessDenied, FileMissing
+from sandmill.store.catalogue import count_overview, read_libraries, recorded_overview
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.limits import MAX_FUNNEL_BYTES
-from sandmill.store.overview import count_overview, read_libraries, recorded_overview
 from sandmill.store.release import StoredRelease
 
 _MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_env", "format_version")
@@ -87,12 +86,12 @@ def compare_releases(a: StoredRelease, b: StoredRelease) -> ReleaseDifference:
 
 
 def _digests(release: StoredRelease) -> dict[str, str]:
-    return {row["task_id"]: row["digest"] for row in read_columns(release, "private/tasks", ["task_id", "digest"])}
+    return {row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])}
 
 
 def _public_digests(release: StoredRelease) -> dict[str, str]:
     hashes: dict[str, list[tuple[str, str, str]]] = {task_id: [] for task_id in release.task_ids}
-    for row in read_columns(release, "public/files", ["task_id", "path", "sha256"]):
+    for row in release.read_columns("public/files", ["task_id", "path", "sha256"]):
         hashes.setdefault(row["task_id"], []).append(("public", row["path"], row["sha256"]))
     return {task_id: digest_of_hashes(entries) for task_id, entries in hashes.items()}
 

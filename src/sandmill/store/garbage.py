@@ -16,10 +16,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sandmill.store.arrow_tables import part_name
-from sandmill.store.endings import VersionEnding, decide_ending
-from sandmill.store.files import Store
-from sandmill.store.stored import StoredFile
-from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
+from sandmill.store.files import Store, StoredFile
+from sandmill.store.versions import (
+    MANIFEST,
+    VersionEnding,
+    decide_ending,
+    list_versions,
+    read_manifest,
+    version_folders,
+)
 
 _SHARD_FILE = re.compile(
     r"shards/[a-z0-9-]+/(?:shard\.json|slots/\d+\.json|(?:public|private|reports)/[a-z_]+[a-z0-9_-]*\.(?:parquet|json))"

@@ -1,6 +1,6 @@
 """Size limits for releases, which may be untrusted. Releases of a build stay far below them.
 
-A reader holds one row group in memory, and a pull from S3 a few whole parts of limited size (`store/ahead.py`). So
+A reader holds one row group in memory, and a pull from S3 a few whole parts of limited size (`store/part_files.py`). So
 these limits bound the memory of a reader and, with `MAX_RATIO`, the disk space of a pull.
 """
 

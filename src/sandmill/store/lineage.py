@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandmill.models.base import Frozen
 from sandmill.models.release import PartFile, TaskRecord
-from sandmill.store.columns import file_hashes
-from sandmill.store.faults import AccessDenied, FileMissing
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.limits import MAX_REPORT_BYTES
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def read_lineage(release: "StoredRelease", task_id: str) -> TaskLineage:
         files={
             f"{side}/{path}": sha256
             for side in ("public", "private")
-            for path, sha256 in file_hashes(release, side, task_id).items()
+            for path, sha256 in release.file_hashes(side, task_id).items()
         },
     )
 

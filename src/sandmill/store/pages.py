@@ -12,9 +12,8 @@ import io
 from typing import BinaryIO
 
 from sandmill.errors import IntegrityError
-from sandmill.store.footer import ColumnChunk
+from sandmill.store.footer import ColumnChunk, Fields, read_struct
 from sandmill.store.limits import MAX_GROUP_BYTES, MAX_GROUP_VALUES
-from sandmill.store.thrift import Fields, read_struct
 
 _HEADER_BYTES = 1 << 10
 _LONGEST_HEADER = 1 << 16

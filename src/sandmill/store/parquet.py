@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
 from sandmill.store.arrow_tables import ReleaseTable, Row, is_later
+from sandmill.store.bucket import RangedFile
 from sandmill.store.footer import Group, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
@@ -23,7 +24,6 @@ from sandmill.store.limits import (
     RATIO_FREE_BYTES,
 )
 from sandmill.store.pages import column_bytes
-from sandmill.store.ranges import RangedFile
 
 READ_AHEAD_BYTES = 8 << 20
 """Bytes that one request to S3 fetches where a file is read from start to end. A task has about 100 kB."""

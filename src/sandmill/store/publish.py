@@ -2,19 +2,33 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, fingerprint
 from sandmill.models.plan import ShardRef
 from sandmill.models.release import MAX_PARTS, Manifest, PartFile
-from sandmill.store.endings import VersionEnding, require_ending, was_removed
-from sandmill.store.facts_tables import build_facts, needs_facts
+from sandmill.store.arrow_tables import FACTS_TABLES, GROUP, group_of
 from sandmill.store.files import Store
+from sandmill.store.parquet import check_sizes, write_tables
 from sandmill.store.release import StoredRelease
 from sandmill.store.shards import FinishedShard, read_shard
-from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
+from sandmill.store.versions import (
+    MANIFEST,
+    VersionEnding,
+    list_versions,
+    read_manifest,
+    require_ending,
+    version_folders,
+    was_removed,
+)
 
 _LAST_NUMBER = 9999
+
+FACTS_ABOVE = 32
+"""Parts of public/tasks above which a version gets tables with the facts of all tasks, one for each half. Listing or
+selecting tasks would open all parts else, which takes a request or two each on S3."""
+_GROUP_ROWS = 4096
 
 
 def publish(
@@ -158,6 +172,39 @@ def _copy_parts(store: Store, version: str, shards: Sequence[FinishedShard]) -> 
             if store.size(path) != part.size:
                 raise StoreError(f"{store.where(path)}: {store.size(path)} bytes; its shard recorded {part.size}")
             yield part.model_copy(update={"path": target})
+
+
+def needs_facts(release: StoredRelease) -> bool:
+    """Return whether a version gets tables of facts: if it has more than `FACTS_ABOVE` files of public/tasks."""
+    return len(release.parts("public/tasks")) > FACTS_ABOVE
+
+
+def build_facts(release: StoredRelease) -> dict[str, tuple[bytes, int]]:
+    """Make both tables of facts from the tables of tasks. Returns Parquet bytes and number of rows by table name.
+
+    Equal parts give equal bytes.
+    """
+    import pyarrow as pa
+
+    found = {}
+    for name, schema in FACTS_TABLES.items():
+        pieces = []
+        for part in release.parts(f"{name.partition('/')[0]}/tasks"):
+            with release.open_part(part) as reader:
+                for piece in reader.groups([column for column in schema.names if column != GROUP]):
+                    pieces.append(_with_group(piece, part) if GROUP in schema.names else piece)
+        table = pa.concat_tables(pieces).select(schema.names).cast(schema).sort_by("task_id")
+        starts = range(0, len(table), _GROUP_ROWS)
+        content = write_tables(schema, (table.slice(start, _GROUP_ROWS) for start in starts))
+        check_sizes(content, name, schema)
+        found[name] = content, len(table)
+    return found
+
+
+def _with_group(piece: Any, part: PartFile) -> Any:
+    import pyarrow as pa
+
+    return piece.append_column(GROUP, pa.array([group_of(part)] * len(piece), pa.string()))
 
 
 def _settle_facts(store: Store, manifest: Manifest) -> Iterator[PartFile]:

@@ -19,9 +19,7 @@ from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
 from sandmill.fingerprint import digest
 from sandmill.models.base import OnProgress
 from sandmill.models.names import task_id_fault
-from sandmill.store.faults import storage_faults
-from sandmill.store.files import Store
-from sandmill.store.local import leftovers
+from sandmill.store.files import Store, leftovers, storage_faults
 from sandmill.store.secret import SECRET_PATH
 from sandmill.store.versions import list_versions
 

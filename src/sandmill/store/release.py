@@ -1,17 +1,28 @@
 """Read a published release: facts, single tasks, or all tasks as folders."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, count, name_some
+from sandmill.errors import (
+    IntegrityError,
+    Problem,
+    ReleaseNotFound,
+    RequestError,
+    StoreError,
+    count,
+    name_some,
+    shorten,
+)
 from sandmill.models.base import OnProgress
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.rollout import TaskPlace
 from sandmill.store.arrow_tables import (
     FACTS_TABLES,
     GROUP,
@@ -19,18 +30,16 @@ from sandmill.store.arrow_tables import (
     PUBLIC_TASKS,
     Row,
     facts_name,
+    group_of,
     part_name,
     read_record,
     read_slot,
 )
-from sandmill.store.facts_tables import group_of
-from sandmill.store.faults import AccessDenied, FileMissing
-from sandmill.store.files import Store
+from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
-from sandmill.store.part_files import PartFiles
+from sandmill.store.part_files import PartFiles, checked_files, in_stored_order, reading_in_sequence
 from sandmill.store.reference import resolve
-from sandmill.store.sequence import checked_files, in_stored_order, reading_in_sequence
 from sandmill.store.versions import read_manifest
 
 if TYPE_CHECKING:
@@ -44,6 +53,9 @@ _FIRST, _LAST = ("task_id", "domain", "structure", "metric"), ("split", "band", 
 
 _PROMPTS_KEPT = 4096
 """Prompts of 6 kB each."""
+
+_LISTED = 20
+"""Values that an error about a selection lists at most."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,7 +186,6 @@ class StoredRelease:
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
         from sandmill.store.pull import check_destination, pull_tasks
-        from sandmill.store.selection import require_some
 
         wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
         self.check_ids(wanted)
@@ -219,8 +230,6 @@ class StoredRelease:
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
         """
-        from sandmill.store.selection import select_ids
-
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
         listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
         given = {column: values for column, values in listed.items() if values}
@@ -262,6 +271,57 @@ class StoredRelease:
     def rejections(self) -> Iterator[Rejection]:
         """Yield the rejections, one part in memory at a time."""
         yield from map(Rejection.model_validate, self._iterate("reports/rejections"))
+
+    def read_columns(
+        self, table: str, columns: Sequence[str], task_ids: Collection[str] | None = None
+    ) -> Iterator[Row]:
+        """Yield the rows of a table, such as public/tasks, with some columns only. Others are not decompressed.
+
+        Facts of all tasks come from the table of facts, if the version has one: the order of rows is that of the files.
+
+        With `task_ids`, which needs the column `task_id`, rows of other tasks are left out before they become objects.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        wanted = None if task_ids is None else pa.array(sorted(task_ids), pa.string())
+        for group in self.read_groups(table, columns):
+            kept = group if wanted is None else group.filter(pc.is_in(group["task_id"], value_set=wanted))
+            yield from kept.to_pylist()
+
+    def read_groups(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield some columns of a table as Arrow tables, one row group in memory at a time; see `read_columns`."""
+        for part in self.parts_with(table, columns):
+            with self.open_part(part) as reader:
+                yield from reader.groups(columns)
+
+    def file_hashes(self, side: str, task_id: str) -> dict[str, str]:
+        """Return the SHA-256 of each file of one side of a task, as recorded. No file is read."""
+        found: dict[str, str] = {}
+        for part in self.parts_of(f"{side}/files", task_id):
+            with self.open_part(part) as reader:
+                for group in reader.groups(["task_id", "path", "sha256"], task_id):
+                    rows = group.to_pylist()
+                    found |= {row["path"]: row["sha256"] for row in rows if row["task_id"] == task_id}
+        return found
+
+    def require_private(self) -> None:
+        """Refuse a release without a private half.
+
+        Raises:
+            AccessDenied: if the private half cannot be read.
+        """
+        if not self.has_private:
+            raise AccessDenied(
+                f"{self.ref}: the private half is not readable here. Bands, grades and rewards need it: use a copy or "
+                "credentials that can read private/."
+            )
+
+    def places(self) -> dict[str, TaskPlace]:
+        """Return split, structure and band of each task by its id. Needs the private half."""
+        self.require_private()
+        rows = self.facts.select(*TaskPlace.model_fields).to_dicts()
+        return {row["task_id"]: TaskPlace.model_validate(row) for row in rows}
 
     def open_part(self, part: PartFile) -> AbstractContextManager[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest."""
@@ -393,3 +453,57 @@ def load(ref: str | Path) -> StoredRelease:
     """
     store, version = resolve(ref)
     return StoredRelease(store, read_manifest(store, version))
+
+
+def select_ids(
+    facts: "pl.DataFrame",
+    ref: str,
+    wanted: Mapping[str, Collection[str]],
+    ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> tuple[str, ...]:
+    """Return the tasks that have one of the wanted values in each column.
+
+    Args:
+        facts: a row a task, with the columns of `wanted` that can be read.
+        ref: names the release, for messages.
+        wanted: values by column.
+        ranges: least and greatest value by column, between 0 and 1. A task without a value is in no range.
+
+    Raises:
+        RequestError: a column or a value that the release does not have, all at once, or no task has all of them.
+    """
+    import polars as pl
+
+    problems = []
+    for column, (low, high) in ranges.items():
+        if not 0 <= low <= high <= 1:
+            flag = f"--{column.replace('_', '-')}"
+            problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
+    for column in [*wanted, *ranges]:
+        if column not in facts.columns:
+            hint = "Band, structure, difficulty and medal hardness are in the private half of a release."
+            problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
+    for column, values in wanted.items():
+        if column not in facts.columns:
+            continue
+        known = facts[column].drop_nulls().unique().sort().to_list()
+        expected = f"one of {name_some(map(shorten, known), _LISTED)}"
+        problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
+    if problems:
+        raise RequestError(ref, problems, "Nothing was selected.")
+    tests = [pl.col(column).is_in(list(values)) for column, values in wanted.items()]
+    tests += [pl.col(column).is_between(*ends) for column, ends in ranges.items()]
+    ids = tuple(facts.filter(*tests)["task_id"].to_list())
+    require_some(ref, ids)
+    return ids
+
+
+def require_some(ref: str, task_ids: Sequence[str]) -> None:
+    """Refuse an empty selection.
+
+    Raises:
+        RequestError: there is no task.
+    """
+    if not task_ids:
+        problem = Problem("selection", "no task that has all of these values", "at least one task")
+        raise RequestError(ref, [problem], f"List the tasks with: sandmill show {ref}")

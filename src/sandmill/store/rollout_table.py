@@ -91,33 +91,20 @@ FACTS = (
 def to_row(record: RolloutRecord) -> dict[str, Any]:
     """Return the row of a record."""
     rollout, grade, reward = record.rollout, record.rollout.grade, record.rollout.reward
-    facts = record.facts
     data = rollout.model_dump(mode="json")
     steps = data.pop("steps")
     return {
-        "task_id": facts.task_id,
-        "release": facts.release,
-        "sample": facts.sample,
+        **facts_row(record.facts),
         "model": rollout.model,
         "operator": record.operator.value,
         "ending": rollout.ending.value,
-        "mask": facts.mask,
-        "failure": facts.failure,
         "error": record.error,
-        "reward": facts.reward,
         "reward_preset": reward.preset if reward else None,
         "reward_parts": [{"part": part, "value": value} for part, value in reward.parts.items()] if reward else None,
-        "valid": facts.is_valid,
         "score": grade.score if grade else None,
-        "gap_closed": facts.gap_closed,
         "gap_to_gold": grade.gap_to_gold if grade else None,
-        "medal": facts.medal.value if facts.medal else None,
         "position": grade.position if grade else None,
         "format_rate": rollout.format_rate,
-        "prompt_tokens": facts.prompt_tokens,
-        "completion_tokens": facts.completion_tokens,
-        "usd": facts.usd,
-        "seconds": facts.seconds,
         "model_seconds": rollout.usage.seconds,
         "run_seconds": sum(step.duration_s for step in rollout.steps),
         "submissions": sum(step.feedback is not None for step in rollout.steps),
@@ -125,6 +112,12 @@ def to_row(record: RolloutRecord) -> dict[str, Any]:
         "messages": [message.model_dump() for message in record.messages],
         "rest": json.dumps(data, ensure_ascii=False, sort_keys=True),
     }
+
+
+def facts_row(facts: RolloutFacts) -> dict[str, Any]:
+    """Return the columns of `FACTS`."""
+    row = {name: getattr(facts, "is_valid" if name == "valid" else name) for name in FACTS}
+    return row | {"medal": facts.medal.value if facts.medal else None}
 
 
 def from_row(row: Mapping[str, Any]) -> RolloutRecord:

@@ -57,10 +57,7 @@ def read_secret_at(place: str) -> bytes:
     if "://" not in place:
         return read_secret_file(Path(place))
     folder, _, name = place.rpartition("/")
-    secret = _decode(Store(folder).read(name, limit=MAX_SECRET_BYTES))
-    if len(secret) < _BYTES:
-        raise RequestError("secret_file", [Problem(place, f"{len(secret)} bytes", f"at least {_BYTES} bytes")])
-    return secret
+    return _checked(place, Store(folder).read(name, limit=MAX_SECRET_BYTES))
 
 
 def read_secret_file(path: Path) -> bytes:
@@ -75,13 +72,17 @@ def read_secret_file(path: Path) -> bytes:
     except OSError as error:
         saw = error.strerror or type(error).__name__
         raise RequestError("secret_file", [Problem(str(path), saw.lower(), "a readable file")]) from error
+    return _checked(str(path), content)
+
+
+def _checked(place: str, content: bytes) -> bytes:
     secret = _decode(content)
     if len(content) > MAX_SECRET_BYTES:
-        problem = Problem(str(path), f"more than {MAX_SECRET_BYTES} bytes", "a release secret")
+        problem = Problem(place, f"more than {MAX_SECRET_BYTES} bytes", "a release secret")
     elif len(secret) < _BYTES:
-        hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {path}"
+        hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {place}"
         expected = f"at least {_BYTES} bytes or {2 * _BYTES} hexadecimal digits"
-        problem = Problem(str(path), f"{len(secret)} bytes", expected, hint)
+        problem = Problem(place, f"{len(secret)} bytes", expected, "" if "://" in place else hint)
     else:
         return secret
     raise RequestError("secret_file", [problem])

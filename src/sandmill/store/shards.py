@@ -28,8 +28,7 @@ from sandmill.models.release import FORMAT_VERSION, SPLITS, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import arrow_tables as tables
 from sandmill.store.arrow_tables import Row
-from sandmill.store.faults import FileMissing
-from sandmill.store.files import Store
+from sandmill.store.files import FileMissing, Store
 from sandmill.store.parquet import TableReader, check_sizes, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"

@@ -1,31 +1,51 @@
-"""Verify a release against its manifest: every byte is read and every hash computed again."""
+"""Verify a release against its manifest: every byte is read and every hash computed again.
 
-from collections.abc import Iterator
+Facts that a release holds twice must be equal, since graders and readers use different copies. The record of a task is
+what was verified. Columns of the tables, `private/task.json`, `private/leaderboard.csv` and the prompt repeat parts of
+it.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from typing import Any
 
-from sandmill.errors import SandmillError, count
-from sandmill.fingerprint import digest, digest_of_hashes
+from sandmill.errors import IntegrityError, SandmillError, count, name_some, shorten
+from sandmill.fingerprint import canonical_json, digest, digest_of_hashes
 from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
-from sandmill.models.release import PartFile
-from sandmill.store.agreement import (
-    Sayings,
-    differences,
-    record_of,
-    said_by_file,
-    said_by_record,
-    said_by_row,
+from sandmill.models.package import TaskFile
+from sandmill.models.release import PartFile, TaskRecord
+from sandmill.scoring import get_metric
+from sandmill.store.arrow_tables import (
+    FACTS_TABLES,
+    GROUP,
+    PartName,
+    Row,
+    facts_name,
+    part_name,
+    private_task_row,
+    public_task_row,
+    read_record,
 )
-from sandmill.store.arrow_tables import PartName, facts_name, part_name
-from sandmill.store.damage import byte_faults
-from sandmill.store.facts_tables import FactsCheck
+from sandmill.store.limits import MAX_TASK_FILE_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import StoredRelease
-from sandmill.store.repair import repair_of
+from sandmill.store.repair import byte_faults, repair_of
 
 Hashes = dict[str, list[tuple[str, str, str]]]
 """(side, path, SHA-256) of each file, by task_id."""
+
+Sayings = dict[str, str]
+"""Digests of the facts of one task, by the place that holds them."""
+
+PROMPT = "public/tasks: prompt"
+_TASK_FILE, _BOARD = "private/task.json", "private/leaderboard.csv"
+_UNREADABLE = "unreadable"
+_SHOWN = 5
+"""Tasks that a message names."""
 
 
 def verify_hashes(
@@ -81,7 +101,7 @@ def _check_shard(
     parts: list[tuple[PartName, PartFile]],
     digests: dict[str, str],
     seen: set[str],
-    facts: FactsCheck,
+    facts: "FactsCheck",
 ) -> Iterator[str]:
     """Check the parts of one shard: the same tasks in each table, and each task's digest."""
     ids: dict[str, set[str]] = {}
@@ -106,13 +126,13 @@ def _check_shard(
                     if name.split not in (None, row["split"]):
                         yield f"task {task_id}: is of split {row['split']}, and lies in {part.path}"
                     if side == "public":
-                        found.setdefault(task_id, {}).update(said_by_row(row))
+                        found.setdefault(task_id, {}).update(_said_by_row(row))
                         continue
                     recorded[task_id] = row["digest"]
-                    record, problems = record_of(row)
+                    record, problems = _record_of(row)
                     yield from (f"task {task_id}: {problem}" for problem in problems)
                     if record is not None:
-                        expected[task_id] = said_by_record(record)
+                        expected[task_id] = _said_by_record(record)
         except SandmillError as error:
             yield str(error)
     everywhere = set().union(*ids.values()) | hashes.keys()
@@ -127,7 +147,7 @@ def _check_shard(
             yield f"task {task_id}: its files are not those that were verified (digest differs)"
         else:
             wanted = expected.get(task_id, {}) if has_both else {}
-            yield from (f"task {task_id}: {problem}" for problem in differences(wanted, said))
+            yield from (f"task {task_id}: {problem}" for problem in _differences(wanted, said))
     digests.update(recorded)
 
 
@@ -150,10 +170,151 @@ def _check_files(
         for row in group:
             paths.append(row["path"])
             hashes.setdefault(task_id, []).append((side, row["path"], row["sha256"]))
-            found.setdefault(task_id, {}).update(said_by_file(f"{side}/{row['path']}", row["bytes"]))
+            found.setdefault(task_id, {}).update(_said_by_file(f"{side}/{row['path']}", row["bytes"]))
             size += len(row["bytes"])
             if digest(row["bytes"]) != row["sha256"]:
                 yield f"task {task_id}: {side}/{row['path']}: the stored bytes differ from their hash"
         yield from (f"task {task_id}: {side}: {fault}" for fault in path_faults(paths))
     if part.content is not None and size != part.content:
         yield f"{part.path}: {size} bytes of files; the manifest says {part.content}"
+
+
+def _said_by_record(record: TaskRecord) -> Sayings:
+    """Return what other places must hold on a task.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    said = _said_by_row(public_task_row(record, prompt=""))
+    del said[PROMPT]
+    file = {name: getattr(record, name) for name in TaskFile.model_fields}
+    board = enumerate(record.calibration.board, start=1)
+    return {
+        **said,
+        _TASK_FILE: _digest(TaskFile.model_validate(file).model_dump(mode="json")),
+        _BOARD: _digest([[rank, one.final, one.solver, str(one.tier)] for rank, one in board]),
+    }
+
+
+def _said_by_row(row: Row) -> Sayings:
+    """Return the digests of a row of public/tasks. The prompt's is of its bytes, to be compared with description.md."""
+    said = {f"public/tasks: {column}": _digest(value) for column, value in row.items() if column != "prompt"}
+    return {**said, PROMPT: digest(row["prompt"].encode())}
+
+
+def _said_by_file(place: str, content: bytes) -> Sayings:
+    """Return the digest of a file that repeats facts of the record; empty for other files."""
+    readers = {_TASK_FILE: _read_task_file, _BOARD: _read_board}
+    if place == "public/description.md":
+        return {place: digest(content)}
+    if place not in readers:
+        return {}
+    try:
+        said = None if len(content) > MAX_TASK_FILE_BYTES else _digest(readers[place](content))
+    except (ValueError, KeyError, TypeError, csv.Error):
+        said = None
+    return {place: said or _UNREADABLE}
+
+
+def _differences(expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """Yield the places that differ from the record, and the prompt if it differs from description.md."""
+    for place, said in expected.items():
+        if place not in found:
+            if place in (_TASK_FILE, _BOARD):
+                yield f"{place} is missing"
+        elif found[place] != said:
+            yield f"{place} is not that of its record"
+    if PROMPT in found and found[PROMPT] != found.get("public/description.md"):
+        yield f"{PROMPT} is not that of public/description.md"
+
+
+def _record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
+    """Read and check the record in a row of private/tasks.
+
+    Returns:
+        The record, None if it cannot be read, and the problems.
+    """
+    try:
+        record = read_record(row)
+        expected = private_task_row(record)
+    except IntegrityError as error:
+        return None, [str(error)]
+    except (ValueError, SandmillError) as error:
+        return None, [f"its record cannot be read: {shorten(str(error), 200)}"]
+    # An older version may have written the same record with fewer fields.
+    by_ranks = {"rule"} if row["rule"] is None and record.calibration.rule == "ranks" else set()
+    skipped = {"record"} | by_ranks
+    wrong = [name for name in expected if name not in skipped and row[name] != expected[name]]
+    problems = [f"private/tasks: {name} is not that of its record" for name in wrong]
+    return record, problems + list(_contradictions(record))
+
+
+def _contradictions(record: TaskRecord) -> Iterator[str]:
+    spec, facts = record.spec, record.facts
+    if (spec.metric, spec.target) != (facts.metric, facts.target):
+        yield f"its design has {spec.metric} of {spec.target}; its facts has {facts.metric} of {facts.target}"
+    is_lower_better = get_metric(facts.metric).is_lower_better
+    if record.calibration.is_lower_better != is_lower_better:
+        yield f"its calibration says that {'higher' if is_lower_better else 'lower'} {facts.metric} is better"
+
+
+def _read_task_file(content: bytes) -> Any:
+    return TaskFile.model_validate_json(content).model_dump(mode="json")
+
+
+def _read_board(content: bytes) -> Any:
+    lines = csv.DictReader(io.StringIO(content.decode()), strict=True)
+    return [[int(line["rank"]), float(line["score"]), line["solver"], line["tier"]] for line in lines]
+
+
+def _digest(value: Any) -> str:
+    return digest(canonical_json(value).encode())
+
+
+class FactsCheck:
+    """Checks, while a release is verified, that its tables of facts say the same as its tables of tasks."""
+
+    def __init__(self, parts: Iterable[PartFile]) -> None:
+        """Remember the tables of facts that can be read, by name; other parts are left out."""
+        self._parts: dict[str, list[PartFile]] = {}
+        for part in parts:
+            if name := facts_name(part.path):
+                self._parts.setdefault(name, []).append(part)
+        self._expected: dict[str, dict[str, str]] = {name: {} for name in self._parts}
+        """Digest of the facts of each task, by table and task."""
+
+    def add(self, side: str, row: Row, group: str) -> None:
+        """Remember a row of the table of tasks of one half, which lies in the parts of `group`."""
+        if (name := f"{side}/facts") in self._expected:
+            self._expected[name][row["task_id"]] = _facts_digest(name, {**row, GROUP: group})
+
+    def problems(self, release: StoredRelease) -> Iterator[str]:
+        """Yield what the tables of facts say otherwise; nothing if the version has none."""
+        for name, parts in self._parts.items():
+            found: dict[str, str] = {}
+            try:
+                for part in parts:
+                    with release.open_part(part) as reader:
+                        for row in reader.rows():
+                            if row["task_id"] in found:
+                                yield f"{name}: task {row['task_id']} is there more than once"
+                            found[row["task_id"]] = _facts_digest(name, row)
+            except SandmillError as error:
+                yield str(error)
+            else:
+                yield from _compare_facts(name, self._expected[name], found)
+
+
+def _compare_facts(name: str, expected: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    table = name.replace("facts", "tasks")
+    for tasks, what in (
+        (expected.keys() - found.keys(), f"of {table} missing"),
+        (found.keys() - expected.keys(), f"not in {table}"),
+        ({task for task in expected.keys() & found.keys() if expected[task] != found[task]}, f"not as in {table}"),
+    ):
+        if tasks:
+            yield f"{name}: {count(len(tasks), 'task')} {what}: {name_some(sorted(tasks), _SHOWN)}"
+
+
+def _facts_digest(name: str, row: Row) -> str:
+    return digest(canonical_json([row[column] for column in FACTS_TABLES[name].names]).encode())

@@ -1,16 +1,16 @@
 """List versions and read manifests. A version exists if its manifest does."""
 
 import re
+from enum import StrEnum
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandmill.errors import IntegrityError, shorten
+from sandmill.errors import IntegrityError, StoreError, shorten
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
-from sandmill.store.faults import NewerFormat
-from sandmill.store.files import Store
+from sandmill.store.files import NewerFormat, Store
 from sandmill.store.limits import MAX_KEYS, MAX_MANIFEST_BYTES, MAX_MANIFEST_MARKS
 
 MANIFEST = "manifest.json"
@@ -80,3 +80,38 @@ def first_fault(error: ValidationError) -> str:
     where = ".".join(str(part) for part in fault["loc"])
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{shorten(where) or 'document'}: {shorten(fault['msg'], 500)}{more}"
+
+
+FOLDER = "endings"
+
+
+class VersionEnding(StrEnum):
+    """What an unfinished version becomes."""
+
+    PUBLISHED = "published"
+    REMOVED = "removed"
+
+
+def decide_ending(store: Store, version: str, wanted: VersionEnding) -> bool:
+    """Return whether this ending stands, by this call or an earlier one. The other ending stands otherwise."""
+    path = f"{FOLDER}/{version}"
+    return store.create(path, wanted.encode()) or store.read(path, limit=64) == wanted.encode()
+
+
+def require_ending(store: Store, version: str, wanted: VersionEnding) -> None:
+    """Decide an ending.
+
+    Raises:
+        StoreError: garbage collection has decided otherwise.
+    """
+    if not decide_ending(store, version, wanted):
+        raise StoreError(
+            f"{store.where(version)}: garbage collection removed this unfinished version, because nothing was "
+            "written to it for longer than --older-than. Run the same command again: it takes a new number."
+        )
+
+
+def was_removed(store: Store, version: str) -> bool:
+    """Whether garbage collection has decided about a version. A run with equal content then takes another number."""
+    path = f"{FOLDER}/{version}"
+    return store.exists(path) and store.read(path, limit=64) == VersionEnding.REMOVED.encode()

@@ -8,7 +8,7 @@ from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
 from sandmill.play.task import AsyncCodeRunner
 from sandmill.rewards import Reward
-from sandmill.store.faults import AccessDenied, FileMissing
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.trainers.shared import OpenTasks
 
 HOW_TO_ANSWER = """\

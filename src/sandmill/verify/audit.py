@@ -9,7 +9,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.request import AuditRequest
 from sandmill.provenance import numeric_versions
 from sandmill.sandbox.agent_env import pins_hash
-from sandmill.store.overview import read_libraries
+from sandmill.store.catalogue import read_libraries
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from sandmill.verify.rerun import rerun_task

@@ -16,8 +16,7 @@ from sandmill.cli.app import app
 from sandmill.cli.doctor import check_agent_env, check_isolation, check_python, check_requirement
 from sandmill.cli.doctor_places import PROBE, check_root, check_server
 from sandmill.store.bucket import BucketFiles
-from sandmill.store.faults import AccessDenied
-from sandmill.store.files import Store
+from sandmill.store.files import AccessDenied, Store
 from tests.publishing import publish_numbers
 from tests.releases import REPOSITORY
 

@@ -14,7 +14,7 @@ from sandmill.cli.releases import _counts
 from sandmill.fingerprint import files_digest
 from sandmill.models.package import TaskFile
 from sandmill.models.release import BUILD_REPORT, VerifiedTask
-from sandmill.report.overview import OverviewCounts
+from sandmill.report.digest import OverviewCounts
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from sandmill.store.release import load

@@ -8,9 +8,7 @@ from pydantic import ValidationError
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.request import AuditRequest, RunSettings
-from sandmill.publish.lineage_datasets import find_release, place_dataset, seed_datasets
-from sandmill.publish.lineage_events import LineageRun, make_event
-from sandmill.publish.lineage_sender import LineageSender
+from sandmill.publish.lineage import LineageRun, LineageSender, find_release, make_event, place_dataset, seed_datasets
 from sandmill.seeds import ingest
 from sandmill.store.arrow_tables import PUBLIC_TASKS
 from sandmill.store.files import Store

@@ -8,8 +8,7 @@ import pytest
 from sandmill.models.calibration import Thresholds
 from sandmill.models.mechanism import Term
 from sandmill.models.release import VerifiedTask
-from sandmill.publish.release_report import PAGE, TWIN, make_report
-from sandmill.publish.report_details import Limits, choose_tasks
+from sandmill.publish.release_report import PAGE, TWIN, Limits, choose_tasks, make_report
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.html.figure import Figure
 from sandmill.store.files import Store

@@ -6,8 +6,16 @@ import pytest
 
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import RolloutFacts, TaskPlace
-from sandmill.report.curriculum import Solved, curriculum_table, make_curriculum
-from sandmill.report.rollouts import figure_lines, groups_table, pass_at_k, pass_table, rollout_figures
+from sandmill.report.rollouts import (
+    Solved,
+    curriculum_table,
+    figure_lines,
+    groups_table,
+    make_curriculum,
+    pass_at_k,
+    pass_table,
+    rollout_figures,
+)
 
 PLACES = {
     name: TaskPlace(task_id=name, split="train", structure=structure, band=band, difficulty=0.5)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.report.columns_profile import profile_columns
-from sandmill.report.samples import sample_files
+from sandmill.report.samples import profile_columns, sample_files
 
 PIL = pytest.importorskip("PIL.Image")
 

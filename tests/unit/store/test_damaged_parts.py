@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from sandmill.errors import InputError, SandmillError
-from sandmill.store import facts_tables
+from sandmill.store import publish as publishing
 from sandmill.store.files import Store
 from sandmill.store.release import load
-from sandmill.store.restore import Restored, restore_damaged
+from sandmill.store.repair import Restored, restore_damaged
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
 from tests.publishing import publish_numbers, publish_splits
@@ -98,7 +98,7 @@ def test_a_copy_with_other_tasks_is_refused(local_store, tmp_path):
 
 @pytest.mark.parametrize("side", ["public", "private"])
 def test_a_table_of_facts_is_made_again_after_the_tables_it_is_made_from(store, damage, side, monkeypatch):
-    monkeypatch.setattr(facts_tables, "FACTS_ABOVE", 1)
+    monkeypatch.setattr(publishing, "FACTS_ABOVE", 1)
     publish_splits(store, {0: "train", 1: "validation"}, {2: "train"})
     path, source = (_part(load(store.root), f"{side}/{table}") for table in ("facts", "tasks"))
     damage(store, path)
@@ -111,7 +111,7 @@ def test_a_table_of_facts_is_made_again_after_the_tables_it_is_made_from(store, 
 
 
 def test_a_table_of_facts_waits_for_tables_that_cannot_be_repaired(local_store, monkeypatch):
-    monkeypatch.setattr(facts_tables, "FACTS_ABOVE", 1)
+    monkeypatch.setattr(publishing, "FACTS_ABOVE", 1)
     publish_splits(local_store, {0: "train", 1: "validation"}, {2: "train"})
     release = load(local_store.root)
     for table in ("public/facts", "public/tasks"):

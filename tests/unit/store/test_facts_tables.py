@@ -9,14 +9,12 @@ import pytest
 from sandmill.errors import IntegrityError, StoreError
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.release import PartFile
-from sandmill.store import facts_tables
+from sandmill.store import publish as publishing
 from sandmill.store.arrow_tables import FACTS_TABLES
-from sandmill.store.columns import read_columns
 from sandmill.store.difference import compare_releases
-from sandmill.store.facts_tables import FACTS_ABOVE
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_tables
-from sandmill.store.publish import content_of
+from sandmill.store.publish import FACTS_ABOVE, content_of
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.publishing import publish_numbers, publish_splits
@@ -27,7 +25,7 @@ SPLITS = ({0: "train", 1: "validation"}, {2: "train", 3: "held_out_domain"})
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Two parts are many."""
-    monkeypatch.setattr(facts_tables, "FACTS_ABOVE", 1)
+    monkeypatch.setattr(publishing, "FACTS_ABOVE", 1)
 
 
 def _without(release: StoredRelease) -> StoredRelease:
@@ -95,7 +93,7 @@ def test_listing_and_selecting_open_one_file_of_each_half(tmp_path, monkeypatch)
 
 
 def test_a_release_of_few_parts_has_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(facts_tables, "FACTS_ABOVE", FACTS_ABOVE)
+    monkeypatch.setattr(publishing, "FACTS_ABOVE", FACTS_ABOVE)
     store = Store(str(tmp_path / "micro"))
     publish_splits(store, *SPLITS)
     assert not [part for part in load(store.root).manifest.parts if "facts" in part.path]
@@ -175,12 +173,12 @@ def test_a_missing_table_is_named(tmp_path):
 def test_content_does_not_depend_on_the_tables(tmp_path, monkeypatch):
     versions = []
     for most in (1, 2):
-        monkeypatch.setattr(facts_tables, "FACTS_ABOVE", most)
+        monkeypatch.setattr(publishing, "FACTS_ABOVE", most)
         store = Store(str(tmp_path / str(most) / "micro"))
         publish_numbers(store, range(2), range(2, 4))
         release = load(store.root)
         digests = {
-            row["task_id"]: row["digest"] for row in read_columns(release, "private/tasks", ["task_id", "digest"])
+            row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])
         }
         assert release.manifest.content == content_of(digests)
         versions.append(release.version)

@@ -8,13 +8,12 @@ import pytest
 
 from sandmill.errors import StoreError
 from sandmill.store import garbage
-from sandmill.store.endings import VersionEnding, decide_ending
 from sandmill.store.files import Store
 from sandmill.store.garbage import Garbage, GarbageKind, find_garbage, remove_garbage
 from sandmill.store.release import load
 from sandmill.store.shards import find_shard
 from sandmill.store.verify import verify_hashes
-from sandmill.store.versions import list_versions
+from sandmill.store.versions import VersionEnding, decide_ending, list_versions
 from tests.factories import make_shard_plan
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 

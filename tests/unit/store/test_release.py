@@ -5,14 +5,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from benchmarks.repeated_release import repeat_release
 from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
-from sandmill.store.columns import read_columns
-from sandmill.store.faults import AccessDenied
-from sandmill.store.files import Store
+from sandmill.fingerprint import files_digest
+from sandmill.store.files import AccessDenied, Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
-from tests.publishing import publish_numbers
+from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def test_the_facts_are_the_table_of_tasks_without_prompts(release):
 
 def test_columns_are_read_of_the_tasks_that_are_asked_for(release):
     asked = release.task_ids[1:4]
-    rows = list(read_columns(release, "private/tasks", ["task_id", "band"], asked))
+    rows = list(release.read_columns("private/tasks", ["task_id", "band"], asked))
     assert sorted(row["task_id"] for row in rows) == list(asked)
     assert {row["band"] for row in rows} == {"medium"}
-    assert len(list(read_columns(release, "private/tasks", ["task_id"]))) == len(release.task_ids)
+    assert len(list(release.read_columns("private/tasks", ["task_id"]))) == len(release.task_ids)
 
 
 def test_the_table_of_tasks_holds_the_prompts(release):
@@ -214,3 +214,40 @@ def test_a_relative_local_reference_works(tmp_path, monkeypatch):
     assert load("releases/micro").tasks.height == 1
     assert load("./releases/micro@1").tasks.height == 1
     assert Path("releases/micro").is_dir()
+
+
+def test_a_task_of_600_nested_files_comes_back_as_it_was(local_store, tmp_path):
+    task = make_task(0)
+    items = {f"train/{number:04x}/geometry.xyz": f"{number}\n".encode() for number in range(600)}
+    package = task.package.model_copy(update={"public": {**task.package.public, **items}})
+    record = task.record.model_copy(update={"digest": files_digest(package.public, package.private)})
+    changed = task.model_copy(update={"package": package, "record": record})
+    publish_shards(local_store, [fill_shard(local_store, range(2), [changed, make_task(1)])])
+    release = load(local_store.root)
+    assert verify_hashes(release) == []
+    assert release.files("public", package.task_id) == package.public
+    (folder,) = release.pull(tmp_path / "tasks", [package.task_id])
+    assert (folder / "public" / "train" / "0257" / "geometry.xyz").read_bytes() == b"599\n"
+    assert release.pull(tmp_path / "tasks", [package.task_id]) == [folder]
+
+
+def test_a_repeated_release_is_a_release_of_other_ids_that_verifies(local_store):
+    publish_numbers(local_store, range(2))
+    target = f"{local_store.root}-many"
+    manifest = repeat_release(local_store.root, target, 60)
+    release, original = load(target), load(local_store.root)
+    assert verify_hashes(release) == []
+    assert len(set(release.task_ids) - set(original.task_ids)) == manifest.tasks == 60
+    assert len(release.select(split="validation")) == 6
+    assert len({release.prompt(task_id) for task_id in release.task_ids}) == 60
+    assert repeat_release(local_store.root, target, 60) == manifest
+
+
+def test_files_with_a_line_for_each_item_may_be_cut(local_store):
+    publish_numbers(local_store, range(1))
+    repeat_release(local_store.root, f"{local_store.root}-cut", 3, rows=1)
+    release = load(f"{local_store.root}-cut")
+    package = release.package(release.task_ids[0])
+    assert package.public["test.csv"].count(b"\n") == package.private["answers.csv"].count(b"\n") == 2
+    assert package.public["train.csv"].count(b"\n") == 3
+    assert verify_hashes(release) == []

@@ -12,7 +12,7 @@ from sandmill.models.calibration import MedalHardness
 from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
 from sandmill.store.parquet import TableReader, grouped, write_rows
-from sandmill.store.selection import select_ids
+from sandmill.store.release import select_ids
 from tests.factories import make_rejection, make_slot_report, make_task
 
 

@@ -24,9 +24,7 @@ from prefect.states import Crashed
 
 from sandmill.errors import InputError, IntegrityError, SandboxUnavailable
 from sandmill.pipeline.guard import end_with_this_process
-from sandmill.publish.lineage_datasets import LineageDataset, find_release, place_dataset
-from sandmill.publish.lineage_events import LineageRun, make_event
-from sandmill.publish.lineage_sender import LineageSender
+from sandmill.publish.lineage import LineageDataset, LineageRun, LineageSender, find_release, make_event, place_dataset
 
 SECONDS_BETWEEN_UPDATES = 2.0
 """Each update of a progress artifact is a call to the server."""

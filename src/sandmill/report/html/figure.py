@@ -1,6 +1,8 @@
 """Tables of numbers together with the query that gives them."""
 
+from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import Field
 
@@ -50,22 +52,21 @@ def sql_block(figure: Figure) -> Markup:
     )
 
 
-def figure_table(figure: Figure) -> Markup:
-    """Write a figure as a table. Columns of numbers are aligned to the right."""
+def figure_table(figure: Figure, linked: str = "") -> Markup:
+    """Write a figure as a table, numbers to the right. The column `linked` holds tasks, which become links."""
     numeric = [all(_is_number(row[place]) for row in figure.rows) for place in range(len(figure.columns))]
 
-    def cells(name: str, values: tuple[Cell, ...]) -> Markup:
-        return element(
-            "tr",
-            *(
-                element(name, cell_text(value), class_="number" if is_numeric else None)
-                for value, is_numeric in zip(values, numeric, strict=True)
-            ),
-        )
+    def cells(kind: str, row: Iterable[str]) -> Markup:
+        pairs = zip(row, numeric, strict=True)
+        return element("tr", *(element(kind, cell, class_="number" if right else None) for cell, right in pairs))
 
-    head = element("thead", cells("th", tuple(name.replace("_", " ") for name in figure.columns)))
-    body = element("tbody", join(cells("td", row) for row in figure.rows))
-    return element("div", element("table", head, body, data_figure=figure.id), class_="wide")
+    def shown(name: str, value: Cell) -> str:
+        return element("a", str(value), href=f"#{quote(str(value))}") if name == linked else cell_text(value)
+
+    head = element("thead", cells("th", (name.replace("_", " ") for name in figure.columns)))
+    body = (cells("td", map(shown, figure.columns, row)) for row in figure.rows)
+    table = element("table", head, element("tbody", join(body)), data_figure=figure.id)
+    return element("div", table, class_="wide")
 
 
 def figure_block(figure: Figure, shown: Markup, *, is_full: bool = False) -> Markup:
@@ -94,3 +95,37 @@ def cell_text(value: Cell) -> str:
 
 def _is_number(value: Cell) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def bars(figure: Figure, label: str, value: str, most: float | None = None) -> Markup:
+    """Draw a horizontal bar for each row of a figure, as inline SVG in the colours of the page.
+
+    Args:
+        figure: the numbers.
+        label: name of the column with the names of the bars.
+        value: name of the column with their lengths.
+        most: length of the longest bar that could be; if None, of the longest that is.
+    """
+    rows = figure.records()
+    whole = most or max((_length(row[value]) for row in rows), default=0.0) or 1.0
+    return element("div", join(_bar(row[label], row[value], whole) for row in rows), class_="bars")
+
+
+def _bar(name: Cell, value: Cell, whole: float) -> Markup:
+    drawn = element(
+        "svg",
+        element("rect", x=0, y=0, width="100%", height=12, class_="track"),
+        element("rect", x=0, y=0, width=f"{round(100 * _length(value) / whole, 2)}%", height=12, class_="bar"),
+        width="100%",
+        height=12,
+        aria_hidden="true",
+    )
+    name_text, number = (
+        element("span", cell_text(name), class_="name"),
+        element("span", cell_text(value), class_="number"),
+    )
+    return element("div", name_text, drawn, number, class_="barline")
+
+
+def _length(value: Cell) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -3,11 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandmill.report.facets import Facet
-from sandmill.report.html.charts import bars
-from sandmill.report.html.figure import Cell, Figure, figure_block, figure_table, sql_block
+from sandmill.report.figures import Facet
+from sandmill.report.html.figure import Cell, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import element, join
 from sandmill.report.html.page import Edition, Section, asset
+from sandmill.report.similarity import TaskMap
+
+_BARS = {
+    "funnel": ("step", "number"),
+    "seconds": ("stage", "seconds"),
+    "attempts": ("attempts", "slots"),
+    "rejections-seeds": ("seed", "count"),
+}
+"""Columns with names and lengths of bars, by figure. Other figures are tables."""
+_FULL = {"rejections"}
 
 
 def tasks_section(
@@ -89,17 +98,30 @@ def _packed(tasks: Figure, place: int) -> dict[str, Any]:
     return {"name": name, "levels": levels, "codes": [-1 if v is None else code[str(v)] for v in values]}
 
 
-def build_section(
-    funnel: Figure, reasons: Figure, seconds: Figure, attempts: Figure, seeds: Figure, others: Sequence[Figure]
-) -> Section:
+def build_section(figures: Sequence[Figure]) -> Section:
     """Write how the build went."""
-    parts = [
-        figure_block(funnel, bars(funnel, "step", "number")),
-        figure_block(seconds, bars(seconds, "stage", "seconds")),
-        figure_block(reasons, figure_table(reasons), is_full=True),
-        figure_block(attempts, bars(attempts, "attempts", "slots")),
-        figure_block(seeds, bars(seeds, "seed", "count")),
-        *(figure_block(one, figure_table(one)) for one in others),
+    drawn = [
+        figure_block(one, bars(one, *_BARS[one.id]) if one.id in _BARS else figure_table(one), is_full=one.id in _FULL)
+        for one in figures
     ]
-    figures = (funnel, reasons, seconds, attempts, seeds, *others)
-    return Section(id="build", title="Build", html=element("div", join(parts), class_="grid wider"), figures=figures)
+    html = element("div", join(drawn), class_="grid wider")
+    return Section(id="build", title="Build", html=html, figures=tuple(figures))
+
+
+NOTE = (
+    "Tasks near each other have similar words in their prompts, and the same modality, target, metric and split: the "
+    "first two principal components of these features, computed by sandmill.report.similarity. Only public facts count."
+)
+
+
+def map_section(placed: TaskMap) -> Section:
+    """Write the map of tasks. Tasks are in the order of the list."""
+    html = element(
+        "div",
+        element("p", NOTE, class_="faint"),
+        element("div", "", id="map"),
+        element("p", "", id="mapped", class_="faint"),
+    )
+    return Section(
+        id="map", title="Map of tasks", html=html, data=placed.model_dump(mode="json"), script=asset("map.js")
+    )

@@ -1,4 +1,4 @@
-"""The next files of a release on S3 are fetched while the current one is read."""
+"""The next files of a release on S3 are fetched while the current one is read. Small files are read whole, and kept."""
 
 import threading
 import uuid
@@ -7,10 +7,9 @@ import pytest
 
 from sandmill.errors import IntegrityError
 from sandmill.models.release import PartFile
-from sandmill.store import ahead as module
 from sandmill.store import part_files
-from sandmill.store.ahead import PARTS_AT_ONCE, PartsAhead
 from sandmill.store.files import Store
+from sandmill.store.part_files import PARTS_AT_ONCE, PartsAhead
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
 
@@ -57,7 +56,7 @@ def test_what_went_wrong_is_raised_for_the_part_that_it_happened_to():
 
 
 def test_large_parts_and_others_than_planned_are_left_to_the_caller():
-    small, large = _parts(1)[0], _parts(2, size=module.WHOLE_BYTES + 1)[1]
+    small, large = _parts(1)[0], _parts(2, size=part_files.WHOLE_BYTES + 1)[1]
     coming = PartsAhead(lambda part: b"", [large, small])
     assert coming.take(large) is None
     assert coming.take(small) is not None
@@ -74,9 +73,9 @@ def remote(s3_root, monkeypatch):
     return load(store.root)
 
 
-@pytest.mark.parametrize("whole_bytes", [module.WHOLE_BYTES, 0])
+@pytest.mark.parametrize("whole_bytes", [part_files.WHOLE_BYTES, 0])
 def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path, monkeypatch, whole_bytes):
-    monkeypatch.setattr(module, "WHOLE_BYTES", whole_bytes)
+    monkeypatch.setattr(part_files, "WHOLE_BYTES", whole_bytes)
     read = []
     plain = Store.read_start
     monkeypatch.setattr(Store, "read_start", lambda store, path, most: read.append(path) or plain(store, path, most))
@@ -94,3 +93,49 @@ def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path,
 def test_one_task_of_many_is_not_fetched_with_its_whole_table(remote, tmp_path, monkeypatch):
     monkeypatch.setattr(PartsAhead, "_start_next", lambda self: pytest.fail("planned") if self._planned else None)
     remote.pull(tmp_path, [remote.task_ids[0]])
+
+
+@pytest.fixture
+def ref(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(3), range(3, 6))
+    return store.root
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    made: list[str] = []
+    for name in ("read_start", "open"):
+        plain = getattr(Store, name)
+
+        def note(store, path, *others, plain=plain, name=name):
+            made.append(f"{name} {path}")
+            return plain(store, path, *others)
+
+        monkeypatch.setattr(Store, name, note)
+    return made
+
+
+def test_prompts_of_all_tasks_take_one_request_a_file(ref, requests):
+    opened = load(ref)
+    assert len({opened.prompt(task_id) for task_id in opened.task_ids}) == 6
+    names = [f"read_start {opened.version}/{part.path}" for part in opened.parts("public/tasks")]
+    assert sorted(requests) == sorted(names)
+    assert len(requests) == 2
+
+
+def test_large_files_are_read_in_pieces(ref, requests, monkeypatch):
+    monkeypatch.setattr(part_files, "SMALL_BYTES", 0)
+    opened = load(ref)
+    opened.prompt(opened.task_ids[0])
+    assert {request.split()[0] for request in requests} == {"open"}
+
+
+@pytest.mark.parametrize("change", [lambda content: content + b"x", lambda content: content[:-1]])
+def test_a_small_file_of_another_size_is_refused(ref, change):
+    opened = load(ref)
+    part = opened.parts("public/tasks")[0]
+    path = f"{opened.version}/{part.path}"
+    opened.store.write(path, change(opened.store.read(path)))
+    with pytest.raises(IntegrityError, match="bytes; the manifest says"):
+        opened.task_ids  # noqa: B018

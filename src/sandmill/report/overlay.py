@@ -1,38 +1,37 @@
-"""Figures on rollouts, computed by the SQL that the report shows. Masked rollouts count as masked or failed only."""
+"""The section of a report on rollouts: rewards and solve rates of each set, and what changed between two sets.
+
+Figures come from the SQL that the report shows. Masked rollouts count as masked only.
+"""
 
 from collections.abc import Mapping, Sequence
 
-from sandmill.report.html.figure import Figure
-from sandmill.report.html.overlay import Comparison, OverlayFacts
-from sandmill.report.html.page import Edition
-from sandmill.report.paired import PairedTask, paired_difference
+from sandmill.errors import count
+from sandmill.report.html.figure import Figure, bars, figure_block, figure_table
+from sandmill.report.html.markup import Markup, element, join
+from sandmill.report.html.page import Edition, Section
+from sandmill.report.paired import LEVEL, PairedDifference, PairedTask, paired_difference
 from sandmill.report.queries import Queries
 
 ROLLOUT_VIEW = "rollout_rows"
 """View with a row for each rollout: the columns of the stored Parquet file, and label and number of its set."""
+MOST_CHANGED = 20
+"""Tasks that the page names as changed most; the figure holds all."""
 _BINS = 20
 _EARNED = "coalesce(reward, 0)"
 _GAP = "greatest(0, least(1, coalesce(gap_closed, 0)))"
 MEASURES = {"reward": _EARNED, "share of the gap": _GAP, "solve rate": "CAST(medal IS NOT NULL AS INTEGER)"}
 """What two sets are compared by. The first is used only if both have the same reward preset."""
 
-_BY_TASK = f"""by_task AS (
-  SELECT number, label, task_id, count(*) AS played, count(medal) AS solved, avg({_EARNED}) AS mean_reward,
-         max({_EARNED}) - min({_EARNED}) AS reward_range
-  FROM {ROLLOUT_VIEW} WHERE NOT mask GROUP BY ALL)"""
-_KIND = "CASE WHEN solved = 0 THEN 'never' WHEN solved = played THEN 'always' ELSE 'frontier' END"
-_FLAT = "played > 1 AND reward_range <= 1e-9"
 
-
-def overlay_facts(
+def overlay_section(
     queries: Queries,
     edition: Edition,
     labels: Sequence[str],
     clusters: Mapping[str, str],
     same_rewards: bool,
     notes: Sequence[str] = (),
-) -> OverlayFacts:
-    """Compute everything that the section on rollouts shows.
+) -> Section:
+    """Return the section.
 
     Args:
         queries: with `ROLLOUT_VIEW` and the views of the release.
@@ -44,19 +43,57 @@ def overlay_facts(
     """
     is_private = edition == "private"
     measures = {name: sql for name, sql in MEASURES.items() if same_rewards or name != "reward"}
-    return OverlayFacts(
-        labels=tuple(labels),
-        sets=_sets(queries),
-        rewards=_rewards(queries),
-        solved=_solved(queries, is_private),
-        kinds=_kinds(queries),
-        failures=_failures(queries),
-        tasks=_tasks(queries) if is_private else None,
-        comparisons=tuple(
-            _compare(queries, labels, number, measures, clusters, is_private) for number in range(2, len(labels) + 1)
-        ),
-        notes=tuple(notes),
-    )
+    sets, rewards, solved = _sets(queries), _rewards(queries), _solved(queries, is_private)
+    figures = [sets, rewards, *solved]
+    most = max((float(number) for number in rewards.column("rollouts") if isinstance(number, int)), default=1.0)
+    drawn = [figure_block(rewards, _by_set(rewards, labels, "reward_from", "rollouts", most))]
+    drawn += [figure_block(one, _by_set(one, labels, one.columns[1], "solve_rate", 1.0)) for one in solved]
+    parts = [*(element("p", note, class_="faint") for note in notes), figure_block(sets, figure_table(sets))]
+    parts.append(element("div", *drawn, class_="grid wider"))
+    intervals = {}
+    for number in range(2, len(labels) + 1):
+        before, after = labels[0], labels[number - 1]
+        summary, changed = (
+            _summary(queries, labels, number, measures),
+            _changed(queries, number, *next(iter(measures.items()))),
+        )
+        found = {
+            name: paired_difference(_pairs(_changed(queries, number, name, sql), clusters))
+            for name, sql in measures.items()
+        }
+        intervals[f"{before} to {after}"] = {name: one.model_dump(mode="json") for name, one in found.items()}
+        sentences = join(element("p", interval_text(name, one)) for name, one in found.items())
+        parts.append(element("h3", f"{after} compared with {before}"))
+        parts.append(figure_block(summary, join([figure_table(summary), sentences])))
+        figures.append(summary)
+        if is_private:
+            shown = changed.model_copy(update={"rows": changed.rows[:MOST_CHANGED]})
+            parts.append(figure_block(changed, figure_table(shown, linked="task_id")))
+            figures.append(changed)
+    data = {"labels": list(labels), "intervals": intervals}
+    return Section(id="overlay", title="Rollouts", html=join(parts), data=data, figures=tuple(figures))
+
+
+def _by_set(figure: Figure, labels: Sequence[str], name: str, value: str, most: float) -> Markup:
+    """Draw the bars of one set below those of another, all with the same scale."""
+    parts = []
+    for label in labels:
+        own = figure.model_copy(update={"rows": tuple(row for row in figure.rows if row[0] == label)})
+        parts += [element("p", label), bars(own, name, value, most)]
+    return join(parts)
+
+
+def interval_text(measure: str, found: PairedDifference) -> str:
+    """Say how large a difference is, how sure, and what it rests on."""
+    if found.mean is None:
+        return f"{measure}: the sets have no task in common."
+    interval = "no interval, since it takes two designs"
+    if found.low is not None and found.high is not None:
+        interval = f"{LEVEL:.0%} interval {found.low:+.3f} to {found.high:+.3f}"
+    rest = f"bootstrap of {count(found.clusters, 'design')}"
+    tasks = f"Better: {count(found.better, 'task')}, worse: {found.worse}, equal: {found.equal}."
+    common = count(found.tasks, "common task")
+    return f"{measure}: mean difference over {common} {found.mean:+.3f}, {interval}; {rest}. {tasks}"
 
 
 def _sets(queries: Queries) -> Figure:
@@ -111,57 +148,14 @@ WHERE NOT mask GROUP BY number, label, {value} ORDER BY {order or value}, number
     )
 
 
-def _kinds(queries: Queries) -> Figure:
-    return queries.figure(
-        "task-kinds",
-        "Tasks that a set solves always, sometimes and never",
-        f"""WITH {_BY_TASK}
-SELECT label, count(*) AS tasks, count(*) FILTER (solved = 0) AS always_0,
-       count(*) FILTER (solved > 0 AND solved < played) AS frontier, count(*) FILTER (solved = played) AS always_1,
-       count(*) FILTER ({_FLAT}) AS without_variance
-FROM by_task GROUP BY number, label ORDER BY number""",
-        "A task without variance has two or more rollouts of equal reward, which teach nothing to GRPO.",
-    )
-
-
-def _tasks(queries: Queries) -> Figure:
-    return queries.figure(
-        "rollouts-by-task",
-        "Rollouts by task",
-        f"""WITH {_BY_TASK}
-SELECT label, task_id, played AS rollouts, solved, round(mean_reward, 6) AS mean_reward, {_KIND} AS kind,
-       {_FLAT} AS without_variance
-FROM by_task ORDER BY number, task_id""",
-    )
-
-
-def _failures(queries: Queries) -> Figure:
-    return queries.figure(
-        "rollout-failures",
-        "Kinds of failure",
-        f"""SELECT label, failure, count(*) AS rollouts
-FROM {ROLLOUT_VIEW} WHERE failure <> '' GROUP BY number, label, failure ORDER BY number, rollouts DESC, failure""",
-        "Rollouts without a valid submission. Of infra_error and model_error the rollout is masked.",
-    )
-
-
-def _compare(
-    queries: Queries,
-    labels: Sequence[str],
-    number: int,
-    measures: Mapping[str, str],
-    clusters: Mapping[str, str],
-    is_private: bool,
-) -> Comparison:
+def _summary(queries: Queries, labels: Sequence[str], number: int, measures: Mapping[str, str]) -> Figure:
     """Compare a set with the first one on the tasks that both have played."""
-    first = next(iter(measures))
-    tasks = _paired(queries, number, first, measures[first])
     union = "\nUNION ALL ".join(
         f"SELECT {place} AS place, '{name}' AS measure, task_id, number, {sql} AS value "
         f"FROM {ROLLOUT_VIEW} WHERE NOT mask"
         for place, (name, sql) in enumerate(measures.items())
     )
-    summary = queries.figure(
+    return queries.figure(
         f"difference-{number}",
         f"Difference on common tasks: {labels[number - 1]} less {labels[0]}",
         f"""WITH measured AS ({union}),
@@ -174,20 +168,9 @@ SELECT measure, count(*) AS tasks, round(avg(difference), 6) AS mean_difference,
 FROM paired GROUP BY place, measure ORDER BY place""",
         "Means of each task over its rollouts are compared, so that each task counts once.",
     )
-    return Comparison(
-        before=labels[0],
-        after=labels[number - 1],
-        measure=first,
-        summary=summary,
-        intervals={
-            name: paired_difference(_pairs(_paired(queries, number, name, sql), clusters))
-            for name, sql in measures.items()
-        },
-        tasks=tasks if is_private else None,
-    )
 
 
-def _paired(queries: Queries, number: int, measure: str, sql: str) -> Figure:
+def _changed(queries: Queries, number: int, measure: str, sql: str) -> Figure:
     return queries.figure(
         f"changed-{number}",
         f"Tasks that changed most, by {measure}",
