@@ -75,8 +75,7 @@ def test_a_flow_reads_like_a_table_of_contents():
 
 def test_no_module_is_too_long_to_read():
     lengths = {path.relative_to(REPOSITORY): len(path.read_text().splitlines()) for path in MODULES}
-    most = {path: 600 if path.parts[0] == "learn" else 400 for path in lengths}
-    assert {str(path): length for path, length in lengths.items() if length > most[path]} == {}
+    assert {str(path): length for path, length in lengths.items() if length > 600} == {}
 
 
 def test_prefect_is_imported_in_flows_and_tasks_alone():

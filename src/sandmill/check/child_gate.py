@@ -10,7 +10,7 @@ from sandmill.check.dependence import level
 from sandmill.check.package_tables import PackageTables
 from sandmill.check.targets import name_target
 from sandmill.errors import count, name_some
-from sandmill.kinds.files.child_file import child_excess
+from sandmill.kinds.files.tables import child_excess
 from sandmill.models.children import MOST_EVENTS, ChildTable
 from sandmill.models.hints import Form
 from sandmill.models.motifs import Aggregate

@@ -6,7 +6,7 @@ from sandmill.export import mlebench
 from sandmill.export.base import ExportTask
 from sandmill.export.carried import data_files, within
 from sandmill.export.prompts import plain_description
-from sandmill.kinds.files.zipped import ZippedTables
+from sandmill.kinds.files.archives import ZippedTables
 
 TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
 

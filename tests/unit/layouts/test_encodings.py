@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sandmill.kinds.files.encodings import tiff_of_jpeg
+from sandmill.kinds.image.layout import tiff_of_jpeg
 
 
 def jpeg(mode, size, seed):

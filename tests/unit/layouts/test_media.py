@@ -6,11 +6,9 @@ import zipfile
 import polars as pl
 import pytest
 
-from sandmill.kinds.files.archives import pack
-from sandmill.kinds.files.copies import Copies
-from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.files.archives import ZippedTables, pack
+from sandmill.kinds.files.media import Copies, MediaFiles
 from sandmill.kinds.files.tables import Tables
-from sandmill.kinds.files.zipped import ZippedTables
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
@@ -67,7 +65,7 @@ TWICE = MediaFiles(
     test_items="test/",
     test_table="test.csv",
     name="{id}.png",
-    copies=(Copies("jpg/train/", "jpg/test/", "{id}.jpg", "tests.unit.layouts.test_media:turned"),),
+    copies=(Copies("jpg/train/", "jpg/test/", "{id}.jpg", turned),),
 )
 CASES = [
     (ARCHIVES, False, False, {"train.csv", "train.zip", "test.zip"}, False),

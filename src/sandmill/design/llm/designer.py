@@ -20,7 +20,7 @@ from sandmill.design.llm.strategist import Idea, propose
 from sandmill.design.llm.writer import write
 from sandmill.design.medium import medium_of
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
-from sandmill.kinds.worlds import medium_at
+from sandmill.kinds.library import medium_at
 from sandmill.models.channel import Medium
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import Domain

@@ -14,7 +14,7 @@ from sandmill.design.llm.facts import describe_structure, quote_seed
 from sandmill.design.llm.strategist import AREAS, MOST_KNOWN
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen, Name
 from sandmill.models.channel import Medium
 from sandmill.models.design_draft import MotifChoice

@@ -11,9 +11,9 @@ from PIL import Image, PngImagePlugin
 from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.kinds.files.archives import archive_excess
+from sandmill.kinds.files.item_files import image_findings
 from sandmill.kinds.image import measures as image_measures
 from sandmill.kinds.image.channel import ImageChannel, Seen
-from sandmill.kinds.image.gate import image_findings
 from sandmill.kinds.image.layout import IMAGE_ARCHIVE
 from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers

@@ -1,4 +1,4 @@
-"""Shaders: what is said of each pixel from what is around it, before a limit makes a mask of it."""
+"""Probability that a pixel belongs to a region, from what is around it; a limit makes a mask of it."""
 
 from typing import Any
 
@@ -7,15 +7,17 @@ import numpy as np
 from sandmill.kinds.page.filters import (
     Answer,
     Filter,
+    Pair,
+    TaskPages,
+    best_curve,
     curve_of,
-    fit_curve,
+    each,
     local_contrast,
     local_mean,
     local_median,
     smooth,
     stretch,
 )
-from sandmill.kinds.page.pages import Pair, TaskPages, each
 from sandmill.kinds.page.regressions import boosting, on_some, patches, ridge, some
 
 _SOME, _MANY = 60, 130
@@ -92,11 +94,7 @@ def average_of_two(pages: TaskPages) -> Answer:
 
 def searched_filter(pages: TaskPages) -> Answer:
     """Take the chain of filters that fits the training pictures best."""
-    losses, pairs = [], [chain(pages) for chain in CHAINS]
-    for filtered, _ in pairs:
-        knots, means = fit_curve(filtered, pages.clean)
-        losses.append(float(((np.interp(filtered, knots, means) - pages.clean) ** 2).mean()))
-    return curve_of(pages, pairs[int(np.argmin(losses))])
+    return best_curve(pages, CHAINS)
 
 
 CHAINS: tuple[Filter, ...] = (

@@ -1,0 +1,287 @@
+"""The panel of pictures whose regions are to be marked: thresholds, filters, and classifiers of pixels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.kinds.page import filters, regressions
+from sandmill.kinds.page import pixel_classifiers as shaders
+from sandmill.kinds.page.filters import Pixels, TaskPages, local_mean, otsu, read_folder, smooth, stretch
+from sandmill.kinds.page.scripts import ladder
+from sandmill.kinds.panel import entries
+from sandmill.models.calibration import Tier
+from sandmill.models.package import TaskFacts
+from sandmill.models.structure import MetricName
+from sandmill.score import get_metric
+
+__all__ = ["ENTRIES", "WITH_MORE_ITEMS", "ladder", "read"]
+
+Masks = NDArray[np.uint8]
+"""Masks of test pictures as answers hold them: 0 and 1, column by column, shape (pictures, pixels)."""
+Solver = Callable[["TaskPictures"], Masks]
+Shader = Callable[[TaskPages], NDArray[np.float64]]
+"""Says how light each test pixel of a clean page is, where a clean page is dark in the mask and light elsewhere."""
+
+_HELD = 3
+"""One training picture in so many is held back to tune what makes a mask of numbers."""
+_LIMITS = np.linspace(0.04, 0.96, 47)
+"""Limits that are tried."""
+
+
+@dataclass
+class TaskPictures:
+    """The pictures of a task, in the order of their file names, with regions darker than what is around them."""
+
+    seen: Pixels
+    """Training pictures."""
+    marked: NDArray[np.bool_]
+    """Their masks, of the same shape."""
+    test: Pixels
+    metric: MetricName
+    """What limits and constant masks are tuned for."""
+    made: dict[str, Any] = field(default_factory=dict)
+    """What several solvers use, by name."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Test pictures and pixels of a picture."""
+        return len(self.test), self.test[0].size
+
+    @cached_property
+    def pages(self) -> TaskPages:
+        """Pictures as dirty pages, and masks as clean ones."""
+        return TaskPages(self.seen, _clean(self.marked), self.test)
+
+    @cached_property
+    def held(self) -> NDArray[np.bool_]:
+        """Which training pictures are held back."""
+        return np.asarray(np.arange(len(self.seen)) % _HELD == 0, dtype=np.bool_)
+
+    @cached_property
+    def inner(self) -> TaskPages:
+        """The training pictures, those held back in place of test pictures."""
+        return TaskPages(self.seen[~self.held], _clean(self.marked[~self.held]), self.seen[self.held])
+
+    def said(self, shader: Shader) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what a shader says of the pictures held back and of the test pictures, as stacks of pictures."""
+        if shader.__name__ not in self.made:
+            held, test = shader(self.inner), shader(self.pages)
+            self.made[shader.__name__] = held.reshape(self.inner.test.shape), test.reshape(self.test.shape)
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self.made[shader.__name__]
+        return found
+
+    def score(self, named: NDArray[np.bool_], marked: NDArray[np.bool_]) -> float:
+        """Return the score of a stack of masks."""
+        full = np.broadcast_to(named, marked.shape)
+        return get_metric(self.metric).own_score(_flat(marked), _flat(full))
+
+    def best_limit(self, said: NDArray[Any]) -> float:
+        """Return the limit below which what is said of the pictures held back gives the best masks."""
+        wanted = self.marked[self.held]
+        return float(_LIMITS[int(np.argmax([self.score(said < limit, wanted) for limit in _LIMITS]))])
+
+    def masks(self, marked: NDArray[Any]) -> Masks:
+        """Return a stack of masks of test pictures as answers."""
+        full = np.broadcast_to(marked, self.test.shape)
+        return np.asarray(full.transpose(0, 2, 1).reshape(self.shape) > 0, dtype=np.uint8)
+
+
+def read(folder: Path, facts: TaskFacts) -> TaskPictures:
+    """Read all pictures and masks of the public files. Pictures are inverted where regions are brighter."""
+    seen, masks, test = (read_folder(folder / part) for part in ("train/images", "train/masks", "test/images"))
+    marked = masks > 0.5
+    if marked.any() and seen[marked].mean() > seen[~marked].mean():
+        seen, test = 1 - seen, 1 - test
+    return TaskPictures(seen, marked, test, facts.metric)
+
+
+def by_limit(shader: Shader) -> Solver:
+    """Make a solver that marks what a shader says is darker than a limit, tuned on training pictures held back."""
+
+    @wraps(shader)
+    def solver(pictures: TaskPictures) -> Masks:
+        held, test = pictures.said(shader)
+        return pictures.masks(test < pictures.best_limit(held))
+
+    return solver
+
+
+def _flat(masks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return masks.reshape(len(masks), -1)
+
+
+def _clean(marked: NDArray[np.bool_]) -> Pixels:
+    return np.asarray(~marked, dtype=np.float32)
+
+
+_HEIGHTS = np.linspace(0, 1, 21)
+"""Shares of training masks from which on a pixel is marked on all pictures."""
+
+
+def prior(pictures: TaskPictures) -> Masks:
+    """Mark the same pixels on all pictures: those that are marked most often, as many as pays on training pictures."""
+    often = pictures.marked.mean(axis=0)
+    tried = [often >= height for height in np.quantile(often, _HEIGHTS)] + [np.zeros_like(often, dtype=np.bool_)]
+    scores = [pictures.score(one, pictures.marked) for one in tried]
+    return pictures.masks(tried[int(np.argmax(scores))])
+
+
+def empty_mask(pictures: TaskPictures) -> Masks:
+    """Mark nothing."""
+    return pictures.masks(np.zeros(1))
+
+
+def full_mask(pictures: TaskPictures) -> Masks:
+    """Mark every pixel."""
+    return pictures.masks(np.ones(1))
+
+
+def middle_of_picture(pictures: TaskPictures) -> Masks:
+    """Mark the middle of each picture."""
+    height, width = pictures.test.shape[1:]
+    down, across = np.abs(np.linspace(-1, 1, height)), np.abs(np.linspace(-1, 1, width))
+    return pictures.masks((down[:, None] < 0.5) & (across < 0.5))
+
+
+def usual_pixels(pictures: TaskPictures) -> Masks:
+    """Mark the pixels that are marked on most training pictures."""
+    return pictures.masks(pictures.marked.mean(axis=0) > 0.5)
+
+
+def dark_half(pictures: TaskPictures) -> Masks:
+    """Mark everything darker than a half."""
+    return pictures.masks(pictures.test < 0.5)
+
+
+def darker_than_most(pictures: TaskPictures) -> Masks:
+    """Mark what is darker than the mean of training pixels."""
+    return pictures.masks(pictures.test < pictures.seen.mean())
+
+
+def between_means(pictures: TaskPictures) -> Masks:
+    """Mark what is nearer to the mean of marked training pixels than to that of the others."""
+    return pictures.masks(pictures.test < _between(pictures))
+
+
+def usual_share(pictures: TaskPictures) -> Masks:
+    """Mark the darkest pixels of each picture, as many as training masks have on average."""
+    limits = np.quantile(pictures.test, pictures.marked.mean(), axis=(1, 2), keepdims=True)
+    return pictures.masks(pictures.test < limits)
+
+
+def otsu_split(pictures: TaskPictures) -> Masks:
+    """Split each picture at Otsu's threshold."""
+    limits = np.array([otsu(picture) for picture in pictures.test])
+    return pictures.masks(pictures.test < limits[:, None, None])
+
+
+def local_threshold(pictures: TaskPictures) -> Masks:
+    """Mark what is darker than the mean around it."""
+    return pictures.masks(pictures.test < local_mean(pictures.test, 15) - 0.05)
+
+
+def row_by_row(pictures: TaskPictures) -> Masks:
+    """Count pixels row by row in runs."""
+    return np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8)
+
+
+def from_zero(pictures: TaskPictures) -> Masks:
+    """Count pixels from 0 in runs, so that all runs are one pixel early."""
+    right = pictures.masks(_smooth_marks(pictures))
+    return np.hstack([right[:, 1:], np.zeros((len(right), 1), dtype=np.uint8)])
+
+
+def inverted_mask(pictures: TaskPictures) -> Masks:
+    """Mark what does not count."""
+    return pictures.masks(~_smooth_marks(pictures))
+
+
+def _between(pictures: TaskPictures) -> float:
+    inside, outside = pictures.seen[pictures.marked], pictures.seen[~pictures.marked]
+    return float((inside.mean() + outside.mean()) / 2) if inside.size else 0.0
+
+
+def _smooth_marks(pictures: TaskPictures) -> Any:
+    return smooth(stretch(pictures.test), 1.0) < 0.5
+
+
+_WIDTHS = (0.0, 0.7, 1.2)
+"""Widths of a Gaussian over what a shader says."""
+_LEAST = (0, 4, 8, 14, 22)
+"""Fewest pixels of a region that are tried."""
+
+
+def tidied_filter(pictures: TaskPictures) -> Masks:
+    """Search for a chain of filters, smooth what it says, take a limit, and drop small regions."""
+    return _tidied(pictures, shaders.searched_filter)
+
+
+def tidied_boosting(pictures: TaskPictures) -> Masks:
+    """The same after gradient boosting on filtered pictures."""
+    return _tidied(pictures, shaders.boosted_features)
+
+
+def tidied_second_look(pictures: TaskPictures) -> Masks:
+    """The same after the second look."""
+    return _tidied(pictures, shaders.second_look)
+
+
+def without_small(marked: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
+    """Drop regions of fewer pixels. Pixels that touch at a side are of one region."""
+    from scipy.ndimage import label
+
+    beside = np.zeros((3, 3, 3), dtype=np.bool_)
+    beside[1] = [[False, True, False], [True, True, True], [False, True, False]]
+    regions, _ = label(marked, structure=beside)
+    sizes = np.bincount(regions.ravel())
+    sizes[0] = 0
+    return np.asarray(sizes[regions] >= max(least, 1), dtype=np.bool_)
+
+
+def _tidied(pictures: TaskPictures, shader: Shader) -> Masks:
+    held, test = pictures.said(shader)
+    wanted = pictures.marked[pictures.held]
+    best: tuple[float, Any] = (-1.0, None)
+    for width in _WIDTHS:
+        smoothed = smooth(held, width) if width else held
+        limit = pictures.best_limit(smoothed)
+        for least in _LEAST:
+            score = pictures.score(without_small(smoothed < limit, least), wanted)
+            if score > best[0]:
+                best = score, (width, limit, least)
+    width, limit, least = best[1]
+    return pictures.masks(without_small((smooth(test, width) if width else test) < limit, least))
+
+
+ENTRIES = entries(
+    {
+        Tier.TRIVIAL: (prior,),
+        Tier.NAIVE: (
+            *(empty_mask, full_mask, middle_of_picture, usual_pixels, dark_half, darker_than_most, between_means),
+            *(usual_share, otsu_split, local_threshold, row_by_row, from_zero, inverted_mask),
+        ),
+        Tier.COMPETENT: (
+            *map(by_limit, (filters.value_curve, filters.stretched_curve, filters.smooth_curve)),
+            *map(by_limit, (filters.adaptive_curve, shaders.median_curve, shaders.wide_curve, shaders.plane_curve)),
+            *map(by_limit, (shaders.difference_curve, shaders.without_lines_curve, regressions.linear_patch)),
+            by_limit(regressions.linear_stretched),
+        ),
+        Tier.STRONG: (
+            *map(by_limit, (shaders.linear_features, shaders.logistic_features, shaders.forest_features)),
+            by_limit(shaders.boosted_features),
+        ),
+        Tier.SEARCH: (
+            *(by_limit(shaders.searched_filter), tidied_filter, by_limit(shaders.second_look)),
+            *(tidied_boosting, tidied_second_look),
+        ),
+        Tier.ENSEMBLE: (by_limit(shaders.average_of_two),),
+    }
+)
+"""The ladder, weakest tier first."""
+WITH_MORE_ITEMS = ("boosted_features", "tidied_second_look")
+"""Entries that are given more pictures to learn from, which bounds the best possible score from below."""
