@@ -1,6 +1,6 @@
 """What the solvers of a kind with answers of its own, such as pixels, are made of; see `calibrate.own_panel`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ class Entry:
     """The function itself, in panels of kinds."""
 
 
-def entries(tiers: Mapping[Tier, Iterable[Callable[[Any], Any]]]) -> tuple[Entry, ...]:
-    """Return the solvers of each tier as entries."""
-    return tuple(Entry(solver.__name__, tier, solve=solver) for tier, solvers in tiers.items() for solver in solvers)
+def entries(tiers: Mapping[Tier, str], solvers: Mapping[str, Callable[[Any], Any]]) -> tuple[Entry, ...]:
+    """Return the solvers of each tier, whose names are separated by spaces, as entries."""
+    return tuple(Entry(name, tier, solve=solvers[name]) for tier, names in tiers.items() for name in names.split())
 
 
 @dataclass(frozen=True)

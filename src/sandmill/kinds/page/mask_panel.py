@@ -1,17 +1,16 @@
 """The panel of pictures whose regions are to be marked: thresholds, filters, and classifiers of pixels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.page import filters, regressions
-from sandmill.kinds.page import pixel_classifiers as shaders
 from sandmill.kinds.page.filters import Pixels, TaskPages, local_mean, otsu, read_folder, smooth, stretch
+from sandmill.kinds.page.pixel_classifiers import SHADERS
 from sandmill.kinds.page.scripts import ladder
 from sandmill.kinds.panel import entries
 from sandmill.models.calibration import Tier
@@ -24,8 +23,6 @@ __all__ = ["ENTRIES", "WITH_MORE_ITEMS", "ladder", "read"]
 Masks = NDArray[np.uint8]
 """Masks of test pictures as answers hold them: 0 and 1, column by column, shape (pictures, pixels)."""
 Solver = Callable[["TaskPictures"], Masks]
-Shader = Callable[[TaskPages], NDArray[np.float64]]
-"""Says how light each test pixel of a clean page is, where a clean page is dark in the mask and light elsewhere."""
 
 _HELD = 3
 """One training picture in so many is held back to tune what makes a mask of numbers."""
@@ -67,12 +64,12 @@ class TaskPictures:
         """The training pictures, those held back in place of test pictures."""
         return TaskPages(self.seen[~self.held], _clean(self.marked[~self.held]), self.seen[self.held])
 
-    def said(self, shader: Shader) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def said(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what a shader says of the pictures held back and of the test pictures, as stacks of pictures."""
-        if shader.__name__ not in self.made:
-            held, test = shader(self.inner), shader(self.pages)
-            self.made[shader.__name__] = held.reshape(self.inner.test.shape), test.reshape(self.test.shape)
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self.made[shader.__name__]
+        if name not in self.made:
+            held, test = SHADERS[name](self.inner), SHADERS[name](self.pages)
+            self.made[name] = held.reshape(self.inner.test.shape), test.reshape(self.test.shape)
+        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self.made[name]
         return found
 
     def score(self, named: NDArray[np.bool_], marked: NDArray[np.bool_]) -> float:
@@ -100,10 +97,9 @@ def read(folder: Path, facts: TaskFacts) -> TaskPictures:
     return TaskPictures(seen, marked, test, facts.metric)
 
 
-def by_limit(shader: Shader) -> Solver:
+def _by_limit(shader: str) -> Solver:
     """Make a solver that marks what a shader says is darker than a limit, tuned on training pictures held back."""
 
-    @wraps(shader)
     def solver(pictures: TaskPictures) -> Masks:
         held, test = pictures.said(shader)
         return pictures.masks(test < pictures.best_limit(held))
@@ -131,76 +127,6 @@ def prior(pictures: TaskPictures) -> Masks:
     return pictures.masks(tried[int(np.argmax(scores))])
 
 
-def empty_mask(pictures: TaskPictures) -> Masks:
-    """Mark nothing."""
-    return pictures.masks(np.zeros(1))
-
-
-def full_mask(pictures: TaskPictures) -> Masks:
-    """Mark every pixel."""
-    return pictures.masks(np.ones(1))
-
-
-def middle_of_picture(pictures: TaskPictures) -> Masks:
-    """Mark the middle of each picture."""
-    height, width = pictures.test.shape[1:]
-    down, across = np.abs(np.linspace(-1, 1, height)), np.abs(np.linspace(-1, 1, width))
-    return pictures.masks((down[:, None] < 0.5) & (across < 0.5))
-
-
-def usual_pixels(pictures: TaskPictures) -> Masks:
-    """Mark the pixels that are marked on most training pictures."""
-    return pictures.masks(pictures.marked.mean(axis=0) > 0.5)
-
-
-def dark_half(pictures: TaskPictures) -> Masks:
-    """Mark everything darker than a half."""
-    return pictures.masks(pictures.test < 0.5)
-
-
-def darker_than_most(pictures: TaskPictures) -> Masks:
-    """Mark what is darker than the mean of training pixels."""
-    return pictures.masks(pictures.test < pictures.seen.mean())
-
-
-def between_means(pictures: TaskPictures) -> Masks:
-    """Mark what is nearer to the mean of marked training pixels than to that of the others."""
-    return pictures.masks(pictures.test < _between(pictures))
-
-
-def usual_share(pictures: TaskPictures) -> Masks:
-    """Mark the darkest pixels of each picture, as many as training masks have on average."""
-    limits = np.quantile(pictures.test, pictures.marked.mean(), axis=(1, 2), keepdims=True)
-    return pictures.masks(pictures.test < limits)
-
-
-def otsu_split(pictures: TaskPictures) -> Masks:
-    """Split each picture at Otsu's threshold."""
-    limits = np.array([otsu(picture) for picture in pictures.test])
-    return pictures.masks(pictures.test < limits[:, None, None])
-
-
-def local_threshold(pictures: TaskPictures) -> Masks:
-    """Mark what is darker than the mean around it."""
-    return pictures.masks(pictures.test < local_mean(pictures.test, 15) - 0.05)
-
-
-def row_by_row(pictures: TaskPictures) -> Masks:
-    """Count pixels row by row in runs."""
-    return np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8)
-
-
-def from_zero(pictures: TaskPictures) -> Masks:
-    """Count pixels from 0 in runs, so that all runs are one pixel early."""
-    right = pictures.masks(_smooth_marks(pictures))
-    return np.hstack([right[:, 1:], np.zeros((len(right), 1), dtype=np.uint8)])
-
-
-def inverted_mask(pictures: TaskPictures) -> Masks:
-    """Mark what does not count."""
-    return pictures.masks(~_smooth_marks(pictures))
-
-
 def _between(pictures: TaskPictures) -> float:
     inside, outside = pictures.seen[pictures.marked], pictures.seen[~pictures.marked]
     return float((inside.mean() + outside.mean()) / 2) if inside.size else 0.0
@@ -216,21 +142,6 @@ _LEAST = (0, 4, 8, 14, 22)
 """Fewest pixels of a region that are tried."""
 
 
-def tidied_filter(pictures: TaskPictures) -> Masks:
-    """Search for a chain of filters, smooth what it says, take a limit, and drop small regions."""
-    return _tidied(pictures, shaders.searched_filter)
-
-
-def tidied_boosting(pictures: TaskPictures) -> Masks:
-    """The same after gradient boosting on filtered pictures."""
-    return _tidied(pictures, shaders.boosted_features)
-
-
-def tidied_second_look(pictures: TaskPictures) -> Masks:
-    """The same after the second look."""
-    return _tidied(pictures, shaders.second_look)
-
-
 def without_small(marked: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
     """Drop regions of fewer pixels. Pixels that touch at a side are of one region."""
     from scipy.ndimage import label
@@ -243,7 +154,8 @@ def without_small(marked: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
     return np.asarray(sizes[regions] >= max(least, 1), dtype=np.bool_)
 
 
-def _tidied(pictures: TaskPictures, shader: Shader) -> Masks:
+def _tidied(pictures: TaskPictures, shader: str) -> Masks:
+    """Smooth what a shader says, take a limit, and drop small regions, all tuned on training pictures held back."""
     held, test = pictures.said(shader)
     wanted = pictures.marked[pictures.held]
     best: tuple[float, Any] = (-1.0, None)
@@ -258,29 +170,65 @@ def _tidied(pictures: TaskPictures, shader: Shader) -> Masks:
     return pictures.masks(without_small((smooth(test, width) if width else test) < limit, least))
 
 
+def _row_by_row(pictures: TaskPictures) -> Masks:
+    """Count pixels row by row in runs."""
+    return np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8)
+
+
+def _from_zero(pictures: TaskPictures) -> Masks:
+    """Count pixels from 0 in runs, so that all runs are one pixel early."""
+    right = pictures.masks(_smooth_marks(pictures))
+    return np.hstack([right[:, 1:], np.zeros((len(right), 1), dtype=np.uint8)])
+
+
+def _middle_of_picture(pictures: TaskPictures) -> Masks:
+    down, across = (np.abs(np.linspace(-1, 1, side)) < 0.5 for side in pictures.test.shape[1:])
+    return pictures.masks(down[:, None] & across)
+
+
+def _usual_share(pictures: TaskPictures) -> Masks:
+    """Mark the darkest pixels of each picture, as many as training masks have on average."""
+    limits = np.quantile(pictures.test, pictures.marked.mean(), axis=(1, 2), keepdims=True)
+    return pictures.masks(pictures.test < limits)
+
+
+_SOLVERS: Mapping[str, Solver] = {
+    "prior": prior,
+    "empty_mask": lambda pictures: pictures.masks(np.zeros(1)),
+    "full_mask": lambda pictures: pictures.masks(np.ones(1)),
+    "middle_of_picture": _middle_of_picture,
+    # Pixels that are marked on most training pictures
+    "usual_pixels": lambda pictures: pictures.masks(pictures.marked.mean(axis=0) > 0.5),
+    # What is darker than a half, than the mean, than the mean of both groups, than others, than what is around it
+    "dark_half": lambda pictures: pictures.masks(pictures.test < 0.5),
+    "darker_than_most": lambda pictures: pictures.masks(pictures.test < pictures.seen.mean()),
+    "between_means": lambda pictures: pictures.masks(pictures.test < _between(pictures)),
+    "usual_share": _usual_share,
+    "otsu_split": lambda pictures: pictures.masks(
+        pictures.test < np.array([otsu(picture) for picture in pictures.test])[:, None, None]
+    ),
+    "local_threshold": lambda pictures: pictures.masks(pictures.test < local_mean(pictures.test, 15) - 0.05),
+    # Misreadings of the form of answers
+    "row_by_row": _row_by_row,
+    "from_zero": _from_zero,
+    "inverted_mask": lambda pictures: pictures.masks(~_smooth_marks(pictures)),
+    **{shader: _by_limit(shader) for shader in SHADERS},
+    "tidied_filter": lambda pictures: _tidied(pictures, "searched_filter"),
+    "tidied_boosting": lambda pictures: _tidied(pictures, "boosted_features"),
+    "tidied_second_look": lambda pictures: _tidied(pictures, "second_look"),
+}
 ENTRIES = entries(
     {
-        Tier.TRIVIAL: (prior,),
-        Tier.NAIVE: (
-            *(empty_mask, full_mask, middle_of_picture, usual_pixels, dark_half, darker_than_most, between_means),
-            *(usual_share, otsu_split, local_threshold, row_by_row, from_zero, inverted_mask),
-        ),
-        Tier.COMPETENT: (
-            *map(by_limit, (filters.value_curve, filters.stretched_curve, filters.smooth_curve)),
-            *map(by_limit, (filters.adaptive_curve, shaders.median_curve, shaders.wide_curve, shaders.plane_curve)),
-            *map(by_limit, (shaders.difference_curve, shaders.without_lines_curve, regressions.linear_patch)),
-            by_limit(regressions.linear_stretched),
-        ),
-        Tier.STRONG: (
-            *map(by_limit, (shaders.linear_features, shaders.logistic_features, shaders.forest_features)),
-            by_limit(shaders.boosted_features),
-        ),
-        Tier.SEARCH: (
-            *(by_limit(shaders.searched_filter), tidied_filter, by_limit(shaders.second_look)),
-            *(tidied_boosting, tidied_second_look),
-        ),
-        Tier.ENSEMBLE: (by_limit(shaders.average_of_two),),
-    }
+        Tier.TRIVIAL: "prior",
+        Tier.NAIVE: "empty_mask full_mask middle_of_picture usual_pixels dark_half darker_than_most between_means "
+        "usual_share otsu_split local_threshold row_by_row from_zero inverted_mask",
+        Tier.COMPETENT: "value_curve stretched_curve smooth_curve adaptive_curve median_curve wide_curve plane_curve "
+        "difference_curve without_lines_curve linear_patch linear_stretched",
+        Tier.STRONG: "linear_features logistic_features forest_features boosted_features",
+        Tier.SEARCH: "searched_filter tidied_filter second_look tidied_boosting tidied_second_look",
+        Tier.ENSEMBLE: "average_of_two",
+    },
+    _SOLVERS,
 )
 """The ladder, weakest tier first."""
 WITH_MORE_ITEMS = ("boosted_features", "tidied_second_look")

@@ -11,24 +11,16 @@ __all__ = ["ADVERSARIES", "ENTRIES", "READERS", "TWINS", "WITH_MORE_ITEMS", "lad
 
 ENTRIES = entries(
     {
-        Tier.TRIVIAL: (filters.prior,),
-        Tier.NAIVE: (
-            *(filters.white_page, filters.even_grey, filters.dirty_page, filters.unscaled_page, filters.inverted_page),
-            *(filters.swapped_places, filters.places_as_text, filters.half_threshold, filters.training_threshold),
-            *(filters.mean_filter, filters.median_filter, filters.stretched_page, filters.otsu_threshold),
-        ),
-        Tier.COMPETENT: (
-            *(filters.value_curve, filters.stretched_curve, filters.smooth_curve, filters.background_curve),
-            *(filters.adaptive_curve, filters.closing_curve, filters.wiener_curve, regressions.linear_patch),
-            *(regressions.linear_stretched, regressions.linear_background, regressions.boosted_patch),
-        ),
-        Tier.STRONG: (
-            *(regressions.linear_features, regressions.nearest_patches, regressions.principal_patches),
-            *(regressions.forest_features, regressions.boosted_features),
-        ),
-        Tier.SEARCH: (filters.searched_filter, regressions.cleaned_lines, regressions.second_look),
-        Tier.ENSEMBLE: (regressions.average_of_two, regressions.average_of_three),
-    }
+        Tier.TRIVIAL: "prior",
+        Tier.NAIVE: "white_page even_grey dirty_page unscaled_page inverted_page swapped_places places_as_text "
+        "half_threshold training_threshold mean_filter median_filter stretched_page otsu_threshold",
+        Tier.COMPETENT: "value_curve stretched_curve smooth_curve background_curve adaptive_curve closing_curve "
+        "wiener_curve linear_patch linear_stretched linear_background boosted_patch",
+        Tier.STRONG: "linear_features nearest_patches principal_patches forest_features boosted_features",
+        Tier.SEARCH: "searched_filter cleaned_lines second_look",
+        Tier.ENSEMBLE: "average_of_two average_of_three",
+    },
+    {**filters.SOLVERS, **regressions.SOLVERS},
 )
 """The ladder, weakest tier first."""
 WITH_MORE_ITEMS = ("boosted_features", "second_look")
@@ -40,12 +32,7 @@ TWINS = {
     "reader_average": "average_of_two",
 }
 """Reader to the entry that does the same without moving lines."""
-READERS = tuple(
-    Entry(reader, Tier.READER, solve=solver.solve)
-    for reader, twin in TWINS.items()
-    for solver in ENTRIES
-    if solver.name == twin
-)
+READERS = tuple(Entry(reader, Tier.READER, solve=regressions.SOLVERS[twin]) for reader, twin in TWINS.items())
 """Solvers that undo the slips of lines which the description states. The pages that they get are without slips."""
-ADVERSARIES = entries({Tier.SEARCH: (regressions.aligned_lines,)})
+ADVERSARIES = entries({Tier.SEARCH: "aligned_lines"}, regressions.SOLVERS)
 """Blind solvers that are not on the leaderboard."""

@@ -1,6 +1,6 @@
 """Solvers that predict each pixel from what is around it, some after moving lines back which have slipped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from sandmill.kinds.page.filters import (
     Answer,
     Pair,
     Pixels,
+    Solver,
     TaskPages,
     each,
     local_contrast,
@@ -28,26 +29,6 @@ _SOME, _MANY = 85, 200
 """Pixels of each training page that forests and boosting learn from."""
 _PATTERNS = 128
 """Patches to which those of all pixels are compared."""
-
-
-def linear_patch(pages: TaskPages) -> Answer:
-    """Ridge regression on a square of 3 by 3 pixels."""
-    return ridge(pages, each(pages.both, patches))
-
-
-def linear_stretched(pages: TaskPages) -> Answer:
-    """Ridge regression on 5 by 5 pixels of stretched pages."""
-    return ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5)))
-
-
-def linear_background(pages: TaskPages) -> Answer:
-    """Ridge regression on 5 by 5 pixels of pages over their background."""
-    return ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
-
-
-def boosted_patch(pages: TaskPages) -> Answer:
-    """Gradient boosting on 3 by 3 pixels of stretched pages."""
-    return on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
 
 
 def linear_features(pages: TaskPages) -> Answer:
@@ -78,11 +59,6 @@ def principal_patches(pages: TaskPages) -> Answer:
     return ridge(pages, (patches(stacks[0]), patches(stacks[1])))
 
 
-def forest_features(pages: TaskPages) -> Answer:
-    """Extremely randomized trees on filtered pages."""
-    return np.asarray(pages.cached("forest", _forest))
-
-
 def _forest(pages: TaskPages) -> Answer:
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -96,11 +72,6 @@ def boosted_features(pages: TaskPages) -> Answer:
     return np.asarray(said)
 
 
-def second_look(pages: TaskPages) -> Answer:
-    """Gradient boosting on filtered pages and on first predictions around a pixel."""
-    return np.asarray(pages.cached("second look", _second_look))
-
-
 def cleaned_lines(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
     more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
@@ -108,14 +79,8 @@ def cleaned_lines(pages: TaskPages) -> Answer:
     return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
-def average_of_two(pages: TaskPages) -> Answer:
-    """Average boosting and the second look."""
-    return np.asarray((boosted_features(pages) + second_look(pages)) / 2)
-
-
-def average_of_three(pages: TaskPages) -> Answer:
-    """Average boosting, extremely randomized trees and ridge regression, all on filtered pages."""
-    return np.asarray((boosted_features(pages) + forest_features(pages) + linear_features(pages)) / 3)
+def _average(names: str) -> Solver:
+    return lambda pages: np.asarray(sum(SOLVERS[name](pages) for name in names.split()) / len(names.split()))
 
 
 def features(stack: Any, levelled: Any) -> Any:
@@ -261,3 +226,23 @@ def aligned_lines(pages: TaskPages) -> Answer:
     """Gradient boosting on pages whose lines were moved to fit those above them."""
     dirty, test = (aligned(stack) for stack in pages.both)
     return boosted_features(replace(pages, dirty=dirty, test=test, made={}))
+
+
+SOLVERS: Mapping[str, Solver] = {
+    "linear_patch": lambda pages: ridge(pages, each(pages.both, patches)),
+    "linear_stretched": lambda pages: ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5))),
+    "linear_background": lambda pages: ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5))),
+    "boosted_patch": lambda pages: on_some(
+        pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY
+    ),
+    "linear_features": linear_features,
+    "nearest_patches": nearest_patches,
+    "principal_patches": principal_patches,
+    "forest_features": lambda pages: np.asarray(pages.cached("forest", _forest)),
+    "boosted_features": boosted_features,
+    "second_look": lambda pages: np.asarray(pages.cached("second look", _second_look)),
+    "cleaned_lines": cleaned_lines,
+    "average_of_two": _average("boosted_features second_look"),
+    "average_of_three": _average("boosted_features forest_features linear_features"),
+    "aligned_lines": aligned_lines,
+}

@@ -1,7 +1,7 @@
 """Solvers that learn which way to read a token from its form and its neighbours."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.token.data import FIRST, MOST, SAME, TokenData, most_frequent
-from sandmill.kinds.token.simple import by_form
+from sandmill.kinds.token.simple import Solver, by_form
 from sandmill.score.base import Array
 
 Sides = tuple[str, ...]
@@ -153,12 +153,7 @@ def _joined(rows: pd.DataFrame, columns: Sides) -> list[str]:
 WIDE: Sides = ("before_left", *NEAR)
 
 
-def form_vote(data: TokenData) -> Array:
-    """Take the most frequent way of each form."""
-    return by_form(data.knowing(FIRST))
-
-
-def class_vote(data: TokenData) -> Array:
+def _class_vote(data: TokenData) -> Array:
     """Predict the class of a token from its letters and neighbours, then take the class's most frequent way."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
@@ -179,67 +174,7 @@ def class_vote(data: TokenData) -> Array:
     return data.answer(said)
 
 
-def bayes_left(data: TokenData) -> Array:
-    """Naive Bayes on the form and the word before."""
-    return solve(data.knowing(FIRST), Bayes(("left",)))
-
-
-def bayes_right(data: TokenData) -> Array:
-    """Naive Bayes on the form and the word after."""
-    return solve(data.knowing(FIRST), Bayes(("right",)))
-
-
-def linear_left(data: TokenData) -> Array:
-    """Logistic regression on the form and the word before."""
-    return solve(data.knowing(FIRST), Classes(_logistic(1.0), ("left",)))
-
-
-def tree(data: TokenData) -> Array:
-    """A decision tree on the form and both neighbours."""
-    return solve(data.knowing(FIRST), Classes(_tree, NEAR, crossed=False))
-
-
-def neighbours(data: TokenData) -> Array:
-    """The nearest training tokens by form and neighbours."""
-    return solve(data.knowing(FIRST), Classes(_nearest, NEAR, crossed=False))
-
-
-def back_to_left(data: TokenData) -> Array:
-    """The most frequent way of the form with the word before, else of the form."""
-    return backoff(data.knowing(FIRST), (("form", "left"), ("form",)))
-
-
-def bayes_most(data: TokenData) -> Array:
-    """Naive Bayes on the form and both neighbours, with more readers."""
-    return solve(data.knowing(MOST), Bayes(NEAR))
-
-
-def linear_most(data: TokenData) -> Array:
-    """Logistic regression on the form and both neighbours, with more readers."""
-    return solve(data.knowing(MOST), Classes(_logistic(5.0), NEAR))
-
-
-def back_most(data: TokenData) -> Array:
-    """The most frequent way of the longest context that was seen, with more readers."""
-    return backoff(data.knowing(MOST), (("form", *NEAR), ("form", "right"), ("form", "left"), ("form",)))
-
-
-def bayes_tuned(data: TokenData) -> Array:
-    """Naive Bayes whose smoothing and neighbours are chosen by cross-validation."""
-    return data.answer(said_by_bayes(data))
-
-
-def linear_wide(data: TokenData) -> Array:
-    """Logistic regression on the form and three neighbours."""
-    return data.answer(said_by_linear(data))
-
-
-def vote_of_three(data: TokenData) -> Array:
-    """The vote of naive Bayes, logistic regression and a forest."""
-    return data.answer(said_by_vote(data))
-
-
-def vote_of_five(data: TokenData) -> Array:
+def _vote_of_five(data: TokenData) -> Array:
     """The vote of the three and of two models that read fewer neighbours."""
     plain = [
         _once(data, "right", lambda: Bayes(("right",))),
@@ -305,3 +240,26 @@ def _nearest() -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
     return KNeighborsClassifier(3, weights="distance")
+
+
+SOLVERS: Mapping[str, Solver] = {
+    "form_vote": lambda data: by_form(data.knowing(FIRST)),
+    "class_vote": _class_vote,
+    # The form, and the word before or after, or both
+    "bayes_left": lambda data: solve(data.knowing(FIRST), Bayes(("left",))),
+    "bayes_right": lambda data: solve(data.knowing(FIRST), Bayes(("right",))),
+    "linear_left": lambda data: solve(data.knowing(FIRST), Classes(_logistic(1.0), ("left",))),
+    "tree": lambda data: solve(data.knowing(FIRST), Classes(_tree, NEAR, crossed=False)),
+    "neighbours": lambda data: solve(data.knowing(FIRST), Classes(_nearest, NEAR, crossed=False)),
+    "back_to_left": lambda data: backoff(data.knowing(FIRST), (("form", "left"), ("form",))),
+    # The same with more readers
+    "bayes_most": lambda data: solve(data.knowing(MOST), Bayes(NEAR)),
+    "linear_most": lambda data: solve(data.knowing(MOST), Classes(_logistic(5.0), NEAR)),
+    "back_most": lambda data: backoff(
+        data.knowing(MOST), (("form", *NEAR), ("form", "right"), ("form", "left"), ("form",))
+    ),
+    "bayes_tuned": lambda data: data.answer(said_by_bayes(data)),
+    "linear_wide": lambda data: data.answer(said_by_linear(data)),
+    "vote_of_three": lambda data: data.answer(said_by_vote(data)),
+    "vote_of_five": _vote_of_five,
+}

@@ -30,21 +30,6 @@ def reading(data: TokenData, cues: Sequence[Cue]) -> TokenData:
     return replace(data, rules=tuple(rule for rule in cues if isinstance(rule, HouseRule)))
 
 
-def reader_bayes(data: TokenData) -> Array:
-    """Tuned naive Bayes, and the stated rules."""
-    return data.answer(by_rules(data, said_by_bayes(data)))
-
-
-def reader_linear(data: TokenData) -> Array:
-    """Logistic regression on three neighbours, and the stated rules."""
-    return data.answer(by_rules(data, said_by_linear(data)))
-
-
-def reader_vote(data: TokenData) -> Array:
-    """The vote of three, and the stated rules."""
-    return data.answer(by_rules(data, said_by_vote(data)))
-
-
 def by_rules(data: TokenData, said: Sequence[str]) -> list[str]:
     """Read the tokens that a stated rule covers by that rule, and take what was said of all others."""
     return [_by_rule(data, token) or words for token, words in zip(data.test["before"], said, strict=True)]
@@ -75,26 +60,28 @@ def guess(data: TokenData, token: str) -> str:
 
 ENTRIES = entries(
     {
-        Tier.TRIVIAL: (simple.prior,),
-        Tier.NAIVE: (
-            *(simple.seen_tokens, simple.seen_in_few, simple.seen_in_some, simple.seen_pairs, simple.figures),
-            *(simple.whole_numbers, simple.numbers_alone, simple.years_alone, simple.letters_too, simple.dates_too),
-            *(simple.units_too, simple.sums_too, simple.first_that_fits, simple.last_that_fits),
-            *(simple.shortest_that_fits, simple.forms_in_few, simple.forms_in_some, simple.nearest_spelling),
-        ),
-        Tier.COMPETENT: (
-            *(learned.form_vote, learned.class_vote, learned.bayes_left, learned.bayes_right, learned.linear_left),
-            *(learned.tree, learned.neighbours, learned.back_to_left),
-        ),
-        Tier.STRONG: (learned.bayes_most, learned.linear_most, learned.back_most),
-        Tier.SEARCH: (learned.bayes_tuned, learned.linear_wide),
-        Tier.ENSEMBLE: (learned.vote_of_three, learned.vote_of_five),
-    }
+        Tier.TRIVIAL: "prior",
+        Tier.NAIVE: "seen_tokens seen_in_few seen_in_some seen_pairs figures whole_numbers numbers_alone years_alone "
+        "letters_too dates_too units_too sums_too first_that_fits last_that_fits shortest_that_fits forms_in_few "
+        "forms_in_some nearest_spelling",
+        Tier.COMPETENT: "form_vote class_vote bayes_left bayes_right linear_left tree neighbours back_to_left",
+        Tier.STRONG: "bayes_most linear_most back_most",
+        Tier.SEARCH: "bayes_tuned linear_wide",
+        Tier.ENSEMBLE: "vote_of_three vote_of_five",
+    },
+    {**simple.SOLVERS, **learned.SOLVERS},
 )
 """The ladder, weakest tier first."""
-READERS = entries({Tier.READER: (reader_bayes, reader_linear, reader_vote)})
+READERS = entries(
+    {Tier.READER: "reader_bayes reader_linear reader_vote"},
+    {
+        "reader_bayes": lambda data: data.answer(by_rules(data, said_by_bayes(data))),
+        "reader_linear": lambda data: data.answer(by_rules(data, said_by_linear(data))),
+        "reader_vote": lambda data: data.answer(by_rules(data, said_by_vote(data))),
+    },
+)
 """Solvers that apply the rules which the description states."""
 TWINS = {"reader_bayes": "bayes_tuned", "reader_linear": "linear_wide", "reader_vote": "vote_of_three"}
 """Reader to the entry that does the same without the rules."""
-ADVERSARIES = entries({Tier.SEARCH: (vote_and_guess,)})
+ADVERSARIES = entries({Tier.SEARCH: "vote_and_guess"}, {"vote_and_guess": vote_and_guess})
 """Blind solvers that are not on the leaderboard."""
