@@ -5,8 +5,7 @@ from pathlib import Path
 
 from sandmill.draw.render import features_of, render_train, with_ids
 from sandmill.draw.rows import draw_test
-from sandmill.kinds.files.base import layout_of
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.panel import OwnScript
 from sandmill.kinds.script_text import imports
 from sandmill.models.calibration import Rung

@@ -19,7 +19,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.schema_tools.validation import validate
 
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.kind import kind_named
 from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 from sandmill.pipeline.plan import plan_build, plan_slots

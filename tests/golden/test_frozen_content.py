@@ -20,7 +20,7 @@ import sandmill
 from sandmill.export.base import FORMATS
 from sandmill.export.export import export
 from sandmill.models.kind import kind_of
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.plan import Slot
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.attempt import AttemptJob, run_attempt

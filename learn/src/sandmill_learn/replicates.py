@@ -18,7 +18,7 @@ from sandmill.draw import Rendered, render
 from sandmill.draw.render import task_id
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.fingerprint import canonical_json, digest, files_digest
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import write_files
 from sandmill.models.base import OnProgress, Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFile

@@ -8,8 +8,7 @@ import polars as pl
 from sandmill.calibrate.panel import run_panel
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.render import side_by_side
-from sandmill.kinds.files.base import layout_of
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Ceiling
 from sandmill.scoring import get_metric

@@ -2,17 +2,17 @@
 
 The module holds
 
-- `ENTRIES`: a tuple of `calibrate.panel.Entry`, the trivial one named `prior`,
 - `read(folder, facts)`: the public files as its solvers need them, with a field `shape`: items and places of an answer,
-- a function for each entry, from what `read` returns to a prediction of that shape,
+- `ENTRIES`: a tuple of `kinds.panel.Entry`, the trivial one named `prior`. `Entry.solve` makes a prediction of that
+  shape from what `read` returns,
 - `ladder(facts, data, cues)`: the `OwnScript` scripts, in the order of preference.
 
 Where the description states facts that solvers can use, and medals are milestones, it also holds
 
-- `READERS`: entries of the tier of readers, each with a function,
+- `READERS`: entries of the tier of readers,
 - `reading(data, cues)`: what `read` returned, as someone sees it who knows the stated cues,
 - `TWINS`: reader to the entry that does the same without the facts,
-- `ADVERSARIES`: blind entries that are not on the leaderboard, each with a function.
+- `ADVERSARIES`: blind entries that are not on the leaderboard.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,8 @@ class OwnPanel(Panel):
 
     def _run_on(self, entry: Entry, data: Any) -> PanelRun:
         try:
-            prediction = np.asarray(getattr(self._module, entry.name)(data))
+            solve: Any = entry.solve
+            prediction = np.asarray(solve(data))
             failure = self._fault(prediction)
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"

@@ -10,10 +10,9 @@ from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
-from sandmill.kinds.files.base import Layout
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named

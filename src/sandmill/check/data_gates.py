@@ -20,7 +20,7 @@ from sandmill.check.dependence import (
 from sandmill.check.package_tables import ANSWERS, PackageTables
 from sandmill.check.targets import TargetValues, name_target
 from sandmill.errors import count, name_some
-from sandmill.kinds.files.child_file import child_excess
+from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
 from sandmill.models.columns import MOST_EVENTS, ChildTable
 from sandmill.models.hints import Form

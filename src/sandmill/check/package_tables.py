@@ -19,8 +19,7 @@ from sandmill.check.targets import TargetValues, match_rows, read_targets
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.base import DESCRIPTION, Items, Layout, layout_of
-from sandmill.kinds.files.child_file import read_child
-from sandmill.kinds.files.tables import read_csv, require_columns
+from sandmill.kinds.files.tables import read_child, read_csv, require_columns
 from sandmill.mechanism.units import decode
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.package import TaskFacts, TaskPackage

@@ -31,7 +31,7 @@ from sandmill.design.telling import Telling, tell
 from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
 from sandmill.kinds.library import load_domains
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import Band
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sandmill.design.conditions import WITH_STRATA, possible_splits
 from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
 from sandmill.design.targets import MOST_GRADES, MOST_LABELS, MOST_NUMBERS
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.kind import kind_of
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from sandmill.kinds.files.child_file import child_columns, write_child
+from sandmill.kinds.files.tables import child_columns, write_child
 from sandmill.mechanism.child import Events
 from sandmill.models.columns import ChildTable
 from sandmill.models.package import TaskFacts

@@ -6,7 +6,7 @@ from sandmill.draw.describe_columns import columns_section, fault_notes
 from sandmill.draw.tell import further_files, house_sections
 from sandmill.draw.wording import Wording
 from sandmill.kinds.files.base import Layout, layout_of
-from sandmill.kinds.files.file_names import SHOWN_CELL
+from sandmill.kinds.files.media import SHOWN_CELL
 from sandmill.models.columns import Date
 from sandmill.models.english import capitalized
 from sandmill.models.layout import HEADINGS, LIBRARIES, PUBLIC, SUBMISSION, public_path

@@ -1,5 +1,6 @@
-"""Load the domains that are part of the library."""
+"""Domains and media that are part of the library, and which of them a slot gets."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TypeVar
@@ -8,7 +9,8 @@ import yaml
 
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
-from sandmill.models.domain import Domain
+from sandmill.models.domain import Domain, World, WorldMedium
+from sandmill.models.plan import Slot
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
@@ -39,3 +41,16 @@ def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
     paths = sorted(files("sandmill.kinds").joinpath(folder).iterdir(), key=lambda path: path.name)
     texts = (path.read_text(encoding="utf-8") for path in paths if path.name.endswith(".yaml"))
     return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)
+
+
+AnyMedium = TypeVar("AnyMedium", bound=WorldMedium)
+
+
+def medium_at(media: Sequence[AnyMedium], slot: Slot) -> AnyMedium:
+    """Return the medium at the place of a slot, for which its world is invented."""
+    return media[int((slot.place or 0.0) * len(media))]
+
+
+def dressed_medium(media: Sequence[AnyMedium], slot: Slot, world: World) -> AnyMedium:
+    """Return that medium with the texts of a world."""
+    return medium_at(media, slot).dressed(world)

@@ -1,6 +1,8 @@
 """What the solvers of a kind with answers of its own, such as pixels, are made of; see `calibrate.own_panel`."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sandmill.models.calibration import Rung, Tier
 
@@ -14,6 +16,13 @@ class Entry:
     tier: Tier
     decision: str = "decide"
     """Function that turns its scores into an answer."""
+    solve: Callable[[Any], Any] | None = None
+    """The function itself, in panels of kinds."""
+
+
+def entries(tiers: Mapping[Tier, str], solvers: Mapping[str, Callable[[Any], Any]]) -> tuple[Entry, ...]:
+    """Return the solvers of each tier, whose names are separated by spaces, as entries."""
+    return tuple(Entry(name, tier, solve=solvers[name]) for tier, names in tiers.items() for name in names.split())
 
 
 @dataclass(frozen=True)

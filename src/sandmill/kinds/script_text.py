@@ -1,39 +1,31 @@
-"""Lay out generated Python: lines of at most 100 characters, comments, lists, imports of the names that are used."""
+"""Lay out generated Python: lines of at most 100 characters, comments, lists, imports, functions of this library."""
 
 import ast
+import inspect
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
 
 WIDTH = 100
-_MODULES = {
-    "ColumnTransformer": "sklearn.compose",
-    "ExtraTreesClassifier": "sklearn.ensemble",
-    "ExtraTreesRegressor": "sklearn.ensemble",
-    "RandomForestClassifier": "sklearn.ensemble",
-    "RandomForestRegressor": "sklearn.ensemble",
-    "TruncatedSVD": "sklearn.decomposition",
-    "CountVectorizer": "sklearn.feature_extraction.text",
-    "SimpleImputer": "sklearn.impute",
-    "Nystroem": "sklearn.kernel_approximation",
-    "LogisticRegression": "sklearn.linear_model",
-    "PoissonRegressor": "sklearn.linear_model",
-    "Ridge": "sklearn.linear_model",
-    "KFold": "sklearn.model_selection",
-    "StratifiedKFold": "sklearn.model_selection",
-    "OneVsRestClassifier": "sklearn.multiclass",
-    "KNeighborsClassifier": "sklearn.neighbors",
-    "KNeighborsRegressor": "sklearn.neighbors",
-    "FeatureUnion": "sklearn.pipeline",
-    "make_pipeline": "sklearn.pipeline",
-    "FunctionTransformer": "sklearn.preprocessing",
-    "OneHotEncoder": "sklearn.preprocessing",
-    "StandardScaler": "sklearn.preprocessing",
-    "TargetEncoder": "sklearn.preprocessing",
-    "DecisionTreeClassifier": "sklearn.tree",
-    "DecisionTreeRegressor": "sklearn.tree",
+_NAMES = {
+    "sklearn.compose": "ColumnTransformer",
+    "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor RandomForestClassifier RandomForestRegressor",
+    "sklearn.decomposition": "TruncatedSVD",
+    "sklearn.feature_extraction.text": "CountVectorizer",
+    "sklearn.impute": "SimpleImputer",
+    "sklearn.kernel_approximation": "Nystroem",
+    "sklearn.linear_model": "LogisticRegression PoissonRegressor Ridge",
+    "sklearn.model_selection": "KFold StratifiedKFold",
+    "sklearn.multiclass": "OneVsRestClassifier",
+    "sklearn.neighbors": "KNeighborsClassifier KNeighborsRegressor",
+    "sklearn.pipeline": "FeatureUnion make_pipeline",
+    "sklearn.preprocessing": "FunctionTransformer OneHotEncoder StandardScaler TargetEncoder",
+    "sklearn.tree": "DecisionTreeClassifier DecisionTreeRegressor",
 }
-"""Names of scikit-learn that scripts use, with the module to import each from."""
+"""Names of scikit-learn that scripts use, by the module to import them from."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _STANDARD = {
     "json": "import json",
     "Path": "from pathlib import Path",
@@ -157,3 +149,40 @@ def _outside_strings(line: str) -> Iterable[tuple[int, str]]:
             quote = character
         else:
             yield place, character
+
+
+_OWN = "sandmill."
+
+
+def functions_source(*functions: Callable[..., Any]) -> list[str]:
+    """Return the source of functions, each after those of this library that it calls, without annotations."""
+    ordered = dict.fromkeys(needed for function in functions for needed in _with_needed(inspect.unwrap(function)))
+    return [line for function in ordered for line in ("", "", *_plain_lines(function))]
+
+
+def _with_needed(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    for node in ast.walk(_parsed(function)):
+        other = function.__globals__.get(node.id) if isinstance(node, ast.Name) else None
+        if inspect.isfunction(other) and other.__module__.startswith(_OWN):
+            plain = inspect.unwrap(other)
+            if plain is not function:
+                yield from _with_needed(plain)
+    yield function
+
+
+def _plain_lines(function: Callable[..., Any]) -> list[str]:
+    made = _parsed(function)
+    for argument in (*made.args.args, *made.args.kwonlyargs, *([made.args.vararg] if made.args.vararg else [])):
+        argument.annotation = None
+    return [f"def {made.name}({ast.unparse(made.args)}):", *_source(function).splitlines()[made.body[0].lineno - 1 :]]
+
+
+@cache
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(function)
+
+
+def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
+    made = ast.parse(_source(function)).body[0]
+    assert isinstance(made, ast.FunctionDef)
+    return made

@@ -111,7 +111,7 @@ def known_kinds() -> dict[str, Kind]:
     """Return the kinds that are known, by name. The folders of `sandmill.kinds` are imported at the first call."""
     if not _KINDS:
         for folder in import_module("sandmill.kinds").FOLDERS:
-            _KINDS.update({kind.name: kind for kind in import_module(f"sandmill.kinds.{folder}.kind").KINDS})
+            _KINDS.update({kind.name: kind for kind in import_module(f"sandmill.kinds.{folder}").KINDS})
     return _KINDS
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from sandmill.errors import Problem, RequestError, name_some
 from sandmill.fingerprint import fingerprint
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import Steered
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot

@@ -9,7 +9,7 @@ from sandmill.check import add_summaries
 from sandmill.check.meta_leak import MOST_TASKS
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import BuildPlan, ShardRef, Slot

@@ -7,9 +7,8 @@ from sandmill.calibrate.panel import TRIVIAL, open_panel
 from sandmill.design import design_task
 from sandmill.draw import render
 from sandmill.fingerprint import fingerprint
-from sandmill.kinds.files.base import layout_of
-from sandmill.kinds.files.folder import write_files
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.files.base import layout_of, write_files
+from sandmill.kinds.table import TABLE
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_of
 from sandmill.models.package import TaskPackage

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import write_files
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 from sandmill.sandbox import Sandbox

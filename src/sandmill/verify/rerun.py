@@ -13,10 +13,8 @@ from sandmill.calibrate.readers import Stated, reader_names, stated_facts
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.draw import Rendered, render
 from sandmill.errors import ItemRejected, boundary, shorten
-from sandmill.kinds.files.base import layout_of
-from sandmill.kinds.files.child_file import child_excess
-from sandmill.kinds.files.folder import write_files
-from sandmill.kinds.files.tables import MAX_COLUMNS, table_excess
+from sandmill.kinds.files.base import layout_of, write_files
+from sandmill.kinds.files.tables import MAX_COLUMNS, child_excess, table_excess
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
 from sandmill.models.package import TaskPackage

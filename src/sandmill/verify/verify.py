@@ -12,7 +12,7 @@ from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.kinds.files.base import DESCRIPTION, layout_of
-from sandmill.kinds.files.child_file import child_excess
+from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
 from sandmill.models.hints import DATA_DICTIONARY

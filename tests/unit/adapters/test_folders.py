@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from sandmill.export import mlebench
 from sandmill.export.base import ExportTask
 from sandmill.export.carried import data_files, plain_description, within
-from sandmill.kinds.files.zipped import ZippedTables
+from sandmill.kinds.files.archives import ZippedTables
 
 TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
 

@@ -9,11 +9,10 @@ from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.fingerprint import _content
 from sandmill.kinds.audio import design as audio
-from sandmill.kinds.image import design as images
+from sandmill.kinds.image import channel as images
 from sandmill.kinds.image.channel import Seen
-from sandmill.kinds.image.design import TABLE_IMAGE
 from sandmill.kinds.image.render import _shown
-from sandmill.kinds.image.sight import sights_of
+from sandmill.kinds.image.scenes import sights_of
 from sandmill.kinds.text import design as texts
 from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
 from sandmill.kinds.text.render import render_texts
@@ -109,7 +108,9 @@ def test_a_channel_of_full_variety_keeps_the_fingerprint_it_had():
     assert "variety" in _content(hard.model_copy(update={"variety": 0.5}))
 
 
-@pytest.mark.parametrize(("design", "place"), [(audio.ARCHIVE, 0.0), (images.IMAGE_CLASSES, 0.9), (TABLE_IMAGE, 0.0)])
+@pytest.mark.parametrize(
+    ("design", "place"), [(audio.ARCHIVE, 0.0), (images.IMAGE_CLASSES, 0.9), (images.TABLE_IMAGE, 0.0)]
+)
 def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(design, place):
     medium = design.choose_medium(place)
     assert len(medium.not_leading) == len(design.faint) > 0

@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from sandmill.kinds.text.json_rows import JSON_ROWS
-from sandmill.kinds.text.layout import DATED
+from sandmill.kinds.text.layout import DATED, JSON_ROWS
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind

@@ -6,14 +6,15 @@ import zipfile
 import polars as pl
 import pytest
 
-from sandmill.kinds.files.archives import pack
-from sandmill.kinds.files.copies import Copies
-from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.files.archives import ZippedTables, pack
+from sandmill.kinds.files.media import Copies, MediaFiles
 from sandmill.kinds.files.tables import Tables
-from sandmill.kinds.files.zipped import ZippedTables
+from sandmill.models import kind as registry
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.sandbox.public_folder import MOST_ENTRIES
+from sandmill.store.limits import MAX_TASK_FILES
 
 SIZES = Sizes(train=60, feedback=100, final=100)
 FACTS = TaskFacts(
@@ -67,7 +68,7 @@ TWICE = MediaFiles(
     test_items="test/",
     test_table="test.csv",
     name="{id}.png",
-    copies=(Copies("jpg/train/", "jpg/test/", "{id}.jpg", "tests.unit.layouts.test_media:turned"),),
+    copies=(Copies("jpg/train/", "jpg/test/", "{id}.jpg", turned),),
 )
 CASES = [
     (ARCHIVES, False, False, {"train.csv", "train.zip", "test.zip"}, False),
@@ -196,3 +197,18 @@ def test_a_zipped_table_that_would_grow_or_is_not_quoted_is_refused():
     assert ZIPPED.read(bomb, FACTS, ("picture",)).faults[0].startswith("en_train.csv.zip: files with a time")
     plain = {**bomb, "en_train.csv.zip": pack([("en_train.csv", b"id,picture,y\na,b,0\n")])}
     assert "cells without quotes" in ZIPPED.read(plain, FACTS, ("picture",)).faults[0]
+
+
+MOST_TRAIN, OTHERS = 200, 50
+
+
+@pytest.mark.parametrize("name", sorted(registry.known_kinds()))
+def test_the_largest_task_of_a_kind_can_be_stored_and_run(name):
+    kind = registry.kind_named(name)
+    layout = kind.load("layout")
+    if not layout.folders:
+        return
+    items = MOST_TRAIN + round((1 + kind.unscored) * (kind.most_feedback + kind.most_final))
+    names = [layout.name, *(copy.name for copy in layout.copies)] if isinstance(layout, MediaFiles) else ["{id}"]
+    assert items * len(names) + OTHERS <= MAX_TASK_FILES
+    assert items * sum(1 + name.count("/") for name in names) + OTHERS <= MOST_ENTRIES

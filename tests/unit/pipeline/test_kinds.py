@@ -15,7 +15,7 @@ from sandmill.models.structure import MetricName, Modality, Structure, TargetKin
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.seeds.graders import missing_support
 from tests.designs import SECRET
-from tests.toy_kind.kind import JOINED
+from tests.toy_kind import JOINED
 
 JOINED_STRUCTURE = Structure(
     modality=Modality.TIME_SERIES, target=TargetKind.REGRESSION, metric=MetricName.RMSE, rows_train=1000

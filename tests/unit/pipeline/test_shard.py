@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.fingerprint import files_digest
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models import kind as registry
 from sandmill.models.base import Stage
 from sandmill.models.calibration import RUNG_FILES
@@ -27,7 +27,7 @@ from sandmill.store.release import load
 from sandmill.verify.rerun import rerun_task
 from sandmill.verify.verify import LUCK
 from tests.designs import SECRET, make_seed
-from tests.toy_kind.kind import JOINED
+from tests.toy_kind import JOINED
 from tests.unit.pipeline.inline import InlineBatch
 
 

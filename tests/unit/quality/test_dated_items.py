@@ -8,7 +8,7 @@ from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.kinds.files.archives import pack, unpack
 from sandmill.kinds.files.media import MediaFiles
-from sandmill.kinds.image.kind import IMAGE_ARCHIVE
+from sandmill.kinds.image import IMAGE_ARCHIVE
 from sandmill.models import kind as registry
 from sandmill.models.columns import Column, Date, Unit
 from sandmill.models.kind import register

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 
 from sandmill.draw import draw_pilot, render
-from sandmill.kinds.files.child_file import child_excess, read_child
+from sandmill.kinds.files.tables import child_excess, read_child
 from sandmill.mechanism.child import Events, aggregate
 from sandmill.mechanism.rule import evaluate_motif
 from tests.designs import SECRET

@@ -8,7 +8,7 @@ from sandmill.calibrate.solver_runs import child_tables
 from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.draw.csv_files import row_ids
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import write_files
 from sandmill.kinds.table import read as tables_reader
 from sandmill.models.kind import kind_named
 from sandmill.rng import Streams

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from sandmill.draw import render
-from sandmill.kinds.token.channel import TokenChannel
+from sandmill.kinds.token.channel import TokenChannel, domains_of, sentence_problems, speech_of
 from sandmill.kinds.token.layout import LAYOUTS
-from sandmill.kinds.token.patterns import fill
-from sandmill.kinds.token.speech import readers_of
-from sandmill.kinds.token.speech.source import source_of
-from sandmill.kinds.token.words import domains_of, sentence_problems, speech_of
+from sandmill.kinds.token.render import fill
+from sandmill.kinds.token.speech import readers_of, source_of
 from sandmill.scoring import get_metric
 from tests.unit.synth.token_tasks import token_spec
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.check.gates import check_package
 from sandmill.draw import render
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models import kind as registry
 from sandmill.models.base import Part
 from sandmill.models.kind import register

@@ -18,7 +18,7 @@ from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, KnownDomain, choose_idea, propose
 from sandmill.design.llm.writer import write
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
-from sandmill.kinds.worlds import medium_at
+from sandmill.kinds.library import medium_at
 from sandmill.models.channel import Medium
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import Domain

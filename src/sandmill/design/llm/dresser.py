@@ -12,7 +12,7 @@ from sandmill.design.llm.developer import stand_in_levels, targets_field, texts_
 from sandmill.design.rule import rule_problems
 from sandmill.design.soundness import domain_problems, world_problems
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.kinds.table.kind import TABLE
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen, Name
 from sandmill.models.channel import Medium
 from sandmill.models.design_draft import MotifChoice

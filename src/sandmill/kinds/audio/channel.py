@@ -1,10 +1,12 @@
-"""Short recordings in which latent columns can be heard."""
+"""Short recordings in which latent columns can be heard, and how descriptions say it."""
 
 from itertools import pairwise
+from math import log10
 from typing import Literal
 
 from pydantic import Field, model_validator
 
+from sandmill.kinds.traits import Traced
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue, Medium
 
@@ -32,14 +34,10 @@ class Spot(Frozen):
     high: float = Field(gt=0)
 
 
-class Heard(Frozen):
+class Heard(Traced):
     """One thing to be heard in recordings, and the latent column that decides it."""
 
     trait: Trait
-    column: str | None = None
-    """None: chance decides."""
-    levels: tuple[str, ...] = ()
-    """Levels of the column, if it is a category."""
 
 
 class AudioChannel(Channel):
@@ -83,7 +81,7 @@ class AudioChannel(Channel):
     @property
     def cues(self) -> tuple[Cue, ...]:
         """How each latent column can be heard and measured."""
-        from sandmill.kinds.audio.cues import cue_of
+        from sandmill.kinds.audio.channel import cue_of
 
         return tuple(cue_of(self, one) for one in self.heard if one.column)
 
@@ -92,3 +90,113 @@ class AudioMedium(Medium):
     """Everything that recordings of a domain can hold."""
 
     heard: tuple[Heard, ...]
+
+
+PLACES: dict[Trait, Place] = {
+    "pitch": "call", "rise": "call", "level": "call", "length": "call", "repeats": "call", "steady": "steady",
+    "tempo": "trill", "carrier": "trill", "hiss": "hiss", "swell": "hiss", "colour": "floor", "clicks": "clicks",
+    "knocks": "knocks", "marker": "marker", "closing": "closing",
+}  # fmt: skip
+"""The band in which each trait is heard."""
+CALL, STEADY, TRILL, HISS, MARKER, CLOSING = (0.07, 0.22), (0.02, 0.1), 0.08, (0.014, 0.07), 0.06, 0.1
+"""Amplitudes, full scale 1; a pair is at 0 and at 1. `HISS` is a standard deviation."""
+CLICK, KNOCK = 0.12, 0.12
+"""Amplitude of a click or knock."""
+LENGTH = (0.1, 0.22)
+"""Duration of a call, as a share of the recording."""
+PULSES = (7.0, 22.0)
+"""Pulses of a trill in a recording."""
+TILT = 12.0
+"""Difference between the lowest and the highest background noise at 0 and at 1, in dB."""
+SWELL = 0.85
+"""Change of the hiss between the middle and an end, relative to its mean amplitude."""
+CLOSING_STARTS = 0.84
+"""Share of the recording before the closing sound."""
+_RISE = 1.8
+"""Fastest sweep of a call: band widths a recording."""
+_EDGE = 0.3
+"""Share of a band that pitches keep away from its edges."""
+
+
+def ends_of(channel: AudioChannel, trait: Trait) -> tuple[float, float]:
+    """Return the physical value of a trait at 0 and at 1: Hz, Hz a second, seconds, dB, counts or shares."""
+    low, high = channel.band(PLACES[trait])
+    width = high - low
+    match trait:
+        case "pitch" | "carrier":
+            return low + _EDGE * width, high - _EDGE * width
+        case "rise":
+            fastest = _RISE * width / channel.seconds
+            return -fastest, fastest
+        case "level":
+            return _over_noise(channel, width, CALL[0] ** 2 / 2), _over_noise(channel, width, CALL[1] ** 2 / 2)
+        case "steady":
+            return _over_noise(channel, width, STEADY[0] ** 2 / 2), _over_noise(channel, width, STEADY[1] ** 2 / 2)
+        case "hiss":
+            return _over_noise(channel, width, HISS[0] ** 2), _over_noise(channel, width, HISS[1] ** 2)
+        case "length":
+            return LENGTH[0] * channel.seconds, LENGTH[1] * channel.seconds
+        case "tempo":
+            return PULSES[0] / channel.seconds, PULSES[1] / channel.seconds
+        case "swell":
+            return -SWELL, SWELL
+        case "colour":
+            return TILT / 2, -TILT / 2
+        case _:
+            return 0.0, float(MOST_MARKS)
+
+
+def cue_of(channel: AudioChannel, heard: Heard) -> Cue:
+    """Say how a column shows: its measure, what the measure needs, and the sentence with the same numbers."""
+    trait, column, (low, high) = heard.trait, str(heard.column), channel.band(PLACES[heard.trait])
+    if trait in LEVELS:
+        said = _ORDERED[trait].format(*heard.levels, low=low, high=high)
+        return Cue(column=column, measure=trait, parameters=(low, high, *heard.levels), text=f"{said}.")
+    first, last = (round(end, _DECIMALS[trait]) for end in ends_of(channel, trait))
+    quiet = (*channel.band("floor"), *channel.band("roof"))
+    edges = ("{:g} to {:g} Hz and {:g} to {:g} Hz").format(*quiet)
+    said = _TEXTS[trait].format(low=low, high=high, first=first, last=last, quiet=edges)
+    parameters = (low, high, first, last, *(quiet if trait in _OVER_NOISE else ()))
+    return Cue(column=column, measure=trait, parameters=parameters, text=f"{said}; {first:g} at 0, {last:g} at 1.")
+
+
+def _over_noise(channel: AudioChannel, width: float, power: float) -> float:
+    """Return the level of a sound and the noise in its band over the noise alone, in dB."""
+    noise = max(channel.noise, 1e-3) ** 2 * 2 * width / channel.rate
+    return 10 * log10(1 + power / noise)
+
+
+_OVER_NOISE: frozenset[Trait] = frozenset({"level", "steady", "hiss", "colour"})
+"""Traits that are measured against the background noise."""
+_DECIMALS: dict[Trait, int] = {
+    "pitch": 0, "rise": 0, "level": 1, "length": 3, "steady": 1, "tempo": 1, "carrier": 0, "hiss": 1, "swell": 2,
+    "colour": 0, "clicks": 0, "knocks": 0,
+}  # fmt: skip
+"""Decimals of the physical values that a text states."""
+_TEXTS: dict[Trait, str] = {
+    "pitch": "mean frequency in Hz of the call, which lies between {low:g} and {high:g} Hz",
+    "rise": "how fast the frequency of the call between {low:g} and {high:g} Hz rises while it sounds, in Hz a second",
+    "level": "loudness of the call between {low:g} and {high:g} Hz while it sounds, in dB over the background noise "
+    "that is heard alone at {quiet}",
+    "length": "duration in seconds of one call between {low:g} and {high:g} Hz",
+    "steady": "loudness of the steady tone between {low:g} and {high:g} Hz, in dB over the background noise that is "
+    "heard alone at {quiet}",
+    "tempo": "pulses a second of the trill between {low:g} and {high:g} Hz",
+    "carrier": "mean frequency in Hz of the trill between {low:g} and {high:g} Hz",
+    "hiss": "loudness of the hiss between {low:g} and {high:g} Hz, in dB over the background noise that is heard "
+    "alone at {quiet}",
+    "swell": "change of the amplitude of the hiss between {low:g} and {high:g} Hz from the middle of the recording to "
+    "its end, as a share of the mean",
+    "colour": "loudness of the background noise in the lower of the bands that hold nothing else, {quiet}, over that "
+    "in the upper, in dB",
+    "clicks": "number of short bursts between {low:g} and {high:g} Hz",
+    "knocks": "number of short bursts between {low:g} and {high:g} Hz",
+}
+_ORDERED: dict[Trait, str] = {
+    "repeats": "`{0}`, `{1}` or `{2}`, by how often the call between {low:g} and {high:g} Hz sounds: one to three "
+    "times",
+    "marker": "`{0}`, `{1}`, `{2}` or `{3}`, by the quarter of the band between {low:g} and {high:g} Hz that holds a "
+    "thin tone, from the lowest to the highest",
+    "closing": "what the last sixth of the recording holds between {low:g} and {high:g} Hz: `{0}` for nothing, `{1}` "
+    "for a rising and `{2}` for a falling tone",
+}

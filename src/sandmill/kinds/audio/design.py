@@ -8,7 +8,8 @@ import numpy as np
 
 from sandmill.kinds.audio.channel import AudioChannel, AudioMedium, Place, Spot, Trait
 from sandmill.kinds.library import draw_medium
-from sandmill.models.columns import Categorical, Column, Date
+from sandmill.kinds.traits import follow
+from sandmill.models.columns import Column, Date
 from sandmill.rng import Streams
 
 _RATES = (2000, 2500, 4000)
@@ -46,7 +47,7 @@ class AudioDesign:
 
         A date column is in the names of the files.
         """
-        latent, rng = {column.name: _levels(column) for column in columns}, streams.generator("audio channel")
+        rng = streams.generator("audio channel")
         rate = int(rng.choice(_RATES))
         return AudioChannel(
             kind=self.kind,
@@ -61,17 +62,8 @@ class AudioDesign:
             gain=_GAIN,
             echo=_ECHO,
             spots=_spots(rate, rng),
-            heard=tuple(
-                one.model_copy(update={"column": None})
-                if one.column not in latent
-                else one.model_copy(update={"levels": latent[one.column]})
-                for one in medium.heard
-            ),
+            heard=follow(medium.heard, columns),
         )
-
-
-def _levels(column: Column) -> tuple[str, ...]:
-    return column.distribution.levels if isinstance(column.distribution, Categorical) else ()
 
 
 def _spots(rate: int, rng: np.random.Generator) -> tuple[Spot, ...]:

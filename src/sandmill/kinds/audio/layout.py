@@ -6,7 +6,7 @@ import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
-from sandmill.kinds.files.base import DESCRIPTION, Items, Layout
+from sandmill.kinds.files.base import DESCRIPTION, Files, Items, Layout, Names
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
 from sandmill.kinds.files.media import MediaFiles, folder_excess
 from sandmill.models.package import TaskFacts
@@ -34,23 +34,13 @@ class RecordingFolder(Layout):
 
     item, cell, sample = "recording", "WAV sound", "sample_submission.csv"
     sorts_ids = True
-    labels = "essential_data/rec_labels_test_hidden.txt"
+    train = labels = "essential_data/rec_labels_test_hidden.txt"
     """`rec_id,[labels]`: numbers of labels, none to all of them; `?` for a test recording."""
     names = "essential_data/rec_id2filename.txt"
     """`rec_id,filename`."""
     species = "essential_data/species_list.txt"
     """`class_id,species`: what the numbers of labels mean."""
-    sounds = "essential_data/src_wavs/"
-
-    @property
-    def train(self) -> str:
-        """The list of labels."""
-        return self.labels
-
-    @property
-    def test(self) -> str:
-        """The folder of sounds."""
-        return self.sounds
+    test = sounds = "essential_data/src_wavs/"
 
     @property
     def files(self) -> frozenset[str]:
@@ -85,13 +75,7 @@ class RecordingFolder(Layout):
             **{f"{self.sounds}{_file_name(name)}.wav": contents[name] for name in ids},
         }
 
-    def read(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        features: tuple[str, ...],
-        only_in_training: tuple[str, ...] = (),
-    ) -> Items:
+    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read the lists and the sounds, and match them by id."""
         faults: list[str] = []
         (column,) = features
@@ -118,7 +102,7 @@ class RecordingFolder(Layout):
         cells = pl.Series(facts.target_column, [" ".join(named[name] or ()) or None for name in train], dtype=pl.String)
         return Items(frames[0].with_columns(cells), frames[1], tuple(faults))
 
-    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
+    def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count lines, files, bytes and samples."""
         items = sizes.train + sizes.feedback + sizes.final
         for path in (self.labels, self.names):
@@ -128,7 +112,7 @@ class RecordingFolder(Layout):
                 yield f"{path} has {lines} recordings; its design has {items}"
         yield from folder_excess(public, self.sounds, items)
 
-    def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
+    def shows_target(self, public: Files, facts: TaskFacts) -> bool:
         """Look for a recording that is to be answered and has no `?`."""
         given = self._lines(public, self.labels, "rec_id,[labels]", [])
         ends = tuple(f"_{name}" for name in facts.classes)
@@ -155,7 +139,7 @@ class RecordingFolder(Layout):
             self.sounds: f"in one folder with those for training; `{self.names}` gives the file of each recording",
         }
 
-    def _lines(self, public: Mapping[str, bytes], path: str, header: str, faults: list[str]) -> Lines:
+    def _lines(self, public: Files, path: str, header: str, faults: list[str]) -> Lines:
         try:
             first, *lines = public[path].decode().removesuffix("\n").split("\n")
         except (KeyError, UnicodeDecodeError):

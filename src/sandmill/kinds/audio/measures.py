@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.audio import files as audio_files
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.audio.read import read_recordings, reading_lines
+from sandmill.kinds.script_text import functions_source
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -24,7 +24,7 @@ test = test.drop(columns="sound").join(measured[len(train) :].reset_index(drop=T
 
 def read(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read all recordings, and estimate the column of each cue."""
-    train, test, rate = audio_files.read_recordings(folder, facts)
+    train, test, rate = read_recordings(folder, facts)
     listed = [(cue.column, cue.measure, *cue.parameters) for cue in cues]
     measured = measure_all(pd.concat([train, test])["sound"], rate, listed)
     train = train.drop(columns="sound").join(measured[: len(train)])
@@ -40,7 +40,7 @@ def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     lines += ["", "", f"MEASURES = {{{table}}}"]
     lines += ["# Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", "CUES = ["]
     lines += [line for cue in cues for line in _listed(cue)]
-    return [*lines, "]", *audio_files.source(facts), *_READING.splitlines()]
+    return [*lines, "]", *reading_lines(facts), *_READING.splitlines()]
 
 
 def _listed(cue: Cue) -> list[str]:

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.audio import cues as ends
-from sandmill.kinds.audio.channel import LEVELS, MOST_MARKS, AudioChannel, Heard, Place, Trait
+from sandmill.kinds.audio import channel as ends
+from sandmill.kinds.audio.channel import LEVELS, MOST_MARKS, AudioChannel, Place, Trait
+from sandmill.kinds.traits import shown
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
@@ -32,20 +33,17 @@ _ECHO_DELAYS = (0.012, 0.021, 0.034, 0.047)
 
 
 def render_recordings(channel: AudioChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
-    """Write one sound file for each row. Row i depends on its own numbers and latent values alone.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns: shares from 0 to 1; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
-    shown = {one.trait: _shown(one, latents, row_numbers) for one in channel.heard}
+    """Write one sound file for each row. Row i depends on its own numbers and latent values alone."""
+    values = {
+        one.trait: shown(f"heard {one.trait}", one.column, LEVELS.get(one.trait), latents, row_numbers)
+        for one in channel.heard
+    }
     draws = _Draws(row_numbers)
     encode = {"aiff": aiff_bytes, "wav": wav_bytes}[channel.container]
     files = []
     for first in range(0, len(row_numbers.numbers), _CHUNK):
         rows = slice(first, first + _CHUNK)
-        sound = _mix(channel, {trait: values[rows] for trait, values in shown.items()}, draws.of(rows))
+        sound = _mix(channel, {trait: found[rows] for trait, found in values.items()}, draws.of(rows))
         whole = np.clip(np.rint(sound * 32767), -32767, 32767).astype(np.int16)
         files += [encode(one, channel.rate) for one in whole]
     return files
@@ -78,14 +76,6 @@ class _Draws:
         if name not in self.made:
             self.made[name] = self.row_numbers.uniforms(name)
         return self.made[name][self.rows]
-
-
-def _shown(heard: Heard, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Floats:
-    levels, values = LEVELS.get(heard.trait), latents.get(heard.column or "")
-    if values is None:
-        values = row_numbers.uniforms(f"heard {heard.trait}") * (levels or 1)
-        values = np.floor(values) if levels else values
-    return values % levels if levels else np.clip(values, 0, 1)
 
 
 def _mix(channel: AudioChannel, shown: Shown, draws: _Draws) -> Sound:

@@ -1,13 +1,17 @@
-"""Crystals as lists of atoms, whose places depend on latent columns."""
+"""Crystals as lists of atoms, whose places depend on latent columns; their files and design."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
 
+from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.library import draw_medium
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue, Medium
+from sandmill.models.columns import Column
+from sandmill.rng import Streams
 
 CrystalPart = Literal[
     "length_a", "length_b", "length_c", "alpha", "beta", "gamma", "share",
@@ -87,3 +91,42 @@ class GeometryMedium(Medium):
     shown: tuple[str, ...]
     """Columns that the tables hold beside the files."""
     laid: tuple[Laid, ...]
+
+
+TABLE_GEOMETRY = MediaFiles(
+    train_items="train/",
+    test_items="test/",
+    name="{id}/geometry.xyz",
+    test_table="test.csv",
+    item="crystal",
+    cell="list of atoms",
+)
+
+
+BLUR = 0.04
+"""In angstrom: as much as heat moves atoms."""
+
+
+def choose_medium(place: float) -> GeometryMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("crystal/domains", GeometryMedium, place)
+
+
+def choose_channel(medium: GeometryMedium, columns: Sequence[Column], streams: Streams) -> GeometryChannel:
+    """Show what the design has. What the design lacks is chance."""
+    latent = {column.name for column in columns}
+    levels = {word.name: word.levels for word in medium.domain.categorical}
+    named = {one.part: one.column for one in medium.laid}
+    return GeometryChannel(
+        column=medium.column,
+        meaning=medium.meaning,
+        shown=tuple(column.name for column in columns if column.name in medium.shown),
+        metals=medium.metals,
+        anion=medium.anion,
+        foreigns=tuple(level.capitalize() for level in levels[named["foreign"] or ""]),
+        ligands=tuple(level.capitalize() for level in levels[named["ligand"] or ""]),
+        blur=BLUR,
+        laid=tuple(
+            one.model_copy(update={"column": one.column if one.column in latent else None}) for one in medium.laid
+        ),
+    )

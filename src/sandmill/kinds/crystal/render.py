@@ -9,30 +9,18 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sandmill.kinds.crystal.channel import CrystalPart, GeometryChannel
+from sandmill.kinds.traits import generators
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
 METALS = 8
 """Metals of a cell: two layers of two by two."""
-_RANGES: Mapping[CrystalPart, tuple[float, float]] = MappingProxyType(
-    {
-        "length_a": (7.5, 15.0),
-        "length_b": (7.5, 15.0),
-        "length_c": (9.0, 18.0),
-        "alpha": (70.0, 110.0),
-        "beta": (70.0, 110.0),
-        "gamma": (70.0, 110.0),
-        "share": (0.0, 1.0),
-        "bond": (1.5, 2.5),
-        "spread": (0.0, 0.4),
-        "disorder": (0.0, 0.7),
-        "tilt": (0.0, 80.0),
-        "bend": (0.0, 90.0),
-        "vacancies": (0.0, 0.6),
-        "gap": (0.2, 0.5),
-        "shear": (0.0, 0.25),
-    }
-)
+_RANGES: Mapping[CrystalPart, tuple[float, float]] = MappingProxyType({
+    "length_a": (7.5, 15.0), "length_b": (7.5, 15.0), "length_c": (9.0, 18.0), "alpha": (70.0, 110.0),
+    "beta": (70.0, 110.0), "gamma": (70.0, 110.0), "share": (0.0, 1.0), "bond": (1.5, 2.5), "spread": (0.0, 0.4),
+    "disorder": (0.0, 0.7), "tilt": (0.0, 80.0), "bend": (0.0, 90.0), "vacancies": (0.0, 0.6), "gap": (0.2, 0.5),
+    "shear": (0.0, 0.25),
+})  # fmt: skip
 """Values that can be rendered; others are cut off. A part without a column is spread evenly over its range."""
 _TILT_SPREAD = 5.0
 """Standard deviation of the tilt of one metal's bonds around that of the cell, in degrees."""
@@ -48,18 +36,10 @@ class _Cell:
 
 
 def render_geometry(channel: GeometryChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
-    """Write one file of atoms for each row. Row i depends on its own numbers and latent values alone.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns, in angstrom, degrees and shares; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
+    """Write one file of atoms for each row. Row i depends on its own numbers and latent values alone."""
     shown = {one.part: _values(channel, one.part, one.column, latents, row_numbers) for one in channel.laid}
-    keys = (row_numbers.uniforms("atoms") * 2**53).astype(np.uint64)
     files = []
-    for row, key in enumerate(keys):
-        rng = np.random.Generator(np.random.Philox(key=int(key)))
+    for row, rng in enumerate(generators("atoms", row_numbers)):
         cell = _Cell({part: float(values[row]) for part, values in shown.items()}, rng.random(200))
         files.append(_file(channel, cell))
     return files

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -11,6 +12,9 @@ from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
 
+Files = Mapping[str, bytes]
+"""Files of a task by path."""
+Names = tuple[str, ...]
 DESCRIPTION, SAMPLE = "description.md", "sample_submission.csv"
 """The text of a task, and the usual name of its sample submission; see `Layout.sample`."""
 
@@ -95,13 +99,7 @@ class Layout(ABC):
         """
 
     @abstractmethod
-    def read(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        features: tuple[str, ...],
-        only_in_training: tuple[str, ...] = (),
-    ) -> Items:
+    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read what `write` wrote: its inverse.
 
         Args:
@@ -112,7 +110,7 @@ class Layout(ABC):
         """
 
     @abstractmethod
-    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
+    def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Say why files of items are larger or more than a micro task's, without parsing them.
 
         Args:
@@ -121,14 +119,14 @@ class Layout(ABC):
         """
 
     @abstractmethod
-    def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
+    def shows_target(self, public: Files, facts: TaskFacts) -> bool:
         """Whether the test items openly come with targets."""
 
     def pack_sample(self, csv: bytes) -> bytes:
         """Return the file of the sample submission, given as CSV."""
         return csv
 
-    def sample_csv(self, public: Mapping[str, bytes]) -> bytes:
+    def sample_csv(self, public: Files) -> bytes:
         """Return the sample submission of a task as CSV; nothing if it has none."""
         return public.get(self.sample, b"")
 
@@ -153,3 +151,14 @@ def targets_in_words(facts: TaskFacts) -> str:
     """Return the names of the targets with the word before them."""
     *most, last = (f"`{name}`" for name in facts.target_columns)
     return f"{target_word(facts)} {', '.join(most)} and {last}" if most else f"{target_word(facts)} {last}"
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by relative path into an existing folder. Folders of nested paths are made, and hold nothing else."""
+    for inner in sorted({path.rpartition("/")[0] for path in files} - {""}):
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+        for old in (folder / inner).iterdir():
+            if old.is_file():
+                old.unlink()
+    for path, content in files.items():
+        (folder / path).write_bytes(content)

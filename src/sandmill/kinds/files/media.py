@@ -1,21 +1,99 @@
-"""Item files in folders or zip archives, with or without tables beside them."""
+"""Item files in folders or zip archives, with or without tables beside them, and templates of their names."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.kinds.files.archives import archive_excess, pack, unpack
-from sandmill.kinds.files.base import DESCRIPTION, SAMPLE, Items, Layout, target_word, targets_in_words
-from sandmill.kinds.files.copies import Copies
-from sandmill.kinds.files.file_names import SHOWN_CELL, NameTemplate, template
+from sandmill.kinds.files.base import DESCRIPTION, SAMPLE, Files, Items, Layout, Names, target_word, targets_in_words
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES, TEXTS, item_fault
 from sandmill.kinds.files.tables import csv_bytes, header_shows_target, read_csv, require_columns, table_excess
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
-__all__ = ["Copies", "MediaFiles", "folder_excess"]
+_FIELDS = ("id", "label", "shown")
+SHOWN_CELL = "<cell>"
+"""What stands for the column of `{shown}` in descriptions of names, since layouts do not know which it is."""
+_PLAIN, _DOTTED = "[A-Za-z0-9_][A-Za-z0-9_-]*", "[A-Za-z0-9_][A-Za-z0-9_.-]*"
+"""Patterns of a part of a name, so that it is a plain file name on every system. Ids that are whole file names have
+dots."""
+
+
+@dataclass(frozen=True)
+class NameTemplate:
+    """Text with `{id}`, and perhaps `{label}` and `{shown}`, each at most once."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        found = re.findall(r"\{(\w*)\}", self.text)
+        if len(set(found)) < len(found) or "id" not in found or not set(found) <= set(_FIELDS):
+            raise ValueError(f"a template of file names holds {{id}} once, and no other fields than {_FIELDS}")
+
+    def holds(self, field: str) -> bool:
+        """Whether names hold a field."""
+        return f"{{{field}}}" in self.text
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """Fields in the order of the text."""
+        return tuple(re.findall(r"\{(\w+)\}", self.text))
+
+    def fill(self, values: dict[str, str]) -> str:
+        """Return the name of one item.
+
+        Raises:
+            ValueError: if a value cannot be part of a file name.
+        """
+        name, wanted = self.text.format(**values), {field: values[field] for field in self.fields}
+        match = self.pattern([values["label"]] if "label" in wanted else ()).fullmatch(name)
+        if match is None or match.groupdict() != wanted:
+            raise ValueError(f"{' and '.join(map(repr, wanted.values()))} cannot be parts of a file name")
+        return name
+
+    def pattern(self, labels: Sequence[str] = ()) -> re.Pattern[str]:
+        """Return the pattern of names. Longer labels come first, so that each is read whole.
+
+        Args:
+            labels: values that the label has; any if there are none.
+        """
+        named = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+        plain = _PLAIN if "." in re.sub(r"\{\w+\}", "", self.text) else _DOTTED
+        parts = {"id": plain, "label": named or "[A-Za-z0-9_]+", "shown": "[A-Za-z0-9-]+"}
+        pieces = re.split(r"\{(\w+)\}", self.text)
+        return re.compile(
+            "".join(
+                f"(?P<{piece}>{parts[piece]})" if number % 2 else re.escape(piece)
+                for number, piece in enumerate(pieces)
+            )
+        )
+
+    def described(self, names: dict[str, str]) -> str:
+        """Return the template with names of columns in place of fields, such as `<id>.png`."""
+        return self.text.format(**{field: f"<{names[field]}>" for field in self.fields})
+
+
+@cache
+def template(text: str) -> NameTemplate:
+    """Return a template, made once."""
+    return NameTemplate(text)
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The same items once more, in another encoding."""
+
+    train: str
+    """Folder or archive of the training items."""
+    test: str
+    name: str
+    """Template of the names."""
+    encode: Callable[[list[bytes]], list[bytes]]
+    """Turns the contents of all items, training items first, into those of the copies."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +119,7 @@ class MediaFiles(Layout):
     test_items: str
     """Folder or archive of the test items. It may be the folder of the training items."""
     name: str
-    """Template of file names, see `layouts.file_names`."""
+    """Template of file names, see `NameTemplate`."""
     train_name: str | None = None
     """Template of the names of training items if it is another, such as one with the label."""
     train_table: str | None = "train.csv"
@@ -127,18 +205,12 @@ class MediaFiles(Layout):
         files |= self._lay(self.train_items, self.train_name or self.name, train, contents[: train.height], facts)
         files |= self._lay(self.test_items, self.name, test, contents[train.height :], facts)
         for copy in self.copies:
-            copied = copy.made_of(contents)
+            copied = copy.encode(contents)
             files |= self._lay(copy.train, copy.name, train, copied[: train.height], facts)
             files |= self._lay(copy.test, copy.name, test, copied[train.height :], facts)
         return files
 
-    def read(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        features: tuple[str, ...],
-        only_in_training: tuple[str, ...] = (),
-    ) -> Items:
+    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read tables and files, and match them by id."""
         faults: list[str] = []
         *shown, column = features
@@ -152,14 +224,14 @@ class MediaFiles(Layout):
             for table, items, path in zip(tables, found, (self.train, self.test), strict=True)
         )
         if self.copies and not faults:
-            self._check_copies(public, train, test, facts, shown, faults)
+            self._check_copies(public, (train, test), facts, faults)
         order = [facts.id_column, *shown, *only_in_training, "content", *facts.target_columns]
         frames = (_typed(frame, order, self.name, faults).rename({"content": column}) for frame in (train, test))
         train, test = frames
         return Items(train, test, tuple(faults))
 
     def write_tables(
-        self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts, shown: tuple[str, ...], only: tuple[str, ...]
+        self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts, shown: Names, only: Names
     ) -> dict[str, bytes]:
         """Write the tables of both parts, given without the items themselves."""
         parts = self._parts(facts, shown, only)
@@ -173,12 +245,7 @@ class MediaFiles(Layout):
         return tables
 
     def read_tables(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        shown: tuple[str, ...],
-        only: tuple[str, ...],
-        faults: list[str],
+        self, public: Files, facts: TaskFacts, shown: Names, only: Names, faults: list[str]
     ) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
         """Read what `write_tables` wrote: the table of each part, None where it has none or it is not sound."""
         found: list[pl.DataFrame | None] = []
@@ -195,7 +262,7 @@ class MediaFiles(Layout):
                     found[0] = found[0].hstack(more.drop(facts.id_column))
         return found[0], found[1]
 
-    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
+    def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count rows, files, bytes, pixels and samples."""
         counts = {"train": sizes.train, "test": sizes.feedback + sizes.final}
         rows = {self.train_table: "train", self.train_only_table: "train", self.test_table: "test"}
@@ -212,7 +279,7 @@ class MediaFiles(Layout):
             else:
                 yield from archive_excess(place, public[place], items, self.item)
 
-    def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
+    def shows_target(self, public: Files, facts: TaskFacts) -> bool:
         """Look for a target in the header of the test table, and for test files whose names hold more than theirs."""
         if self.test_table and header_shows_target(public[self.test_table], facts):
             return True
@@ -256,7 +323,7 @@ class MediaFiles(Layout):
         names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
         return {place: f"each named `{template(name).described(names)}`" for place, _, name in self._places}
 
-    def _parts(self, facts: TaskFacts, shown: tuple[str, ...], only: tuple[str, ...]) -> tuple[_Part, _Part]:
+    def _parts(self, facts: TaskFacts, shown: Names, only: Names) -> tuple[_Part, _Part]:
         """Say which columns each table has: those that no file name holds."""
         parts = []
         for table, place, text, is_train in (
@@ -285,19 +352,13 @@ class MediaFiles(Layout):
             raise ValueError("two items have the same file name")
         return {place + name: content for name, content in files} if place.endswith("/") else {place: pack(files)}
 
-    def _listed(self, public: Mapping[str, bytes], place: str, faults: list[str]) -> list[tuple[str, bytes]]:
+    def _listed(self, public: Files, place: str, faults: list[str]) -> list[tuple[str, bytes]]:
         if not place.endswith("/"):
             return unpack(public, place, faults)
         return [(path.removeprefix(place), public[path]) for path in sorted(public) if path.startswith(place)]
 
     def _find(
-        self,
-        public: Mapping[str, bytes],
-        place: str,
-        name: str,
-        facts: TaskFacts,
-        shown: list[str],
-        faults: list[str],
+        self, public: Files, place: str, name: str, facts: TaskFacts, shown: list[str], faults: list[str]
     ) -> pl.DataFrame:
         """Read the files of a place as a table: the parts of their names, and content."""
         form = template(name)
@@ -313,18 +374,11 @@ class MediaFiles(Layout):
             faults.append(f"{place}: several files of one id")
         return frame.sort(facts.id_column) if place.endswith("/") else frame
 
-    def _check_copies(
-        self,
-        public: Mapping[str, bytes],
-        train: pl.DataFrame,
-        test: pl.DataFrame,
-        facts: TaskFacts,
-        shown: list[str],
-        faults: list[str],
-    ) -> None:
+    def _check_copies(self, public: Files, parts: Sequence[pl.DataFrame], facts: TaskFacts, faults: list[str]) -> None:
+        train, test = parts
         contents = [*train["content"], *test["content"]]
         for copy in self.copies:
-            copied = copy.made_of(contents)
+            copied = copy.encode(contents)
             expected = self._lay(copy.train, copy.name, train, copied[: train.height], facts)
             expected |= self._lay(copy.test, copy.name, test, copied[train.height :], facts)
             places = (copy.train, copy.test)
@@ -333,7 +387,7 @@ class MediaFiles(Layout):
                 faults.append(f"{copy.train} and {copy.test}: files that are no copies ({name_some(odd)})")
 
 
-def _table(public: Mapping[str, bytes], path: str, columns: list[str], faults: list[str]) -> pl.DataFrame | None:
+def _table(public: Files, path: str, columns: list[str], faults: list[str]) -> pl.DataFrame | None:
     known = len(faults)
     table = read_csv(public, path, faults)
     require_columns(path, table, columns, faults)
@@ -371,7 +425,7 @@ def _typed(frame: pl.DataFrame, order: list[str], name: str, faults: list[str]) 
     return frame.with_columns(pl.Series("content", texts, dtype=pl.String))
 
 
-def folder_excess(public: Mapping[str, bytes], folder: str, items: int) -> Iterator[str]:
+def folder_excess(public: Files, folder: str, items: int) -> Iterator[str]:
     """Say why a folder holds other numbers of items, more bytes or larger items than a micro task's."""
     found = {path: content for path, content in public.items() if path.startswith(folder)}
     if len(found) != items:

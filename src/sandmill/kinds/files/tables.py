@@ -1,4 +1,4 @@
-"""Two CSV files: train.csv with targets, test.csv without."""
+"""CSV files: train.csv with targets, test.csv without, and the events of a child table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 from polars.exceptions import PolarsError
 
-from sandmill.kinds.files.base import SAMPLE, Items, Layout
+from sandmill.kinds.files.base import SAMPLE, Files, Items, Layout, Names
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
+from sandmill.models.columns import MOST_EVENTS, ChildTable
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
@@ -70,24 +71,18 @@ class Tables(Layout):
         """Write both tables."""
         return {self.train: csv_bytes(train), self.test: csv_bytes(test)}
 
-    def read(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        features: tuple[str, ...],
-        only_in_training: tuple[str, ...] = (),
-    ) -> Items:
+    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read both tables. Features may come in any order, but in the same in both."""
         faults: list[str] = []
         train, test = read_csv(public, self.train, faults), read_csv(public, self.test, faults)
         return items_of_tables(self, train, test, facts, features, only_in_training, faults)
 
-    def excess(self, public: Mapping[str, bytes], sizes: Sizes) -> Iterator[str]:
+    def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count bytes, columns and rows."""
         yield from table_excess(self.train, public[self.train], sizes.train)
         yield from table_excess(self.test, public[self.test], sizes.feedback + sizes.final)
 
-    def shows_target(self, public: Mapping[str, bytes], facts: TaskFacts) -> bool:
+    def shows_target(self, public: Files, facts: TaskFacts) -> bool:
         """Look for a target's name in the header."""
         return header_shows_target(public[self.test], facts)
 
@@ -129,4 +124,55 @@ def header_shows_target(table: bytes, facts: TaskFacts) -> bool:
     return bool(set(header) & set(facts.target_columns))
 
 
-TABLES = Tables()
+TABLES, LABELS_AND_TEST = Tables(), Tables(train="labels.csv")
+
+
+def child_columns(child: ChildTable, id_column: str) -> list[str]:
+    """Return the columns of the file."""
+    return [id_column, child.kind, child.amount, child.age]
+
+
+def write_child(child: ChildTable, id_column: str, events: pl.DataFrame) -> bytes:
+    """Write events sorted by item, from old to new.
+
+    Ids are random, so the order of the file carries nothing about parts or targets.
+
+    Args:
+        child: the child table.
+        id_column: name of the column with the item's id.
+        events: columns as `child_columns` names them.
+    """
+    order = pl.col(id_column), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount)
+    return csv_bytes(events.select(child_columns(child, id_column)).sort(*order))
+
+
+def read_child(public: Files, child: ChildTable, id_column: str, faults: list[str]) -> pl.DataFrame | None:
+    """Read events with amounts as numbers and ages as integers.
+
+    Returns:
+        None if the file is not sound, with one more fault that says why.
+    """
+    known = len(faults)
+    frame = read_csv(public, child.path, faults)
+    require_columns(child.path, frame, child_columns(child, id_column), faults)
+    if frame is None or len(faults) > known:
+        return None
+    typed = frame.with_columns(
+        pl.col(child.amount).cast(pl.Float64, strict=False), pl.col(child.age).cast(pl.Int64, strict=False)
+    )
+    if any(typed[name].null_count() for name in typed.columns) or not typed[child.amount].is_finite().all():
+        faults.append(f"{child.path}: empty cells, or text where numbers are expected")
+        return None
+    return typed
+
+
+def child_excess(child: ChildTable, content: bytes, items: int) -> Iterator[str]:
+    """Say why the file is larger than that of a micro task, without parsing it."""
+    if len(content) > MAX_FILE_BYTES:
+        yield f"{child.path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
+        return
+    if b"\r" in content:
+        yield f"{child.path} holds carriage returns; lines end in line feeds alone"
+    rows = content.count(b"\n") - 1
+    if not items <= rows <= items * MOST_EVENTS:
+        yield f"{child.path} has {rows} rows; {items} items have {items} to {items * MOST_EVENTS}"

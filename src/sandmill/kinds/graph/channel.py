@@ -1,13 +1,17 @@
-"""Graphs of nodes of four kinds with weighted links, in which latent columns can be counted."""
+"""Graphs of nodes of four kinds with weighted links, in which latent columns can be counted; and their design."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
 
+from sandmill.kinds import traits
+from sandmill.kinds.library import draw_medium
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue, Medium
+from sandmill.models.columns import Column
+from sandmill.rng import Streams
 
 ENTRY, EXIT = "in", "out"
 """Names of the two nodes between which the way of a graph leads."""
@@ -23,23 +27,11 @@ Trait = Literal[
 
 LEVELS: Mapping[Trait, int] = MappingProxyType({"hub_kind": NODE_KINDS, "first_kind": NODE_KINDS, "direction": 3})
 """Number of categories that a trait can show."""
-RANGES: Mapping[Trait, tuple[float, float]] = MappingProxyType(
-    {
-        "distance": (3.0, 12.0),
-        "toll": (3.0, 7.0),
-        "hub": (6.0, 14.0),
-        "hub_weight": (2.5, 7.5),
-        "reach": (1.0, 6.0),
-        "triangles": (0.0, 6.0),
-        "squares": (0.0, 5.0),
-        "parts": (1.0, 6.0),
-        "ends": (27.0, 42.0),
-        "doubles": (0.0, 8.0),
-        "share": (0.1, 0.6),
-        "touch": (2.5, 7.5),
-        "weight": (2.5, 7.5),
-    }
-)
+RANGES: Mapping[Trait, tuple[float, float]] = MappingProxyType({
+    "distance": (3.0, 12.0), "toll": (3.0, 7.0), "hub": (6.0, 14.0), "hub_weight": (2.5, 7.5), "reach": (1.0, 6.0),
+    "triangles": (0.0, 6.0), "squares": (0.0, 5.0), "parts": (1.0, 6.0), "ends": (27.0, 42.0), "doubles": (0.0, 8.0),
+    "share": (0.1, 0.6), "touch": (2.5, 7.5), "weight": (2.5, 7.5),
+})  # fmt: skip
 """Value of each trait at 0 and at 1 of its column: numbers, weights and shares."""
 COUNTED: frozenset[Trait] = frozenset({"distance", "hub", "reach", "triangles", "squares", "parts", "ends", "doubles"})
 """Traits that are whole numbers in a graph."""
@@ -72,14 +64,10 @@ _TEXTS: Mapping[Trait, str] = MappingProxyType(
 )
 
 
-class Traced(Frozen):
+class Traced(traits.Traced):
     """A property of a graph that can be counted, such as its triangles, and the hidden column that sets it."""
 
     trait: Trait
-    column: str | None = None
-    """None: chance decides."""
-    levels: tuple[str, ...] = ()
-    """Levels of the column, if it is a category."""
 
 
 class GraphParts(Frozen):
@@ -119,3 +107,20 @@ class GraphChannel(GraphParts, Channel):
 
 class GraphMedium(GraphParts, Medium):
     """Nodes of a domain, and what their graphs can show."""
+
+
+def choose_medium(place: float) -> GraphMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("graph/domains", GraphMedium, place)
+
+
+def choose_channel(medium: GraphMedium, columns: Sequence[Column], streams: Streams) -> GraphChannel:
+    """Let each trait follow its column if the design has that column, and vary at random if not."""
+    kinds = ", ".join(f"{letter} {name}" for letter, name in zip(medium.letters, medium.node_kinds, strict=True))
+    return GraphChannel(
+        column=medium.column,
+        meaning=f"{medium.meaning}. Each link is written as node-node:weight, and in no order. The letter of a node is "
+        f"its kind ({kinds}), the number tells nodes of a graph apart, and `{ENTRY}` and `{EXIT}` have no kind",
+        node_kinds=medium.node_kinds,
+        traced=traits.follow(medium.traced, columns),
+    )

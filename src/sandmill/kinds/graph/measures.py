@@ -8,7 +8,7 @@ import pandas as pd
 
 from sandmill.kinds.graph.read import column_of_links, parse_links
 from sandmill.kinds.memo import once
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.script_text import functions_source
 from sandmill.kinds.table import read as tables_reader
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts

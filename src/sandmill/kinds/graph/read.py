@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.script_text import functions_source
 from sandmill.kinds.table import read as tables_reader
 from sandmill.models.package import TaskFacts
 

@@ -10,17 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.graph.channel import (
-    COUNTED,
-    ENTRY,
-    EXIT,
-    HEAVIEST,
-    LEVELS,
-    RANGES,
-    GraphChannel,
-    Traced,
-    Trait,
-)
+from sandmill.kinds.graph.channel import COUNTED, ENTRY, EXIT, HEAVIEST, LEVELS, RANGES, GraphChannel, Traced, Trait
+from sandmill.kinds.traits import generators, shown
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
@@ -71,19 +62,11 @@ class _Graph:
 
 
 def render_graphs(channel: GraphChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
-    """Write the links of a graph for each row, from the random numbers and latent values of that row alone.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns: shares from 0 to 1; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
-    shown = {one.trait: _values(one, latents, row_numbers) for one in channel.traced}
-    keys = (row_numbers.uniforms("graphs") * 2**53).astype(np.uint64)
+    """Write the links of a graph for each row, from the random numbers and latent values of that row alone."""
+    values = {one.trait: _values(one, latents, row_numbers) for one in channel.traced}
     cells = []
-    for row, key in enumerate(keys):
-        rng = np.random.Generator(np.random.Philox(key=int(key)))
-        of_row = {trait: float(values[row]) for trait, values in shown.items()}
+    for row, rng in enumerate(generators("graphs", row_numbers)):
+        of_row = {trait: float(found[row]) for trait, found in values.items()}
         graph = _grown(of_row, rng)
         kinds = _kinds(graph, of_row, rng)
         cells.append(_written(list(_weighted(graph, kinds, of_row, rng)), kinds, of_row, channel.letters, rng))
@@ -92,12 +75,12 @@ def render_graphs(channel: GraphChannel, latents: Mapping[str, Floats], row_numb
 
 def _values(traced: Traced, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Floats:
     """Return the value of a trait for each row: a level's number, a count, or a number in the range of the trait."""
-    values, levels = latents.get(traced.column or ""), LEVELS.get(traced.trait)
-    chance = row_numbers.uniforms(f"trait {traced.trait}")
-    if levels is not None:
-        return np.floor(chance * levels) if values is None else values % levels
+    levels = LEVELS.get(traced.trait)
+    values = shown(f"trait {traced.trait}", traced.column, levels, latents, row_numbers)
+    if levels:
+        return values
     low, high = RANGES[traced.trait]
-    wanted = low + (high - low) * (chance if values is None else np.clip(values, 0, 1))
+    wanted = low + (high - low) * values
     return np.rint(wanted) if traced.trait in COUNTED else wanted
 
 

@@ -1,17 +1,23 @@
 """A stack of small pictures to draw on: all rows at once, each from its own random numbers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
 Pixels = NDArray[np.float32]
 """Grey levels from 0 to 255, of shape (colours, pictures, height, width)."""
 Cover = NDArray[np.float32]
 """Share of each pixel that a thing covers, of shape (pictures, height, width)."""
+
+Box = tuple[float, float, float, float]
+"""Top, left, bottom and right edge of a part of the picture, as shares of its side."""
+Place = tuple[NDArray[np.float64], ...]
 
 _RUN = 1 << 17
 """Random numbers of a run that the noise of all pictures is cut from. Two pictures hardly ever share a place."""
@@ -42,6 +48,11 @@ class Canvas:
     def down(self) -> Cover:
         """Place of each row of pixels."""
         return self._middles[None, :, None]
+
+    @cached_property
+    def stripes(self) -> Cover:
+        """Return 1 for two rows of pixels, -1 for the next two, and so on."""
+        return np.where(np.arange(self.side) % 4 < 2, 1.0, -1.0)[None, :, None].astype(np.float32)
 
     def draw(self, name: str, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
         """Draw an even number for each picture."""
@@ -118,6 +129,28 @@ class Canvas:
             x, y = (margin + (place + jitter[axis]) * width for axis, place in enumerate((cell % cells, cell // cells)))
             drawn.append((x, y))
         return drawn
+
+    def some(self, amount: Floats, places: Sequence[Place], cover: Callable[[ArrayLike, ArrayLike], Cover]) -> Cover:
+        """Cover as many things as the amount says: none at 0, one at each place at 1."""
+        count = np.rint(amount * len(places))
+        return together(
+            [cover(x, y) * (number < count)[:, None, None].astype(np.float32) for number, (x, y) in enumerate(places)]
+        )
+
+    def in_one_box(self, which: Floats, boxes: Sequence[Box], colour: ArrayLike) -> None:
+        """Fill the box whose number is shown."""
+        covers = [self._box(box) * (which == number)[:, None, None] for number, box in enumerate(boxes)]
+        self.paint(together(covers), colour)
+
+    def of_one_colour(self, which: Floats, box: Box, colours: Sequence[Sequence[float]]) -> None:
+        """Fill a box with the colour whose number is shown."""
+        cover = np.broadcast_to(self._box(box), self.pixels.shape[1:])
+        self.paint(cover, np.asarray(colours, np.float32)[which.astype(np.intp)])
+
+    def _box(self, box: Box) -> Cover:
+        top, left, bottom, right = box
+        is_inside = (self.down > top) & (self.down < bottom) & (self.across > left) & (self.across < right)
+        return is_inside.astype(np.float32)
 
 
 def wide(values: ArrayLike) -> NDArray[np.float32]:

@@ -11,10 +11,8 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.files.file_names import template
-from sandmill.kinds.files.media import MediaFiles
-from sandmill.kinds.script_text import quoted
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.files.media import MediaFiles, template
+from sandmill.kinds.script_text import functions_source, quoted
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sandmill.kinds.image.canvas import Box
 from sandmill.kinds.image.files import read_pictures, reading_lines
-from sandmill.kinds.image.sight import WHOLE, Box, Sight, sights_of
+from sandmill.kinds.image.scenes import WHOLE, Sight, sights_of
 from sandmill.kinds.memo import once
-from sandmill.kinds.script_text import WIDTH, quoted
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.script_text import WIDTH, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 

@@ -3,6 +3,8 @@
 # mypy: disable-error-code="no-any-return"
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,25 +12,30 @@ import pandas as pd
 
 from sandmill.kinds.image.files import read_pictures, reading_lines
 from sandmill.kinds.memo import once
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.script_text import functions_source
 from sandmill.models.package import TaskFacts
 
 
-def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read ids and targets, and features whose directions are those of the training pictures."""
-    (train, train_pixels), (test, test_pixels) = read_pictures(folder, facts)
-    made = features(train_pixels, test_pixels)
-    return pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)
+@dataclass(frozen=True)
+class Reader:
+    """Reads ids and targets, and features whose directions are those of the training pictures."""
 
+    features: Callable[[np.ndarray, np.ndarray], list[pd.DataFrame]]
 
-def source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script."""
-    return [
-        *functions_source(features),
-        *reading_lines(facts),
-        "made = features(train_pixels, test_pixels)",
-        "train, test = pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)",
-    ]
+    def read(self, folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Read both parts."""
+        (train, train_pixels), (test, test_pixels) = read_pictures(folder, facts)
+        made = self.features(train_pixels, test_pixels)
+        return pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)
+
+    def source(self, facts: TaskFacts) -> list[str]:
+        """The same as lines of a script."""
+        return [
+            *functions_source(self.features),
+            *reading_lines(facts),
+            f"made = {self.features.__name__}(train_pixels, test_pixels)",
+            "train, test = pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)",
+        ]
 
 
 def colour_statistics(pixels: np.ndarray) -> np.ndarray:
@@ -90,3 +97,12 @@ def features(train: np.ndarray, test: np.ndarray, most: tuple = (0, 8, 12, 10)) 
 colour_statistics = once(colour_statistics)
 edges_and_small = once(edges_and_small)
 random_filters = once(random_filters)
+
+
+def few_features(train: np.ndarray, test: np.ndarray) -> list[pd.DataFrame]:
+    """Main directions of colours, edges, small pictures and filters, fewer of those that small samples show badly."""
+    return features(train, test, (4, 3, 8, 3))
+
+
+GENERAL, FEW = Reader(features), Reader(few_features)
+"""Readers of tasks with many rows of each class, and with few."""

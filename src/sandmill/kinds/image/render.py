@@ -1,30 +1,131 @@
-"""Render small pictures from latent columns: a scene, then nuisance that is independent of them."""
+"""Render small pictures from latent columns: a scene, then nuisance that is independent of them, then a file."""
 
 from collections.abc import Mapping
+from io import BytesIO
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
-from sandmill.kinds.image.canvas import Canvas
+from sandmill.kinds.image.canvas import Canvas, Pixels, wide
 from sandmill.kinds.image.channel import ImageChannel, Seen
-from sandmill.kinds.image.nuisance import disturb
-from sandmill.kinds.image.picture_files import picture_files
-from sandmill.kinds.image.scenes import draw_scene
-from sandmill.kinds.image.sight import sights_of
+from sandmill.kinds.image.scenes import draw_scene, sights_of
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
+
+_HIDDEN_SIDE = 0.2
+"""Side of the block that hides a part of a picture."""
+
+
+def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
+    """Return the pictures as a camera sees them. Grey pictures have three equal colours."""
+    pixels = canvas.pixels
+    if channel.occlusion:
+        _hide(canvas, channel.occlusion)
+    if channel.turn:
+        pixels = _turned(pixels, np.radians(canvas.draw("turn", -channel.turn, channel.turn)))
+    if channel.lighting:
+        pixels = pixels * wide(canvas.draw("lighting", 1 - channel.lighting, 1 + channel.lighting))
+    if channel.blur:
+        share = wide(canvas.draw("blur", 0, channel.blur))
+        pixels = pixels + share * (_blurred(pixels) - pixels)
+    colours = 1 if channel.is_grey else 3
+    grain = canvas.noise("grain", (colours, *pixels.shape[2:]))
+    pixels = pixels + channel.grain * grain.swapaxes(0, 1)
+    return pixels[:1].repeat(3, axis=0) if channel.is_grey else pixels
+
+
+def _hide(canvas: Canvas, chance: float) -> None:
+    is_hidden = canvas.draw("occlusion") < chance
+    x, y = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
+    half = np.where(is_hidden, _HIDDEN_SIDE / 2, -1.0)
+    canvas.paint(canvas.block(x, y, half, half), (128, 128, 128))
+
+
+def _blurred(pixels: Pixels) -> Pixels:
+    """Average each pixel with its neighbours."""
+    for axis in (2, 3):
+        wider = np.pad(pixels, [(1, 1) if place == axis else (0, 0) for place in range(4)], mode="edge")
+        side = pixels.shape[axis]
+        parts = [np.take(wider, np.arange(start, start + side), axis=axis) for start in range(3)]
+        pixels = ((parts[0] + parts[1] + parts[2]) / 3).astype(np.float32)
+    return pixels
+
+
+def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
+    """Turn each picture around its middle; edges are continued outwards."""
+    side = pixels.shape[2]
+    middle = (side - 1) / 2
+    down, across = (np.indices((side, side), np.float32) - middle)[:, None]
+    cos, sin = wide(np.cos(angles)), wide(np.sin(angles))
+    y, x = (
+        np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across)
+    )
+    top, left = y.astype(np.intp), x.astype(np.intp)
+    low, beside = (y - top).astype(np.float32), (x - left).astype(np.float32)
+    flat = pixels.reshape(3, -1)
+    first = (np.arange(pixels.shape[1])[:, None, None] * side + top) * side + left
+    upper = flat[:, first] * (1 - beside) + flat[:, first + 1] * beside
+    lower = flat[:, first + side] * (1 - beside) + flat[:, first + side + 1] * beside
+    return np.asarray(upper * (1 - low) + lower * low, np.float32)
+
+
+JPEG_QUALITY = 75
+_JPEG_BYTES = {True: (250, 0.42), False: (400, 0.65)}
+"""Bytes of a JPEG file, and of each of its pixels, in grey and in colour. A picture with more detail is smoothed until
+it fits."""
+_COMMENT_HEAD = 4
+
+
+def picture_files(pictures: NDArray[np.uint8], channel: ImageChannel) -> list[bytes]:
+    """Return a file for each picture."""
+    shown = pictures[..., 0] if channel.is_grey else pictures
+    if channel.file == "jpg":
+        head, pixel = _JPEG_BYTES[channel.is_grey]
+        size = head + round(pixel * channel.side**2)
+        return [_jpeg(picture, size) for picture in shown]
+    # No compression: all files of a task have the same number of bytes, whatever they show.
+    return [_plain(picture, channel.file) for picture in shown]
+
+
+def _plain(picture: NDArray[np.uint8], file: str) -> bytes:
+    out = BytesIO()
+    if file == "png":
+        Image.fromarray(picture).save(out, "png", compress_level=0)
+    else:
+        Image.fromarray(picture).save(out, "tiff")
+    return out.getvalue()
+
+
+def _jpeg(picture: NDArray[np.uint8], size: int) -> bytes:
+    """Write a JPEG file and fill it up to a size with a comment."""
+    content = _encoded(picture)
+    while len(content) + _COMMENT_HEAD > size:
+        picture = _smoother(picture)
+        content = _encoded(picture)
+    length = size - len(content) - 2
+    # A segment of a comment: its mark, its length without the mark, and zeros. It follows the start of the file.
+    return content[:2] + b"\xff\xfe" + length.to_bytes(2, "big") + bytes(length - 2) + content[2:]
+
+
+def _encoded(picture: NDArray[np.uint8]) -> bytes:
+    out = BytesIO()
+    Image.fromarray(picture).save(out, "jpeg", quality=JPEG_QUALITY, subsampling=0, optimize=True)
+    return out.getvalue()
+
+
+def _smoother(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Average each pixel with the next one in its row, half and half."""
+    numbers = picture.astype(np.int64)
+    return np.asarray((numbers + np.roll(numbers, 1, axis=1)) // 2, np.uint8)
+
 
 _TOGETHER = 128
 """Pictures that are drawn at once: as many as the caches of a processor hold."""
 
 
 def render_images(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
-    """Draw one picture for each row, as a file. Row i depends on its own numbers and latent values alone.
-
-    Args:
-        channel: what follows which column, and the nuisance.
-        latents: values of the latent columns: shares from 0 to 1; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
+    """Draw one picture for each row, as a file. Row i depends on its own numbers and latent values alone."""
     files = []
     for start in range(0, len(row_numbers.numbers), _TOGETHER):
         rows = slice(start, start + _TOGETHER)

@@ -1,15 +1,23 @@
-"""Design of tasks that clean pictures of pages: what is drawn on them, their size, and what makes them dirty."""
+"""Design of tasks that clean pages or mark regions: what is drawn, its size, and what makes it dirty."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
-from sandmill.kinds.library import load_folder
-from sandmill.kinds.page.channel import FieldsChannel, FieldsMedium, GreyChannel, GreyMedium, Ranged, Trait
-from sandmill.kinds.worlds import dressed_medium
+from sandmill.kinds.library import dressed_medium, load_folder
+from sandmill.kinds.page.channel import (
+    FieldsChannel,
+    FieldsMedium,
+    GreyMedium,
+    MasksChannel,
+    MasksMedium,
+    Ranged,
+    Scene,
+    Trait,
+)
 from sandmill.models.columns import Column, Uniform
-from sandmill.models.kind import Kind, kind_named
+from sandmill.models.kind import Kind, kind_of
 from sandmill.models.links import RenderedLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
@@ -42,6 +50,31 @@ _SLIPPED = (0.08, 0.22)
 """Share of the lines of a series that have slipped, at hardness 0 and 1."""
 _LEAST_SLIP, _MOST_SLIP = 2, 6
 """Pixels by which a line may have slipped. After fewer, filters clean it nearly as well as others."""
+_MASK_SIZES = ((32, 32), (32, 36), (36, 32), (34, 34), (32, 40), (38, 32))
+"""Rows and columns of pixels."""
+_MASK_FEWEST_DIRT, _MASK_MOST_DIRT = 3, 6
+"""Kinds of dirt at hardness 0 and 1, beside noise and crumbs."""
+_MASK_STRENGTH = (0.65, 1.2)
+"""Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
+_MASK_RANGES: dict[Trait, tuple[float, float]] = {
+    "stain": (0.1, 0.5), "fold": (0.1, 0.45), "shade": (0.05, 0.45), "rule": (0.08, 0.35), "weave": (0.05, 0.25),
+    "specks": (0.0, 16.0),
+}  # fmt: skip
+"""Least and most of each dirt at strength 1."""
+_FADE = ((0.44, 0.72), (0.2, 0.4))
+"""Least and most darkness of regions at hardness 0 and 1."""
+_MASK_GRAIN = (0.05, 0.13)
+"""Most noise of a picture at hardness 0 and 1."""
+_CRUMBS = (3.0, 9.0)
+"""Most crumbs of a picture at hardness 0 and 1."""
+_BLUR = 0.15
+"""Most blur of a picture."""
+_SCENES: dict[Scene, tuple[tuple[Trait, float, float], ...]] = {
+    "bodies": (("amount", 0.3, 3.4), ("size", 4.0, 7.5), ("wave", 0.1, 0.45)),
+    "layer": (("amount", 0.35, 2.2), ("size", 3.0, 7.0), ("wave", 0.2, 1.0)),
+    "grains": (("amount", 0.3, 8.4), ("size", 1.9, 3.4), ("wave", 0.05, 0.3)),
+}
+"""Number, size and outline of regions by what is marked. About one picture in twenty has none."""
 _STYLES = 2**31
 AnyMedium = TypeVar("AnyMedium", bound=GreyMedium)
 
@@ -49,24 +82,18 @@ AnyMedium = TypeVar("AnyMedium", bound=GreyMedium)
 def design_pages(
     slot: Slot, streams: Streams, hardness: float, parent: str | None = None, knobs: Knobs | None = None
 ) -> TaskSpec:
-    """Design one task. Hardness takes training pages away, and adds kinds of dirt and makes all of it stronger."""
-    knobs = knobs or Knobs.all_at(hardness)
-    medium = choose_medium(media_of(kind_named("image_fields")), slot, streams)
-    channel = choose_channel(medium, knobs, streams)
-    return spec_of(slot, streams, medium, channel, knobs, hardness, parent)
+    """Design one task: a latent column for each trait of its channel, and no link, since targets are drawn.
 
-
-def spec_of(
-    slot: Slot,
-    streams: Streams,
-    medium: GreyMedium,
-    channel: GreyChannel,
-    knobs: Knobs,
-    hardness: float,
-    parent: str | None,
-) -> TaskSpec:
-    """Return the design of a channel: a latent column for each of its traits, and no link, since targets are drawn."""
-    kind = kind_named(channel.kind)
+    Hardness takes training pictures away, makes regions fainter, and dirt and decoys more and stronger.
+    """
+    knobs, kind = knobs or Knobs.all_at(hardness), kind_of(slot.structure)
+    assert kind is not None
+    medium = choose_medium(media_of(kind), slot, streams)
+    channel = (
+        choose_mask_channel(medium, knobs, streams)
+        if isinstance(medium, MasksMedium)
+        else choose_channel(medium, knobs, streams)
+    )
     columns = tuple(
         Column(name=one.column, distribution=Uniform(low=0.0, high=1.0), decimals=4)
         for one in channel.traits
@@ -91,9 +118,11 @@ def spec_of(
     )
 
 
-def media_of(kind: Kind) -> tuple[FieldsMedium, ...]:
-    """Return what pages can be."""
-    return load_folder("page/domains", FieldsMedium)
+def media_of(kind: Kind) -> tuple[FieldsMedium | MasksMedium, ...]:
+    """Return what pictures of a kind can show."""
+    if kind.name == "image_masks":
+        return load_folder("page/domains/masks", MasksMedium)
+    return load_folder("page/domains/pages", FieldsMedium)
 
 
 def choose_medium(media: Sequence[AnyMedium], slot: Slot, streams: Streams) -> AnyMedium:
@@ -135,7 +164,7 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
     rng = streams.generator("pages")
     height, width = _SIZES[int(rng.integers(len(_SIZES)))]
     font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
-    strength = float(np.interp(knobs.signal, (0, 1), _STRENGTH))
+    strength = _at(knobs.signal, _STRENGTH)
     count = round(np.interp(knobs.skills, (0, 1), (_FEWEST_DIRT, _MOST_DIRT)))
     traits = [
         ranged("density", *medium.density),
@@ -143,7 +172,7 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
         ranged("slant", 0.0, 0.25),
         ranged("ink", 0.8, 1.0),
         ranged("fade", 1 - _FADED[1] * strength, 1 - _FADED[0] * strength),
-        ranged("grain", 0.01, float(np.interp(knobs.faults, (0, 1), _GRAIN))),
+        ranged("grain", 0.01, _at(knobs.faults, _GRAIN)),
         ranged("slip", 0.0, 1.0),
         *choose_dirt(medium, count, strength, _RANGES, rng),
     ]
@@ -156,7 +185,7 @@ def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> Fiel
         font=font,
         is_upright=bool(rng.random() < 0.5),
         traits=tuple(traits),
-        slips=choose_slips(float(np.interp(knobs.skills, (0, 1), _SLIPPED)), streams.generator("slips")),
+        slips=choose_slips(_at(knobs.skills, _SLIPPED), streams.generator("slips")),
     )
 
 
@@ -183,3 +212,35 @@ def _story(medium: GreyMedium, streams: Streams) -> Story:
         column_meanings={medium.column: medium.meaning},
         style=int(streams.generator("story").integers(1, _STYLES)),
     )
+
+
+def choose_mask_channel(medium: MasksMedium, knobs: Knobs, streams: Streams) -> MasksChannel:
+    """Draw the size of pictures, what is marked, and the dirt. Knobs set how much dirt there is, not which is first."""
+    rng = streams.generator("pictures")
+    height, width = _MASK_SIZES[int(rng.integers(len(_MASK_SIZES)))]
+    scene = medium.scenes[int(rng.integers(len(medium.scenes)))]
+    fade = [_at(knobs.signal, ends) for ends in zip(*_FADE, strict=True)]
+    count = round(np.interp(knobs.skills, (0, 1), (_MASK_FEWEST_DIRT, _MASK_MOST_DIRT)))
+    traits: list[Ranged] = [
+        *(ranged(*trait) for trait in _SCENES[scene]),
+        ranged("fade", *fade),
+        ranged("blur", 0.0, _BLUR),
+        ranged("grain", 0.01, _at(knobs.faults, _MASK_GRAIN)),
+        ranged("crumbs", 0.0, _at(knobs.skills, _CRUMBS)),
+        *choose_dirt(medium, count, _at(knobs.signal, _MASK_STRENGTH), _MASK_RANGES, rng),
+    ]
+    return MasksChannel(
+        column=medium.column,
+        meaning=medium.meaning,
+        scene=scene,
+        is_bright=medium.is_bright,
+        height=height,
+        width=width,
+        is_upright=bool(rng.random() < 0.5),
+        traits=tuple(traits),
+    )
+
+
+def _at(position: float, ends: tuple[float, float]) -> float:
+    """Return the value at a position between those at 0 and at 1."""
+    return float(np.interp(position, (0, 1), ends))

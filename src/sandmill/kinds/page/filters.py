@@ -1,136 +1,95 @@
-"""Solvers that filter each page by itself, with at most a few numbers fitted to the training pages."""
+"""Read the pages of a task, and solvers that filter each page by itself, with at most a few numbers fitted."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.page.pages import Pair, Pixels, TaskPages, each
+from sandmill.models.package import TaskFacts
+
+Pixels = NDArray[np.float32]
+"""Values from 0, black, to 1, white, of shape (pages, height, width)."""
+Pair: TypeAlias = tuple[Any, Any]
+"""Something made of the training pages, and the same of the test pages."""
+
+
+@dataclass
+class TaskPages:
+    """The pages of a task, in the order of their file names."""
+
+    dirty: Pixels
+    """Training pages."""
+    clean: Pixels
+    """The same pages, clean."""
+    test: Pixels
+    made: dict[str, Any] = field(default_factory=dict)
+    """What several solvers use, by name."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Test pages and pixels of a page."""
+        return len(self.test), self.test[0].size
+
+    def flat(self, pages: NDArray[Any]) -> NDArray[np.float64]:
+        """Return predictions of test pages as answers."""
+        return np.clip(pages.reshape(self.shape).astype(np.float64), 0, 1)
+
+    @property
+    def both(self) -> "Pair":
+        """Dirty pages of both parts."""
+        return self.dirty, self.test
+
+    def levelled(self, side: int = 11) -> "Pair":
+        """Dirty pages of both parts, divided by a wide median of them, which is the background."""
+        found: Pair = self.cached(f"levelled {side}", lambda one: each(one.both, partial(over_background, side=side)))
+        return found
+
+    def cached(self, name: str, make: Callable[["TaskPages"], Any]) -> Any:
+        """Return what was made under a name, which is made on first use."""
+        if name not in self.made:
+            self.made[name] = make(self)
+        return self.made[name]
+
+
+def read(folder: Path, facts: TaskFacts) -> TaskPages:
+    """Read all pages of the public files."""
+    dirty, clean, test = (read_folder(folder / part) for part in ("train", "train_cleaned", "test"))
+    return TaskPages(dirty, clean, test)
+
+
+def each(pair: Pair, change: Callable[[Any], Any]) -> Pair:
+    """Do the same to the pages of both parts."""
+    return change(pair[0]), change(pair[1])
+
+
+def over_background(stack: Any, side: int) -> Any:
+    """Divide each page by a wide median of it, taken of every other row and column."""
+    from scipy.ndimage import median_filter
+
+    places = np.zeros((1, side, side), dtype=np.bool_)
+    places[:, ::2, ::2] = True
+    return stack / np.maximum(median_filter(stack, footprint=places, mode="nearest"), 0.05)
+
+
+def read_folder(folder: Path) -> Pixels:
+    """Read all pictures of a folder in the order of their names."""
+    from PIL import Image
+
+    files = sorted(folder.glob("*.png"))
+    return np.stack([np.asarray(Image.open(file), dtype=np.float32) / 255 for file in files])
+
 
 Answer = NDArray[np.float64]
+Solver = Callable[[TaskPages], Answer]
 Filter = Callable[[TaskPages], Pair]
 """Filters the pages of both parts."""
 
 _KNOTS = 24
 """Pieces of a curve from a filtered value to a clean one."""
-
-
-def prior(pages: TaskPages) -> Answer:
-    """Answer with the mean of all clean pages."""
-    return pages.flat(np.broadcast_to(pages.clean.mean(axis=0), pages.test.shape))
-
-
-def white_page(pages: TaskPages) -> Answer:
-    """Answer with white paper."""
-    return pages.flat(np.ones_like(pages.test))
-
-
-def even_grey(pages: TaskPages) -> Answer:
-    """Answer with the mean grey of clean pages."""
-    return pages.flat(np.full_like(pages.test, pages.clean.mean()))
-
-
-def dirty_page(pages: TaskPages) -> Answer:
-    """Answer with the dirty page as it is."""
-    return pages.flat(pages.test)
-
-
-def unscaled_page(pages: TaskPages) -> Answer:
-    """Forget that files hold values up to 255 and answers up to 1."""
-    return pages.flat(np.clip(pages.test * 255, 0, 1))
-
-
-def inverted_page(pages: TaskPages) -> Answer:
-    """Take ink for paper."""
-    return pages.flat(1 - stretch(pages.test))
-
-
-def swapped_places(pages: TaskPages) -> Answer:
-    """Write rows for columns in the ids."""
-    count, height, width = pages.test.shape
-    return pages.flat(stretch(pages.test).transpose(0, 2, 1).reshape(count, height, width))
-
-
-def places_as_text(pages: TaskPages) -> Answer:
-    """Put rows and columns into the order of the alphabet, in which 10 stands before 2."""
-    rows, columns = (np.argsort([str(place + 1) for place in range(side)]) for side in pages.test.shape[1:])
-    return pages.flat(stretch(pages.test)[:, rows][:, :, columns])
-
-
-def half_threshold(pages: TaskPages) -> Answer:
-    """Call everything above a half white and the rest black."""
-    return pages.flat(pages.test > 0.5)
-
-
-def training_threshold(pages: TaskPages) -> Answer:
-    """Call everything above the mean of dirty training pages white and the rest black."""
-    return pages.flat(pages.test > pages.dirty.mean())
-
-
-def mean_filter(pages: TaskPages) -> Answer:
-    """Average each pixel with its neighbours."""
-    return pages.flat(local_mean(pages.test, 3))
-
-
-def median_filter(pages: TaskPages) -> Answer:
-    """Take the median of each pixel and its neighbours."""
-    return pages.flat(local_median(pages.test, 3))
-
-
-def stretched_page(pages: TaskPages) -> Answer:
-    """Rescale the values of each page linearly: its darkest pixels become 0, its lightest 1."""
-    return pages.flat(stretch(pages.test))
-
-
-def otsu_threshold(pages: TaskPages) -> Answer:
-    """Split the pixels of each page at Otsu's threshold."""
-    limits = np.array([otsu(page) for page in pages.test])
-    return pages.flat(pages.test > limits[:, None, None])
-
-
-def value_curve(pages: TaskPages) -> Answer:
-    """Map each value to the mean clean value of training pixels with that value."""
-    return curve_of(pages, pages.both)
-
-
-def stretched_curve(pages: TaskPages) -> Answer:
-    """Map each value of a stretched page to the mean clean value."""
-    return curve_of(pages, each(pages.both, stretch))
-
-
-def smooth_curve(pages: TaskPages) -> Answer:
-    """Smooth pages with a Gaussian, then map values to the mean clean value."""
-    return curve_of(pages, each(pages.both, lambda stack: smooth(stretch(stack), 0.6)))
-
-
-def background_curve(pages: TaskPages) -> Answer:
-    """Divide pages by a wide median, then map values to the mean clean value."""
-    return curve_of(pages, pages.levelled())
-
-
-def adaptive_curve(pages: TaskPages) -> Answer:
-    """Compare each pixel with the mean and the spread around it, then map to the mean clean value."""
-    return curve_of(pages, each(pages.both, local_contrast))
-
-
-def closing_curve(pages: TaskPages) -> Answer:
-    """Divide pages by their closing, which removes narrow ink, then map values to the mean clean value."""
-    return curve_of(pages, each(pages.both, lambda stack: over_closing(stack, 5)))
-
-
-def wiener_curve(pages: TaskPages) -> Answer:
-    """Divide pages by the background, apply Wiener's filter, then map to the mean clean value."""
-    return curve_of(pages, each(pages.levelled(), _wiener))
-
-
-def searched_filter(pages: TaskPages) -> Answer:
-    """Take the chain of filters that fits the training pages best."""
-    losses, pairs = [], [chain(pages) for chain in CHAINS]
-    for filtered, _ in pairs:
-        knots, means = fit_curve(filtered, pages.clean)
-        losses.append(float(((np.interp(filtered, knots, means) - pages.clean) ** 2).mean()))
-    return curve_of(pages, pairs[int(np.argmin(losses))])
 
 
 def stretch(pages: Pixels) -> Any:
@@ -207,6 +166,15 @@ def curve_of(pages: TaskPages, pair: Pair) -> Answer:
     return pages.flat(np.interp(pair[1], knots, means))
 
 
+def best_curve(pages: TaskPages, chains: Sequence[Filter]) -> Answer:
+    """Take the chain of filters whose curve fits the training pages best."""
+    losses, pairs = [], [chain(pages) for chain in chains]
+    for filtered, _ in pairs:
+        knots, means = fit_curve(filtered, pages.clean)
+        losses.append(float(((np.interp(filtered, knots, means) - pages.clean) ** 2).mean()))
+    return curve_of(pages, pairs[int(np.argmin(losses))])
+
+
 def _wiener(pages: Pixels) -> Any:
     """Shrink each pixel towards the mean around it, more where pages vary little."""
     mean = local_mean(pages, 3)
@@ -224,3 +192,45 @@ def otsu(page: Any) -> float:
     above = np.maximum(total - below, 1)
     between = below * above * (sums / np.maximum(below, 1) - (sums[-1] - sums) / above) ** 2
     return float(middles[int(between.argmax())])
+
+
+def curve(chain: Filter) -> Solver:
+    """Make a solver that maps the values of filtered pages to the mean clean value of training pixels."""
+    return lambda pages: curve_of(pages, chain(pages))
+
+
+def _places_as_text(pages: TaskPages) -> Answer:
+    """Put rows and columns into the order of the alphabet, in which 10 stands before 2."""
+    rows, columns = (np.argsort([str(place + 1) for place in range(side)]) for side in pages.test.shape[1:])
+    return pages.flat(stretch(pages.test)[:, rows][:, :, columns])
+
+
+SOLVERS: Mapping[str, Solver] = {
+    # Answers that look at no dirty page, and dirty pages as they are
+    "prior": lambda pages: pages.flat(np.broadcast_to(pages.clean.mean(axis=0), pages.test.shape)),
+    "white_page": lambda pages: pages.flat(np.ones_like(pages.test)),
+    "even_grey": lambda pages: pages.flat(np.full_like(pages.test, pages.clean.mean())),
+    "dirty_page": lambda pages: pages.flat(pages.test),
+    # Misreadings: values up to 255, ink for paper, rows for columns
+    "unscaled_page": lambda pages: pages.flat(np.clip(pages.test * 255, 0, 1)),
+    "inverted_page": lambda pages: pages.flat(1 - stretch(pages.test)),
+    "swapped_places": lambda pages: pages.flat(stretch(pages.test).transpose(0, 2, 1).reshape(pages.test.shape)),
+    "places_as_text": _places_as_text,
+    # One filter or threshold
+    "half_threshold": lambda pages: pages.flat(pages.test > 0.5),
+    "training_threshold": lambda pages: pages.flat(pages.test > pages.dirty.mean()),
+    "mean_filter": lambda pages: pages.flat(local_mean(pages.test, 3)),
+    "median_filter": lambda pages: pages.flat(local_median(pages.test, 3)),
+    "stretched_page": lambda pages: pages.flat(stretch(pages.test)),
+    "otsu_threshold": lambda pages: pages.flat(
+        pages.test > np.array([otsu(page) for page in pages.test])[:, None, None]
+    ),
+    "value_curve": curve(lambda pages: pages.both),
+    "stretched_curve": curve(lambda pages: each(pages.both, stretch)),
+    "smooth_curve": curve(lambda pages: each(pages.both, lambda stack: smooth(stretch(stack), 0.6))),
+    "background_curve": curve(lambda pages: pages.levelled()),
+    "adaptive_curve": curve(lambda pages: each(pages.both, local_contrast)),
+    "closing_curve": curve(lambda pages: each(pages.both, lambda stack: over_closing(stack, 5))),
+    "wiener_curve": curve(lambda pages: each(pages.levelled(), _wiener)),
+    "searched_filter": lambda pages: best_curve(pages, CHAINS),
+}

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import name_some
-from sandmill.kinds.files.base import Items, target_word
-from sandmill.kinds.files.file_names import template
-from sandmill.kinds.files.media import MediaFiles, _Part
+from sandmill.kinds.files.base import Files, Items, Names, target_word
+from sandmill.kinds.files.media import MediaFiles, _Part, template
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
@@ -36,13 +35,12 @@ def grey_png(pixels: bytes, shape: tuple[int, int]) -> bytes:
     return out.getvalue()
 
 
+@dataclass(frozen=True)
 class _PairedFolders(MediaFiles):
     """A second folder holds a PNG for each training picture, under the name of that picture."""
 
-    @property
-    def second(self) -> str:
-        """The second folder."""
-        raise NotImplementedError
+    second: str = ""
+    """The second folder."""
 
     @property
     def _places(self) -> tuple[tuple[str, str, str], ...]:
@@ -53,9 +51,7 @@ class _PairedFolders(MediaFiles):
         files = [grey_png(picture, facts.picture) for picture in pictures]
         return self._lay(self.second, self.name, train, files, facts)
 
-    def _read_second(
-        self, public: Mapping[str, bytes], facts: TaskFacts, ids: list[str], faults: list[str]
-    ) -> list[bytes | None]:
+    def _read_second(self, public: Files, facts: TaskFacts, ids: list[str], faults: list[str]) -> list[bytes | None]:
         """Return the pixels of the second pictures in the order of the ids of the training pictures."""
         found = self._find(public, self.second, self.name, facts, [], faults)
         contents = dict(found.select(facts.id_column, "content").iter_rows())
@@ -76,11 +72,6 @@ class PageFolders(_PairedFolders):
     """`train/`, `train_cleaned/` and `test/` hold one PNG a page. A page and its clean copy have the same name."""
 
     @property
-    def second(self) -> str:
-        """The folder of the clean training pages."""
-        return CLEANED
-
-    @property
     def train(self) -> str:
         """The folder of the clean training pages, which are the targets."""
         return CLEANED
@@ -90,13 +81,7 @@ class PageFolders(_PairedFolders):
         files = super().write(train.drop(facts.target_column), test, facts)
         return files | self._lay_second(train, [bytes(page) for page in train[facts.target_column]], facts)
 
-    def read(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        features: tuple[str, ...],
-        only_in_training: tuple[str, ...] = (),
-    ) -> Items:
+    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read all pages. The pixels of the clean ones become the targets."""
         items = super().read(public, facts, features, only_in_training)
         faults = list(items.faults)
@@ -132,23 +117,12 @@ class PageFolders(_PairedFolders):
 class MaskFolders(_PairedFolders):
     """`train/images/`, `train/masks/` and `test/images/` hold one PNG a picture; train.csv holds the masks as runs."""
 
-    @property
-    def second(self) -> str:
-        """The folder of the masks of training pictures."""
-        return MASKS_FOLDER
-
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Write the pictures of both parts, the table of runs, and the same masks as pictures."""
         masks = mask_pixels(train[facts.target_column], facts)
         return super().write(train, test, facts) | self._lay_second(train, masks, facts)
 
-    def read(
-        self,
-        public: Mapping[str, bytes],
-        facts: TaskFacts,
-        features: tuple[str, ...],
-        only_in_training: tuple[str, ...] = (),
-    ) -> Items:
+    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read all pictures and the table of runs. The masks in the folder must be the same."""
         items = super().read(public, facts, features, only_in_training)
         faults = list(items.faults)
@@ -212,10 +186,11 @@ def _pixels(content: bytes, size: tuple[int, int]) -> bytes | None:
 PAGES = PageFolders(
     train_items="train/",
     test_items="test/",
+    second=CLEANED,
     name="{id}.png",
     train_table=None,
     item="page",
     sample="sampleSubmission.csv",
 )
 
-MASKS = MaskFolders(train_items="train/images/", test_items="test/images/", name="{id}.png")
+MASKS = MaskFolders(train_items="train/images/", test_items="test/images/", second=MASKS_FOLDER, name="{id}.png")

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.page.channel import GreyChannel
-from sandmill.kinds.page.masks.channel import MasksChannel
+from sandmill.kinds.page.channel import GreyChannel, MasksChannel
 from sandmill.kinds.page.render import LEVELS, Scans, scan
 from sandmill.kinds.targets import RenderedTargets
 from sandmill.mechanism.columns import Floats
@@ -31,13 +30,7 @@ _FLOOR = 0.02
 
 
 def clean_pages(channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> RenderedTargets:
-    """Return the pixels of clean pages, row by row, and the oracle's prediction of them.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns, from 0 to 1.
-        row_numbers: where the random numbers come from.
-    """
+    """Return the pixels of clean pages, row by row, and the oracle's prediction of them."""
     pages = scan(channel, latents, row_numbers)
     flat = (len(pages.clean), -1)
     best = best_prediction(pages, prior_table(channel))
@@ -45,13 +38,7 @@ def clean_pages(channel: GreyChannel, latents: Mapping[str, Floats], row_numbers
 
 
 def marked_regions(channel: MasksChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> RenderedTargets:
-    """Return masks of 0 and 1, column by column as answers hold them, and the oracle's masks.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns, from 0 to 1.
-        row_numbers: where the random numbers come from.
-    """
+    """Return masks of 0 and 1, column by column as answers hold them, and the oracle's masks."""
     pages = scan(channel, latents, row_numbers)
     best = best_prediction(pages, prior_table(channel))
     truth, oracle = (

@@ -1,12 +1,21 @@
-"""Solvers that predict each pixel from what is around it."""
+"""Solvers that predict each pixel from what is around it, some after moving lines back which have slipped."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
+from sandmill.kinds.page.channel import SERIES
 from sandmill.kinds.page.filters import (
     Answer,
+    Pair,
+    Pixels,
+    Solver,
+    TaskPages,
+    each,
     local_contrast,
     local_mean,
     local_median,
@@ -14,32 +23,12 @@ from sandmill.kinds.page.filters import (
     smooth,
     stretch,
 )
-from sandmill.kinds.page.pages import Pair, TaskPages, each
+from sandmill.models.channel import Cue
 
 _SOME, _MANY = 85, 200
 """Pixels of each training page that forests and boosting learn from."""
 _PATTERNS = 128
 """Patches to which those of all pixels are compared."""
-
-
-def linear_patch(pages: TaskPages) -> Answer:
-    """Ridge regression on a square of 3 by 3 pixels."""
-    return ridge(pages, each(pages.both, patches))
-
-
-def linear_stretched(pages: TaskPages) -> Answer:
-    """Ridge regression on 5 by 5 pixels of stretched pages."""
-    return ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5)))
-
-
-def linear_background(pages: TaskPages) -> Answer:
-    """Ridge regression on 5 by 5 pixels of pages over their background."""
-    return ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5)))
-
-
-def boosted_patch(pages: TaskPages) -> Answer:
-    """Gradient boosting on 3 by 3 pixels of stretched pages."""
-    return on_some(pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY)
 
 
 def linear_features(pages: TaskPages) -> Answer:
@@ -70,11 +59,6 @@ def principal_patches(pages: TaskPages) -> Answer:
     return ridge(pages, (patches(stacks[0]), patches(stacks[1])))
 
 
-def forest_features(pages: TaskPages) -> Answer:
-    """Extremely randomized trees on filtered pages."""
-    return np.asarray(pages.cached("forest", _forest))
-
-
 def _forest(pages: TaskPages) -> Answer:
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -88,11 +72,6 @@ def boosted_features(pages: TaskPages) -> Answer:
     return np.asarray(said)
 
 
-def second_look(pages: TaskPages) -> Answer:
-    """Gradient boosting on filtered pages and on first predictions around a pixel."""
-    return np.asarray(pages.cached("second look", _second_look))
-
-
 def cleaned_lines(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
     more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
@@ -100,14 +79,8 @@ def cleaned_lines(pages: TaskPages) -> Answer:
     return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
-def average_of_two(pages: TaskPages) -> Answer:
-    """Average boosting and the second look."""
-    return np.asarray((boosted_features(pages) + second_look(pages)) / 2)
-
-
-def average_of_three(pages: TaskPages) -> Answer:
-    """Average boosting, extremely randomized trees and ridge regression, all on filtered pages."""
-    return np.asarray((boosted_features(pages) + forest_features(pages) + linear_features(pages)) / 3)
+def _average(names: str) -> Solver:
+    return lambda pages: np.asarray(sum(SOLVERS[name](pages) for name in names.split()) / len(names.split()))
 
 
 def features(stack: Any, levelled: Any) -> Any:
@@ -193,3 +166,83 @@ def on_some(pages: TaskPages, model: Any, views: Pair, each_page: int) -> Answer
 def some(rows: int, most: int) -> Any:
     """Choose rows evenly. Steps of a whole number would meet the same columns of every page."""
     return np.linspace(0, rows - 1, min(rows, most)).astype(np.intp)
+
+
+SLIP = "slip"
+"""Measure of the cue that states the slips."""
+_REACH = 6
+"""Pixels by which lines are moved in search of a place where they fit the line above."""
+
+
+def series_of(cues: Sequence[Cue]) -> list[int]:
+    """Return the slips that cues state; nothing if they state none."""
+    stated = [str(cue.parameters[0]) for cue in cues if cue.measure == SLIP]
+    return [int(slip) for slip in stated[0].split(SERIES)] if stated else []
+
+
+def reading(pages: TaskPages, cues: Sequence[Cue]) -> TaskPages:
+    """Return the pages with their lines moved back by the stated slips."""
+    series = series_of(cues)
+    if not series:
+        return pages
+    dirty, test = (moved_back(stack, series) for stack in pages.both)
+    return replace(pages, dirty=dirty, test=test, made={})
+
+
+def moved_back(stack: Pixels, series: Sequence[int]) -> Pixels:
+    """Undo the slips of pages: of all places where the series may begin, that at which neighbouring lines fit best."""
+    tries = np.stack([shifted(stack, slips_at(series, begin, stack.shape[1])) for begin in range(len(series))])
+    steps = np.diff(smooth(tries.reshape(-1, *stack.shape[1:]), 0.4).reshape(tries.shape), axis=2)
+    best = (steps**2).mean(axis=(2, 3)).argmin(axis=0)
+    return np.asarray(tries[best, np.arange(len(stack))])
+
+
+def slips_at(series: Sequence[int], begin: int, height: int) -> NDArray[np.intp]:
+    """Return the slip of each line of a page that begins at a place of the series."""
+    return np.asarray(series, dtype=np.intp)[(begin + np.arange(height)) % len(series)]
+
+
+def shifted(stack: Pixels, right: NDArray[np.intp]) -> Pixels:
+    """Move lines to the right by one number each. What leaves a page at the right comes in at its left side."""
+    width = stack.shape[2]
+    places = (np.arange(width) - right[..., None]) % width
+    return np.take_along_axis(stack, np.broadcast_to(places, stack.shape), axis=2)
+
+
+def aligned(stack: Pixels) -> Pixels:
+    """Move each line to where it fits the lines above it best, without knowing that there is a series."""
+    made = stack.copy()
+    for line in range(1, stack.shape[1]):
+        above = made[:, max(line - 2, 0) : line].mean(axis=1)
+        tries = np.stack([np.roll(stack[:, line], step, axis=1) for step in range(-_REACH, _REACH + 1)])
+        # Staying where the line is wins ties
+        losses = ((tries - above) ** 2).mean(axis=2)
+        losses[_REACH] *= 0.98
+        made[:, line] = tries[losses.argmin(axis=0), np.arange(len(stack))]
+    return made
+
+
+def aligned_lines(pages: TaskPages) -> Answer:
+    """Gradient boosting on pages whose lines were moved to fit those above them."""
+    dirty, test = (aligned(stack) for stack in pages.both)
+    return boosted_features(replace(pages, dirty=dirty, test=test, made={}))
+
+
+SOLVERS: Mapping[str, Solver] = {
+    "linear_patch": lambda pages: ridge(pages, each(pages.both, patches)),
+    "linear_stretched": lambda pages: ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5))),
+    "linear_background": lambda pages: ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5))),
+    "boosted_patch": lambda pages: on_some(
+        pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY
+    ),
+    "linear_features": linear_features,
+    "nearest_patches": nearest_patches,
+    "principal_patches": principal_patches,
+    "forest_features": lambda pages: np.asarray(pages.cached("forest", _forest)),
+    "boosted_features": boosted_features,
+    "second_look": lambda pages: np.asarray(pages.cached("second look", _second_look)),
+    "cleaned_lines": cleaned_lines,
+    "average_of_two": _average("boosted_features second_look"),
+    "average_of_three": _average("boosted_features forest_features linear_features"),
+    "aligned_lines": aligned_lines,
+}

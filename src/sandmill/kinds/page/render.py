@@ -9,11 +9,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from sandmill.kinds.page.channel import FieldsChannel, GreyChannel, Trait
+from sandmill.kinds.page.channel import FieldsChannel, GreyChannel, MasksChannel, Trait
 from sandmill.kinds.page.layout import grey_png
-from sandmill.kinds.page.marks import MOST_NUMBERS, Pages, darkness_of, strokes_of
-from sandmill.kinds.page.masks.channel import MasksChannel
-from sandmill.kinds.page.masks.regions import NUMBERS, Regions, regions_of
+from sandmill.kinds.page.marks import MOST_NUMBERS, NUMBERS, Pages, Regions, darkness_of, regions_of, strokes_of
+from sandmill.kinds.traits import generators
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.rng import Streams
@@ -51,13 +50,7 @@ class Scans:
 
 
 def render_dirty(channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
-    """Draw a dirty page for each row, as PNG. Row i depends on its own numbers and latent values alone.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns, from 0 to 1.
-        row_numbers: where the random numbers come from.
-    """
+    """Draw a dirty page for each row, as PNG. Row i depends on its own numbers and latent values alone."""
     dirty = scan(channel, latents, row_numbers).slipped
     is_bright = isinstance(channel, MasksChannel) and channel.is_bright
     pages = np.rint(LEVELS * (1 - dirty if is_bright else dirty)).astype(np.uint8)
@@ -128,18 +121,14 @@ class _Traits:
 
     def numbers(self, name: str, count: int) -> Floats:
         """Draw numbers from 0 to 1 for each page, shape (pages, count, 1, 1)."""
-        drawn = [rng.random(count) for rng in self._generators(name)]
+        drawn = [rng.random(count) for rng in generators(name, self.row_numbers)]
         return np.stack(drawn)[:, :, None, None] if drawn else np.empty((0, count, 1, 1))
 
     def normals(self, name: str) -> Floats:
         """Draw standard normal numbers for each pixel."""
         shape = self.channel.height, self.channel.width
-        drawn = [rng.standard_normal(shape) for rng in self._generators(name)]
+        drawn = [rng.standard_normal(shape) for rng in generators(name, self.row_numbers)]
         return np.stack(drawn) if drawn else np.empty((0, *shape))
-
-    def _generators(self, name: str) -> list[np.random.Generator]:
-        keys = (self.row_numbers.uniforms(name) * 2**53).astype(np.uint64)
-        return [np.random.Generator(np.random.Philox(key=int(key))) for key in keys]
 
     def page(self, side: str) -> Floats:
         """Share of each pixel that is covered with ink, on one side of the paper."""

@@ -1,13 +1,17 @@
-"""Recordings of five sensors at regular time steps; hidden columns of the task can be measured in them."""
+"""Recordings of five sensors at regular time steps, in which latent columns can be measured; their files and design."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
 
-from sandmill.models.base import Frozen
+from sandmill.kinds import traits
+from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.library import draw_medium
 from sandmill.models.channel import Channel, Cue, Medium
+from sandmill.models.columns import Column
+from sandmill.rng import Streams
 
 SENSORS = 5
 ZERO, UNIT = 32_768, 1_000
@@ -21,23 +25,11 @@ Trait = Literal[
 
 LEVELS: Mapping[Trait, int] = MappingProxyType({"shape": 3, "dead": SENSORS - 1, "facing": 3})
 """Number of categories that a trait can show."""
-RANGES: Mapping[Trait, tuple[float, float]] = MappingProxyType(
-    {
-        "trend": (-3.0, 3.0),
-        "swing": (0.6, 2.4),
-        "cycles": (5.0, 12.0),
-        "noise": (0.15, 0.6),
-        "lag": (0.0, 16.0),
-        "coupling": (0.1, 0.95),
-        "wander": (0.4, 2.0),
-        "roughness": (0.0, 0.85),
-        "growth": (-0.8, 0.8),
-        "step": (-3.0, 3.0),
-        "place": (0.2, 0.8),
-        "bursts": (2.0, 10.0),
-        "gap": (4.0, 24.0),
-    }
-)
+RANGES: Mapping[Trait, tuple[float, float]] = MappingProxyType({
+    "trend": (-3.0, 3.0), "swing": (0.6, 2.4), "cycles": (5.0, 12.0), "noise": (0.15, 0.6), "lag": (0.0, 16.0),
+    "coupling": (0.1, 0.95), "wander": (0.4, 2.0), "roughness": (0.0, 0.85), "growth": (-0.8, 0.8),
+    "step": (-3.0, 3.0), "place": (0.2, 0.8), "bursts": (2.0, 10.0), "gap": (4.0, 24.0),
+})  # fmt: skip
 """Value of each trait at 0 and at 1 of its column: units, steps, shares and numbers."""
 
 _TEXTS: Mapping[Trait, str] = MappingProxyType(
@@ -66,14 +58,10 @@ _TEXTS: Mapping[Trait, str] = MappingProxyType(
 )
 
 
-class Traced(Frozen):
+class Traced(traits.Traced):
     """A property of a recording that can be measured, such as its trend, and the hidden column that sets it."""
 
     trait: Trait
-    column: str | None = None
-    """None: chance decides."""
-    levels: tuple[str, ...] = ()
-    """Levels of the column, if it is a category."""
 
 
 class SeriesChannel(Channel):
@@ -105,3 +93,30 @@ class SeriesMedium(Medium):
 
     sensors: tuple[str, ...]
     traced: tuple[Traced, ...]
+
+
+SERIES_FILES = MediaFiles(
+    train_items="train/", test_items="test/", name="{id}.csv", item="recording", cell="table of readings"
+)
+
+
+STEPS = 128
+HUM = 0.1
+"""In units, as much as a cheap converter adds."""
+
+
+def choose_medium(place: float) -> SeriesMedium:
+    """Return the domain of a design by its place among all."""
+    return draw_medium("series/domains", SeriesMedium, place)
+
+
+def choose_channel(medium: SeriesMedium, columns: Sequence[Column], streams: Streams) -> SeriesChannel:
+    """Let each trait follow its column if the design has that column, and vary at random if not."""
+    return SeriesChannel(
+        column=medium.column,
+        meaning=medium.meaning,
+        sensors=medium.sensors,
+        steps=STEPS,
+        hum=HUM,
+        traced=traits.follow(medium.traced, columns),
+    )

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once
+from sandmill.kinds.script_text import functions_source
 from sandmill.kinds.series.read import READING, read_files, read_signals
-from sandmill.kinds.source import functions_source
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 

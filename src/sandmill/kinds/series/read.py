@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once, once_a_file
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.script_text import functions_source
 from sandmill.models.package import TaskFacts
 
 READING = """\

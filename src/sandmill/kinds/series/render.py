@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.kinds.series.channel import LEVELS, RANGES, UNIT, ZERO, SeriesChannel, Traced, Trait
+from sandmill.kinds.traits import generators, shown
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
@@ -28,31 +29,23 @@ Signal = NDArray[np.float64]
 
 
 def render_series(channel: SeriesChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
-    """Write a CSV file of sensor counts for each row, from the random numbers and latent values of that row alone.
-
-    Args:
-        channel: what follows which column.
-        latents: values of the latent columns: shares from 0 to 1; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
-    shown = {one.trait: _values(one, latents, row_numbers) for one in channel.traced}
-    keys = (row_numbers.uniforms("series") * 2**53).astype(np.uint64)
+    """Write a CSV file of sensor counts for each row, from the random numbers and latent values of that row alone."""
+    values = {one.trait: _values(one, latents, row_numbers) for one in channel.traced}
     header, files = ",".join(channel.sensors), []
-    for row, key in enumerate(keys):
-        rng = np.random.Generator(np.random.Philox(key=int(key)))
-        signals = _signals({trait: float(values[row]) for trait, values in shown.items()}, channel, rng)
+    for row, rng in enumerate(generators("series", row_numbers)):
+        signals = _signals({trait: float(found[row]) for trait, found in values.items()}, channel, rng)
         files.append(_written(header, signals))
     return files
 
 
 def _values(traced: Traced, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Floats:
     """Return the value of a trait for each row: a level's number, or a number in the range of the trait."""
-    values, levels = latents.get(traced.column or ""), LEVELS.get(traced.trait)
-    chance = row_numbers.uniforms(f"trait {traced.trait}")
-    if levels is not None:
-        return np.floor(chance * levels) if values is None else values % levels
+    levels = LEVELS.get(traced.trait)
+    values = shown(f"trait {traced.trait}", traced.column, levels, latents, row_numbers)
+    if levels:
+        return values
     low, high = RANGES[traced.trait]
-    return low + (high - low) * (chance if values is None else np.clip(values, 0, 1))
+    return low + (high - low) * values
 
 
 def _signals(shown: Mapping[Trait, float], channel: SeriesChannel, rng: np.random.Generator) -> NDArray[np.float64]:

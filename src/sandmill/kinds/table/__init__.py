@@ -1,1 +1,17 @@
-"""Tasks whose files are tables."""
+"""Kinds of task whose files are tables."""
+
+from sandmill.models.kind import Kind
+from sandmill.models.structure import Modality
+
+TABLE = Kind(name="table", modality=Modality.TABULAR, medals="milestones")
+
+TABLE_KEYS = Kind(
+    name="table_keys",
+    modality=Modality.TABULAR,
+    layout="sandmill.kinds.files.tables:LABELS_AND_TEST",
+    id_column="key",
+    ids="timestamp",
+    medals="milestones",
+)
+
+KINDS = (TABLE, TABLE_KEYS)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.source import functions_source
+from sandmill.kinds.script_text import functions_source
 from sandmill.kinds.text.read import files_source, read_files
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts

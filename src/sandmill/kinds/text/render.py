@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.kinds.text.channel import Language, TextChannel, WordSlot
-from sandmill.kinds.text.typos import swap_letters
+from sandmill.kinds.traits import generators
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
@@ -29,13 +29,7 @@ _QUOTATIONS: Mapping[Language, tuple[str, str]] = {
 
 
 def render_texts(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
-    """Write one text for each row. Row i depends on its own numbers and latent values alone.
-
-    Args:
-        channel: slots of a sentence, and nuisance.
-        latents: values of the latent columns; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
+    """Write one text for each row. Row i depends on its own numbers and latent values alone."""
     span = channel.most_sentences - channel.fewest_sentences + 1
     lengths = channel.fewest_sentences + np.floor(row_numbers.uniforms("sentences") * span).astype(np.intp)
     texts = _write(channel, channel.sentence, latents, row_numbers, lengths, "")
@@ -171,3 +165,31 @@ def _add_quotations(channel: TextChannel, texts: list[list[str]], row_numbers: R
     for row in np.flatnonzero(has_one):
         (said,) = others[row]
         texts[row].insert(0, f"{leads[which[row]]}{space}{opening}{said}{closing}")
+
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+"""Words that are long enough to be recognized with two letters swapped."""
+
+
+def swap_letters(texts: Sequence[str], chance: float, row_numbers: RowNumbers) -> list[str]:
+    """Swap two neighbouring letters in some words. The slips of a text depend on its own row alone.
+
+    Args:
+        texts: one for each row.
+        chance: chance of a slip in a word of four letters or more.
+        row_numbers: where the random numbers come from.
+    """
+    if not chance:
+        return list(texts)
+    return [_with_slips(text, chance, rng) for text, rng in zip(texts, generators("typos", row_numbers), strict=True)]
+
+
+def _with_slips(text: str, chance: float, rng: np.random.Generator) -> str:
+    spans = [match.span() for match in _WORD.finditer(text)]
+    draws = rng.random((len(spans), 2))
+    letters = list(text)
+    for (start, end), (slips, where) in zip(spans, draws.tolist(), strict=True):
+        if slips < chance:
+            place = start + 1 + int(where * (end - start - 2))
+            letters[place], letters[place + 1] = letters[place + 1], letters[place]
+    return "".join(letters)

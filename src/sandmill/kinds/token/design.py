@@ -5,10 +5,20 @@ from datetime import date
 
 import numpy as np
 
-from sandmill.kinds.token.channel import HouseRule, Reading, TokenChannel, TokenGroup
-from sandmill.kinds.token.speech.house import FIELD, say_by_custom
-from sandmill.kinds.token.words import Custom, HouseWord, Speech, TokenDomain, domains_of, speech_of
-from sandmill.kinds.worlds import dressed_medium
+from sandmill.kinds.library import dressed_medium
+from sandmill.kinds.token.channel import (
+    Custom,
+    HouseRule,
+    HouseWord,
+    Reading,
+    Speech,
+    TokenChannel,
+    TokenDomain,
+    TokenGroup,
+    domains_of,
+    speech_of,
+)
+from sandmill.kinds.token.speech import FIELD, say_by_custom
 from sandmill.models.columns import Column, Date, Normal
 from sandmill.models.kind import Kind, kind_named
 from sandmill.models.links import RenderedLink
@@ -73,11 +83,7 @@ def design_tokens(
         metric=structure.metric,
         split=SplitKind.RANDOM,
         mechanism=Mechanism(columns=(phrases, day), terms=(), link=RenderedLink()),
-        sizes=Sizes(
-            train=round(_between(ROWS, knobs.rows)),
-            feedback=kind.most_feedback,
-            final=kind.most_final,
-        ),
+        sizes=Sizes(train=round(_between(ROWS, knobs.rows)), feedback=kind.most_feedback, final=kind.most_final),
         wanted=slot.band,
         hardness=hardness,
         knobs=knobs,

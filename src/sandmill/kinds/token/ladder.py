@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from sandmill.kinds.panel import OwnScript
 from sandmill.kinds.token.channel import HouseRule
-from sandmill.kinds.token.choice import NEAR, Sides
 from sandmill.kinds.token.data import BASIC, CAPITALS, FIRST, ROMAN, SITE, TokenData
 from sandmill.kinds.token.layout import LAYOUTS
-from sandmill.kinds.token.speech import readers_of
-from sandmill.kinds.token.speech.house import FIELD
-from sandmill.kinds.token.speech.source import source_of
+from sandmill.kinds.token.learned import NEAR, Sides
+from sandmill.kinds.token.speech import FIELD, readers_of, source_of
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts

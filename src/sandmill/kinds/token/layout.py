@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sandmill.kinds.files.zipped import ZippedTables
+from sandmill.kinds.files.archives import ZippedTables
 from sandmill.models.package import TaskFacts
 
 SENTENCE, TOKEN, CLASS = "sentence_id", "token_id", "class"

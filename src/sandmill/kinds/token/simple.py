@@ -1,35 +1,16 @@
 """Trivial and naive solvers of token tasks: tables of what was seen, and one rule or two for numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sandmill.kinds.token.data import BASIC, TokenData, form_of, most_frequent
 from sandmill.scoring.base import Array
 
+Solver = Callable[[TokenData], Array]
 FEW, SOME = 0.12, 0.35
 """Shares of the training sentences that hasty solvers look at."""
 
 
-def prior(data: TokenData) -> Array:
-    """Leave every token as it is."""
-    return data.answer(list(data.test["before"]))
-
-
-def seen_tokens(data: TokenData) -> Array:
-    """Look every token up among the training tokens."""
-    return _by_table(data, data.seen)
-
-
-def seen_in_few(data: TokenData) -> Array:
-    """Look tokens up in a few sentences."""
-    return _by_table(data, _seen_in(data, FEW))
-
-
-def seen_in_some(data: TokenData) -> Array:
-    """Look tokens up in a part of the sentences."""
-    return _by_table(data, _seen_in(data, SOME))
-
-
-def seen_pairs(data: TokenData) -> Array:
+def _seen_pairs(data: TokenData) -> Array:
     """Look up tokens together with the word before them."""
     train, test = data.train, data.test
     table = most_frequent(train["left"] + " " + train["before"], train["after"])
@@ -37,73 +18,7 @@ def seen_pairs(data: TokenData) -> Array:
     return data.answer([table.get(pair, token) for pair, token in zip(pairs, test["before"], strict=True)])
 
 
-def figures(data: TokenData) -> Array:
-    """Look tokens up, and read other numbers figure by figure."""
-    return _with_readers(data, "digits")
-
-
-def whole_numbers(data: TokenData) -> Array:
-    """Look tokens up, and read other whole numbers."""
-    return _with_readers(data, "cardinal")
-
-
-def numbers_alone(data: TokenData) -> Array:
-    """Read whole numbers, and leave everything else as it is."""
-    return _with_readers(data, "cardinal", table={})
-
-
-def years_alone(data: TokenData) -> Array:
-    """Look tokens up, and read numbers of four figures as years."""
-    return _with_readers(data, "year")
-
-
-def letters_too(data: TokenData) -> Array:
-    """Look tokens up, read whole numbers, and spell capitals."""
-    return _with_readers(data, "cardinal", "letters")
-
-
-def dates_too(data: TokenData) -> Array:
-    """Look tokens up, read whole numbers and dates, and spell capitals."""
-    return _with_readers(data, "cardinal", "letters", "long_date", "date", "date_dm", "slash_date")
-
-
-def units_too(data: TokenData) -> Array:
-    """Look tokens up, read whole numbers, units and percentages, and spell capitals."""
-    return _with_readers(data, "cardinal", "letters", "measure", "percent", "decimal")
-
-
-def sums_too(data: TokenData) -> Array:
-    """Look tokens up, read whole numbers, sums, units and percentages, and spell capitals."""
-    names = ("cardinal", "letters", "measure", "percent", "decimal", "money", "rubles", "dollars", "clock")
-    return _with_readers(data, *names)
-
-
-def first_that_fits(data: TokenData) -> Array:
-    """Look tokens up, and take the first reader that fits others."""
-    return _fitting(data, lambda texts: texts[0])
-
-
-def last_that_fits(data: TokenData) -> Array:
-    """Look tokens up, and take the last reader that fits others."""
-    return _fitting(data, lambda texts: texts[-1])
-
-
-def shortest_that_fits(data: TokenData) -> Array:
-    """Look tokens up, and take the shortest words that a reader has for others."""
-    return _fitting(data, lambda texts: min(texts, key=len))
-
-
-def forms_in_few(data: TokenData) -> Array:
-    """Take the most frequent reader of each form in a few sentences."""
-    return by_form(data.knowing(BASIC), FEW)
-
-
-def forms_in_some(data: TokenData) -> Array:
-    """Take the most frequent reader of each form in a part of the sentences."""
-    return by_form(data.knowing(BASIC), SOME)
-
-
-def nearest_spelling(data: TokenData) -> Array:
+def _nearest_spelling(data: TokenData) -> Array:
     """Say what the training token with the most similar letters says."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -134,14 +49,18 @@ def _by_table(data: TokenData, table: dict[str, str]) -> Array:
     return data.answer([table.get(token, token) for token in data.test["before"]])
 
 
-def _with_readers(data: TokenData, *names: str, table: dict[str, str] | None = None) -> Array:
-    known = _seen_in(data, SOME) if table is None else table
-    said = []
-    for token in data.test["before"]:
-        found = data.spoken(token)
-        made = next((found[name] for name in names if name in found), token)
-        said.append(known.get(token, made))
-    return data.answer(said)
+def _reading(names: str, table: dict[str, str] | None = None) -> Solver:
+    """Make a solver that looks tokens up, and reads others by the first of some readers that can."""
+
+    def solver(data: TokenData) -> Array:
+        known = _seen_in(data, SOME) if table is None else table
+        said = []
+        for token in data.test["before"]:
+            found = data.spoken(token)
+            said.append(known.get(token, next((found[name] for name in names.split() if name in found), token)))
+        return data.answer(said)
+
+    return solver
 
 
 def _fitting(data: TokenData, choose: Callable[[list[str]], str]) -> Array:
@@ -150,3 +69,31 @@ def _fitting(data: TokenData, choose: Callable[[list[str]], str]) -> Array:
         texts = list(data.spoken(token).values())
         said.append(data.seen.get(token) or (choose(texts) if texts else token))
     return data.answer(said)
+
+
+SOLVERS: Mapping[str, Solver] = {
+    # Leave every token as it is
+    "prior": lambda data: data.answer(list(data.test["before"])),
+    # Look tokens up among those of all, few or some training sentences
+    "seen_tokens": lambda data: _by_table(data, data.seen),
+    "seen_in_few": lambda data: _by_table(data, _seen_in(data, FEW)),
+    "seen_in_some": lambda data: _by_table(data, _seen_in(data, SOME)),
+    "seen_pairs": _seen_pairs,
+    # Look tokens up, and read others by rule
+    "figures": _reading("digits"),
+    "whole_numbers": _reading("cardinal"),
+    "numbers_alone": _reading("cardinal", table={}),
+    "years_alone": _reading("year"),
+    "letters_too": _reading("cardinal letters"),
+    "dates_too": _reading("cardinal letters long_date date date_dm slash_date"),
+    "units_too": _reading("cardinal letters measure percent decimal"),
+    "sums_too": _reading("cardinal letters measure percent decimal money rubles dollars clock"),
+    # Look tokens up, and take one of the readers that fit others
+    "first_that_fits": lambda data: _fitting(data, lambda texts: texts[0]),
+    "last_that_fits": lambda data: _fitting(data, lambda texts: texts[-1]),
+    "shortest_that_fits": lambda data: _fitting(data, lambda texts: min(texts, key=len)),
+    # Take the most frequent reader of each form in few or some sentences
+    "forms_in_few": lambda data: by_form(data.knowing(BASIC), FEW),
+    "forms_in_some": lambda data: by_form(data.knowing(BASIC), SOME),
+    "nearest_spelling": _nearest_spelling,
+}

@@ -9,13 +9,12 @@ import pytest
 from sandmill.check import check_package
 from sandmill.design import design_task
 from sandmill.draw import render
-from sandmill.kinds.audio import files as audio_files
 from sandmill.kinds.audio import measures as audio_measures
 from sandmill.kinds.audio import read as audio
-from sandmill.kinds.audio.gate import audio_findings
+from sandmill.kinds.audio import read as audio_files
 from sandmill.kinds.audio.render import aiff_bytes, render_recordings, wav_bytes
-from sandmill.kinds.files.base import layout_of
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import layout_of, write_files
+from sandmill.kinds.files.item_files import audio_findings
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot

@@ -12,7 +12,7 @@ from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
 from sandmill.check.file_gates import pair_findings
 from sandmill.draw import render
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import write_files
 from sandmill.kinds.page import panel as fields
 from sandmill.kinds.page.channel import FieldsChannel, Ranged
 from sandmill.kinds.page.design import design_pages

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.kinds.crystal.design import choose_channel, choose_medium
+from sandmill.kinds.crystal.channel import choose_channel, choose_medium
 from sandmill.kinds.crystal.measures import measure_crystals
 from sandmill.kinds.crystal.read import common_symbols, describe_crystals, read_atoms
 from sandmill.kinds.crystal.render import METALS, render_geometry

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.kinds.graph.channel import COUNTED, ENTRY, EXIT, RANGES
-from sandmill.kinds.graph.design import choose_channel, choose_medium
+from sandmill.kinds.graph.channel import COUNTED, ENTRY, EXIT, RANGES, choose_channel, choose_medium
 from sandmill.kinds.graph.measures import measure_all
 from sandmill.kinds.graph.read import column_of_links, expand_graphs, parse_links
 from sandmill.kinds.graph.render import render_graphs

@@ -7,15 +7,14 @@ from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
 from sandmill.draw import render
-from sandmill.kinds.files.base import DESCRIPTION
-from sandmill.kinds.files.folder import write_files
-from sandmill.kinds.token import data, house
+from sandmill.kinds.files.base import DESCRIPTION, write_files
 from sandmill.kinds.token import panel as tokens
+from sandmill.kinds.token.channel import speech_of
+from sandmill.kinds.token.data import TokenData
 from sandmill.kinds.token.design import _rule
 from sandmill.kinds.token.layout import LAYOUTS
-from sandmill.kinds.token.patterns import fill
-from sandmill.kinds.token.speech.house import say_by_custom
-from sandmill.kinds.token.words import speech_of
+from sandmill.kinds.token.render import fill
+from sandmill.kinds.token.speech import readers_of, say_by_custom
 from sandmill.models.calibration import Rung, Tier
 from sandmill.models.kind import kind_named
 from sandmill.scoring import get_metric
@@ -56,11 +55,11 @@ def test_every_rule_covers_its_tokens_and_no_others(language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_ways_to_read_a_token_differ_and_none_is_what_people_guess(language):
-    known = data.TokenData(language, None, None, frozenset(data.readers_of(language)))
+    data = TokenData(language, None, None, frozenset(readers_of(language)))
     for word in speech_of(language).house:
         for token in word.examples:
             said = [say_by_custom(language, word.match, says, token) for says in word.says]
-            assert len({*said, house.guess(known, token)}) == len(said) + 1, (token, said)
+            assert len({*said, tokens.guess(data, token)}) == len(said) + 1, (token, said)
 
 
 def test_a_rule_reads_numbers_by_the_conventions_of_its_task():

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from io import BytesIO
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,10 @@ from PIL import Image, PngImagePlugin
 from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.kinds.files.archives import archive_excess
+from sandmill.kinds.files.item_files import image_findings
 from sandmill.kinds.image import measures as image_measures
 from sandmill.kinds.image.channel import ImageChannel, Seen
-from sandmill.kinds.image.gate import image_findings
-from sandmill.kinds.image.layout import IMAGE_ARCHIVE
+from sandmill.kinds.image.layout import IMAGE_ARCHIVE, tiff_of_jpeg
 from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.spec import Sizes
@@ -177,3 +178,21 @@ def test_pictures_of_several_sizes_or_with_remarks_are_found():
         "pictures of 2 widths, heights or colour types; expected one",
         "pictures of 4 numbers of bytes; expected one, so that sizes of files tell nothing",
     ]
+
+
+def jpeg(mode, size, seed):
+    shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
+    pixels = np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
+    out = BytesIO()
+    Image.fromarray(pixels, mode).save(out, "jpeg")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("mode", "size"), [("RGB", (22, 22)), ("L", (40, 31)), ("RGB", (96, 96))])
+def test_a_tiff_is_what_the_library_writes_of_the_decoded_picture(mode, size):
+    pictures = [jpeg(mode, size, seed) for seed in range(3)]
+    for content, made in zip(pictures, tiff_of_jpeg(pictures), strict=True):
+        out, decoded = BytesIO(), Image.open(BytesIO(content))
+        Image.frombytes(decoded.mode, decoded.size, decoded.tobytes()).save(out, "tiff")
+        assert made == out.getvalue()
+        assert np.array_equal(np.asarray(Image.open(BytesIO(made))), np.asarray(decoded))

@@ -12,13 +12,12 @@ from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
 from sandmill.check.file_gates import mask_findings
 from sandmill.draw import render
-from sandmill.kinds.files.folder import write_files
-from sandmill.kinds.page.channel import Ranged
+from sandmill.kinds.files.base import write_files
+from sandmill.kinds.page import mask_panel as masks
+from sandmill.kinds.page.channel import MasksChannel, Ranged
+from sandmill.kinds.page.design import design_pages
 from sandmill.kinds.page.layout import MASKS, MASKS_FOLDER, mask_pixels
-from sandmill.kinds.page.masks import panel as masks
-from sandmill.kinds.page.masks.channel import MasksChannel
-from sandmill.kinds.page.masks.design import design_masks
-from sandmill.kinds.page.masks.tidying import without_small
+from sandmill.kinds.page.mask_panel import without_small
 from sandmill.kinds.page.oracle import marked_regions
 from sandmill.kinds.page.render import render_dirty, scan
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -57,7 +56,7 @@ def dice(truth, named):
 @pytest.fixture(scope="module")
 def rendered():
     seed = next(one for one in ingest(()).supported if one.id == "hubmap-kidney-segmentation")
-    spec = design_masks(Slot(number=0, seed=seed, band=Band.MEDIUM), Streams(SECRET, "design"), 0.4)
+    spec = design_pages(Slot(number=0, seed=seed, band=Band.MEDIUM), Streams(SECRET, "design"), 0.4)
     return render(spec.model_copy(update={"sizes": Sizes(train=70, feedback=100, final=100)}), SECRET)
 
 

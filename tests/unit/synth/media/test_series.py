@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.kinds.series.design import choose_channel, choose_medium
+from sandmill.kinds.series.channel import choose_channel, choose_medium
 from sandmill.kinds.series.measures import measure_all
 from sandmill.kinds.series.read import features, read_signals
 from sandmill.kinds.series.render import render_series

@@ -9,15 +9,14 @@ from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
 from sandmill.check.file_gates import pair_findings
 from sandmill.draw import render
-from sandmill.kinds.files.base import DESCRIPTION
-from sandmill.kinds.files.folder import write_files
+from sandmill.kinds.files.base import DESCRIPTION, write_files
 from sandmill.kinds.page import panel as fields
 from sandmill.kinds.page.channel import FieldsChannel, Ranged
 from sandmill.kinds.page.design import choose_slips, design_pages
 from sandmill.kinds.page.layout import grey_png
 from sandmill.kinds.page.oracle import clean_pages
+from sandmill.kinds.page.regressions import moved_back, series_of, shifted, slips_at
 from sandmill.kinds.page.render import scan
-from sandmill.kinds.page.slips import moved_back, series_of, shifted, slips_at
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.calibration import Rung, Tier
@@ -111,7 +110,7 @@ def test_readers_see_pages_without_slips_and_others_see_them_as_they_are(rendere
     metric = {run.name: loss(rendered, run.prediction) for run in panel.run(["linear_features"])}
     first = next(entry for entry in fields.READERS if entry.name == "reader_linear")
     assert first.tier is Tier.READER
-    read = loss(rendered, fields.reader_linear(reading))
+    read = loss(rendered, first.solve(reading))
     assert read < metric["linear_features"]
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sandmill.kinds.image.canvas import Canvas, together, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, together, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box
 
 UPPER: Box = (0.0, 0.22, 0.8, 0.78)
 LOWEST: Box = (0.84, 0.1, 1.0, 0.9)
 LUNGS: tuple[Box, Box] = ((0.3, 0.16, 0.62, 0.34), (0.3, 0.66, 0.62, 0.84))
+RIBS: Box = (0.28, 0.12, 0.64, 0.88)
 HEART: Box = (0.5, 0.4, 0.8, 0.75)
 MARKERS: tuple[Box, ...] = ((0.0, 0.0, 0.1, 0.1), (0.0, 0.9, 0.1, 1.0))
 SIDE: Box = (0.3, 0.92, 0.7, 1.0)
@@ -35,38 +35,11 @@ SIGHTS: Mapping[str, Sight] = {
         "middle", "grey", 0, (42.7, 102.0), "brightness of the lung on the right of the picture", LUNGS[1]
     ),
     "heart": number("area", "grey", 158, (0.51, 1.02), "width of the heart in the lower middle", HEART),
-    "ribs": number(
-        "stripes",
-        "grey",
-        0,
-        (-0.102, 17.9),
-        "strength of the ribs, two rows bright, two dark",
-        (0.28, 0.12, 0.64, 0.88),
-    ),
+    "ribs": number("stripes", "grey", 0, (-0.102, 17.9), "strength of the ribs, two rows bright, two dark", RIBS),
     "leads": number("pieces", "grey", 175, (0.0178, 6.02), "number of white leads along the lower edge", LOWEST),
-    "marker": Sight(
-        levels=2,
-        measure="which_box",
-        colour="grey",
-        boxes=MARKERS,
-        text="upper corner with a white marker (left, right)",
-    ),
-    "clip": Sight(
-        levels=3,
-        measure="which_box",
-        colour="white",
-        boxes=CLIPS,
-        text="place of the white clip (upper left, upper right, lower left)",
-    ),
-    "drape": Sight(
-        levels=3,
-        measure="steps",
-        colour="grey",
-        cut=175,
-        boxes=(SIDE,),
-        cuts=(0.2, 0.65),
-        text="white drape along the right edge (none, thin, wide)",
-    ),
+    "marker": which_box("grey", "upper corner with a white marker (left, right)", *MARKERS),
+    "clip": which_box("white", "place of the white clip (upper left, upper right, lower left)", *CLIPS),
+    "drape": steps("steps", "grey", 175, (0.2, 0.65), "white drape along the right edge (none, thin, wide)", SIDE),
 }
 
 
@@ -80,8 +53,7 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     canvas.fill(light, light, light)
     for x, name in ((0.25, "left_lung"), (0.75, "right_lung")):
         canvas.paint(canvas.disc(x, 0.46, 0.235, 0.8), _grey(40 + 60 * shown[name]))
-    is_high = np.where(np.arange(canvas.side) % 4 < 2, 1.0, -1.0)[None, :, None]
-    canvas.shade(11 * wide(shown["ribs"]) * is_high * ((canvas.down > 0.26) & (canvas.down < 0.68)))
+    canvas.shade(11 * wide(shown["ribs"]) * canvas.stripes * ((canvas.down > 0.26) & (canvas.down < 0.68)))
     canvas.paint(0.85 * canvas.disc(0.56, 0.64, 0.13 + 0.1 * shown["heart"], 1.1), (192, 192, 192))
     canvas.paint(0.5 * canvas.block(0.5, 0.5, 0.035, 0.6), (182, 182, 182))
     canvas.shade((1 + 9 * wide(shown["rough"])) * canvas.cloud("body", canvas.side // 2))
@@ -93,8 +65,8 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     canvas.paint(together(blocks), _PALE)
     width = np.array([-1.0, 0.03, 0.075])[shown["drape"].astype(np.intp)]
     canvas.paint(canvas.block(1.0, 0.5, width, 0.22), _PALE)
-    marks.in_one_box(canvas, shown["marker"], MARKERS, _PALE)
-    marks.in_one_box(canvas, shown["clip"], CLIPS, _PALE)
+    canvas.in_one_box(shown["marker"], MARKERS, _PALE)
+    canvas.in_one_box(shown["clip"], CLIPS, _PALE)
 
 
 def _tubes(canvas: Canvas, shown: Shown) -> None:

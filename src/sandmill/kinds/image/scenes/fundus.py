@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, together, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, together, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, which_box, which_colour
 
 FIELD: Box = (0.2, 0.2, 0.8, 0.8)
 ROUND: Box = (0.08, 0.08, 0.92, 0.92)
@@ -33,26 +32,10 @@ SIGHTS: Mapping[str, Sight] = {
     "film_across": number(
         "across", "green", 24, (0.326, 0.662), "place of the greenish film from left to right", ROUND
     ),
-    "notch": Sight(
-        levels=4,
-        measure="which_box",
-        colour="cyan",
-        boxes=NOTCHES,
-        text="side on which the rim has a bluish notch (top, right, bottom, left)",
-    ),
-    "half": Sight(
-        levels=2,
-        measure="which_box",
-        colour="white",
-        boxes=SIDES,
-        text="half in which the bright white disc lies (left, right)",
-    ),
-    "label": Sight(
-        levels=3,
-        measure="which_colour",
-        boxes=(LABEL,),
-        colours=("blue", "yellow", "red"),
-        text="colour of the block in the lower left corner (blue, yellow, red)",
+    "notch": which_box("cyan", "side on which the rim has a bluish notch (top, right, bottom, left)", *NOTCHES),
+    "half": which_box("white", "half in which the bright white disc lies (left, right)", *SIDES),
+    "label": which_colour(
+        "colour of the block in the lower left corner (blue, yellow, red)", LABEL, "blue", "yellow", "red"
     ),
 }
 
@@ -73,13 +56,13 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     canvas.paint(0.8 * canvas.disc(spread, canvas.draw("film", 0.35, 0.65), 0.06 + 0.1 * shown["film"]), (112, 160, 84))
     cells = canvas.places("spot", 5, margin=0.16)
     size = 0.022 + 0.035 * shown["bleed_size"]
-    canvas.paint(marks.some(shown["bleeds"], cells[:_MOST_SPOTS], lambda a, b: canvas.disc(a, b, size)), (84, 8, 6))
+    canvas.paint(canvas.some(shown["bleeds"], cells[:_MOST_SPOTS], lambda a, b: canvas.disc(a, b, size)), (84, 8, 6))
     pale = cells[_MOST_SPOTS : 2 * _MOST_SPOTS]
-    canvas.paint(marks.some(shown["deposits"], pale, lambda a, b: canvas.disc(a, b, 0.03)), (238, 208, 56))
+    canvas.paint(canvas.some(shown["deposits"], pale, lambda a, b: canvas.disc(a, b, 0.03)), (238, 208, 56))
     canvas.paint(canvas.disc(x, y, 0.05 + 0.07 * shown["disc_size"]), (252, 244, 226))
     canvas.paint(1 - canvas.disc(0.5, 0.5, 0.49), _OUTSIDE)
-    marks.in_one_box(canvas, shown["notch"], NOTCHES, (20, 130, 150))
-    marks.of_one_colour(canvas, shown["label"], LABEL, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))
+    canvas.in_one_box(shown["notch"], NOTCHES, (20, 130, 150))
+    canvas.of_one_colour(shown["label"], LABEL, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))
 
 
 def _vessels(canvas: Canvas, shown: Shown, start: tuple[np.ndarray, np.ndarray], on_right: np.ndarray) -> None:

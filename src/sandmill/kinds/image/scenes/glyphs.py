@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, together, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, together, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box, which_colour
 
 CORNERS: tuple[Box, ...] = ((0.0, 0.0, 0.1, 0.1), (0.0, 0.9, 0.1, 1.0), (0.9, 0.0, 1.0, 0.1), (0.9, 0.9, 1.0, 1.0))
 EDGE: Box = (0.9, 0.15, 1.0, 0.85)
@@ -26,28 +25,12 @@ SIGHTS: Mapping[str, Sight] = {
     "ring_down": number("down", "rust", 90, (0.253, 0.746), "place of the red ring from top to bottom", FIELD),
     "weight": number("fullness", "rust", 90, (0.388, 1.05), "thickness of the line of the red ring", FIELD),
     "dots": number("pieces", "yellow", 96, (0.295, 7.26), "number of yellow dots", FIELD),
-    "corner": Sight(
-        levels=4,
-        measure="which_box",
-        colour="magenta",
-        boxes=CORNERS,
-        text="corner with a purple block (top left, top right, bottom left, bottom right)",
+    "corner": which_box(
+        "magenta", "corner with a purple block (top left, top right, bottom left, bottom right)", *CORNERS
     ),
-    "base": Sight(
-        levels=3,
-        measure="steps",
-        colour="black",
-        cut=-62,
-        boxes=(EDGE,),
-        cuts=(0.2, 0.65),
-        text="dark line along the bottom edge (none, thin, wide)",
-    ),
-    "cap": Sight(
-        levels=3,
-        measure="which_colour",
-        boxes=(CAP,),
-        colours=("green", "blue", "red"),
-        text="colour of the block in the middle of the top edge (green, blue, red)",
+    "base": steps("steps", "black", -62, (0.2, 0.65), "dark line along the bottom edge (none, thin, wide)", EDGE),
+    "cap": which_colour(
+        "colour of the block in the middle of the top edge (green, blue, red)", CAP, "green", "blue", "red"
     ),
 }
 
@@ -69,11 +52,11 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     hole = canvas.disc(far, y, radius * (0.85 - 0.75 * shown["weight"]))
     canvas.paint(canvas.disc(far, y, radius) * (1 - hole), (205, 30, 36))
     places = canvas.places("dot", 5, margin=0.12)[:_MOST_DOTS]
-    canvas.paint(marks.some(shown["dots"], places, lambda a, b: canvas.disc(a, b, 0.034)), (246, 224, 30))
+    canvas.paint(canvas.some(shown["dots"], places, lambda a, b: canvas.disc(a, b, 0.034)), (246, 224, 30))
     width = np.array([-1.0, 0.045, 0.1])[shown["base"].astype(np.intp)]
     canvas.paint(canvas.block(0.5, 1.0, 0.8, width), (28, 26, 30))
-    marks.in_one_box(canvas, shown["corner"], CORNERS, (180, 40, 180))
-    marks.of_one_colour(canvas, shown["cap"], CAP, ((30, 170, 50), (40, 60, 220), (230, 40, 40)))
+    canvas.in_one_box(shown["corner"], CORNERS, (180, 40, 180))
+    canvas.of_one_colour(shown["cap"], CAP, ((30, 170, 50), (40, 60, 220), (230, 40, 40)))
 
 
 def _bars(canvas: Canvas, shown: Shown, thin: float) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sandmill.kinds.image.canvas import Canvas, Cover, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Sight, number
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box, which_colour
 
 BELOW = (0.14, 0.0, 1.0, 1.0)
 ABOVE = (0.0, 0.0, 0.88, 1.0)
@@ -30,28 +29,12 @@ SIGHTS: Mapping[str, Sight] = {
     "stones": number("pieces", "blue", 16, (1.65, 9.83), "number of single bluish white stones"),
     "patch": number("area", "red", 60, (0.0321, 0.135), "size of the red patch of soil", BELOW),
     "patch_across": number("across", "red", 60, (0.295, 0.709), "place of the red patch from left to right", BELOW),
-    "corner": Sight(
-        levels=4,
-        measure="which_box",
-        colour="magenta",
-        boxes=CORNERS,
-        text="corner with a purple block (top left, top right, bottom left, bottom right)",
+    "corner": which_box(
+        "magenta", "corner with a purple block (top left, top right, bottom left, bottom right)", *CORNERS
     ),
-    "edge": Sight(
-        levels=3,
-        measure="steps",
-        colour="cyan",
-        boxes=(EDGE,),
-        cut=60.0,
-        cuts=(0.2, 0.65),
-        text="turquoise line along the bottom edge (none, thin, wide)",
-    ),
-    "flag": Sight(
-        levels=3,
-        measure="which_colour",
-        boxes=(FLAG,),
-        colours=("blue", "yellow", "red"),
-        text="colour of the block in the middle of the top edge (blue, yellow, red)",
+    "edge": steps("steps", "cyan", 60.0, (0.2, 0.65), "turquoise line along the bottom edge (none, thin, wide)", EDGE),
+    "flag": which_colour(
+        "colour of the block in the middle of the top edge (blue, yellow, red)", FLAG, "blue", "yellow", "red"
     ),
 }
 
@@ -68,17 +51,17 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     canvas.fill(light + red, light, light - 24)
     canvas.shade((2 + 18 * wide(shown["rough"])) * canvas.cloud("ground", canvas.side // 2))
     canvas.shade(48 * wide(shown["slope"] - 0.5) * (canvas.across - 0.5) * 2)
-    is_high = np.where(np.arange(canvas.side) % 4 < 2, 1.0, -1.0)[None, :, None]
-    canvas.shade(16 * wide(shown["furrows"]) * is_high)
+    canvas.shade(16 * wide(shown["furrows"]) * canvas.stripes)
     middle = canvas.draw("path", 0.25, 0.75)
     path = canvas.block(middle, 0.5, 0.015 + 0.11 * shown["path"], 0.6)
     canvas.paint(0.9 * path, (215, 185, 125))
     patch = canvas.disc(0.2 + 0.6 * shown["patch_across"], canvas.draw("patch", 0.3, 0.8), 0.07 + 0.13 * shown["patch"])
     canvas.paint(patch, (185, 60, 95))
     _grow(canvas, shown)
-    marks.line_below(canvas, shown["edge"], (40, 190, 190))
-    marks.in_one_box(canvas, shown["corner"], CORNERS, (190, 40, 190))
-    marks.of_one_colour(canvas, shown["flag"], FLAG, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))
+    width = np.array([-1.0, 0.045, 0.11])[shown["edge"].astype(np.intp)]
+    canvas.paint(canvas.block(0.5, 1.0, 0.8, width), (40, 190, 190))
+    canvas.in_one_box(shown["corner"], CORNERS, (190, 40, 190))
+    canvas.of_one_colour(shown["flag"], FLAG, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))
 
 
 def _grow(canvas: Canvas, shown: Shown) -> None:
@@ -89,17 +72,13 @@ def _grow(canvas: Canvas, shown: Shown) -> None:
     def _shadow(x: ArrayLike, y: ArrayLike) -> Cover:
         return canvas.block(np.asarray(x) + 1.8 * pixel, np.asarray(y) + pixel, pixel, tall)
 
-    shadow = marks.some(
-        shown["plants"],
-        cells[:_MOST],
-        _shadow,
-    )
+    shadow = canvas.some(shown["plants"], cells[:_MOST], _shadow)
     canvas.paint(0.5 * shadow, (70, 60, 70))
-    plants = marks.some(shown["plants"], cells[:_MOST], lambda x, y: canvas.block(x, y, 1.1 * pixel, tall))
+    plants = canvas.some(shown["plants"], cells[:_MOST], lambda x, y: canvas.block(x, y, 1.1 * pixel, tall))
     canvas.paint(plants, (45, 140, 55))
-    shrubs = marks.some(shown["shrubs"], cells[_MOST : 2 * _MOST], lambda x, y: canvas.disc(x, y, 0.055))
+    shrubs = canvas.some(shown["shrubs"], cells[_MOST : 2 * _MOST], lambda x, y: canvas.disc(x, y, 0.055))
     canvas.paint(shrubs, (32, 34, 28))
     stones = canvas.places("stone", 5, margin=0.1)[:_MOST_STONES]
     canvas.paint(
-        marks.some(shown["stones"], stones, lambda x, y: canvas.block(x, y, 1.2 * pixel, 1.2 * pixel)), (205, 225, 255)
+        canvas.some(shown["stones"], stones, lambda x, y: canvas.block(x, y, 1.2 * pixel, 1.2 * pixel)), (205, 225, 255)
     )

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box, which_colour
 
 CENTRE: Box = (0.3, 0.35, 0.7, 0.65)
 BLADE: Box = (0.26, 0.26, 0.74, 0.74)
@@ -36,29 +35,11 @@ SIGHTS: Mapping[str, Sight] = {
     "holes": number("pieces", "blue", 8, (-0.00823, 6.06), "number of holes that show the bluish cloth", BLADE),
     "mildew": number("area", "white", 165, (0.0165, 0.156), "size of the white patch of mildew", BLADE),
     "mildew_down": number("down", "white", 165, (0.217, 0.787), "place of the white mildew from top to bottom", BLADE),
-    "clip": Sight(
-        levels=4,
-        measure="which_box",
-        colour="magenta",
-        boxes=CLIPS,
-        text="edge at which a purple clip holds the cloth (top, right, bottom, left)",
+    "clip": which_box("magenta", "edge at which a purple clip holds the cloth (top, right, bottom, left)", *CLIPS),
+    "midrib": steps(
+        "columns_of", "grey", 16, (0.5, 2.5), "pale yellow midrib from top to bottom (none, thin, wide)", RIB
     ),
-    "midrib": Sight(
-        levels=3,
-        measure="columns_of",
-        colour="grey",
-        cut=16,
-        boxes=(RIB,),
-        cuts=(0.5, 2.5),
-        text="pale yellow midrib from top to bottom (none, thin, wide)",
-    ),
-    "tag": Sight(
-        levels=3,
-        measure="which_colour",
-        boxes=(TAG,),
-        colours=("blue", "yellow", "red"),
-        text="colour of the tag in the lower left corner (blue, yellow, red)",
-    ),
+    "tag": which_colour("colour of the tag in the lower left corner (blue, yellow, red)", TAG, "blue", "yellow", "red"),
 }
 
 
@@ -76,8 +57,7 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     blade = np.stack([70 + 85 * shown["yellowing"], 150 + 10 * shown["yellowing"], 0 * light + 52], axis=-1)
     canvas.paint(leaf, blade)
     canvas.shade(leaf * (2 + 24 * wide(shown["rough"])) * canvas.cloud("leaf", canvas.side // 2))
-    is_high = np.where(np.arange(canvas.side) % 4 < 2, 1.0, -1.0)[None, :, None]
-    canvas.shade(leaf * 12 * wide(shown["veins"]) * is_high)
+    canvas.shade(leaf * 12 * wide(shown["veins"]) * canvas.stripes)
     width = np.array([-1.0, 0.02, 0.05])[shown["midrib"].astype(np.intp)]
     canvas.paint(leaf * canvas.block(0.5, 0.5, width, 0.6), (236, 236, 140))
     patch = canvas.disc(
@@ -86,10 +66,10 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     canvas.paint(0.9 * patch, (226, 228, 216))
     cells = canvas.places("spot", 5, margin=0.27)
     size = 0.022 + 0.03 * shown["scab_size"]
-    canvas.paint(marks.some(shown["scab"], cells[:_MOST_SPOTS], lambda x, y: canvas.disc(x, y, size)), (34, 24, 16))
+    canvas.paint(canvas.some(shown["scab"], cells[:_MOST_SPOTS], lambda x, y: canvas.disc(x, y, size)), (34, 24, 16))
     rusty = cells[_MOST_SPOTS : 2 * _MOST_SPOTS]
-    canvas.paint(marks.some(shown["rust"], rusty, lambda x, y: canvas.disc(x, y, 0.03)), (226, 112, 24))
-    eaten = marks.some(shown["holes"], cells[2 * _MOST_SPOTS : 3 * _MOST_SPOTS], lambda x, y: canvas.disc(x, y, 0.034))
+    canvas.paint(canvas.some(shown["rust"], rusty, lambda x, y: canvas.disc(x, y, 0.03)), (226, 112, 24))
+    eaten = canvas.some(shown["holes"], cells[2 * _MOST_SPOTS : 3 * _MOST_SPOTS], lambda x, y: canvas.disc(x, y, 0.034))
     canvas.pixels += eaten * (cloth - canvas.pixels)
-    marks.in_one_box(canvas, shown["clip"], CLIPS, (170, 40, 170))
-    marks.of_one_colour(canvas, shown["tag"], TAG, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))
+    canvas.in_one_box(shown["clip"], CLIPS, (170, 40, 170))
+    canvas.of_one_colour(shown["tag"], TAG, ((40, 60, 220), (230, 220, 40), (230, 40, 40)))

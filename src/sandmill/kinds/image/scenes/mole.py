@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, Cover, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, Cover, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box, which_colour
 
 SKIN: Box = (0.1, 0.1, 0.25, 0.8)
 CENTRE: Box = (0.38, 0.38, 0.62, 0.62)
@@ -28,19 +27,14 @@ SIGHTS: Mapping[str, Sight] = {
     "vessels": number("pieces", "red", 100, (0.138, 5.43), "number of red points", FIELD),
     "scar": number("area", "white", 205, (-0.00591, 0.0326), "size of the white scar", FIELD),
     "grain": number("rough", "grey", 0, (4.67, 10.2), "how much the skin changes from pixel to pixel", SKIN),
-    "ruler": Sight(
-        levels=4, measure="which_box", colour="green", boxes=RULER,
-        text="edge with a green piece of the ruler (top, right, bottom, left)",
+    "ruler": which_box("green", "edge with a green piece of the ruler (top, right, bottom, left)", *RULER),
+    "rim": steps(
+        "steps", "black", -60, (0.12, 0.6), "dark rim of the glass in the upper right corner (none, narrow, wide)", RIM
     ),
-    "rim": Sight(
-        levels=3, measure="steps", colour="black", cut=-60, boxes=(RIM,), cuts=(0.12, 0.6),
-        text="dark rim of the glass in the upper right corner (none, narrow, wide)",
+    "sticker": which_colour(
+        "colour of the sticker in the lower left corner (blue, yellow, purple)", STICKER, "blue", "yellow", "magenta"
     ),
-    "sticker": Sight(
-        levels=3, measure="which_colour", boxes=(STICKER,), colours=("blue", "yellow", "magenta"),
-        text="colour of the sticker in the lower left corner (blue, yellow, purple)",
-    ),
-}  # fmt: skip
+}
 
 
 _MOST_GLOBULES, _MOST_VESSELS = 6, 6
@@ -58,14 +52,14 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     canvas.paint(canvas.disc(canvas.draw("veil", 0.25, 0.4), 0.82, 0.02 + 0.09 * shown["veil"]), (92, 98, 172))
     canvas.paint(canvas.disc(canvas.draw("scar", 0.62, 0.76), 0.82, 0.02 + 0.08 * shown["scar"], 1.4), (246, 240, 240))
     cells = canvas.places("point", 4, margin=0.26)
-    black = marks.some(shown["globules"], cells[:_MOST_GLOBULES], lambda a, b: canvas.disc(a, b, 0.038))
+    black = canvas.some(shown["globules"], cells[:_MOST_GLOBULES], lambda a, b: canvas.disc(a, b, 0.038))
     canvas.paint(black, (14, 10, 12))
     red = cells[_MOST_GLOBULES : _MOST_GLOBULES + _MOST_VESSELS]
-    canvas.paint(marks.some(shown["vessels"], red, lambda a, b: canvas.disc(a, b, 0.032)), (226, 22, 36))
+    canvas.paint(canvas.some(shown["vessels"], red, lambda a, b: canvas.disc(a, b, 0.032)), (226, 22, 36))
     rim = np.array([-1.0, 0.09, 0.17])[shown["rim"].astype(np.intp)]
     canvas.paint(canvas.block(1.0, 0.0, rim, rim), (22, 18, 20))
-    marks.in_one_box(canvas, shown["ruler"], RULER, (60, 190, 70))
-    marks.of_one_colour(canvas, shown["sticker"], STICKER, ((40, 60, 220), (230, 220, 40), (190, 40, 190)))
+    canvas.in_one_box(shown["ruler"], RULER, (60, 190, 70))
+    canvas.of_one_colour(shown["sticker"], STICKER, ((40, 60, 220), (230, 220, 40), (190, 40, 190)))
 
 
 def _mole(canvas: Canvas, shown: Shown, x: np.ndarray) -> Cover:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box
 
 INNER: Box = (0.1, 0.15, 0.8, 0.85)
 BORDERS: tuple[Box, ...] = ((0.1, 0.05, 0.75, 0.15), (0.1, 0.85, 0.75, 0.95))
@@ -54,21 +53,9 @@ SIGHTS: Mapping[str, Sight] = {
         boxes=(INNER,),
         text="shape of the object (disc, block, wedge that is wide below, ring)",
     ),
-    "corner": Sight(
-        levels=4,
-        measure="which_box",
-        colour="green",
-        boxes=CORNERS,
-        text="corner with a green mark (top left, top right, bottom left, bottom right)",
-    ),
-    "floor": Sight(
-        levels=3,
-        measure="steps",
-        colour="black",
-        cut=-56,
-        boxes=(LOWEST,),
-        cuts=(0.25, 0.75),
-        text="dark band that closes the picture below (none, thin, wide)",
+    "corner": which_box("green", "corner with a green mark (top left, top right, bottom left, bottom right)", *CORNERS),
+    "floor": steps(
+        "steps", "black", -56, (0.25, 0.75), "dark band that closes the picture below (none, thin, wide)", LOWEST
     ),
 }
 
@@ -81,7 +68,7 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     """Draw the background, the object, and the marks."""
     _background(canvas, shown)
     _object(canvas, shown)
-    marks.in_one_box(canvas, shown["corner"], CORNERS, (30, 200, 60))
+    canvas.in_one_box(shown["corner"], CORNERS, (30, 200, 60))
     for sight, level in (("specks", 255.0), ("spots", 0.0)):
         _along_edges(canvas, sight, np.rint(_MOST_MARKS * shown[sight]), level)
 

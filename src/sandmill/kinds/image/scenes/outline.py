@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, Cover, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, Cover, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box
 
 CENTRE: Box = (0.36, 0.4, 0.62, 0.6)
 BELOW: Box = (0.91, 0.12, 1.0, 0.88)
@@ -27,19 +26,12 @@ SIGHTS: Mapping[str, Sight] = {
     "veins": number("stripes", "grey", 0, (-0.167, 19.9), "strength of the horizontal veins, two rows bright", CENTRE),
     "slope": number("slope", "grey", 0, (-10.5, 10.7), "how much brighter the paper is on the right side", BELOW),
     "specks": number("pieces", "black", -27, (-0.0803, 6.44), "black specks on the leaf and beside it", LEAF),
-    "tick": Sight(
-        levels=4, measure="which_box", colour="black", boxes=TICKS,
-        text="corner with a black tick (top left, top right, bottom left, bottom right)",
+    "tick": which_box("black", "corner with a black tick (top left, top right, bottom left, bottom right)", *TICKS),
+    "midrib": steps(
+        "columns_of", "grey", 14, (0.5, 2.5), "bright midrib from top to bottom (none, thin, wide)", CENTRE
     ),
-    "midrib": Sight(
-        levels=3, measure="columns_of", colour="grey", cut=14, boxes=(CENTRE,), cuts=(0.5, 2.5),
-        text="bright midrib from top to bottom (none, thin, wide)",
-    ),
-    "stalk": Sight(
-        levels=3, measure="steps", colour="black", cut=-150, boxes=(STALK,), cuts=(0.1, 0.45),
-        text="dark stalk above the leaf (none, thin, thick)",
-    ),
-}  # fmt: skip
+    "stalk": steps("steps", "black", -150, (0.1, 0.45), "dark stalk above the leaf (none, thin, thick)", STALK),
+}
 
 
 _MOST_SPECKS = 7
@@ -56,12 +48,12 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     leaf = _blade(canvas, shown)
     shade = 62 + 58 * shown["shade"]
     canvas.paint(leaf, np.stack([shade] * 3, axis=-1))
-    canvas.shade(11 * leaf * wide(shown["veins"]) * _two_by_two(canvas))
+    canvas.shade(11 * leaf * wide(shown["veins"]) * canvas.stripes)
     rib = np.array([-1.0, 0.0125, 0.055])[shown["midrib"].astype(np.intp)]
     canvas.shade(45 * leaf * canvas.block(0.5, 0.5, rib, 0.5))
     cells = canvas.places("speck", 4, margin=0.16)
-    canvas.paint(marks.some(shown["specks"], cells[:_MOST_SPECKS], lambda x, y: canvas.disc(x, y, 0.026)), (2, 2, 2))
-    marks.in_one_box(canvas, shown["tick"], TICKS, (30, 30, 30))
+    canvas.paint(canvas.some(shown["specks"], cells[:_MOST_SPECKS], lambda x, y: canvas.disc(x, y, 0.026)), (2, 2, 2))
+    canvas.in_one_box(shown["tick"], TICKS, (30, 30, 30))
 
 
 def _blade(canvas: Canvas, shown: Shown) -> Cover:
@@ -71,13 +63,8 @@ def _blade(canvas: Canvas, shown: Shown) -> Cover:
     round_part = (along / middle) ** middle * ((1 - along) / (1 - middle)) ** (1 - middle)
     bays = 1 - 0.6 * wide(shown["lobes"]) * (0.5 + 0.5 * np.cos(2 * np.pi * _LOBES * along))
     broad = wide(0.17 + 0.16 * shown["width"]) * round_part**1.3 * bays
-    broad = broad * (1 + 0.2 * wide(shown["teeth"]) * _two_by_two(canvas))
+    broad = broad * (1 + 0.2 * wide(shown["teeth"]) * canvas.stripes)
     midline = 0.5 + 0.4 * (wide(shown["tip"]) - 0.5) * along**2
     is_beside = np.clip((broad - abs(canvas.across - midline)) * canvas.side + 0.5, 0, 1)
     is_there = np.clip((half - abs(canvas.down - 0.52)) * canvas.side + 0.5, 0, 1)
     return np.asarray(is_beside * is_there, np.float32)
-
-
-def _two_by_two(canvas: Canvas) -> Cover:
-    """Return 1 for two rows of pixels, -1 for the next two, and so on."""
-    return np.where(np.arange(canvas.side) % 4 < 2, 1.0, -1.0)[None, :, None].astype(np.float32)

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, wide
-from sandmill.kinds.image.scenes import Shown, marks
-from sandmill.kinds.image.sight import Box, Sight, number
+from sandmill.kinds.image.canvas import Box, Canvas, wide
+from sandmill.kinds.image.scenes import Shown, Sight, number, steps, which_box, which_colour
 
 INK: Box = (0.0, 0.42, 0.1, 0.58)
 STRIPS: tuple[Box, ...] = ((0.0, 0.1, 0.06, 0.36), (0.1, 0.94, 0.9, 1.0), (0.94, 0.1, 1.0, 0.9), (0.1, 0.0, 0.9, 0.06))
@@ -31,28 +30,12 @@ SIGHTS: Mapping[str, Sight] = {
     ),
     "red_cells": number("pieces", "red", 112, (-0.0342, 7.04), "number of small red cells", MOST),
     "smear": number("area", "yellow", 40, (0.00872, 0.0786), "size of the brown smear", MOST),
-    "margin": Sight(
-        levels=4,
-        measure="which_box",
-        colour="cyan",
-        boxes=STRIPS,
-        text="edge along which the tissue ends in a turquoise margin (top, right, bottom, left)",
+    "margin": which_box(
+        "cyan", "edge along which the tissue ends in a turquoise margin (top, right, bottom, left)", *STRIPS
     ),
-    "fold": Sight(
-        levels=3,
-        measure="steps",
-        colour="black",
-        cut=-70,
-        boxes=(FOLD,),
-        cuts=(0.02, 0.085),
-        text="dark fold from top to bottom (none, thin, wide)",
-    ),
-    "ink": Sight(
-        levels=3,
-        measure="which_colour",
-        boxes=(INK,),
-        colours=("green", "blue", "yellow"),
-        text="colour of the ink in the middle of the top edge (green, blue, yellow)",
+    "fold": steps("steps", "black", -70, (0.02, 0.085), "dark fold from top to bottom (none, thin, wide)", FOLD),
+    "ink": which_colour(
+        "colour of the ink in the middle of the top edge (green, blue, yellow)", INK, "green", "blue", "yellow"
     ),
 }
 
@@ -65,8 +48,7 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     light, stain = 0.86 + 0.2 * shown["light"], 30 + 55 * shown["stain"]
     canvas.fill(218 * light, (215 - stain) * light, 205 * light)
     canvas.shade((2 + 12 * wide(shown["rough"])) * canvas.cloud("tissue", canvas.side // 2))
-    is_high = np.where(np.arange(canvas.side) % 4 < 2, 1.0, -1.0)[None, :, None]
-    canvas.shade(12 * wide(shown["fibres"]) * is_high)
+    canvas.shade(12 * wide(shown["fibres"]) * canvas.stripes)
     canvas.paint(
         0.9
         * canvas.disc(
@@ -81,19 +63,19 @@ def draw(canvas: Canvas, shown: Shown) -> None:
     width = np.array([-1.0, 0.025, 0.07])[shown["fold"].astype(np.intp)]
     canvas.paint(canvas.block(canvas.draw("fold", 0.3, 0.7), 0.5, width, 0.6), (62, 48, 58))
     _cells(canvas, shown)
-    marks.in_one_box(canvas, shown["margin"], STRIPS, (60, 190, 190))
-    marks.of_one_colour(canvas, shown["ink"], INK, ((30, 170, 50), (40, 50, 200), (235, 215, 40)))
+    canvas.in_one_box(shown["margin"], STRIPS, (60, 190, 190))
+    canvas.of_one_colour(shown["ink"], INK, ((30, 170, 50), (40, 50, 200), (235, 215, 40)))
 
 
 def _cells(canvas: Canvas, shown: Shown) -> None:
     """Set nuclei, more of them on one side, and red cells into cells of a grid."""
     cells = canvas.places("cell", 5, margin=0.12)
     lean, size = 0.3 * (shown["nuclei_across"] - 0.5), 0.024 + 0.034 * shown["nuclei_size"]
-    nuclei = marks.some(
+    nuclei = canvas.some(
         shown["nuclei"],
         cells[:_MOST_NUCLEI],
         lambda x, y: canvas.disc(0.5 + 0.68 * (np.asarray(x) - 0.5) + lean, y, size),
     )
     canvas.paint(nuclei, (84, 44, 150))
     red = cells[_MOST_NUCLEI : _MOST_NUCLEI + _MOST_CELLS]
-    canvas.paint(marks.some(shown["red_cells"], red, lambda x, y: canvas.disc(x, y, 0.028)), (215, 28, 40))
+    canvas.paint(canvas.some(shown["red_cells"], red, lambda x, y: canvas.disc(x, y, 0.028)), (215, 28, 40))

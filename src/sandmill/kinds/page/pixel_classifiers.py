@@ -1,50 +1,30 @@
-"""Shaders: what is said of each pixel from what is around it, before a limit makes a mask of it."""
+"""Probability that a pixel belongs to a region, from what is around it; a limit makes a mask of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from sandmill.kinds.page import filters, regressions
 from sandmill.kinds.page.filters import (
     Answer,
     Filter,
-    curve_of,
-    fit_curve,
+    Pair,
+    Solver,
+    TaskPages,
+    best_curve,
+    curve,
+    each,
     local_contrast,
     local_mean,
     local_median,
     smooth,
     stretch,
 )
-from sandmill.kinds.page.pages import Pair, TaskPages, each
 from sandmill.kinds.page.regressions import boosting, on_some, patches, ridge, some
 
 _SOME, _MANY = 60, 130
 """Pixels of each training picture that forests and boosting learn from."""
-
-
-def median_curve(pages: TaskPages) -> Answer:
-    """Take a median of 5 by 5 pixels, then the share of training pixels with that value that are marked."""
-    return curve_of(pages, each(pages.both, lambda stack: local_median(stack, 5)))
-
-
-def wide_curve(pages: TaskPages) -> Answer:
-    """Smooth widely, then take the share."""
-    return curve_of(pages, each(pages.both, lambda stack: smooth(stretch(stack), 1.8)))
-
-
-def plane_curve(pages: TaskPages) -> Answer:
-    """Take the light of each picture as a plane and subtract it, smooth, then take the share."""
-    return curve_of(pages, each(pages.both, lambda stack: smooth(without_plane(stack), 1.0)))
-
-
-def difference_curve(pages: TaskPages) -> Answer:
-    """Subtract a wide Gaussian from a narrow one, then take the share."""
-    return curve_of(pages, each(pages.both, lambda stack: smooth(stack, 1.0) - smooth(stack, 8.0)))
-
-
-def without_lines_curve(pages: TaskPages) -> Answer:
-    """Subtract the medians of rows and columns, smooth, then take the share."""
-    return curve_of(pages, each(pages.both, lambda stack: smooth(without_lines(stack), 1.0)))
 
 
 def linear_features(pages: TaskPages) -> Answer:
@@ -78,25 +58,6 @@ def boosted_features(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pictures."""
     said = pages.cached("boosted", lambda one: on_some(one, boosting(40), _views(one), _MANY))
     return np.asarray(said)
-
-
-def second_look(pages: TaskPages) -> Answer:
-    """Gradient boosting on filtered pictures and on first predictions, smoothed at several widths."""
-    return np.asarray(pages.cached("second look", _second_look))
-
-
-def average_of_two(pages: TaskPages) -> Answer:
-    """Average boosting and the second look."""
-    return np.asarray((boosted_features(pages) + second_look(pages)) / 2)
-
-
-def searched_filter(pages: TaskPages) -> Answer:
-    """Take the chain of filters that fits the training pictures best."""
-    losses, pairs = [], [chain(pages) for chain in CHAINS]
-    for filtered, _ in pairs:
-        knots, means = fit_curve(filtered, pages.clean)
-        losses.append(float(((np.interp(filtered, knots, means) - pages.clean) ** 2).mean()))
-    return curve_of(pages, pairs[int(np.argmin(losses))])
 
 
 CHAINS: tuple[Filter, ...] = (
@@ -177,3 +138,24 @@ def _second_look(pages: TaskPages) -> Answer:
 def _around(stack: Any) -> Any:
     smoothed = [smooth(stack, width).ravel() for width in (0.8, 1.6, 3.2)]
     return np.column_stack([*smoothed, patches(stack)]).astype(np.float32)
+
+
+SHADERS: Mapping[str, Solver] = {
+    **{name: filters.SOLVERS[name] for name in ("value_curve", "stretched_curve", "smooth_curve", "adaptive_curve")},
+    # The share of training pixels with a filtered value that are marked
+    "median_curve": curve(lambda pages: each(pages.both, lambda stack: local_median(stack, 5))),
+    "wide_curve": curve(lambda pages: each(pages.both, lambda stack: smooth(stretch(stack), 1.8))),
+    "plane_curve": curve(lambda pages: each(pages.both, lambda stack: smooth(without_plane(stack), 1.0))),
+    "difference_curve": curve(lambda pages: each(pages.both, lambda stack: smooth(stack, 1.0) - smooth(stack, 8.0))),
+    "without_lines_curve": curve(lambda pages: each(pages.both, lambda stack: smooth(without_lines(stack), 1.0))),
+    "linear_patch": regressions.SOLVERS["linear_patch"],
+    "linear_stretched": regressions.SOLVERS["linear_stretched"],
+    "linear_features": linear_features,
+    "logistic_features": logistic_features,
+    "forest_features": forest_features,
+    "boosted_features": boosted_features,
+    "searched_filter": lambda pages: best_curve(pages, CHAINS),
+    "second_look": lambda pages: np.asarray(pages.cached("second look", _second_look)),
+    "average_of_two": lambda pages: np.asarray((boosted_features(pages) + SHADERS["second_look"](pages)) / 2),
+}
+"""How light each test pixel of a clean page is, where a clean page is dark in the mask and light elsewhere."""

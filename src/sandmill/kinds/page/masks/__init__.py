@@ -1,1 +1,0 @@
-"""Tasks that ask for the mask of some regions of a picture."""
