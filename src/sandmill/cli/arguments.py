@@ -39,7 +39,9 @@ def run_program(
     signal.signal(signal.SIGINT, _end_at_once)
     try:
         work(*parse_models(sys.argv[1:], prog, description, examples, *models))
-    except (SandmillError, *stops) as error:
+    except Exception as error:
+        if not isinstance(error, (SandmillError, *stops)):
+            raise
         print(error, file=sys.stderr)
         return int(getattr(error, "exit_code", 1))
     return 0

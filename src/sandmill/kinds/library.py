@@ -43,14 +43,14 @@ def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
     return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)
 
 
-AnyMedium = TypeVar("AnyMedium", bound=WorldMedium)
+AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 
 
-def medium_at(media: Sequence[AnyMedium], slot: Slot) -> AnyMedium:
+def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:
     """Return the medium at the place of a slot, for which its world is invented."""
     return media[int((slot.place or 0.0) * len(media))]
 
 
-def dressed_medium(media: Sequence[AnyMedium], slot: Slot, world: World) -> AnyMedium:
+def dressed_medium(media: Sequence[AnyWorldMedium], slot: Slot, world: World) -> AnyWorldMedium:
     """Return that medium with the texts of a world."""
     return medium_at(media, slot).dressed(world)

@@ -15,7 +15,6 @@ from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
 if TYPE_CHECKING:
     from sandmill.models.reports import GradeReport
     from sandmill.models.rollout import FeedbackAnswer
-    from sandmill.play.task import AsyncCodeRunner
     from sandmill.sandbox import AsyncSandbox
     from sandmill.scoring.grading.private_half import PrivateHalf
 
