@@ -1,4 +1,4 @@
-"""What is measured of a calibrated design beside its board: headroom, solve rate, lifts, and what needs no data."""
+"""What is measured of a calibrated design beside its board: headroom, solve rate, and what needs no data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.informed import informed_run
-from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
 from sandmill.calibrate.no_data import best_without_data
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import medal_hardness, reaches_silver, solve_rate
 from sandmill.draw import Rendered
-from sandmill.draw.draws import fresh_training
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
-from sandmill.models.skills import SkillLift
 from sandmill.rng import Streams
 from sandmill.score import get_metric
 
@@ -64,20 +61,9 @@ def appraise(
     measured = {
         "solve_rate": agents and agents.solve_rate(calibration.thresholds.bronze),
         "medal_hardness": agents.medal_hardness(calibration, adversaries) if agents and by_milestones else None,
-        "lifts": _lifts(rendered, trivial, streams),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)
-
-
-def _lifts(rendered: Rendered, trivial: PanelRun, streams: Streams) -> tuple[SkillLift, ...]:
-    """Measure the lifts of the skills; none where the files do not hold the mechanism's columns."""
-    spec, final = rendered.package.spec, rendered.answers.is_final
-    if not spec.kind.shows_columns:
-        return ()
-    truth, draw = rendered.answers.truth[final], rendered.test_draw.take(np.flatnonzero(final))
-    graded = GradedRows.first(draw, truth, trivial.prediction[final], rendered.oracle[final])
-    return measure_lifts(spec, rendered.package.facts, fresh_training(spec, streams, DRAWS), graded)
 
 
 def informed_score(panel: Panel, rendered: Rendered) -> float | None:

@@ -24,7 +24,7 @@ from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.threshold_runs import ThresholdRuns
 from sandmill.draw import Pilot
-from sandmill.draw.draws import with_fresh_training
+from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Tier

@@ -5,8 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from sandmill.calibrate.informed import informed_run
-from sandmill.calibrate.true_features import centred, motif_features
+from sandmill.calibrate.informed import centred, informed_run, motif_features
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism

@@ -13,7 +13,7 @@ from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, Stated
 from sandmill.calibrate.solver_runs import TWINS, board_entries
 from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
-from sandmill.draw.draws import with_fresh_training
+from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import ItemRejected
 from sandmill.models.calibration import Tier
 from sandmill.rng import Streams
