@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.panel import Panel, PanelRun
-from sandmill.calibrate.threads import one_thread
 from sandmill.mechanism.columns import Floats, standardize
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
@@ -48,7 +48,7 @@ def informed_run(
         test_observed: visible cells as numbers, in the order of test.csv.
     """
     load = partial(_load, mechanism, train_observed, test_observed)
-    with one_thread():
+    with solver_conditions():
         return panel.aside().run_solver(INFORMED, Tier.SEARCH, load, _load_decision)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.threads import one_thread
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.kinds.panel import Entry
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
@@ -190,12 +190,9 @@ class Panel:
         Raises:
             KeyError: if a name is not in the panel.
         """
-        from sklearn import config_context
-
         known = {entry.name: entry for entry in self.entries}
         wanted = self.entries if names is None else [known[name] for name in names]
-        # Checks of scikit-learn's arguments change no number and take their time.
-        with one_thread(), config_context(skip_parameter_validation=True):
+        with solver_conditions():
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:

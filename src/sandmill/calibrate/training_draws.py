@@ -191,8 +191,6 @@ def _deciding_entries(contest: SolverRuns, own: Mapping[str, float]) -> list[str
     blind = [name for name in own if name in tiers and name != TRIVIAL]
     wanted = {name for name in blind if tiers[name] in _ALWAYS}
     wanted |= set(sorted(blind, key=lambda name: -own[name])[:CONTENDERS])
-    if contest.reader is not None:
-        wanted |= {name for name in contest.twins.values() if name in own}
     return [name for name in tiers if name in wanted]
 
 

@@ -24,8 +24,7 @@ def _grown(monkeypatch: pytest.MonkeyPatch, weights: float) -> list[Any]:
     made = rng.normal(size=(ROWS, CANDIDATES))
     scores = made[:, :REAL] @ rng.normal(scale=weights, size=(REAL, 10)) + rng.gumbel(size=(ROWS, 10))
     wanted = np.eye(10)[scores.argmax(axis=1)]
-    features = [Design(made[:, [place]], made[:0, [place]]) for place in range(CANDIDATES)]
-    monkeypatch.setattr(greedy, "cook_all", lambda *_, **__: features)
+    monkeypatch.setattr(greedy, "training_features", lambda *_: [made[:, [place]] for place in range(CANDIDATES)])
     table: Any = _Rows()
     recipes: list[Any] = list(range(CANDIDATES))
     return greedy.grow(empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)

@@ -7,7 +7,7 @@ after a release was measured with it: a better ensemble gets a new name here, an
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sandmill.calibrate.threads import one_thread
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.models.calibration import Tier
 
 if TYPE_CHECKING:
@@ -42,10 +42,8 @@ def run_adversary(
     Raises:
         KeyError: if there is no adversary of that name.
     """
-    from sklearn import config_context
-
     solver_of, aside = ADVERSARIES[name], panel.aside(rows, shares_fits=True)
-    with one_thread(), config_context(skip_parameter_validation=True):
+    with solver_conditions():
         return aside.run_solver(name, Tier.SEARCH, lambda: solver_of(aside.table, child_tables or {}), _load_decision)
 
 

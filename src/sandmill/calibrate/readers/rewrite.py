@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.readers.lines import child_block, decoding_lines, form_lines, made_columns
 from sandmill.calibrate.readers.stated import Stated
-from sandmill.calibrate.scripts.run import run_source
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.kind import kind_named
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.readers.stated import Stated
-from sandmill.calibrate.threads import one_thread
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 
@@ -53,10 +53,8 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
         table: from `read_table`.
         names: which of `READERS`.
     """
-    from sklearn import config_context
-
     beside = panel.beside(table)
-    with one_thread(), config_context(skip_parameter_validation=True):
+    with solver_conditions():
         return [
             beside.run_solver(name, Tier.READER, _loader(name), _DECISIONS.get(name, _load_decision)) for name in names
         ]

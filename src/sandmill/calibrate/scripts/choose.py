@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.scripts.decisions import decision_lines, decisions_of
 from sandmill.calibrate.scripts.findings import PanelFindings, find
 from sandmill.calibrate.scripts.first_tries import first_try_block, models_to_try, write_first_try
 from sandmill.calibrate.scripts.members import ScriptModel, Solver, members_of, usual_members
-from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.calibrate.scripts.write import approach_of, members_block, write_script
 from sandmill.calibrate.solvers.columns import settle, solve
 from sandmill.calibrate.solvers.decisions import decide

@@ -117,15 +117,24 @@ def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
     return np.column_stack(made)
 
 
-def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Design]:
+def make_features(recipes: list[Recipe], table: Table) -> list[Design]:
     """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
     flags, made = levels(table), []
     for recipe in recipes:
-        source = source_of(recipe, table)
-        train, middle, spread = table.cached_features(recipe, partial(cook_train, recipe))
-        test = cook(recipe, source.test, flags.test) if with_test else train[:0]
+        train, middle, spread = _on_train(recipe, table)
+        test = cook(recipe, source_of(recipe, table).test, flags.test)
         made.append(Design(train, np.clip(np.nan_to_num((test - middle) / spread), -8, 8)))
     return made
+
+
+def training_features(recipes: list[Recipe], table: Table) -> list[Any]:
+    """The same for the training rows alone."""
+    return [_on_train(recipe, table)[0] for recipe in recipes]
+
+
+def _on_train(recipe: Recipe, table: Table) -> tuple[Any, Any, Any]:
+    train, middle, spread = table.cached_features(recipe, partial(cook_train, recipe))
+    return train, middle, spread
 
 
 def source_of(recipe: Recipe, table: Table) -> Design:

@@ -19,9 +19,9 @@ from sandmill.calibrate.solvers.encoding import encoded, encoded_levels
 from sandmill.calibrate.solvers.features import (
     Recipe,
     column_recipes,
-    cook_all,
     cross_recipes,
     least_recipes,
+    make_features,
     product_recipes,
     ratio_recipes,
     step_recipes,
@@ -126,7 +126,7 @@ def found_columns(table: Table) -> Design:
 
 def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design:
     """A design with the features of some recipes beside it."""
-    for feature in cook_all(recipes, table, with_test=True):
+    for feature in make_features(recipes, table):
         design = design.beside(feature)
     return design
 
