@@ -32,11 +32,7 @@ def load_solver(entry: Entry) -> Callable[[Any], Any]:
 
 def load_decision(entry: Entry) -> Callable[[Any, Any], Any]:
     """Import what turns the scores of a solver into an answer."""
-    return _load(_DECISIONS[entry.decision], entry.decision)
-
-
-_DECISIONS = {"decide": "decisions", "cut_best": "cutoffs"}
-"""Module of `calibrate.solvers` that holds each decision."""
+    return _load("decisions", entry.decision)
 
 
 def _load(module: str, name: str) -> Callable[..., Any]:

@@ -100,8 +100,7 @@ class Pipeline:
 
     def load(self) -> Callable[[Any], Any]:
         """Make the solver when it runs: scikit-learn is slow to load."""
-        from sandmill.calibrate.pipeline_models import fitted
-        from sandmill.calibrate.preparation import prepared
+        from sandmill.calibrate.pipeline_models import fitted, prepared
 
         def solver(table: Any) -> Any:
             return fitted(self.model, self.setting, prepared(self, table), table)

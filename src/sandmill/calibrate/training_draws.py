@@ -22,7 +22,7 @@ from sandmill.calibrate.milestones import (
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solver_runs import SolverRuns
-from sandmill.calibrate.threshold_runs import ThresholdRuns
+from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.draw import Pilot
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import DegenerateTask, ItemRejected

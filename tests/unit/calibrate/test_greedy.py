@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.solvers import greedy
-from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.search import empty
 
 ROWS, CANDIDATES, REAL = 200, 600, 6

@@ -56,8 +56,8 @@ def take_weights(table: Any, like: Any) -> None:
 
 def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable[[Any], Any]:
     """Load the first adversary for a table: a solver, from a `solvers.table.Table` to scores."""
-    from sandmill.calibrate.adversary.child_columns import child_columns
     from sandmill.calibrate.adversary.ensemble import blind_scores
+    from sandmill.calibrate.adversary.joins import child_columns
 
     extra = child_columns(table, child_tables)
 
@@ -73,6 +73,6 @@ ADVERSARIES: "Mapping[str, Callable[[Any, Mapping[str, pl.DataFrame]], Callable[
 
 
 def _load_decision() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.cutoffs import cut_best
+    from sandmill.calibrate.solvers.decisions import cut_best
 
     return cut_best

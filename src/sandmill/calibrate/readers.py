@@ -1,14 +1,20 @@
-"""Run readers: usual models on a table to which the stated facts were added."""
+"""Readers: solvers that use what the texts of a task state, beside its data."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.panel import Panel, PanelRun
-from sandmill.calibrate.readers.stated import Stated
+from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.calibration import Tier
+from sandmill.models.channel import Cue
+from sandmill.models.children import ChildTable
+from sandmill.models.columns import Categorical
+from sandmill.models.hints import Fact
 from sandmill.models.kind import kind_named
+from sandmill.models.spec import TaskSpec
 
 READERS = (
     "reader_linear",
@@ -21,6 +27,36 @@ READERS = (
     "reader_ensemble",
 )
 """Readers by the model that each uses."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Facts stated by a task, with the names that they refer to by code."""
+
+    facts: tuple[Fact, ...]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of the levels of categorical columns, in the order of their codes."""
+    child: ChildTable | None = None
+    cues: tuple[Cue, ...] = ()
+    """How the items show latent columns."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is stated."""
+        return bool(self.facts or self.cues)
+
+
+def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
+    """Return the facts whose text stands word for word in the public file that should hold it.
+
+    Whether a fact matters for the target is not part of what a reader knows.
+    """
+    texts = {path: public[path].decode() for path in {hint.file for hint in spec.hints} & public.keys()}
+    laws = {column.name: column.distribution for column in spec.mechanism.columns}
+    levels = {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
+    facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
+    description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
+    cues = tuple(cue for cue in (spec.channel.cues if spec.channel else ()) if cue.text in description)
+    return Stated(facts, levels, spec.mechanism.child, cues)
 
 
 def reader_names(kind: str) -> tuple[str, ...]:
@@ -40,7 +76,7 @@ def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) 
         stated: facts found in them.
         earlier: a reader's table with the same training rows, whose fits are taken over.
     """
-    from sandmill.calibrate.readers.rewrite import rewritten
+    from sandmill.calibrate.stated_lines import rewritten
 
     return rewritten(panel.table, folder, stated, earlier)
 
@@ -62,9 +98,9 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
 
 def _loader(name: str) -> Callable[[], Callable[[Any], Any]]:
     def load() -> Callable[[Any], Any]:
-        from sandmill.calibrate.readers import solvers
+        from sandmill.calibrate.solvers import readers
 
-        found: Callable[[Any], Any] = getattr(solvers, name)
+        found: Callable[[Any], Any] = getattr(readers, name)
         return found
 
     return load
@@ -77,7 +113,7 @@ def _load_decision() -> Callable[[Any, Any], Any]:
 
 
 def _load_cuts() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.cutoffs import cut_best
+    from sandmill.calibrate.solvers.decisions import cut_best
 
     return cut_best
 
