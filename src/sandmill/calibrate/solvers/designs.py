@@ -32,6 +32,13 @@ class Design:
         return Design((self.train - center) / safe, np.clip((self.test - center) / safe, -8, 8))
 
 
+def standardised(cells: Any, center: Any, spread: Any) -> Any:
+    """Centre and scale; what is missing becomes 0, the mean."""
+    made = (cells - center) / spread
+    made[np.isnan(made)] = 0
+    return np.clip(made, -8, 8, out=made)
+
+
 def raw_numbers(table: Table) -> Design:
     """Numeric columns as they are, missing cells as NaN."""
     design: Design = table.cached_features("raw_numbers", read_numbers)

@@ -1,12 +1,19 @@
 """Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
 
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.designs import Design, dated_numbers, level_flags, levels, raw_numbers, words
+from sandmill.calibrate.solvers.designs import (
+    Design,
+    dated_numbers,
+    level_flags,
+    levels,
+    raw_numbers,
+    standardised,
+    words,
+)
 from sandmill.calibrate.solvers.linear import responses
 from sandmill.calibrate.solvers.table import Table
 
@@ -121,21 +128,29 @@ def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
 def make_features(recipes: list[Recipe], table: Table) -> list[Design]:
     """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
     flags, made = levels(table), []
-    for recipe in recipes:
-        train, middle, spread = _on_train(recipe, table)
-        test = cook(recipe, source_of(recipe, table).test, flags.test)
-        made.append(Design(train, np.clip(np.nan_to_num((test - middle) / spread), -8, 8)))
+    for recipe, (train, middle, spread) in zip(recipes, _on_train(recipes, table), strict=True):
+        cells = cook(recipe, source_of(recipe, table).test, flags.test)
+        made.append(Design(train, standardised(cells, middle, spread)))
     return made
 
 
 def training_features(recipes: list[Recipe], table: Table) -> list[Any]:
     """The same for the training rows alone."""
-    return [_on_train(recipe, table)[0] for recipe in recipes]
+    return [train for train, _, _ in _on_train(recipes, table)]
 
 
-def _on_train(recipe: Recipe, table: Table) -> tuple[Any, Any, Any]:
-    train, middle, spread = table.cached_features(recipe, partial(cook_train, recipe))
-    return train, middle, spread
+def _on_train(recipes: list[Recipe], table: Table) -> list[tuple[Any, Any, Any]]:
+    """Features on the training rows, with the mean and the deviation that each had. New ones are made all at once."""
+    new = [recipe for recipe in dict.fromkeys(recipes) if recipe not in table.seen]
+    if new:
+        made = [cook(recipe, source_of(recipe, table).train, levels(table).train).T for recipe in new]
+        # A feature a row: sums over a row are the same in whatever company it is made.
+        together, edges = np.ascontiguousarray(np.vstack(made)), np.cumsum([len(one) for one in made])[:-1]
+        middle, spread = np.nanmean(together, axis=1), np.maximum(np.nanstd(together, axis=1), 1e-9)
+        scaled = np.nan_to_num((together - middle[:, None]) / spread[:, None])
+        for recipe, *parts in zip(new, *(np.split(part, edges) for part in (scaled, middle, spread)), strict=True):
+            table.seen[recipe] = parts[0].T, parts[1], parts[2]
+    return [table.seen[recipe] for recipe in recipes]
 
 
 def source_of(recipe: Recipe, table: Table) -> Design:
@@ -149,14 +164,6 @@ def standard_numbers(table: Table) -> Design:
     raw = raw_numbers(table)
     center, scale = np.nanmean(raw.train, axis=0), np.maximum(np.nanstd(raw.train, axis=0), 1e-9)
     return Design((raw.train - center) / scale, (raw.test - center) / scale)
-
-
-def cook_train(recipe: Recipe, table: Table) -> tuple[Any, Any, Any]:
-    """One feature on the training rows, standardised, with the mean and the deviation that it had."""
-    made = cook(recipe, source_of(recipe, table).train, levels(table).train)
-    middle = np.nanmean(made, axis=0)
-    spread = np.maximum(np.nanstd(made, axis=0), 1e-9)
-    return np.nan_to_num((made - middle) / spread), middle, spread
 
 
 PRIOR_ROWS = 5.0
