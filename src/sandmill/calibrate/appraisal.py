@@ -1,4 +1,4 @@
-"""What is measured of a calibrated design beside its board: headroom, solve rate, and what needs no data."""
+"""Measurements that are not on the leaderboard: informed solver, solve rate, best answer without data, ceiling."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def appraise(
     streams: Streams,
     adversaries: Sequence[PanelRun] = (),
 ) -> Calibration:
-    """Add to a calibration what no board shows.
+    """Add measurements that are not on the leaderboard: solve rate, medal hardness, score without data.
 
     Args:
         calibration: of the task.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.panel import Panel, PanelRun, loader
 from sandmill.mechanism.columns import Floats, standardize
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
@@ -49,7 +49,7 @@ def informed_run(
     """
     load = partial(_load, mechanism, train_observed, test_observed)
     with solver_conditions():
-        return panel.aside().run_solver(INFORMED, Tier.SEARCH, load, _load_decision)
+        return panel.without_cache().run_solver(INFORMED, Tier.SEARCH, load, loader("decisions", "decide"))
 
 
 def _load(mechanism: Mechanism, train: Mapping[str, Floats], test: Mapping[str, Floats]) -> Callable[[Any], Any]:
@@ -66,12 +66,6 @@ def _load(mechanism: Mechanism, train: Mapping[str, Floats], test: Mapping[str, 
         return weighed_scores(straight, levels, FACTORS, table)
 
     return informed
-
-
-def _load_decision() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.decisions import decide
-
-    return decide
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,9 @@ NOTHING_FOUND = "nothing found that other entries do not do"
 """Why an entry stays off the board of a task that has no use for its skill: it did not fail."""
 
 
-def load_solver(entry: Entry) -> Callable[[Any], Any]:
-    """Import a solver, from a `solvers.table.Table` to scores, when it runs: scikit-learn is slow to load."""
-    return _load(str(entry.tier), entry.name)
-
-
-def load_decision(entry: Entry) -> Callable[[Any, Any], Any]:
-    """Import what turns the scores of a solver into an answer."""
-    return _load("decisions", entry.decision)
+def loader(module: str, name: str) -> Callable[[], Callable[..., Any]]:
+    """Return what imports a function of `calibrate.solvers` when it runs: scikit-learn is slow to load."""
+    return partial(_load, module, name)
 
 
 def _load(module: str, name: str) -> Callable[..., Any]:
@@ -176,27 +171,29 @@ class Panel:
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:
-        return self.run_solver(entry.name, entry.tier, partial(load_solver, entry), partial(load_decision, entry))
+        return self.run_solver(
+            entry.name, entry.tier, loader(entry.tier, entry.name), loader("decisions", entry.decision)
+        )
 
     @property
     def table(self) -> Any:
         """The files as solvers read them, a `solvers.table.Table`."""
         return self._table
 
-    def beside(self, table: Any) -> "Panel":
+    def with_table(self, table: Any) -> "Panel":
         """A panel on another table of the same task, such as a reader's."""
         other = object.__new__(Panel)
         other._table = table
         return other
 
-    def aside(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
+    def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
         """The same files for runs off the board: what these make for themselves is not kept here.
 
         Args:
             rows: test rows to answer; all if None.
             shares_fits: whether what is fitted to the training rows is kept after all.
         """
-        return self.beside(self._table.aside(rows, shares_fits=shares_fits))
+        return self.with_table(self._table.without_cache(rows, shares_fits=shares_fits))
 
     def run_solver(
         self,

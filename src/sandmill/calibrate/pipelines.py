@@ -134,11 +134,11 @@ def run_pipelines(
         rows: test rows that they answer, in this order; all if None.
         count: pipelines.
     """
-    aside = panel.aside(rows)
+    fresh = panel.without_cache(rows)
     with solver_conditions(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return [
-            aside.run_solver(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)
+            fresh.run_solver(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)
             for pipeline in draw_pipelines(rng, count)
         ]
 

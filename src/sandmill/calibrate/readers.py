@@ -1,12 +1,12 @@
 """Readers: solvers that use what the texts of a task state, beside its data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.panel import Panel, PanelRun, loader
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
@@ -27,6 +27,8 @@ READERS = (
     "reader_ensemble",
 )
 """Readers by the model that each uses."""
+_DECISIONS: Mapping[str, str] = {"reader_ensemble": "cut_best"}
+"""What turns scores into answers, where it is not `decide`: the adversary's decision for the same ensemble."""
 
 
 @dataclass(frozen=True)
@@ -89,34 +91,11 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
         table: from `read_table`.
         names: which of `READERS`.
     """
-    beside = panel.beside(table)
+    reading = panel.with_table(table)
     with solver_conditions():
         return [
-            beside.run_solver(name, Tier.READER, _loader(name), _DECISIONS.get(name, _load_decision)) for name in names
+            reading.run_solver(
+                name, Tier.READER, loader("readers", name), loader("decisions", _DECISIONS.get(name, "decide"))
+            )
+            for name in names
         ]
-
-
-def _loader(name: str) -> Callable[[], Callable[[Any], Any]]:
-    def load() -> Callable[[Any], Any]:
-        from sandmill.calibrate.solvers import readers
-
-        found: Callable[[Any], Any] = getattr(readers, name)
-        return found
-
-    return load
-
-
-def _load_decision() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.decisions import decide
-
-    return decide
-
-
-def _load_cuts() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.decisions import cut_best
-
-    return cut_best
-
-
-_DECISIONS: Mapping[str, Callable[[], Callable[[Any, Any], Any]]] = {"reader_ensemble": _load_cuts}
-"""What turns scores into answers, where it is not `decide`: the adversary's decision for the same ensemble."""

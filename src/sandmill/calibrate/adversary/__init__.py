@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandmill.calibrate.conditions import solver_conditions
+from sandmill.calibrate.panel import Panel, PanelRun, loader
 from sandmill.models.calibration import Tier
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sandmill.calibrate.panel import Panel, PanelRun
 
 FROZEN = "blind_v1"
 """The adversary that tasks are measured with.
@@ -26,11 +26,11 @@ are those of least squared error on three folds that the models have not seen. C
 
 
 def run_adversary(
-    panel: "Panel",
+    panel: Panel,
     child_tables: "Mapping[str, pl.DataFrame] | None" = None,
     rows: "NDArray[Any] | None" = None,
     name: str = FROZEN,
-) -> "PanelRun":
+) -> PanelRun:
     """Solve a task with an adversary, which is not on the leaderboard. Equal training rows share its fits.
 
     Args:
@@ -42,9 +42,11 @@ def run_adversary(
     Raises:
         KeyError: if there is no adversary of that name.
     """
-    solver_of, aside = ADVERSARIES[name], panel.aside(rows, shares_fits=True)
+    solver_of, fresh = ADVERSARIES[name], panel.without_cache(rows, shares_fits=True)
     with solver_conditions():
-        return aside.run_solver(name, Tier.SEARCH, lambda: solver_of(aside.table, child_tables or {}), _load_decision)
+        return fresh.run_solver(
+            name, Tier.SEARCH, lambda: solver_of(fresh.table, child_tables or {}), loader("decisions", "cut_best")
+        )
 
 
 def take_weights(table: Any, like: Any) -> None:
@@ -70,9 +72,3 @@ def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable
 
 ADVERSARIES: "Mapping[str, Callable[[Any, Mapping[str, pl.DataFrame]], Callable[[Any], Any]]]" = {"blind_v1": blind_v1}
 """Every adversary that releases were measured with, by name."""
-
-
-def _load_decision() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.decisions import cut_best
-
-    return cut_best

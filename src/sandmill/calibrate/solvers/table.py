@@ -201,7 +201,7 @@ class Table:
             self.learned[key] = make(self)
         return self.learned[key]
 
-    def aside(self, rows: Any = None, *, shares_fits: bool = False) -> "Table":
+    def without_cache(self, rows: Any = None, *, shares_fits: bool = False) -> "Table":
         """The same task with nothing made yet, or that of some of its test rows; fits are shared if asked for."""
         learned = self.learned if shares_fits else {}
         if rows is None:
