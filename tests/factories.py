@@ -23,7 +23,6 @@ from sandmill.models.plan import ShardPlan, Slot
 from sandmill.models.release import Lineage, TaskRecord, VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
 from sandmill.models.seed import SeedTask
-from sandmill.models.skills import Skill, SkillLift
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
@@ -81,7 +80,6 @@ CALIBRATION = Calibration(
     reference="search",
     informed=0.87,
     solve_rate=SolveRate(value=0.4, low=0.3, high=0.5, pipelines=64, version=1),
-    lifts=(SkillLift(skill=Skill.LOG_RATIO, lift=0.12, error=0.02, draws=8),),
 )
 
 VERIFICATION = Verification(reference_score=0.85, **FACTS)

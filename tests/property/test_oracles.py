@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sandmill.calibrate.true_features import motif_features
+from sandmill.calibrate.informed import motif_features
 from sandmill.mechanism import draw_rows, posterior
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.columns import Categorical, Unit

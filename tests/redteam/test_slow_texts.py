@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandmill.calibrate.no_data import _numbers
+from sandmill.calibrate.appraisal import _numbers
 from sandmill.check.description_gate import _FENCE, _names, says_split, split_sections
 from sandmill.design.soundness import domain_problems
 from sandmill.errors import shorten, visible

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.solvers.cells import DATE, MEASURE, NEARLY_ALL
+from sandmill.calibrate.solvers.table import DATE, MEASURE, NEARLY_ALL
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind

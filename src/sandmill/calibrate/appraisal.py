@@ -1,25 +1,32 @@
-"""What is measured of a calibrated design beside its board: headroom, solve rate, lifts, and what needs no data."""
+"""Measurements that are not on the leaderboard: informed solver, solve rate, best answer without data, ceiling."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.calibrate.informed import informed_run
-from sandmill.calibrate.lifts import DRAWS, GradedRows, measure_lifts
-from sandmill.calibrate.no_data import best_without_data
-from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.measure import draw_counts
+from sandmill.calibrate.panel import Panel, PanelRun, run_panel
 from sandmill.calibrate.pipelines import run_pipelines
 from sandmill.calibrate.solve_rate import medal_hardness, reaches_silver, solve_rate
-from sandmill.draw import Rendered
-from sandmill.draw.draws import fresh_training
-from sandmill.kinds.files.base import DESCRIPTION
-from sandmill.models.base import Part
-from sandmill.models.calibration import Calibration, MedalHardness, SolveRate
-from sandmill.models.skills import SkillLift
+from sandmill.draw import Pilot, Rendered
+from sandmill.draw.render import side_by_side
+from sandmill.errors import ItemRejected
+from sandmill.kinds.files.base import DESCRIPTION, layout_of, write_files
+from sandmill.models.base import Part, Stage
+from sandmill.models.calibration import Calibration, Ceiling, MedalHardness, SolveRate
+from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams
-from sandmill.scoring import get_metric
+from sandmill.scoring import Metric, get_metric
+from sandmill.scoring.base import Array
+from sandmill.scoring.forms import form_of
+from sandmill.scoring.gap import gap_closed
 
 MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 """Rows of each part that pipelines answer: as many as tell a share of agents."""
@@ -33,7 +40,7 @@ def appraise(
     streams: Streams,
     adversaries: Sequence[PanelRun] = (),
 ) -> Calibration:
-    """Add to a calibration what no board shows.
+    """Add measurements that are not on the leaderboard: solve rate, medal hardness, score without data.
 
     Args:
         calibration: of the task.
@@ -64,20 +71,9 @@ def appraise(
     measured = {
         "solve_rate": agents and agents.solve_rate(calibration.thresholds.bronze),
         "medal_hardness": agents.medal_hardness(calibration, adversaries) if agents and by_milestones else None,
-        "lifts": _lifts(rendered, trivial, streams),
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)
-
-
-def _lifts(rendered: Rendered, trivial: PanelRun, streams: Streams) -> tuple[SkillLift, ...]:
-    """Measure the lifts of the skills; none where the files do not hold the mechanism's columns."""
-    spec, final = rendered.package.spec, rendered.answers.is_final
-    if not spec.kind.shows_columns:
-        return ()
-    truth, draw = rendered.answers.truth[final], rendered.test_draw.take(np.flatnonzero(final))
-    graded = GradedRows.first(draw, truth, trivial.prediction[final], rendered.oracle[final])
-    return measure_lifts(spec, rendered.package.facts, fresh_training(spec, streams, DRAWS), graded)
 
 
 def informed_score(panel: Panel, rendered: Rendered) -> float | None:
@@ -140,3 +136,117 @@ class _Agents:
 
 def _pipelines(panel: Panel, streams: Streams, rows: NDArray[np.intp]) -> list[PanelRun]:
     return run_pipelines(panel, streams.generator("pipelines"), rows)
+
+
+MOST_NUMBERS = 40
+"""Numbers of a description that are tried as constants."""
+SLACK = 0.02
+"""Share of the gap that a constant may close: training rows tell the level of a target no more exactly."""
+STANDARD_ERRORS = 3.0
+"""Beyond the slack, luck of the test rows is allowed for by so many standard errors."""
+
+_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?!\w|\.\w)")
+
+
+def answers_without_data(description: str, facts: TaskFacts, rows: int) -> Iterator[Array]:
+    """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows.
+
+    Args:
+        description: text of description.md.
+        facts: form of a submission.
+        rows: rows to answer, in the order of test.csv.
+    """
+    return form_of(facts).guesses(facts, rows, _numbers(description))
+
+
+def best_without_data(
+    description: str,
+    facts: TaskFacts,
+    truth: Array,
+    trivial: Array,
+    ceiling: float,
+    metric: Metric,
+    rng: np.random.Generator,
+) -> float:
+    """Share of the gap that the best guess without data closes; below 0 counts as 0.
+
+    Args:
+        description: text of description.md.
+        facts: form of a submission.
+        truth: answers of the final part, in the order of test.csv.
+        trivial: prediction that is 0 on the gap scale, one answer for all rows.
+        ceiling: score of the oracle, 1 on that scale.
+        metric: the task's metric.
+        rng: for the bootstraps that tell luck from leaks.
+
+    Raises:
+        ItemRejected: `no_data`, if a guess closes more of the gap than slack and luck allow.
+    """
+    floor = metric.own_score(truth, trivial)
+    best, guess = 0.0, trivial
+    for answer in answers_without_data(description, facts, len(truth)):
+        if metric.is_nonnegative and (answer < 0).any():
+            continue
+        score = metric.own_score(truth, answer)
+        share = gap_closed(score, floor, ceiling) if np.isfinite(score) else 0.0
+        if share > best:
+            best, guess = share, answer
+    if best <= SLACK:  # no luck to allow for
+        return round(best, 6)
+    counts = draw_counts(len(truth), rng)
+    gains = metric.resample(truth, guess, counts) - metric.resample(truth, trivial, counts)
+    error = float(np.nanstd(gains, ddof=1)) / abs(ceiling - floor)
+    if best > SLACK + STANDARD_ERRORS * error:
+        detail = (
+            f"a guess from description and file shapes alone closes {best:.1%} of the gap "
+            f"(standard error {error:.1%}); at most {SLACK:.0%} and luck are allowed"
+        )
+        raise ItemRejected(Stage.CALIBRATE, "no_data", detail)
+    return round(best, 6)
+
+
+def _numbers(text: str) -> list[float]:
+    """Numbers that stand by themselves in a text, each once, in order."""
+    found = dict.fromkeys(float(match) for match in _NUMBER.findall(text))
+    return list(found)[:MOST_NUMBERS]
+
+
+_WITH_MORE_ITEMS = ("linear", "extra_trees", "hist_boosting")
+"""Solvers that are given the pilot's items to learn from, many more than a task has."""
+
+
+def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> Ceiling:
+    """Say between which scores the best possible one lies.
+
+    Where the files hold the mechanism's columns, and where the oracle of rendered targets knows the items alone, the
+    oracle is the best possible. Elsewhere it knows more than the files show; what solvers reach with many more training
+    items is then the lower end.
+
+    Args:
+        measured: board and oracle of the task.
+        pilot: items that are in no task.
+        rendered: the task.
+    """
+    if rendered.targets and rendered.targets.knows == "items":
+        return Ceiling(low=measured.oracle, high=measured.oracle, kind="exact")
+    own = pilot.spec.kind.load("panel") if pilot.spec.kind.panel else None
+    solvers: tuple[str, ...] = getattr(own, "WITH_MORE_ITEMS", ()) if own else _WITH_MORE_ITEMS
+    if not solvers:
+        return Ceiling(low=measured.board[0].final, high=measured.oracle, kind="bracket")
+    if pilot.spec.kind.shows_columns:
+        kind = "exact" if measured.oracle_is_exact else "plug_in"
+        return Ceiling(low=measured.oracle, high=measured.oracle, kind=kind)
+    metric, final = get_metric(pilot.facts.metric), rendered.answers.part(Part.FINAL)
+    layout, truth = layout_of(pilot.spec), rendered.answers.truth[final]
+    spec, public = pilot.spec, rendered.package.public
+    tested = layout.read(public, pilot.facts, spec.feature_columns, spec.only_in_training).test
+    train = side_by_side(pilot.test, pilot.only_in_training, pilot.target)
+    if own:  # Its pilots are small, so the task's own items are added.
+        train = pl.concat([train, pilot.drawn.train.frame.select(train.columns)])
+    with TemporaryDirectory(prefix="sandmill-ceiling-") as name:
+        write_files(Path(name), {**layout.write(train, tested, pilot.facts), layout.sample: public[layout.sample]})
+        runs = run_panel(Path(name), pilot.facts, solvers)
+    reached = [measured.board[0].final]
+    reached += [metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run]
+    best = min(reached) if metric.is_lower_better else max(reached)
+    return Ceiling(low=best, high=measured.oracle, kind="bracket")

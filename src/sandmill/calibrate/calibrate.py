@@ -18,8 +18,15 @@ from sandmill.calibrate.measure import (
 )
 from sandmill.calibrate.milestones import PLACING, MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
-from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_thresholds, steadiness
-from sandmill.calibrate.threshold_runs import ThresholdRuns, resample_milestones, with_draws
+from sandmill.calibrate.steadiness import (
+    ThresholdRuns,
+    ThresholdScores,
+    require_order,
+    resample_milestones,
+    resample_thresholds,
+    steadiness,
+    with_draws,
+)
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Thresholds, Tier

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.readers.lines import child_block, form_lines
-from sandmill.calibrate.readers.stated import Stated
-from sandmill.calibrate.scripts.run import run_source
+from sandmill.calibrate.conditions import run_source
+from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.stated_lines import child_block, form_lines
 from sandmill.kinds.script_text import listed, number, quoted
 from sandmill.models import motifs
 from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Uniform

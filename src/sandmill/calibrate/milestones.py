@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
 from sandmill.calibrate.board import falling, middle_of
-from sandmill.calibrate.distances import unrelated_sd
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, MilestoneEntry, Milestones, Thresholds, Tier
@@ -283,3 +283,21 @@ def milestone_thresholds(
 
 def _score(entry: BoardEntry | MilestoneEntry, part: Part) -> float:
     return entry.final if part is Part.FINAL else entry.feedback
+
+
+def unrelated_sd(entries: Sequence[MilestoneEntry]) -> float:
+    """Return the standard deviation over draws of the distance of two unrelated runs; 0 for one draw.
+
+    Args:
+        entries: runs with the share that they close after each draw. Those of the competent tier count.
+    """
+    usual = [entry.shares for entry in entries if entry.tier is Tier.COMPETENT]
+    return distance_sd(list(combinations(usual, 2)))
+
+
+def distance_sd(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """Return the standard deviation over draws of the distance of two runs, pooled over pairs; 0 for one draw."""
+    distances = np.array([np.subtract(one, other) for one, other in pairs])
+    if not distances.size or distances.shape[1] < 2:
+        return 0.0
+    return float(np.sqrt(distances.var(axis=1, ddof=1).mean()))

@@ -15,8 +15,7 @@ Where the description states facts that solvers can use, and medals are mileston
 - `ADVERSARIES`: blind entries that are not on the leaderboard.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -24,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from sandmill.calibrate.conditions import run_source, script_surroundings, solver_conditions
 from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript
-from sandmill.calibrate.scripts.run import run_source, script_surroundings
-from sandmill.calibrate.threads import one_thread
 from sandmill.errors import ItemRejected
 from sandmill.kinds.panel import Entry, OwnScript
 from sandmill.models.base import Stage
@@ -76,12 +74,12 @@ class OwnPanel(Panel):
 
     def run_readers(self, reading: Any) -> list[PanelRun]:
         """Run the readers on what `reading` returned."""
-        with _as_in_panels():
+        with solver_conditions():
             return [self._run_on(entry, reading) for entry in self._module.READERS]
 
     def run_adversaries(self) -> list[PanelRun]:
         """Run the blind solvers that are not on the leaderboard."""
-        with _as_in_panels():
+        with solver_conditions():
             return [self._run(entry) for entry in getattr(self._module, "ADVERSARIES", ())]
 
     def _run(self, entry: Entry) -> PanelRun:
@@ -109,15 +107,6 @@ class OwnPanel(Panel):
         low, high = form_of(self._facts).limits(self._facts)
         bad = int((~(np.isfinite(prediction) & (prediction >= low) & (prediction <= high))).sum())
         return f"{bad} predicted values are not finite, or not from {low:g} to {high:g}" if bad else None
-
-
-@contextmanager
-def _as_in_panels() -> Iterator[None]:
-    """Run solvers under the conditions of `Panel.run`."""
-    from sklearn import config_context
-
-    with one_thread(), config_context(skip_parameter_validation=True):
-        yield
 
 
 def _itself(columns: Sequence[Any]) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.threads import one_thread
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.kinds.panel import Entry
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
@@ -25,18 +25,9 @@ NOTHING_FOUND = "nothing found that other entries do not do"
 """Why an entry stays off the board of a task that has no use for its skill: it did not fail."""
 
 
-def load_solver(entry: Entry) -> Callable[[Any], Any]:
-    """Import a solver, from a `solvers.table.Table` to scores, when it runs: scikit-learn is slow to load."""
-    return _load(str(entry.tier), entry.name)
-
-
-def load_decision(entry: Entry) -> Callable[[Any, Any], Any]:
-    """Import what turns the scores of a solver into an answer."""
-    return _load(_DECISIONS[entry.decision], entry.decision)
-
-
-_DECISIONS = {"decide": "decisions", "cut_best": "cutoffs"}
-"""Module of `calibrate.solvers` that holds each decision."""
+def loader(module: str, name: str) -> Callable[[], Callable[..., Any]]:
+    """Return what imports a function of `calibrate.solvers` when it runs: scikit-learn is slow to load."""
+    return partial(_load, module, name)
 
 
 def _load(module: str, name: str) -> Callable[..., Any]:
@@ -56,30 +47,14 @@ PANEL: tuple[Entry, ...] = (
         Tier.NAIVE,
         "stump",
         "small_tree",
-        "coarse_tree",
         "full_tree",
         "chance_tree",
-        "tiny_forest",
-        "random_splits",
-        "shallow_forest",
-        "boosted_stumps",
-        "few_rounds",
         "one_column",
-        "chance_mixture",
-        "two_components",
-        "half_of_columns",
         "numbers_only",
-        "categories_only",
         "unit_weights",
-        "slopes_apart",
-        "split_apart",
-        "heavy_penalty",
         "few_rows",
-        "fewest_rows",
         "nearest_neighbour",
-        "raw_neighbours",
         "nearest_by_numbers",
-        "nearest_in_three",
     ),
     *_tier(
         Tier.COMPETENT,
@@ -190,36 +165,35 @@ class Panel:
         Raises:
             KeyError: if a name is not in the panel.
         """
-        from sklearn import config_context
-
         known = {entry.name: entry for entry in self.entries}
         wanted = self.entries if names is None else [known[name] for name in names]
-        # Checks of scikit-learn's arguments change no number and take their time.
-        with one_thread(), config_context(skip_parameter_validation=True):
+        with solver_conditions():
             return [self._run(entry) for entry in wanted]
 
     def _run(self, entry: Entry) -> PanelRun:
-        return self.run_solver(entry.name, entry.tier, partial(load_solver, entry), partial(load_decision, entry))
+        return self.run_solver(
+            entry.name, entry.tier, loader(entry.tier, entry.name), loader("decisions", entry.decision)
+        )
 
     @property
     def table(self) -> Any:
         """The files as solvers read them, a `solvers.table.Table`."""
         return self._table
 
-    def beside(self, table: Any) -> "Panel":
+    def with_table(self, table: Any) -> "Panel":
         """A panel on another table of the same task, such as a reader's."""
         other = object.__new__(Panel)
         other._table = table
         return other
 
-    def aside(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
+    def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
         """The same files for runs off the board: what these make for themselves is not kept here.
 
         Args:
             rows: test rows to answer; all if None.
             shares_fits: whether what is fitted to the training rows is kept after all.
         """
-        return self.beside(self._table.aside(rows, shares_fits=shares_fits))
+        return self.with_table(self._table.without_cache(rows, shares_fits=shares_fits))
 
     def run_solver(
         self,

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.panel import Panel, PanelRun
-from sandmill.calibrate.threads import one_thread
 from sandmill.models.calibration import Tier
 
 PIPELINES_VERSION = 2
@@ -100,8 +100,7 @@ class Pipeline:
 
     def load(self) -> Callable[[Any], Any]:
         """Make the solver when it runs: scikit-learn is slow to load."""
-        from sandmill.calibrate.pipeline_models import fitted
-        from sandmill.calibrate.preparation import prepared
+        from sandmill.calibrate.pipeline_models import fitted, prepared
 
         def solver(table: Any) -> Any:
             return fitted(self.model, self.setting, prepared(self, table), table)
@@ -135,14 +134,11 @@ def run_pipelines(
         rows: test rows that they answer, in this order; all if None.
         count: pipelines.
     """
-    from sklearn import config_context
-
-    aside = panel.aside(rows)
-    unchecked = config_context(skip_parameter_validation=True)
-    with one_thread(), unchecked, warnings.catch_warnings(), np.errstate(all="ignore"):
+    fresh = panel.without_cache(rows)
+    with solver_conditions(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return [
-            aside.run_solver(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)
+            fresh.run_solver(pipeline.name, Tier.NAIVE, pipeline.load, pipeline.load_decision)
             for pipeline in draw_pipelines(rng, count)
         ]
 

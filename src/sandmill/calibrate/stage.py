@@ -8,9 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
-from sandmill.calibrate.appraisal import appraise, informed_score
+from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
-from sandmill.calibrate.ceiling import measure_ceiling
 from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
@@ -22,8 +21,7 @@ from sandmill.calibrate.milestones import PLACING
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.solver_runs import SolverRuns, board_entries
-from sandmill.calibrate.steadiness import require_promise, resample_thresholds, size_test
-from sandmill.calibrate.threshold_runs import resample_milestones
+from sandmill.calibrate.steadiness import require_promise, resample_milestones, resample_thresholds, size_test
 from sandmill.calibrate.training_draws import TrainingDraws, measure_draws, refuse_without_room
 from sandmill.draw import Pilot, Rendered, render
 from sandmill.errors import ItemRejected

@@ -22,9 +22,9 @@ from sandmill.calibrate.milestones import (
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solver_runs import SolverRuns
-from sandmill.calibrate.threshold_runs import ThresholdRuns
+from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.draw import Pilot
-from sandmill.draw.draws import with_fresh_training
+from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Tier
@@ -191,8 +191,6 @@ def _deciding_entries(contest: SolverRuns, own: Mapping[str, float]) -> list[str
     blind = [name for name in own if name in tiers and name != TRIVIAL]
     wanted = {name for name in blind if tiers[name] in _ALWAYS}
     wanted |= set(sorted(blind, key=lambda name: -own[name])[:CONTENDERS])
-    if contest.reader is not None:
-        wanted |= {name for name in contest.twins.values() if name in own}
     return [name for name in tiers if name in wanted]
 
 

@@ -26,7 +26,6 @@ from sandmill.models.motifs import (
     NormDistance,
     columns_of,
 )
-from sandmill.models.skills import rule_columns
 from sandmill.models.spec import TaskSpec
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
@@ -84,7 +83,7 @@ def _check_role(hint: Hint, spec: TaskSpec) -> Iterator[str]:
             units = [term.motif for term in spec.mechanism.terms if isinstance(term.motif, KnownUnit)]
             is_used = columns in [columns_of(motif) for motif in units]
         case fact:
-            is_used = fact.column in rule_columns(spec.mechanism)
+            is_used = fact.column in spec.mechanism.rule_columns
     if is_used != hint.matters:
         yield f"the hint {_name(hint)} is {'' if is_used else 'not '}part of the rule, which its design denies"
 

@@ -253,7 +253,6 @@ def _print_task(record: "TaskRecord") -> None:
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
         "medals": _medals(measured),
         "solve rate": f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})" if rate else "not measured",
-        "skills": ", ".join(f"{lift.skill} {lift.lift:+.3f}" for lift in measured.lifts) or "none declared",
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }
     for name, value in facts.items():

@@ -1,14 +1,14 @@
 """Draw a pilot of a design: its training rows, and test rows that are never published."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
 from sandmill.draw.child_table import child_files
 from sandmill.draw.csv_files import feature_frame, target_frame
-from sandmill.draw.render import Drawn, draw_shared, features_of, streams_of, with_ids
+from sandmill.draw.render import Drawn, draw_shared, features_of, render_train, streams_of, with_ids
 from sandmill.draw.rows import draw_test
 from sandmill.draw.targets import rendered_targets
 from sandmill.draw.task_facts import task_facts
@@ -20,6 +20,7 @@ from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
+from sandmill.rng import Streams
 from sandmill.scoring.base import Array
 from sandmill.scoring.forms import form_of
 
@@ -91,3 +92,15 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
         events=test.draw.events,
         targets=targets,
     )
+
+
+def with_fresh_training(pilot: Pilot, streams: Streams, number: int) -> Pilot:
+    """Return a pilot with other training rows of the same mechanism. Its test rows and its oracle stay the same.
+
+    Args:
+        pilot: of the design.
+        streams: streams of the task. Draw k uses their child `draw k`.
+        number: of the draw.
+    """
+    train = render_train(pilot.spec, pilot.facts, streams.child(f"draw {number}"))
+    return replace(pilot, drawn=replace(pilot.drawn, train=train))

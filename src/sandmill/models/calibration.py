@@ -3,10 +3,9 @@
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from sandmill.models.base import Band, Frozen, MedalRule, Private, Steered
-from sandmill.models.skills import FORMER_SKILLS, SkillLift
 
 BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
 """Lowest difficulty of each band. A band ends where the next one begins."""
@@ -266,18 +265,10 @@ class Calibration(Private):
     informed: float | None = None
     """Score of a solver that knows the true form of the features: headroom between leaderboard and oracle."""
     solve_rate: SolveRate | None = None
-    lifts: tuple[SkillLift, ...] = ()
-    """Lift of each skill that the design declares."""
+    lifts: tuple[dict[str, Any], ...] = ()
+    """What each skill was worth, in records of older releases."""
 
     def band_by(self, steered: Steered) -> Band:
         """Return the band of a measure; that of difficulty where medal hardness was not measured."""
         by_medals = steered == "medal_hardness" and self.medal_hardness
         return by_medals.band if by_medals else self.difficulty.band
-
-    @field_validator("lifts", mode="before")
-    @classmethod
-    def _leave_out_former_skills(cls, lifts: Any) -> Any:
-        """Accept older records, which measured skills that are none any more."""
-        if not isinstance(lifts, list | tuple):
-            return lifts
-        return [lift for lift in lifts if not (isinstance(lift, dict) and lift.get("skill") in FORMER_SKILLS)]

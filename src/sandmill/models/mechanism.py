@@ -207,6 +207,12 @@ class Mechanism(Private):
         return tuple(sorted({term.motif.motif for term in self.terms}))
 
     @property
+    def rule_columns(self) -> frozenset[str]:
+        """Names of the columns that the rule reads, including the column of the hidden subgroup."""
+        read = {name for term in self.terms for name in columns_of(term.motif)}
+        return frozenset(read | ({self.subgroup.by} if self.subgroup else set()))
+
+    @property
     def factors(self) -> int:
         """Number of latent factors of a row."""
         return max((len(column.loadings) for column in self.columns), default=0)

@@ -1,4 +1,4 @@
-"""What the private edition tells about one task: its scores on one axis, lifts of skills, truths, leaderboard."""
+"""What the private edition tells about one task: its scores on one axis, truths, leaderboard."""
 
 from sandmill.models.base import Frozen
 from sandmill.models.calibration import Calibration
@@ -35,8 +35,6 @@ class PrivateDetail(Frozen):
     band: str
     wanted: str
     motifs: tuple[str, ...]
-    lifts: tuple[tuple[str, float, float, int], ...]
-    """Skill, lift, standard error, training draws."""
     truths: dict[str, bool]
     board: tuple[tuple[str, str, float, float], ...]
     """Solver, tier, final and feedback score."""
@@ -57,7 +55,6 @@ def private_detail(record: TaskRecord) -> PrivateDetail:
         band=difficulty.band.value,
         wanted=record.wanted.value,
         motifs=tuple(record.spec.mechanism.motif_names),
-        lifts=tuple((one.skill.value, one.lift, one.error, one.draws) for one in measured.lifts),
         truths=record.verification.truths,
         board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
         reference=measured.reference,

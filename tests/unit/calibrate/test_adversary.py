@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from sandmill.calibrate.adversary import ADVERSARIES, FROZEN, run_adversary, take_weights
-from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS, fit_weights
+from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS, fit_weights, selected_features
 from sandmill.calibrate.adversary.links import ordered_chances, responses_of, rising
-from sandmill.calibrate.adversary.variants import selected_features
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.solvers.table import Table
 from sandmill.scoring import get_metric

@@ -309,3 +309,11 @@ def test_equal_bootstraps_are_made_once(monkeypatch):
     np.testing.assert_array_equal(metric.resample(truth, near, other), plain.resample(truth, near, other))
     assert [metric.own_score(truth, near) for _ in range(2)] == [plain.own_score(truth, near)] * 2
     assert len(asked) == 4
+
+
+def test_records_that_say_what_skills_were_worth_are_still_read():
+    lift = {"skill": "differences", "lift": 0.12, "error": 0.02, "draws": 8}
+    older = {**CALIBRATION.model_dump(mode="json"), "lifts": [lift]}
+    read = Calibration.model_validate(older)
+    assert read.lifts == (lift,)
+    assert read.model_copy(update={"lifts": ()}) == CALIBRATION

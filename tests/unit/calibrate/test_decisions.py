@@ -8,18 +8,20 @@ import pytest
 from sandmill.calibrate import run_panel
 from sandmill.calibrate.panel import NOTHING_FOUND, _fault
 from sandmill.calibrate.solvers.columns import settle, solve
-from sandmill.calibrate.solvers.cutoffs import agreement, best_naming, cut_best, namings
 from sandmill.calibrate.solvers.decisions import (
+    agreement,
+    best_naming,
+    cut_best,
     decide,
     likeliest_sets,
     matched_classes,
     matched_grades,
     matched_positives,
+    namings,
     rank_classes,
 )
 from sandmill.calibrate.solvers.strong import linear_tuned
-from sandmill.calibrate.solvers.table import Table
-from sandmill.calibrate.solvers.targets import off_scale
+from sandmill.calibrate.solvers.table import Table, off_scale
 from sandmill.calibrate.solvers.trivial import prior
 from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import straight, write_table

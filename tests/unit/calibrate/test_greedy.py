@@ -1,13 +1,16 @@
 """The search for features of many classes goes on where a search for one response would stop."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sandmill.calibrate.solvers import greedy
-from sandmill.calibrate.solvers.designs import Design
-from sandmill.calibrate.solvers.search import empty
+from sandmill.calibrate.solvers.features import training_features
+from sandmill.calibrate.solvers.search import all_recipes, empty
+from sandmill.calibrate.solvers.table import Table
+from tests.unit.calibrate.tables import write_table
 
 ROWS, CANDIDATES, REAL = 200, 600, 6
 
@@ -24,8 +27,7 @@ def _grown(monkeypatch: pytest.MonkeyPatch, weights: float) -> list[Any]:
     made = rng.normal(size=(ROWS, CANDIDATES))
     scores = made[:, :REAL] @ rng.normal(scale=weights, size=(REAL, 10)) + rng.gumbel(size=(ROWS, 10))
     wanted = np.eye(10)[scores.argmax(axis=1)]
-    features = [Design(made[:, [place]], made[:0, [place]]) for place in range(CANDIDATES)]
-    monkeypatch.setattr(greedy, "cook_all", lambda *_, **__: features)
+    monkeypatch.setattr(greedy, "training_features", lambda *_: [made[:, [place]] for place in range(CANDIDATES)])
     table: Any = _Rows()
     recipes: list[Any] = list(range(CANDIDATES))
     return greedy.grow(empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)
@@ -37,3 +39,12 @@ def test_every_feature_that_moves_some_of_many_classes_is_found(monkeypatch):
 
 def test_chance_alone_is_seldom_taken_for_a_feature_of_many_classes(monkeypatch):
     assert len(_grown(monkeypatch, 0.0)) <= 2
+
+
+def test_a_feature_is_the_same_in_whatever_company_it_is_made(tmp_path: Path):
+    written = write_table(tmp_path, "regression", "rmse", missing=0.1)
+    table, other = (Table.read(written.folder, written.facts) for _ in range(2))
+    recipes = all_recipes(table)
+    together = training_features(recipes, table)
+    alone = [training_features([recipe], other)[0] for recipe in reversed(recipes)]
+    assert [part.tobytes() for part in together] == [part.tobytes() for part in reversed(alone)]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.insight import insight_lines, insight_table
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
-from sandmill.calibrate.scripts.run import run_source
 from sandmill.draw import render
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.calibrate.distances import distance_sd, unrelated_sd
 from sandmill.calibrate.measure import draw_counts, over_draws
 from sandmill.calibrate.milestones import (
     GOLD_ABOVE,
@@ -17,6 +16,7 @@ from sandmill.calibrate.milestones import (
     ROUNDING,
     SILVER_BELOW,
     MilestoneRule,
+    distance_sd,
     least_gold,
     least_step,
     milestone_faults,
@@ -24,9 +24,9 @@ from sandmill.calibrate.milestones import (
     reading_margin,
     require_margin,
     require_room,
+    unrelated_sd,
 )
-from sandmill.calibrate.steadiness import steadiness
-from sandmill.calibrate.threshold_runs import ThresholdRuns, resample_milestones, with_draws
+from sandmill.calibrate.steadiness import ThresholdRuns, resample_milestones, steadiness, with_draws
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier

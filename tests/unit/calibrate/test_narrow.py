@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from sandmill.calibrate.scripts.feature_lines import Feature
-from sandmill.calibrate.scripts.findings import ColumnSet, PanelFindings
+from sandmill.calibrate.scripts.findings import ColumnSet, Feature, PanelFindings
 from sandmill.calibrate.scripts.members import ScriptModel
-from sandmill.calibrate.scripts.narrow import narrowed
+from sandmill.calibrate.scripts.write import narrowed
 from sandmill.models.channel import Cue
 
 COLUMNS = ("light", "size", "glow", "warmth")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sandmill.calibrate.no_data import answers_without_data, best_without_data
+from sandmill.calibrate.appraisal import answers_without_data, best_without_data
 from sandmill.calibrate.panel import Panel, _fault
 from sandmill.errors import ItemRejected
 from sandmill.models.package import TaskFacts

@@ -119,7 +119,7 @@ def test_decisions_look_only_at_the_rows_that_are_asked_about(tmp_path: Path):
 @pytest.mark.parametrize(("target", "metric"), [("binary", "f1"), ("multi_target", "mae_columns")])
 def test_a_panel_aside_answers_for_its_rows_and_leaves_no_trace(tmp_path: Path, target: str, metric: str):
     panel = panel_of(tmp_path, target, metric, add=lambda table, rng: table.assign(seen=days(len(table), rng)))
-    aside = panel.aside(ROWS)
+    aside = panel.without_cache(ROWS)
     assert aside.table.ids == [panel.table.ids[row] for row in ROWS]
     found = aside.run(NAMES)
     assert panel.table.made == panel.table.seen == {}
@@ -131,7 +131,7 @@ def test_a_panel_aside_takes_over_what_features_gave_and_nothing_else(tmp_path: 
     panel = panel_of(tmp_path)
     (before,) = panel.run(["stack"])
     made, seen = dict(panel.table.made), dict(panel.table.seen)
-    aside = panel.aside()
+    aside = panel.without_cache()
     assert aside.table.made == {}
     assert aside.table.seen.keys() == seen.keys()
     (again,) = aside.run(["stack"])

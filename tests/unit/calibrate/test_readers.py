@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers, stated_facts
-from sandmill.calibrate.readers.lines import child_block, decoding_lines, form_lines
 from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
 from sandmill.calibrate.scripts.decisions import decisions_of
 from sandmill.calibrate.scripts.findings import find
 from sandmill.calibrate.scripts.members import members_of
-from sandmill.calibrate.scripts.run import run_source
 from sandmill.calibrate.scripts.write import write_script
+from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
 from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
+from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
-from sandmill.calibrate.scripts.feature_lines import FeatureSource, write_feature
-from sandmill.calibrate.scripts.run import run_source, script_surroundings
+from sandmill.calibrate.scripts.findings import FeatureSource, write_feature
 from sandmill.draw import draw_pilot
 from sandmill.kinds.script_text import WIDTH, comment, fold, listed, number, quoted
 from sandmill.models.calibration import Rung

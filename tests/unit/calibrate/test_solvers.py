@@ -10,7 +10,7 @@ from sklearn.svm import SVC, SVR
 from sandmill.calibrate import PANEL, run_panel
 from sandmill.calibrate.solvers.competent import machine_values
 from sandmill.calibrate.solvers.designs import by_parts, plain
-from sandmill.calibrate.solvers.encoding import encoded_levels
+from sandmill.calibrate.solvers.features import encoded_levels
 from sandmill.calibrate.solvers.linear import best_penalty, leave_one_out, responses
 from sandmill.calibrate.solvers.strong import kernel
 from sandmill.calibrate.solvers.table import Table

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from sandmill.calibrate.solvers.texts import expand_texts
+from sandmill.calibrate.solvers.table import expand_texts
 
 
 def frames():

@@ -96,7 +96,6 @@ def test_show_of_a_task_tells_how_sure_its_measures_are(release):
     assert "informed     0.87000" in lines
     assert "order held   97.0% of bootstraps; steps 0.075, 0.050, 0.125 of the gap" in lines
     assert "solve rate   0.40 (0.30 to 0.50)" in lines
-    assert "skills       log_ratio +0.120" in lines
     assert "verified     7 of 7 truths hold" in lines
 
 
@@ -104,7 +103,7 @@ def test_show_of_a_task_names_what_was_not_measured_and_what_does_not_hold(tmp_p
     task = make_task(0)
     record = task.record.model_copy(
         update={
-            "calibration": CALIBRATION.model_copy(update={"solve_rate": None, "lifts": ()}),
+            "calibration": CALIBRATION.model_copy(update={"solve_rate": None}),
             "verification": VERIFICATION.model_copy(update={"thresholds_hold": False, "noop_wins_nothing": False}),
         }
     )
@@ -112,7 +111,6 @@ def test_show_of_a_task_names_what_was_not_measured_and_what_does_not_hold(tmp_p
     publish_shards(store, [fill_shard(store, range(1), [task.model_copy(update={"record": record})])])
     lines = run("show", store.root, TASK).stdout.splitlines()
     assert "solve rate   not measured" in lines
-    assert "skills       none declared" in lines
     assert "verified     NOT: executed, thresholds apart" in lines
 
 

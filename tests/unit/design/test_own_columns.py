@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.readers import stated_facts
-from sandmill.calibrate.readers.lines import form_lines, made_columns
+from sandmill.calibrate.stated_lines import form_lines, made_columns
 from sandmill.check.gates import check_package
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.check.hint_gate import check_hints

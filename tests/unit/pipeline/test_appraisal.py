@@ -7,7 +7,6 @@ import pytest
 
 from sandmill.calibrate import appraisal
 from sandmill.calibrate.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score
-from sandmill.calibrate.lifts import DRAWS
 from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part
@@ -41,7 +40,6 @@ def calls(monkeypatch) -> dict[str, tuple]:
     stub("informed_run", informed)
     stub("run_pipelines", lambda *_: [])
     stub("solve_rate", lambda *_: CALIBRATION.solve_rate)
-    stub("measure_lifts", lambda *_: CALIBRATION.lifts)
     return asked
 
 
@@ -61,7 +59,6 @@ def appraised(sizes, tmp_path, change=lambda rendered: rendered):
 def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
     measured = appraised(SMALL, tmp_path)
     assert measured.solve_rate == CALIBRATION.solve_rate
-    assert measured.lifts == CALIBRATION.lifts
     assert 0 <= measured.no_data < 0.2
     untouched = {"no_data": 0.0}
     assert measured.model_copy(update=untouched) == CALIBRATION.model_copy(update=untouched)
@@ -97,18 +94,6 @@ def test_pipelines_answer_the_first_rows_of_each_part(calls, tmp_path, sizes, fe
     np.testing.assert_array_equal(truth, answers.truth[rows])
     assert (on_feedback, on_final) == (slice(0, feedback), slice(feedback, feedback + final))
     assert bronze == CALIBRATION.thresholds.bronze
-
-
-def test_lifts_are_measured_on_fresh_training_rows_and_the_published_final_part(calls, tmp_path):
-    appraised(SMALL, tmp_path)
-    rendered = rendered_of(SMALL)
-    spec, _, draws, graded = calls["measure_lifts"]
-    assert spec.sizes == SMALL
-    assert len(draws) == DRAWS
-    assert all(len(draw.target) == SMALL.train for draw, _ in draws)
-    assert not any(np.array_equal(draw.target, rendered.train_draw.target) for draw, _ in draws)
-    np.testing.assert_array_equal(graded.truth, rendered.answers.truth[rendered.answers.part(Part.FINAL)])
-    np.testing.assert_array_equal(graded.cells.target, graded.truth)
 
 
 def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path):

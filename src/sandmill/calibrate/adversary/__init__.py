@@ -7,14 +7,14 @@ after a release was measured with it: a better ensemble gets a new name here, an
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sandmill.calibrate.threads import one_thread
+from sandmill.calibrate.conditions import solver_conditions
+from sandmill.calibrate.panel import Panel, PanelRun, loader
 from sandmill.models.calibration import Tier
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from sandmill.calibrate.panel import Panel, PanelRun
 
 FROZEN = "blind_v1"
 """The adversary that tasks are measured with.
@@ -26,11 +26,11 @@ are those of least squared error on three folds that the models have not seen. C
 
 
 def run_adversary(
-    panel: "Panel",
+    panel: Panel,
     child_tables: "Mapping[str, pl.DataFrame] | None" = None,
     rows: "NDArray[Any] | None" = None,
     name: str = FROZEN,
-) -> "PanelRun":
+) -> PanelRun:
     """Solve a task with an adversary, which is not on the leaderboard. Equal training rows share its fits.
 
     Args:
@@ -42,11 +42,11 @@ def run_adversary(
     Raises:
         KeyError: if there is no adversary of that name.
     """
-    from sklearn import config_context
-
-    solver_of, aside = ADVERSARIES[name], panel.aside(rows, shares_fits=True)
-    with one_thread(), config_context(skip_parameter_validation=True):
-        return aside.run_solver(name, Tier.SEARCH, lambda: solver_of(aside.table, child_tables or {}), _load_decision)
+    solver_of, fresh = ADVERSARIES[name], panel.without_cache(rows, shares_fits=True)
+    with solver_conditions():
+        return fresh.run_solver(
+            name, Tier.SEARCH, lambda: solver_of(fresh.table, child_tables or {}), loader("decisions", "cut_best")
+        )
 
 
 def take_weights(table: Any, like: Any) -> None:
@@ -58,8 +58,8 @@ def take_weights(table: Any, like: Any) -> None:
 
 def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable[[Any], Any]:
     """Load the first adversary for a table: a solver, from a `solvers.table.Table` to scores."""
-    from sandmill.calibrate.adversary.child_columns import child_columns
     from sandmill.calibrate.adversary.ensemble import blind_scores
+    from sandmill.calibrate.adversary.joins import child_columns
 
     extra = child_columns(table, child_tables)
 
@@ -72,9 +72,3 @@ def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable
 
 ADVERSARIES: "Mapping[str, Callable[[Any, Mapping[str, pl.DataFrame]], Callable[[Any], Any]]]" = {"blind_v1": blind_v1}
 """Every adversary that releases were measured with, by name."""
-
-
-def _load_decision() -> Callable[[Any, Any], Any]:
-    from sandmill.calibrate.solvers.cutoffs import cut_best
-
-    return cut_best

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.designs import Design, calendar, gap_flags, levels, raw_numbers
+from sandmill.calibrate.solvers.designs import Design, calendar, gap_flags, levels, raw_numbers, standardised
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
 PERIODS = (7.0, 12.0, 24.0, 30.44, 52.0, 60.0, 360.0, 365.25)
@@ -139,11 +139,6 @@ def bank_of(table: Table, extra: Design | None = None) -> Bank:
         train,
         test,
     )
-
-
-def standardised(cells: Any, center: Any, spread: Any) -> Any:
-    """Centre and scale; a feature whose input is missing is 0, its mean."""
-    return np.clip(np.nan_to_num((cells - center) / spread), -8, 8)
 
 
 def sources_of(table: Table, extra: Design | None) -> tuple[Sources, Sources, Any, Any]:

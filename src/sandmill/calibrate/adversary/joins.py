@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
+
+from sandmill.calibrate.solvers.designs import Design
+from sandmill.calibrate.solvers.table import Table
 
 MOST_CATEGORIES = 12
 """Categories of a child column, the commonest, that get counts, sums and means of their own."""
@@ -202,3 +206,13 @@ def by_category(child: pl.DataFrame, id_column: str, category: str, amounts: Seq
     return child.group_by(id_column).agg(
         pl.col(category).n_unique().cast(pl.Float64).alias(f"kinds of {category}"), *made
     )
+
+
+def child_columns(table: Table, frames: Mapping[str, pl.DataFrame]) -> Design | None:
+    """Summaries of child tables for training and test rows; None if there are none. Gaps are NaN."""
+    known = [str(each) for each in table.train[table.facts.id_column]]
+    made = joined(frames, [*known, *table.ids], table.facts.id_column)
+    if not made.width:
+        return None
+    numbers = made.to_numpy().astype(np.float64)
+    return Design(numbers[: len(known)], numbers[len(known) :])

@@ -1,4 +1,4 @@
-"""The target as responses for least squares, and scores on that scale back into what a table's scores are."""
+"""Turn the target into numbers for least squares, and least-squares predictions back into probabilities or values."""
 
 from typing import Any
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 SLOTS = 12
 """Most features of one model."""
@@ -73,9 +74,10 @@ class FeatureSampler:
         carried = self.inverse @ self.bank[feature]
         scale = sign * self.effect / (1 + sign * self.effect * self.power[feature])
         touched, mine = self.bank @ carried, carried @ self.target
-        self.inverse = self.inverse - scale * np.outer(carried, carried)
-        self.power = self.power - scale * touched**2
-        self.match = self.match - scale * touched[:, None] * mine
+        # The matrix is symmetric: its transpose has the order that BLAS changes in place.
+        self.inverse = dger(-scale, carried, carried, a=self.inverse.T, overwrite_a=True).T
+        self.power -= scale * touched**2
+        self.match -= (scale * touched)[:, None] * mine
         self.rest = self.rest - scale * mine**2
 
     def draw_effect(self, features: Sequence[int], chance: float) -> None:

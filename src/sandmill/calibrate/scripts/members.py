@@ -6,10 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sandmill.calibrate.readers.solvers import reader_linear
-from sandmill.calibrate.scripts.feature_lines import Feature
-from sandmill.calibrate.scripts.findings import FURTHEST, PanelFindings
+from sandmill.calibrate.scripts.findings import FURTHEST, Feature, PanelFindings
 from sandmill.calibrate.solvers import competent, naive, search, strong
+from sandmill.calibrate.solvers.readers import reader_linear
 from sandmill.calibrate.solvers.table import Table
 from sandmill.kinds.script_text import number, quoted
 

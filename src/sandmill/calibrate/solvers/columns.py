@@ -1,4 +1,4 @@
-"""From a solver to an answer: scores for each column of the target, then what the metric asks for."""
+"""Run a solver for each target column and turn its scores into a submission."""
 
 from collections.abc import Callable
 from itertools import product

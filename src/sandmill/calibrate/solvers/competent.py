@@ -23,6 +23,8 @@ NEIGHBOURS = 15
 TREES = 50
 """Of each forest. Beside 100 trees, thresholds of 11 designs moved by .004 of the gap in the median and by .010 at the
 95 % quantile, the order of their difficulties stayed, and each was accepted either way."""
+BOOSTING = {"max_iter": 40, "learning_rate": 0.2}
+"""Rounds and step. Beside 100 rounds of 0.1, thresholds moved by at most .005 of the gap."""
 
 
 def linear(table: Table) -> Any:
@@ -49,10 +51,10 @@ def extra_trees(table: Table) -> Any:
 
 
 def hist_boosting(table: Table) -> Any:
-    """Histogram gradient boosting with default settings; it takes missing cells as they are."""
+    """Histogram gradient boosting, fewer and larger steps than by default; it takes missing cells as they are."""
     boosting = HistGradientBoostingClassifier if table.facts.classes else HistGradientBoostingRegressor
     design = raw_numbers(table).beside(calendar(table)).beside(levels(table))
-    return fit_scores(boosting(early_stopping=False, random_state=0), design, table)
+    return fit_scores(boosting(**BOOSTING, early_stopping=False, random_state=0), design, table)
 
 
 def neighbours(table: Table) -> Any:

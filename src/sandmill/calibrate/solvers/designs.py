@@ -32,6 +32,13 @@ class Design:
         return Design((self.train - center) / safe, np.clip((self.test - center) / safe, -8, 8))
 
 
+def standardised(cells: Any, center: Any, spread: Any) -> Any:
+    """Centre and scale; what is missing becomes 0, the mean."""
+    made = (cells - center) / spread
+    made[np.isnan(made)] = 0
+    return np.clip(made, -8, 8, out=made)
+
+
 def raw_numbers(table: Table) -> Design:
     """Numeric columns as they are, missing cells as NaN."""
     design: Design = table.cached_features("raw_numbers", read_numbers)
@@ -146,3 +153,27 @@ def by_parts(answer: Callable[[Any], Any], rows: Any) -> Any:
     """What a function says of rows, asked about few of them at a time."""
     parts = [answer(rows[start : start + PART]) for start in range(0, len(rows), PART)]
     return np.concatenate(parts) if parts else answer(rows)
+
+
+def filled_from_others(table: Table) -> Design:
+    """Numbers whose gaps are filled by ridge on the other columns."""
+    raw, start = raw_numbers(table), filled_numbers(table).scaled()
+    filled = filled_numbers(table)
+    train, test = filled.train.copy(), filled.test.copy()
+    for column in range(raw.train.shape[1]):
+        gap, new_gap = np.isnan(raw.train[:, column]), np.isnan(raw.test[:, column])
+        if not gap.any() and not new_gap.any():
+            continue
+        others = np.delete(start.train[~gap], column, axis=1)
+        middle = raw.train[~gap, column].mean()
+        system = others.T @ others + 5 * np.eye(others.shape[1])
+        slopes = np.linalg.solve(system, others.T @ (raw.train[~gap, column] - middle))
+        train[gap, column] = middle + np.delete(start.train[gap], column, axis=1) @ slopes
+        test[new_gap, column] = middle + np.delete(start.test[new_gap], column, axis=1) @ slopes
+    return Design(train, test)
+
+
+def squeezed(design: Design) -> Design:
+    """Signed square roots around the median: long tails shortened."""
+    middle = np.median(design.train, axis=0)
+    return Design(*(np.sign(part - middle) * np.sqrt(np.abs(part - middle)) for part in (design.train, design.test)))

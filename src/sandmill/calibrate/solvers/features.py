@@ -1,12 +1,20 @@
 """Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
 
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.designs import Design, levels, raw_numbers
+from sandmill.calibrate.solvers.designs import (
+    Design,
+    dated_numbers,
+    level_flags,
+    levels,
+    raw_numbers,
+    standardised,
+    words,
+)
+from sandmill.calibrate.solvers.linear import responses
 from sandmill.calibrate.solvers.table import Table
 
 Recipe = tuple[str, int, float]
@@ -117,15 +125,32 @@ def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
     return np.column_stack(made)
 
 
-def cook_all(recipes: list[Recipe], table: Table, with_test: bool) -> list[Design]:
+def make_features(recipes: list[Recipe], table: Table) -> list[Design]:
     """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
     flags, made = levels(table), []
-    for recipe in recipes:
-        source = source_of(recipe, table)
-        train, middle, spread = table.cached_features(recipe, partial(cook_train, recipe))
-        test = cook(recipe, source.test, flags.test) if with_test else train[:0]
-        made.append(Design(train, np.clip(np.nan_to_num((test - middle) / spread), -8, 8)))
+    for recipe, (train, middle, spread) in zip(recipes, _on_train(recipes, table), strict=True):
+        cells = cook(recipe, source_of(recipe, table).test, flags.test)
+        made.append(Design(train, standardised(cells, middle, spread)))
     return made
+
+
+def training_features(recipes: list[Recipe], table: Table) -> list[Any]:
+    """The same for the training rows alone."""
+    return [train for train, _, _ in _on_train(recipes, table)]
+
+
+def _on_train(recipes: list[Recipe], table: Table) -> list[tuple[Any, Any, Any]]:
+    """Features on the training rows, with the mean and the deviation that each had. New ones are made all at once."""
+    new = [recipe for recipe in dict.fromkeys(recipes) if recipe not in table.seen]
+    if new:
+        made = [cook(recipe, source_of(recipe, table).train, levels(table).train).T for recipe in new]
+        # A feature a row: sums over a row are the same in whatever company it is made.
+        together, edges = np.ascontiguousarray(np.vstack(made)), np.cumsum([len(one) for one in made])[:-1]
+        middle, spread = np.nanmean(together, axis=1), np.maximum(np.nanstd(together, axis=1), 1e-9)
+        scaled = np.nan_to_num((together - middle[:, None]) / spread[:, None])
+        for recipe, *parts in zip(new, *(np.split(part, edges) for part in (scaled, middle, spread)), strict=True):
+            table.seen[recipe] = parts[0].T, parts[1], parts[2]
+    return [table.seen[recipe] for recipe in recipes]
 
 
 def source_of(recipe: Recipe, table: Table) -> Design:
@@ -141,9 +166,40 @@ def standard_numbers(table: Table) -> Design:
     return Design((raw.train - center) / scale, (raw.test - center) / scale)
 
 
-def cook_train(recipe: Recipe, table: Table) -> tuple[Any, Any, Any]:
-    """One feature on the training rows, standardised, with the mean and the deviation that it had."""
-    made = cook(recipe, source_of(recipe, table).train, levels(table).train)
-    middle = np.nanmean(made, axis=0)
-    spread = np.maximum(np.nanstd(made, axis=0), 1e-9)
-    return np.nan_to_num((made - middle) / spread), middle, spread
+PRIOR_ROWS = 5.0
+"""A category's mean counts as much as the overall mean of so many rows."""
+
+FOLDS = 5
+
+
+def encoded(table: Table) -> Design:
+    """Numbers, and categories encoded by every column of the target."""
+    design = dated_numbers(table)
+    for part in table.columns():
+        design = design.beside(encoded_levels(part))
+    return design
+
+
+def encoded_levels(table: Table) -> Design:
+    """Each category as its mean response, drawn towards the overall mean; training rows ask the other folds only.
+
+    Leaving out just the row itself would give its target away: within a category the encoding would mirror it.
+    """
+    wanted = responses(table)
+    fold = np.random.default_rng(0).permutation(len(wanted)) % FOLDS
+    train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
+    for name in table.kinds.categorical:
+        cells, new = words(table, name)
+        flags, new_flags = level_flags(cells, cells), level_flags(cells, new)
+        means = np.zeros(wanted.shape)
+        for number in range(FOLDS):
+            held = fold == number
+            means[held] = flags[held] @ category_means(flags[~held], wanted[~held])
+        train.append(means)
+        test.append(new_flags @ category_means(flags, wanted))
+    return Design(np.hstack(train), np.hstack(test))
+
+
+def category_means(flags: Any, wanted: Any) -> Any:
+    """Mean response of each category, shrunk towards the overall mean, which is 0."""
+    return (flags.T @ wanted) / (flags.sum(axis=0) + PRIOR_ROWS)[:, None]

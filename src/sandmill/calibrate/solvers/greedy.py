@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.designs import Design
-from sandmill.calibrate.solvers.features import Recipe, cook_all
+from sandmill.calibrate.solvers.features import Recipe, make_features, training_features
 from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
 from sandmill.calibrate.solvers.table import Table
 
@@ -35,7 +35,7 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
     """
     if not recipes:
         return []
-    made = [feature.train for feature in cook_all(recipes, table, with_test=False)]
+    made = training_features(recipes, table)
     rows = len(wanted)
     leads = np.column_stack([feature[:, 0] for feature in made])
     partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
@@ -109,7 +109,7 @@ def errors_with(remover: Any, wanted: Any, leads: Any, partners: Any) -> Any:
 def scores_with(base: Design, recipes: list[Recipe], table: Table) -> Any:
     """Tuned linear model on the base and the chosen features; how freely these move is chosen with the penalty."""
     design = base
-    for feature in cook_all(recipes, table, with_test=True):
+    for feature in make_features(recipes, table):
         design = design.beside(feature)
     wide = np.ones(design.train.shape[1])
     tried = []

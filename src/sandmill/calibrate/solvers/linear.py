@@ -48,7 +48,7 @@ def best_penalty(features: Any, wanted: Any) -> tuple[float, float]:
 
 @lru_cache(_KEPT_PENALTIES)
 def _best_penalty(shape: Any, shape_of_wanted: Any, features: bytes, wanted: bytes) -> tuple[float, float]:
-    """Find it for numbers given as bytes: equal ones come on the pilot, on the test and for the scripts."""
+    """Return (error, penalty) with the least leave-one-out error. Cached."""
     target = np.frombuffer(wanted).reshape(shape_of_wanted)
     unseen = leave_one_out(np.frombuffer(features).reshape(shape), target, PENALTIES)
     return min((float(np.mean((target - guess) ** 2)), p) for guess, p in zip(unseen, PENALTIES, strict=True))

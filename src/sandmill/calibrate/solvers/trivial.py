@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.decisions import class_shares
-from sandmill.calibrate.solvers.table import Table
-from sandmill.calibrate.solvers.targets import off_scale
+from sandmill.calibrate.solvers.table import Table, off_scale
 
 ABSOLUTE = ("mae", "medae", "smape")
 """Metrics of plain distances, whose best constant is a median."""

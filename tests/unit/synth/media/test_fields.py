@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
 from sandmill.check.file_gates import pair_findings
 from sandmill.draw import render

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.calibrate.scripts.run import run_source, script_surroundings
 from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.kinds.files.base import DESCRIPTION, write_files

@@ -69,27 +69,6 @@ WHERE task_id = '${task.id}'`));
 report.query = (text) => report.el("details", { class: "sql" }, report.el("summary", {}, "SQL behind this figure"),
   report.el("pre", { tabindex: 0 }, report.el("code", {}, text)));
 
-report.taskPanel("lifts", "Lifts of skills", (task, body, detail) => {
-  const { el, svg } = report, lifts = detail.private ? detail.private.lifts : [];
-  if (!lifts.length) return false;
-  const WIDE = report.width(640), LEFT = 136, RIGHT = 112, STEP = 24;
-  const ends = lifts.flatMap(([, lift, error]) => [lift - 1.645 * error, lift + 1.645 * error]).concat([0]);
-  const low = Math.min(...ends), high = Math.max(...ends, low + 0.01);
-  const at = (value) => LEFT + (value - low) / (high - low) * (WIDE - LEFT - RIGHT);
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${lifts.length * STEP + 8}`, width: WIDE, role: "img", "aria-label": "Lifts of skills" });
-  drawing.append(svg("line", { class: "axis", x1: at(0), x2: at(0), y1: 0, y2: lifts.length * STEP + 4 }));
-  lifts.forEach(([skill, lift, error], place) => {
-    const y = place * STEP + 16;
-    drawing.append(svg("line", { class: "span", x1: at(lift - 1.645 * error), x2: at(lift + 1.645 * error), y1: y, y2: y }),
-      svg("circle", { class: "dot", cx: at(lift), cy: y, r: 4.5 }),
-      svg("text", { x: LEFT - 12, y: y + 4, "text-anchor": "end" }, skill.replaceAll("_", " ")),
-      svg("text", { x: WIDE - RIGHT + 14, y: y + 4 }, `${lift >= 0 ? "+" : ""}${lift.toFixed(3)} ± ${error.toFixed(3)}`));
-  });
-  body.append(el("div", { class: "wide" }, drawing),
-    el("p", { class: "faint" }, `Gap closed with the skill less without it, mean of ${lifts[0][3]} training draws; bands are 90 % intervals.`));
-  return true;
-});
-
 report.taskPanel("truths", "Truths", (task, body, detail) => {
   if (!detail.private) return false;
   const names = Object.entries(detail.private.truths);

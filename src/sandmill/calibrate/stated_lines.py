@@ -1,16 +1,22 @@
-"""Stated facts as lines of pandas: the panel runs them, and scripts hold them."""
+"""Stated facts as lines of pandas, which scripts hold and the table of a reader is made by."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from sandmill.calibrate.readers.child_lines import aggregate_lines, events_lines
-from sandmill.calibrate.readers.stated import Stated
-from sandmill.calibrate.solvers.cells import MEASURE
+from sandmill.calibrate.conditions import run_source
+from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.solvers.table import MEASURE, Table
 from sandmill.kinds.script_text import listed, number, quoted
 from sandmill.mechanism.rule import EARTH_KM, LEAST_KM
+from sandmill.models.columns import ChildTable
 from sandmill.models.hints import DATA_DICTIONARY, Form, InText, SameUnits, Sentinel, Units
+from sandmill.models.kind import kind_named
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 
 _SKEWED = 1.0
@@ -235,3 +241,80 @@ def _raw(pattern: str) -> str:
 
 def _exact(value: float) -> str:
     return number(value, _DIGITS)
+
+
+def events_lines(child: ChildTable) -> list[str]:
+    """Write how the child table is read, which has the name `events` then."""
+    return [f'events = pd.read_csv(f"{{public}}/{child.path}", dtype={{ID: str}}, keep_default_na=False)']
+
+
+def aggregate_lines(name: str, motif: Aggregate, child: ChildTable) -> list[str]:
+    """Write a summary of the events of each row as a column of a data frame `df`."""
+    amount, age = quoted(child.amount), quoted(child.age)
+    kind = f"events[{quoted(child.kind)}].isin({listed(child.kinds[code] for code in motif.kinds)})"
+    recent = f"events[{age}] <= {motif.days}"
+    chosen = [kind] if motif.kinds else []
+
+    def total(*conditions: str) -> str:
+        return f"df[ID].map({_events(conditions)}.groupby(ID)[{amount}].sum()).fillna(0)"
+
+    window = [*chosen, *([recent] if motif.days else [])]
+    match motif.how:
+        case "sum":
+            made = f"np.log1p({total(*window)})"
+        case "count":
+            made = f"df[ID].map({_events(window)}.groupby(ID).size()).fillna(0)"
+        case "mean":
+            made = f"np.log1p(df[ID].map({_events(window)}.groupby(ID)[{amount}].mean()).fillna(0))"
+        case "share":
+            days = [recent] if motif.days else []
+            made = f"({total(*window)} / {total(*days)}).fillna(0)"
+        case "trend":
+            made = f"np.log1p({total(*window)}) - np.log1p({total(*chosen, f'events[{age}] > {motif.days}')})"
+        case "recency":
+            made = f"df[ID].map({_events(window)}.groupby(ID)[{age}].min()).fillna({child.horizon})"
+    return [f"df[{quoted(name)}] = {made}"]
+
+
+def _events(conditions: Sequence[str]) -> str:
+    """Name the events that meet all conditions."""
+    if not conditions:
+        return "events"
+    return f"events[{conditions[0] if len(conditions) == 1 else ' & '.join(f'({part})' for part in conditions)}]"
+
+
+def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None) -> Table:
+    """Make the table of a reader, which keeps the lines that a script needs to make the same."""
+    facts = table.facts
+    kind = kind_named(facts.kind)
+    if stated.cues:
+        train, test = kind.load("measures").read(folder, facts, stated.cues)
+    else:
+        train, test = kind.load("reader").read(folder, facts)
+    names: dict[str, Any] = {"re": re, "pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
+    names |= {"train": train, "test": test}
+    purpose = "Turn codes and notes into what they stand for."
+    decoding = _function("decode", purpose, decoding_lines(stated, train))
+    _run(decoding, names)
+    forms = form_lines(stated, pd.concat([names["train"], names["test"]]))
+    adding = [*child_block(stated), *_function("add_stated", "Add the quantities that the description defines.", forms)]
+    _run(adding, names)
+    made = Table.of(names["train"], names["test"], facts)
+    made.cues = stated.cues
+    made.reading, made.stated = (*decoding, *adding), made_columns(stated)
+    if earlier is not None and made.train.equals(earlier.train):
+        made.learned = earlier.learned
+    return made
+
+
+def _run(lines: Sequence[str], names: dict[str, Any]) -> None:
+    """Run lines. Logarithms of measures below 0 are missing cells and no reason for a warning."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        run_source("\n".join(lines), names)
+
+
+def _function(name: str, purpose: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    body = [f'    """{purpose}"""', "    df = df.copy()", *(f"    {line}" for line in lines), "    return df"]
+    return [f"def {name}(df):", *body, "", "", f"train, test = {name}(train), {name}(test)"]

@@ -1,0 +1,85 @@
+"""Conditions under which solvers and scripts run: one thread, and no checks of scikit-learn that change no number."""
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Limit linear algebra to one thread within a block, so that sums are the same on every machine."""
+    limits: AbstractContextManager[Any] = _controller().limit(limits=1)
+    return limits
+
+
+@cache
+def _controller() -> Any:
+    """Look up the loaded libraries once for each process: it takes about as long as fitting a linear model."""
+    import scipy.linalg  # noqa: F401
+    import sklearn.ensemble  # noqa: F401
+
+    # A controller knows only libraries that are loaded before it is made.
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def solver_conditions(*, is_finite: bool = True) -> Iterator[None]:
+    """Run solvers on one thread and without checks of scikit-learn, which take longer than its small models.
+
+    Args:
+        is_finite: whether gaps in features are not looked for: solvers fill them before.
+    """
+    from sklearn import config_context
+
+    with one_thread(), config_context(skip_parameter_validation=True, assume_finite=is_finite), _arrays_are_arrays():
+        yield
+
+
+@contextmanager
+def _arrays_are_arrays() -> Iterator[None]:
+    """Let scikit-learn not ask a library of data frames what each numpy array is."""
+    from sklearn.utils import validation
+
+    answers = {"_nw_into_df_or_series": False, "_get_feature_names": None}
+    asking = {name: getattr(validation, name) for name in answers if hasattr(validation, name)}
+    for name, ask in asking.items():
+        setattr(validation, name, _at_once(ask, answers[name]))
+    try:
+        yield
+    finally:
+        for name, ask in asking.items():
+            setattr(validation, name, ask)
+
+
+def _at_once(ask: Callable[[Any], Any], answer: bool | None) -> Callable[[Any], Any]:
+    from numpy import ndarray
+
+    return lambda data: answer if type(data) is ndarray else ask(data)
+
+
+@contextmanager
+def script_surroundings(folder: Path, out: Path) -> Iterator[None]:
+    """Arguments, output and warnings as a script has them that runs by itself; one thread of linear algebra."""
+    arguments, variables = sys.argv, dict(os.environ)
+    sys.argv = ["solution.py", str(folder), str(out)]
+    try:
+        # A script by itself finds gaps that its models cannot take.
+        with solver_conditions(is_finite=False), warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.argv = arguments
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+def run_source(source: str, names: dict[str, Any]) -> None:
+    """Execute source of our own making in a namespace."""
+    exec(compile(source, "solution.py", "exec"), names)

@@ -1,0 +1,100 @@
+"""Readers: solvers that use what the texts of a task state, beside its data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandmill.calibrate.conditions import solver_conditions
+from sandmill.calibrate.panel import Panel, PanelRun, loader
+from sandmill.kinds.files.base import DESCRIPTION
+from sandmill.models.calibration import Tier
+from sandmill.models.channel import Cue
+from sandmill.models.columns import Categorical, ChildTable
+from sandmill.models.hints import Fact
+from sandmill.models.kind import kind_named
+from sandmill.models.spec import TaskSpec
+
+READERS = (
+    "reader_linear",
+    "reader_search",
+    "reader_sparse",
+    "reader_process",
+    "reader_trees",
+    "reader_mixture",
+    "reader_blend",
+    "reader_ensemble",
+)
+"""Readers by the model that each uses."""
+_DECISIONS: Mapping[str, str] = {"reader_ensemble": "cut_best"}
+"""What turns scores into answers, where it is not `decide`: the adversary's decision for the same ensemble."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Facts stated by a task, with the names that they refer to by code."""
+
+    facts: tuple[Fact, ...]
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of the levels of categorical columns, in the order of their codes."""
+    child: ChildTable | None = None
+    cues: tuple[Cue, ...] = ()
+    """How the items show latent columns."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is stated."""
+        return bool(self.facts or self.cues)
+
+
+def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
+    """Return the facts whose text stands word for word in the public file that should hold it.
+
+    Whether a fact matters for the target is not part of what a reader knows.
+    """
+    texts = {path: public[path].decode() for path in {hint.file for hint in spec.hints} & public.keys()}
+    laws = {column.name: column.distribution for column in spec.mechanism.columns}
+    levels = {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
+    facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
+    description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
+    cues = tuple(cue for cue in (spec.channel.cues if spec.channel else ()) if cue.text in description)
+    return Stated(facts, levels, spec.mechanism.child, cues)
+
+
+def reader_names(kind: str) -> tuple[str, ...]:
+    """Return the names of the readers of a kind: its own, or those of tables."""
+    found = kind_named(kind)
+    if not found.panel:
+        return READERS
+    return tuple(entry.name for entry in getattr(found.load("panel"), "READERS", ()))
+
+
+def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) -> Any:
+    """Make the table of a reader: decoded cells, and the stated quantities as columns.
+
+    Args:
+        panel: of the same folder.
+        folder: holds the public files.
+        stated: facts found in them.
+        earlier: a reader's table with the same training rows, whose fits are taken over.
+    """
+    from sandmill.calibrate.stated_lines import rewritten
+
+    return rewritten(panel.table, folder, stated, earlier)
+
+
+def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> list[PanelRun]:
+    """Solve a task with readers.
+
+    Args:
+        panel: of the task; failures are recorded as in its own runs.
+        table: from `read_table`.
+        names: which of `READERS`.
+    """
+    reading = panel.with_table(table)
+    with solver_conditions():
+        return [
+            reading.run_solver(
+                name, Tier.READER, loader("readers", name), loader("decisions", _DECISIONS.get(name, "decide"))
+            )
+            for name in names
+        ]
