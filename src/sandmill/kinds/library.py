@@ -17,6 +17,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
 Read = TypeVar("Read", bound=Frozen)
 AnyMedium = TypeVar("AnyMedium", bound=Medium)
+AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 
 
 def load_domains() -> tuple[Domain, ...]:
@@ -25,13 +26,7 @@ def load_domains() -> tuple[Domain, ...]:
 
 
 def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
-    """Return what the items of a design are made of, from a folder with a file for each domain.
-
-    Args:
-        folder: path of the folder in `sandmill.kinds`, such as `audio/domains`.
-        model: of its files.
-        place: where the medium stands in the folder, from 0 to 1.
-    """
+    """Return the medium at a place from 0 to 1 in a folder of `sandmill.kinds` with a file for each domain."""
     known: tuple[AnyMedium, ...] = load_folder(folder, model)
     return known[int(place * len(known))]
 
@@ -44,14 +39,11 @@ def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
     return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)
 
 
-AnyMedium = TypeVar("AnyMedium", bound=WorldMedium)
-
-
-def medium_at(media: Sequence[AnyMedium], slot: Slot) -> AnyMedium:
+def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:
     """Return the medium at the place of a slot, for which its world is invented."""
     return media[int((slot.place or 0.0) * len(media))]
 
 
-def dressed_medium(media: Sequence[AnyMedium], slot: Slot, world: World) -> AnyMedium:
+def dressed_medium(media: Sequence[AnyWorldMedium], slot: Slot, world: World) -> AnyWorldMedium:
     """Return that medium with the texts of a world."""
     return medium_at(media, slot).dressed(world)

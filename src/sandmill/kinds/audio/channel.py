@@ -81,8 +81,6 @@ class AudioChannel(Channel):
     @property
     def cues(self) -> tuple[Cue, ...]:
         """How each latent column can be heard and measured."""
-        from sandmill.kinds.audio.channel import cue_of
-
         return tuple(cue_of(self, one) for one in self.heard if one.column)
 
 

@@ -206,7 +206,8 @@ def sentence_problems(domain: TokenDomain) -> list[str]:
 
 def speech_of(language: str) -> Speech:
     """Read the groups and conventions of a language."""
-    return next(one for one in load_folder("token/domains", Speech) if one.language == language)
+    known: tuple[Speech, ...] = load_folder("token/domains", Speech)
+    return next(one for one in known if one.language == language)
 
 
 def domains_of(language: str) -> tuple[TokenDomain, ...]:
