@@ -16,6 +16,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
 Read = TypeVar("Read", bound=Frozen)
 AnyMedium = TypeVar("AnyMedium", bound=Medium)
+AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 
 
 def load_domains() -> tuple[Domain, ...]:
@@ -24,13 +25,7 @@ def load_domains() -> tuple[Domain, ...]:
 
 
 def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
-    """Return what the items of a design are made of, from a folder with a file for each domain.
-
-    Args:
-        folder: path of the folder in `sandmill.kinds`, such as `audio/domains`.
-        model: of its files.
-        place: where the medium stands in the folder, from 0 to 1.
-    """
+    """Return the medium at a place from 0 to 1 in a folder of `sandmill.kinds` with a file for each domain."""
     known: tuple[AnyMedium, ...] = load_folder(folder, model)
     return known[int(place * len(known))]
 
@@ -41,9 +36,6 @@ def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
     paths = sorted(files("sandmill.kinds").joinpath(folder).iterdir(), key=lambda path: path.name)
     texts = (path.read_text(encoding="utf-8") for path in paths if path.name.endswith(".yaml"))
     return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)
-
-
-AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 
 
 def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:

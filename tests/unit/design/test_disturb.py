@@ -8,12 +8,12 @@ from sandmill.design.conditions import Conditions
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.fingerprint import _content
-from sandmill.kinds.audio import design as audio
+from sandmill.kinds.audio import channel as audio
 from sandmill.kinds.image import channel as images
 from sandmill.kinds.image.channel import Seen
 from sandmill.kinds.image.render import _shown
 from sandmill.kinds.image.scenes import sights_of
-from sandmill.kinds.text import design as texts
+from sandmill.kinds.text import channel as texts
 from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
 from sandmill.kinds.text.render import render_texts
 from sandmill.mechanism.row_numbers import RowNumbers

@@ -17,7 +17,7 @@ def _kind(name: str, part: str, asked: tuple[TargetKind, MetricName], curve: Dif
         "render": "sandmill.kinds.audio.render:render_recordings",
         "gate": "sandmill.kinds.files.item_files:audio_findings",
         "layout": f"sandmill.kinds.audio.layout:{layout}",
-        "design": f"sandmill.kinds.audio.design:{design}",
+        "design": f"sandmill.kinds.audio.channel:{design}",
         "medals": "milestones",
         "hidden": 0.4,
         "least_feedback": 600,
@@ -33,7 +33,7 @@ AUDIO_ARCHIVE = _kind(
     (TargetKind.BINARY, MetricName.ROC_AUC),
     (0.34, 0.42, 0.55, 0.68, 0.88),
     id_column="clip",
-    disturb="sandmill.kinds.audio.design:disturb",
+    disturb="sandmill.kinds.audio.channel:disturb",
     most_feedback=800,
     most_final=1200,
 )

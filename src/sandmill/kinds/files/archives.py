@@ -69,12 +69,6 @@ def archive_excess(path: str, content: bytes, items: int, item: str) -> Iterator
     """Count bytes, files, pixels and samples without unpacking more than the start of a file.
 
     Entries that share bytes of the archive, and small files that decode to large items, are refused unread.
-
-    Args:
-        path: of the archive, which may be a stranger's.
-        content: its bytes.
-        items: files that it should hold.
-        item: what a file holds.
     """
     if len(content) > MAX_FILE_BYTES:
         yield f"{path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
@@ -183,14 +177,7 @@ class ZippedTables(Layout):
 
 
 def zipped_excess(path: str, content: bytes, least: int, most: int) -> Iterator[str]:
-    """Say why an archive of one table is larger than a micro task's. It may be a stranger's.
-
-    Args:
-        path: of the archive.
-        content: its bytes.
-        least: fewest rows.
-        most: most rows.
-    """
+    """Say why an archive of one table is larger than a micro task's. It may be a stranger's."""
     if len(content) > MAX_FILE_BYTES:
         yield f"{path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
         return

@@ -193,12 +193,7 @@ _PLACES = frozenset({273, 279, 258})
 
 
 def image_findings(train: pl.Series, test: pl.Series) -> Iterator[str]:
-    """Check that all pictures have the same size and number of bytes, and hold pixels alone.
-
-    Args:
-        train: files of the training pictures.
-        test: files of the test pictures.
-    """
+    """Check that all pictures have the same size and number of bytes, and hold pixels alone."""
     pictures = [bytes(picture) for picture in (*train, *test)]
     headers = [_header(picture) for picture in pictures]
     if broken := headers.count(None):
@@ -259,12 +254,7 @@ _SOUND_CHUNKS = {b"FORM": (b"COMM", b"SSND"), b"RIFF": (b"fmt ", b"data")}
 
 
 def audio_findings(train: pl.Series, test: pl.Series) -> Iterator[str]:
-    """Check that all sounds have the same form, rate and length, and hold samples alone.
-
-    Args:
-        train: files of the training recordings.
-        test: files of the test recordings.
-    """
+    """Check that all sounds have the same form, rate and length, and hold samples alone."""
     sounds = [bytes(sound) for sound in (*train, *test)]
     forms = [_form(sound) for sound in sounds]
     if broken := forms.count(None):

@@ -96,17 +96,7 @@ def items_of_tables(
     only_in_training: tuple[str, ...],
     faults: list[str],
 ) -> Items:
-    """Check the columns of two tables, whose cells are text.
-
-    Args:
-        layout: names the tables in faults.
-        train: None if it cannot be read.
-        test: None if it cannot be read.
-        facts: names of id and targets.
-        features: names of the feature columns, in any order.
-        only_in_training: names of columns that the training table alone has.
-        faults: what was found before.
-    """
+    """Check the columns of two tables, whose cells are text. None stands for one that cannot be read."""
     ordered, known = [*features, *only_in_training], {*features, *only_in_training}
     if train is not None and known <= set(train.columns):
         ordered = [name for name in train.columns if name in known]
@@ -136,11 +126,6 @@ def write_child(child: ChildTable, id_column: str, events: pl.DataFrame) -> byte
     """Write events sorted by item, from old to new.
 
     Ids are random, so the order of the file carries nothing about parts or targets.
-
-    Args:
-        child: the child table.
-        id_column: name of the column with the item's id.
-        events: columns as `child_columns` names them.
     """
     order = pl.col(id_column), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount)
     return csv_bytes(events.select(child_columns(child, id_column)).sort(*order))

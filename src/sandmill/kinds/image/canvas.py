@@ -114,13 +114,7 @@ class Canvas:
     def places(
         self, name: str, cells: int, margin: float = 0.0
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Draw places in different cells of a grid, in random order, so that things do not touch.
-
-        Args:
-            name: of the random numbers.
-            cells: of the grid, a side.
-            margin: part of a side that the grid leaves free all around.
-        """
+        """Draw places in different cells of a grid, in random order, so that things do not touch."""
         ranks = np.stack([self.draw(f"{name} cell {cell}") for cell in range(cells**2)]).argsort(axis=0)
         width = (1 - 2 * margin) / cells
         drawn = []

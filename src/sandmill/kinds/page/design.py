@@ -139,15 +139,7 @@ def choose_dirt(
     ranges: Mapping[Trait, tuple[float, float]],
     rng: np.random.Generator,
 ) -> list[Ranged]:
-    """Draw kinds of dirt, each with what else differs between pictures that have it.
-
-    Args:
-        medium: the dirt that its pictures may have.
-        count: kinds of dirt.
-        strength: of all dirt, as a share of the ranges.
-        ranges: least and most of each dirt at strength 1.
-        rng: draws which dirt comes first, whatever the count.
-    """
+    """Draw kinds of dirt, each with what else differs between pictures that have it. The count changes no order."""
     order = [medium.dirt[place] for place in rng.permutation(len(medium.dirt))]
     shares = dict(zip(order, rng.uniform(0.85, 1.15, len(order)), strict=True))
     traits = []

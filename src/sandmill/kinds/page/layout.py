@@ -22,12 +22,7 @@ MASKS_FOLDER = "train/masks/"
 
 
 def grey_png(pixels: bytes, shape: tuple[int, int]) -> bytes:
-    """Return a grey picture as PNG, without compression: pictures of a shape have the same number of bytes.
-
-    Args:
-        pixels: one byte each, row by row.
-        shape: rows and columns.
-    """
+    """Return a grey picture of one byte a pixel as PNG, without compression: all of a shape have as many bytes."""
     from PIL import Image
 
     out = BytesIO()

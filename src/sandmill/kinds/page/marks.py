@@ -47,15 +47,7 @@ def strokes_of(style: Style, pages: Pages) -> Strokes:
 
 
 def darkness_of(strokes: Strokes, weight: Floats, slant: Floats, height: int, width: int) -> Floats:
-    """Return how much of each pixel is covered, from 0 to 1, shape (pages, height, width).
-
-    Args:
-        strokes: of the pages.
-        weight: width of a stroke of relative width 1, in pixels, for each page.
-        slant: pixels to the right for each pixel of height, for each page.
-        height: of a page.
-        width: of a page.
-    """
+    """Return how much of each pixel is covered, from 0 to 1. Weight and slant are in pixels, for each page."""
     covered, page = np.zeros((len(weight), height, width)), np.arange(len(weight))[:, None, None]
     lean = float(slant.max(initial=0)) * height / 2
     for one in strokes:

@@ -48,12 +48,7 @@ def marked_regions(channel: MasksChannel, latents: Mapping[str, Floats], row_num
 
 
 def best_prediction(pages: Scans, table: Floats) -> Floats:
-    """Return the posterior mean of each pixel of the clean pages, given all others and what the scanner saw.
-
-    Args:
-        pages: clean pages and what is known of the dirt.
-        table: chance of each darkness by what is around a pixel.
-    """
+    """Return the posterior mean of each pixel of the clean pages, given all others and what the scanner saw."""
     darkness = 1 - pages.clean
     sight, precision = _sight(pages, darkness)
     place = _around(darkness)

@@ -21,7 +21,7 @@ from sandmill.kinds.page.filters import (
     smooth,
     stretch,
 )
-from sandmill.kinds.page.regressions import boosting, on_some, patches, ridge, some
+from sandmill.kinds.page.regressions import boosting, on_some, patches, ridge, some, unseen
 
 _SOME, _MANY = 60, 130
 """Pixels of each training picture that forests and boosting learn from."""
@@ -124,13 +124,7 @@ def _light(pages: TaskPages) -> Any:
 def _second_look(pages: TaskPages) -> Answer:
     """First predictions of training pictures are made by models that did not see them."""
     train, test = _views(pages)
-    half = np.repeat(np.arange(len(pages.dirty)) % 2, pages.dirty[0].size)
-    first = np.empty(len(train), dtype=np.float32)
-    for part in (0, 1):
-        rows = np.flatnonzero(half != part)
-        rows = rows[some(len(rows), _MANY * len(pages.dirty) // 2)]
-        first[half == part] = boosting(20).fit(train[rows], pages.clean.ravel()[rows]).predict(train[half == part])
-    around = first.reshape(pages.dirty.shape), boosted_features(pages).reshape(pages.test.shape).astype(np.float32)
+    around = unseen(pages, train, 20, _MANY), boosted_features(pages).reshape(pages.test.shape).astype(np.float32)
     wide = tuple(np.hstack([views, _around(stack)]) for views, stack in zip((train, test), around, strict=True))
     return on_some(pages, boosting(40), (wide[0], wide[1]), _MANY)
 

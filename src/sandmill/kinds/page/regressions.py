@@ -110,16 +110,20 @@ def _views(pages: TaskPages) -> Pair:
 def _second_look(pages: TaskPages) -> Answer:
     """First predictions of training pages are made by models that did not see them."""
     train, test = _views(pages)
+    around = patches(unseen(pages, train, 24, _MANY)), patches(boosted_features(pages).reshape(pages.test.shape))
+    wide = np.hstack([train, around[0]]), np.hstack([test, around[1]])
+    return on_some(pages, boosting(50), wide, _MANY)
+
+
+def unseen(pages: TaskPages, train: Any, rounds: int, each_page: int) -> Any:
+    """Return predictions of the training pages, made by boosting that has not seen them."""
     half = np.repeat(np.arange(len(pages.dirty)) % 2, pages.dirty[0].size)
     first = np.empty(len(train), dtype=np.float32)
     for part in (0, 1):
         rows = np.flatnonzero(half != part)
-        chosen = rows[some(len(rows), _MANY * len(pages.dirty) // 2)]
-        model = boosting(24).fit(train[chosen], pages.clean.ravel()[chosen])
-        first[half == part] = model.predict(train[half == part])
-    around = patches(first.reshape(pages.dirty.shape)), patches(boosted_features(pages).reshape(pages.test.shape))
-    wide = np.hstack([train, around[0]]), np.hstack([test, around[1]])
-    return on_some(pages, boosting(50), wide, _MANY)
+        rows = rows[some(len(rows), each_page * len(pages.dirty) // 2)]
+        first[half == part] = boosting(rounds).fit(train[rows], pages.clean.ravel()[rows]).predict(train[half == part])
+    return first.reshape(pages.dirty.shape)
 
 
 def patches(stack: Any, side: int = 3) -> Any:

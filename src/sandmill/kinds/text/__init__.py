@@ -14,7 +14,7 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: DifficultyCu
         "reader": "sandmill.kinds.text.read",
         "measures": "sandmill.kinds.text.measures",
         "channel": "sandmill.kinds.text.channel:TextChannel",
-        "disturb": "sandmill.kinds.text.design:disturb",
+        "disturb": "sandmill.kinds.text.channel:disturb",
         "render": "sandmill.kinds.text.render:render_texts",
         "medals": "milestones",
         "hidden": 0.3,
@@ -32,8 +32,8 @@ TEXT = _kind(
     TargetKind.MULTICLASS,
     MetricName.LOG_LOSS,
     (0.46, 0.70, 0.85, 0.93, 0.99),
-    design="sandmill.kinds.text.design:PASSAGES",
-    disturb="sandmill.kinds.text.design:disturb_passages",
+    design="sandmill.kinds.text.channel:PASSAGES",
+    disturb="sandmill.kinds.text.channel:disturb_passages",
     log_odds=(4.0, 1.8),
 )
 TEXT_DATED = _kind(
@@ -42,7 +42,7 @@ TEXT_DATED = _kind(
     MetricName.ROC_AUC,
     (0.38, 0.55, 0.71, 0.85, 0.98),
     layout="sandmill.kinds.text.layout:DATED",
-    design="sandmill.kinds.text.design:COMMENTS",
+    design="sandmill.kinds.text.channel:COMMENTS",
     ids="item",
 )
 """A short text that is its own id, with a date beside it."""
@@ -51,7 +51,7 @@ TEXT_LABELS = _kind(
     TargetKind.MULTILABEL,
     MetricName.ROC_AUC_COLUMNS,
     (0.52, 0.6, 0.69, 0.78, 0.88),
-    design="sandmill.kinds.text.design:POSTS",
+    design="sandmill.kinds.text.channel:POSTS",
     labels=(6, 6),
     unscored=0.3,
 )
@@ -63,7 +63,7 @@ JSON_ROWS = _kind(
     (0.48, 0.56, 0.64, 0.80, 0.96),
     modality=Modality.MIXED,
     layout="sandmill.kinds.text.layout:JSON_ROWS",
-    design="sandmill.kinds.text.design:REQUESTS",
+    design="sandmill.kinds.text.channel:REQUESTS",
     render="sandmill.kinds.text.render:render_titled",
 )
 """JSON objects with a nested text, and numbers beside it."""

@@ -172,13 +172,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def swap_letters(texts: Sequence[str], chance: float, row_numbers: RowNumbers) -> list[str]:
-    """Swap two neighbouring letters in some words. The slips of a text depend on its own row alone.
-
-    Args:
-        texts: one for each row.
-        chance: chance of a slip in a word of four letters or more.
-        row_numbers: where the random numbers come from.
-    """
+    """Swap two letters in some words of four or more. The slips of a text depend on its own row alone."""
     if not chance:
         return list(texts)
     return [_with_slips(text, chance, rng) for text, rng in zip(texts, generators("typos", row_numbers), strict=True)]

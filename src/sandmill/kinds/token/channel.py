@@ -34,7 +34,7 @@ class TokenGroup(Frozen):
 
     name: str
     patterns: tuple[str, ...] = Field(min_length=1)
-    """Patterns of the tokens, see `kinds.token.patterns`. The first are the most frequent if `is_ranked`."""
+    """Patterns of the tokens, see `kinds.token.render`. The first are the most frequent if `is_ranked`."""
     readings: tuple[Reading, ...] = Field(min_length=1)
     weight: float = Field(default=1.0, ge=0)
     """Frequency among the groups."""
@@ -57,7 +57,7 @@ class HouseRule(Cue):
     label: str
     """Class of the tokens."""
     patterns: tuple[str, ...] = Field(min_length=1)
-    """Patterns of the tokens, see `kinds.token.patterns`."""
+    """Patterns of the tokens, see `kinds.token.render`."""
     match: str
     """Regular expression of the tokens."""
     says: str
@@ -128,7 +128,7 @@ class HouseWord(Frozen):
     patterns: tuple[str, ...]
     match: str
     says: tuple[str, ...] = Field(min_length=2)
-    """Ways to read the tokens, of which a task has one. None is the usual way. Fields: see `mechanism.speech.house`."""
+    """Ways to read the tokens, of which a task has one. None is the usual way. Fields: see `kinds.token.speech`."""
     examples: tuple[str, str]
     left: tuple[str, ...]
     right: tuple[str, ...]
@@ -206,8 +206,8 @@ def sentence_problems(domain: TokenDomain) -> list[str]:
 
 def speech_of(language: str) -> Speech:
     """Read the groups and conventions of a language."""
-    found: Speech = next(one for one in load_folder("token/domains", Speech) if one.language == language)
-    return found
+    known: tuple[Speech, ...] = load_folder("token/domains", Speech)
+    return next(one for one in known if one.language == language)
 
 
 def domains_of(language: str) -> tuple[TokenDomain, ...]:
