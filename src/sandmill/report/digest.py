@@ -1,6 +1,6 @@
-"""Facts of a release that are safe to publish, counted one record at a time."""
+"""Facts of a release that are safe to publish, and its overview, counted one record at a time."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -142,45 +142,32 @@ def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:
 class OverviewCounts:
     """Counts over the records added so far."""
 
-    tasks: int = 0
-    bands: Counter[str] = field(default_factory=Counter)
-    wanted: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    splits: Counter[str] = field(default_factory=Counter)
-    libraries: dict[str, set[str]] = field(default_factory=dict)
-    _sums: Counter[str] = field(default_factory=Counter)
-    _measured: Counter[str] = field(default_factory=Counter)
+    counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Tasks by value, for each field of the overview that counts tasks."""
+    libraries: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    figures: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, record: TaskRecord) -> None:
         """Count one task."""
         measured = record.calibration
-        self.tasks += 1
-        self.bands[measured.difficulty.band.value] += 1
-        self.wanted[record.wanted.value] += 1
-        self.kinds[record.spec.kind.name] += 1
-        self.splits[record.split] += 1
+        self.counts["bands"][measured.difficulty.band.value] += 1
+        self.counts["wanted"][record.wanted.value] += 1
+        self.counts["kinds"][record.spec.kind.name] += 1
+        self.counts["splits"][record.split] += 1
         for name, version in record.lineage.libraries.items():
-            self.libraries.setdefault(name, set()).add(version)
-        self._add_figure("difficulty", measured.difficulty.value)
-        self._add_figure("solve_rate", measured.solve_rate.value if measured.solve_rate else None)
-        self._add_figure("medal_hardness", measured.medal_hardness.value if measured.medal_hardness else None)
-
-    def _add_figure(self, name: str, value: float | None) -> None:
-        if value is not None:
-            # Counter is typed for int; sums of floats work the same.
-            self._sums[name] += value  # type: ignore[assignment]
-            self._measured[name] += 1
+            self.libraries[name].add(version)
+        for name in ("difficulty", "solve_rate", "medal_hardness"):
+            if found := getattr(measured, name):
+                self.figures[name].append(found.value)
 
     def overview(self, request: Mapping[str, Any] | None = None, kept_from: str = "", kept: int = 0) -> ReleaseOverview:
         """Return the counts, with the request of the build."""
+        counts = {name: dict(sorted(found.items())) for name, found in self.counts.items()}
         return ReleaseOverview(
             request=dict(request or {}),
             kept_from=kept_from,
             kept=kept,
             libraries={name: tuple(sorted(self.libraries[name])) for name in sorted(self.libraries)},
-            bands=dict(sorted(self.bands.items())),
-            wanted=dict(sorted(self.wanted.items())),
-            kinds=dict(sorted(self.kinds.items())),
-            splits=dict(sorted(self.splits.items())),
-            figures={name: round(total / self._measured[name], 6) for name, total in sorted(self._sums.items())},
+            figures={name: round(sum(found) / len(found), 6) for name, found in sorted(self.figures.items())},
+            **counts,
         )

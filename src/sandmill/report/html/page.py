@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from string import Template
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -77,13 +78,7 @@ def render_page(head: PageHead, sections: Sequence[Section]) -> str:
         "DATA": join(block for one in sections for block in _blocks(one)),
         "SCRIPT": script,
     }
-    page = asset("template.html")
-    parts = page.split("{{")
-    filled = [parts[0]]
-    for part in parts[1:]:
-        name, rest = part.split("}}", 1)
-        filled += [values[name], rest]
-    return "".join(filled)
+    return Template(asset("template.html")).substitute(values)
 
 
 def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
