@@ -11,9 +11,16 @@ from types import MappingProxyType
 
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.rewards.base import Reward
-from sandmill.rewards.partial_credit import PartialCredit, PartialCreditGrpo
-from sandmill.rewards.scales import Gap, Position, Raw
-from sandmill.rewards.tiers import SandmlePaper, SandmleRelease, Sparse
+from sandmill.rewards.presets import (
+    Gap,
+    PartialCredit,
+    PartialCreditGrpo,
+    Position,
+    Raw,
+    SandmlePaper,
+    SandmleRelease,
+    Sparse,
+)
 
 __all__ = [
     "PRESETS",

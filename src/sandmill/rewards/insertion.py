@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Marker
 from sandmill.rewards.markers import marker_code
-from sandmill.rewards.plan import Plan
+from sandmill.rewards.milestones import Plan
 
 if TYPE_CHECKING:
     import libcst as cst

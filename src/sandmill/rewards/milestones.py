@@ -1,17 +1,130 @@
-"""Find the milestones of a script by its calls and assignments, without running it.
+"""Find the milestones of a script by its calls and assignments, without running it, and plan where markers go.
 
 The rules know the usual libraries. They are guesses: a marker says that such a statement was reached, no more.
 """
 
 import ast
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from sandmill.models.rollout import Marker
-from sandmill.rewards import vocabulary as words
-from sandmill.rewards.plan import Plan, bodies_of, is_future_import
 
 _DEEPEST_NAME = 3
 """Assignments that are followed from the path of a file back to the words in it."""
+FEATURE_MODULES = re.compile(
+    r"sklearn\.(preprocessing|compose|feature_extraction|feature_selection|decomposition|impute|kernel_approximation"
+    r"|random_projection|manifold)\b"
+)
+MODEL_MODULES = re.compile(
+    r"sklearn\.(?!metrics|utils|datasets|base|exceptions|model_selection|inspection)|(lightgbm|xgboost|catboost|keras"
+    r"|tensorflow\.keras|torch\.nn)\b"
+)
+FEATURE_CLASSES = re.compile(
+    r"\w*(Scaler|Encoder|Imputer|Vectorizer|Transformer|Binarizer|Discretizer|PCA|SVD|PolynomialFeatures)"
+    r"|make_column_transformer"
+)
+MODEL_CLASSES = re.compile(
+    r"\w*(Classifier|Regressor|Regression|Ridge|Lasso|ElasticNet|Perceptron|SVC|SVR|NB|Boost|KMeans|SearchCV|Sequential)"
+    r"(CV)?|(make_p|P)ipeline"
+)
+NOT_CLASSES = frozenset({"Dataset", "DMatrix", "Pool"})
+"""Containers of data in the modules of models."""
+FEATURE_CALLS = frozenset(
+    {
+        "assign",
+        "factorize",
+        "fillna",
+        "fit_resample",
+        "fit_transform",
+        "get_dummies",
+        "to_dummies",
+        "transform",
+        "with_columns",
+    }
+)
+TRAINING_CALLS = frozenset(
+    {
+        "backward",
+        "cross_val_predict",
+        "cross_val_score",
+        "cross_validate",
+        "curve_fit",
+        "fit",
+        "fit_predict",
+        "lstsq",
+        "minimize",
+        "partial_fit",
+        "polyfit",
+        "solve",
+    }
+)
+PREDICTION_CALLS = frozenset({"cross_val_predict", "decision_function", "fit_predict", "kneighbors", "polyval"})
+READING_CALLS = frozenset(
+    {"DictReader", "ZipFile", "fromfile", "genfromtxt", "imread", "load", "loadtxt", "memmap", "reader"}
+)
+WRITING_CALLS = frozenset({"savetxt", "to_csv", "write_bytes", "write_csv", "write_text"})
+"""Calls that write a submission if their path is one."""
+MOVING_CALLS = frozenset({"copy", "copy2", "copyfile", "move", "rename", "replace"})
+"""Functions of `os` and `shutil` that do so too. Tables and strings have methods with the same names."""
+WRITE_MODE = re.compile(r"[bt+]*[wax][bt+]*")
+SUBMISSION = re.compile(r"submission|argv|\bout(put)?(_|\b)", re.IGNORECASE)
+"""Words in the path of a submission, or in the names from which the path comes."""
+FEATURE_TABLES = re.compile(r"(X|feats?|features?)(_\w+|\d+)?")
+"""Names of tables of features."""
+NO_FEATURES = re.compile(
+    r"sub|sample|param|conf|model|score|result|env|kw|opt|pred|out|cache|seed|weight|metric|answer", re.IGNORECASE
+)
+"""Words in the names of tables and dictionaries whose items are no features."""
+COMPOUND = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.If,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.With,
+    ast.AsyncWith,
+    ast.Try,
+    ast.TryStar,
+    ast.Match,
+)
+_ENDS_BLOCK = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+
+
+class Plan:
+    """Markers by statement. A statement has the number of its place in the source; a block comes before its content."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        """Number the statements of a script."""
+        found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+        self.statements = sorted(found, key=lambda node: (node.lineno, node.col_offset))
+        self._numbers = {id(node): number for number, node in enumerate(self.statements)}
+        self.before: defaultdict[int, set[Marker]] = defaultdict(set)
+        self.after: defaultdict[int, set[Marker]] = defaultdict(set)
+
+    def add_after(self, body: Sequence[ast.stmt], place: int, markers: set[Marker]) -> None:
+        """Add markers after a statement of a body.
+
+        After a block they go before the next statement, which leaves its line where it is. If the next one is a block
+        too, or the body ends, they go behind the last simple statement within the block.
+        """
+        node = body[place]
+        if not isinstance(node, COMPOUND):
+            self.after[self._numbers[id(node)]] |= markers
+        elif place + 1 < len(body) and not isinstance(body[place + 1], COMPOUND):
+            self.before[self._numbers[id(body[place + 1])]] |= markers
+        elif last := _last_simple(node):
+            side = self.before if isinstance(last, _ENDS_BLOCK) else self.after
+            side[self._numbers[id(last)]] |= markers
+
+    def add_first(self, body: Sequence[ast.stmt], markers: set[Marker]) -> None:
+        """Add markers at the start of a body, unless this would change a docstring or a future import."""
+        first = body[0]
+        is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        if not isinstance(first, COMPOUND) and not is_docstring and not is_future_import(first):
+            self.before[self._numbers[id(first)]] |= markers
 
 
 def plan_markers(tree: ast.Module) -> Plan:
@@ -61,11 +174,11 @@ class _ScriptNames:
 
     def _import(self, module: str, names: list[ast.alias]) -> None:
         for alias in names:
-            if not alias.name[:1].isupper() or alias.name in words.NOT_CLASSES:
+            if not alias.name[:1].isupper() or alias.name in NOT_CLASSES:
                 continue
-            if words.FEATURE_MODULES.match(module):
+            if FEATURE_MODULES.match(module):
                 self._classes[alias.asname or alias.name] = Marker.FEATURES
-            elif words.MODEL_MODULES.match(module):
+            elif MODEL_MODULES.match(module):
                 self._classes[alias.asname or alias.name] = Marker.MODEL_BUILT
 
     def class_marker(self, call: ast.Call) -> Marker | None:
@@ -73,10 +186,10 @@ class _ScriptNames:
         name = _name_of(call)
         if isinstance(call.func, ast.Name) and name in self._classes:
             return self._classes[name]
-        if words.FEATURE_CLASSES.fullmatch(name):
+        if FEATURE_CLASSES.fullmatch(name):
             return Marker.FEATURES
         is_layer = isinstance(call.func, ast.Attribute) and _root_of(call.func) == "nn" and name[:1].isupper()
-        return Marker.MODEL_BUILT if is_layer or words.MODEL_CLASSES.fullmatch(name) else None
+        return Marker.MODEL_BUILT if is_layer or MODEL_CLASSES.fullmatch(name) else None
 
     def is_transformer(self, node: ast.expr, depth: int = 0) -> bool:
         """Return whether an expression is an object that makes features, such as a scaler."""
@@ -91,12 +204,12 @@ class _ScriptNames:
 
     def mentions_submission(self, node: ast.expr) -> bool:
         """Return whether an expression, or what was assigned to its names, has the words of a submission."""
-        return any(words.SUBMISSION.search(word) or word in self._submissions for word in _words_of(node))
+        return any(SUBMISSION.search(word) or word in self._submissions for word in _words_of(node))
 
     def _find_submissions(self) -> frozenset[str]:
         """Return the names whose values come from the path of a submission, over a few assignments."""
         mentioned = {name: set(_words_of(value)) for name, value in self.values.items()}
-        found = {name for name, said in mentioned.items() if any(words.SUBMISSION.search(word) for word in said)}
+        found = {name for name, said in mentioned.items() if any(SUBMISSION.search(word) for word in said)}
         for _ in range(_DEEPEST_NAME):
             found |= {name for name, said in mentioned.items() if said & found}
         return frozenset(found)
@@ -147,18 +260,18 @@ def _call_markers(call: ast.Call, names: _ScriptNames) -> Iterator[Marker]:
             yield Marker.DATA_LOADED
         elif _is_submission(call, names):
             yield Marker.SUBMISSION_WRITTEN
-    elif (name in words.WRITING_CALLS or _moves_file(call)) and _is_submission(call, names):
+    elif (name in WRITING_CALLS or _moves_file(call)) and _is_submission(call, names):
         yield Marker.SUBMISSION_WRITTEN
-    elif name.startswith(("read_", "scan_")) or name in words.READING_CALLS:
+    elif name.startswith(("read_", "scan_")) or name in READING_CALLS:
         yield Marker.DATA_LOADED
     if made := names.class_marker(call):
         yield made
-    if name in words.FEATURE_CALLS:
+    if name in FEATURE_CALLS:
         yield Marker.FEATURES
-    if name in words.TRAINING_CALLS or (name == "train" and call.args):
+    if name in TRAINING_CALLS or (name == "train" and call.args):
         is_features = isinstance(call.func, ast.Attribute) and names.is_transformer(call.func.value)
         yield Marker.FEATURES if is_features else Marker.TRAINED
-    if (name.startswith("predict") and isinstance(call.func, ast.Attribute)) or name in words.PREDICTION_CALLS:
+    if (name.startswith("predict") and isinstance(call.func, ast.Attribute)) or name in PREDICTION_CALLS:
         yield Marker.PREDICTED
 
 
@@ -176,9 +289,9 @@ def _parts_of(target: ast.expr) -> list[ast.expr]:
 def _is_feature(target: ast.expr) -> bool:
     match target:
         case ast.Name(id=name):
-            return bool(words.FEATURE_TABLES.fullmatch(name))
+            return bool(FEATURE_TABLES.fullmatch(name))
         case ast.Subscript(value=table, slice=ast.Constant(value=str()) | ast.JoinedStr() | ast.List() | ast.Name()):
-            return not words.NO_FEATURES.search(ast.unparse(table)) and _root_of(table) not in ("os", "sys")
+            return not NO_FEATURES.search(ast.unparse(table)) and _root_of(table) not in ("os", "sys")
         case _:
             return False
 
@@ -188,12 +301,12 @@ def _is_write(call: ast.Call) -> bool:
     modes = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     modes += call.args[:2] if isinstance(call.func, ast.Attribute) else call.args[1:2]
     texts = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
-    return any(words.WRITE_MODE.fullmatch(text) for text in texts)
+    return any(WRITE_MODE.fullmatch(text) for text in texts)
 
 
 def _moves_file(call: ast.Call) -> bool:
     is_of_files = isinstance(call.func, ast.Name) or _root_of(call.func) in ("os", "shutil")
-    return is_of_files and _name_of(call) in words.MOVING_CALLS
+    return is_of_files and _name_of(call) in MOVING_CALLS
 
 
 def _is_submission(call: ast.Call, names: _ScriptNames) -> bool:
@@ -203,7 +316,7 @@ def _is_submission(call: ast.Call, names: _ScriptNames) -> bool:
         return False
     literals = [part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     if literals and _name_of(call) in ("to_csv", "write_csv", "savetxt"):
-        return any(words.SUBMISSION.search(text) for text in literals)
+        return any(SUBMISSION.search(text) for text in literals)
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     return any(names.mentions_submission(part) for part in [*given, *receiver])
 
@@ -224,3 +337,24 @@ def _root_of(node: ast.expr) -> str:
 
 def _has_method(node: ast.ClassDef, *names: str) -> bool:
     return any(isinstance(part, ast.FunctionDef) and part.name in names for part in node.body)
+
+
+def bodies_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the lists of statements in a node, all levels."""
+    for child in ast.walk(node):
+        for _, value in ast.iter_fields(child):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
+
+
+def is_future_import(node: ast.stmt) -> bool:
+    """Return whether a statement is `from __future__ import ...`, which only others of its kind may precede."""
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _last_simple(node: ast.stmt) -> ast.stmt | None:
+    while isinstance(node, COMPOUND):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Match)):
+            return None
+        node = node.body[-1]
+    return node

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from sandmill.models.rollout import Marker
-from sandmill.rewards.plan import COMPOUND, Plan
+from sandmill.rewards.milestones import COMPOUND, Plan
 
 PROPOSAL = re.compile(r"sandmill: ([a-z_]+)")
 """Text that a proposal prints for a marker."""

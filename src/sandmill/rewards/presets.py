@@ -1,0 +1,255 @@
+"""The presets: rewards that follow a continuous score, steps of SandMLE, and partial credit of failed rollouts.
+
+In rewards of SandMLE a score equal to a threshold reaches it, the median included: this is how SandMLE's code compares.
+`GradeReport.above_median` is strict instead, as in mle-bench.
+"""
+
+from enum import IntEnum
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from sandmill.errors import InputError, Problem
+from sandmill.models.reports import Check, GradeReport, Outcome
+from sandmill.models.rollout import Marker, Rollout
+from sandmill.rewards.base import Reward, clip, closed_share, valid_grade
+from sandmill.scoring.medals import reaches
+
+FORMAT_CHECKS = tuple(check for check in Check if check is not Check.BEATS_TRIVIAL)
+"""Checks that do not need the answers. A submission that passes all of them is valid."""
+
+
+class Gap(Reward):
+    """Share of the gap between the trivial solver and the oracle: `clip(gap_closed, 0, 1)`.
+
+    If the ceiling of the task is loose, the reward is `clip(gap_to_gold, 0, 1)`. Without a valid submission it is 0.
+
+    Source: Sandmill's own scale, on which tasks of all metrics compare.
+    """
+
+    preset: ClassVar[str] = "gap"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the clipped share."""
+        grade = valid_grade(rollout)
+        return {"gap": 0.0 if grade is None else clip(closed_share(grade), 0.0, 1.0)}
+
+
+class Position(Reward):
+    """Position on the leaderboard: `(entries - position + 1) / entries`, 0 to 1.
+
+    A score that ties an entry gets the position of that entry. Without a valid submission the reward is 0.
+
+    Source: HumanRank of MLE-Dojo (arXiv 2505.07782), with the leaderboard of the task in place of the public and
+    private boards of Kaggle.
+    """
+
+    preset: ClassVar[str] = "position"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the position score."""
+        grade = valid_grade(rollout)
+        return {"position": 0.0 if grade is None else grade.position_score}
+
+
+class Raw(Reward):
+    """Score of the task's metric, negated if lower is better: `max(score, floor)`.
+
+    `floor = trivial - |oracle - trivial|`, with the same sign. It is as far below the trivial solver as the oracle is
+    above it. Without a valid submission the reward is the floor, so a failure never beats a valid submission. The
+    clipping at the floor is needed for that, since most metrics have no worst score.
+
+    Rewards of different tasks do not compare. Source: the score as reward in RL for MLE Agents (arXiv 2509.01684), but
+    bounded below.
+    """
+
+    preset: ClassVar[str] = "raw"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the bounded score."""
+        if rollout.grade is None:
+            problem = Problem("grade", "None", "the grade of the rollout; a failed rollout has a grade too")
+            raise InputError(f"reward {self.preset!r}", [problem], "")
+        floor, grade = _floor(rollout.grade), valid_grade(rollout)
+        score = None if grade is None else grade.score
+        return {"score": floor if score is None else max(_upwards(score, rollout.grade), floor)}
+
+
+def _floor(grade: GradeReport) -> float:
+    if grade.trivial is None or grade.oracle is None:
+        saw = ", ".join(name for name in ("trivial", "oracle") if getattr(grade, name) is None)
+        problem = Problem("grade", f"no score of {saw}", "a grade by this version of sandmill", "Grade it again.")
+        raise InputError("reward 'raw'", [problem], "")
+    return _upwards(grade.trivial, grade) - abs(grade.oracle - grade.trivial)
+
+
+def _upwards(score: float, grade: GradeReport) -> float:
+    return (-score if grade.is_lower_better else score) + 0.0
+
+
+class ReachedThreshold(IntEnum):
+    """Highest threshold that a rollout reached."""
+
+    FAILED = 0
+    VALID = 1
+    MEDIAN = 2
+    BRONZE = 3
+    SILVER = 4
+    GOLD = 5
+
+
+def tier_of(rollout: Rollout) -> ReachedThreshold:
+    """Return the tier of a rollout that is not masked."""
+    grade = valid_grade(rollout)
+    if grade is None or grade.score is None:
+        return ReachedThreshold.FAILED
+    bars = grade.thresholds
+    for tier, bar in (
+        (ReachedThreshold.GOLD, bars.gold),
+        (ReachedThreshold.SILVER, bars.silver),
+        (ReachedThreshold.BRONZE, bars.bronze),
+    ):
+        if reaches(grade.score, bar, grade.is_lower_better):
+            return tier
+    return (
+        ReachedThreshold.MEDIAN if reaches(grade.score, bars.median, grade.is_lower_better) else ReachedThreshold.VALID
+    )
+
+
+class SandmlePaper(Reward):
+    """0.3 execute + 0.1 median + 0.2 bronze + 0.2 silver + 0.1 gold + `format_weight` x format rate.
+
+    Each threshold that is reached adds its step, so gold earns 0.9. The paper's weight of the format is 0.1, which
+    makes 1.0. `execute` is paid for a valid submission: a run that ends well without one earns nothing.
+
+    Source: SandMLE (arXiv 2604.04872), the reward of its training section. Its released code pays other steps:
+    `sandmle-release`.
+    """
+
+    preset: ClassVar[str] = "sandmle-paper"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return one part for each step."""
+        reached = tier_of(rollout)
+        steps = {
+            "execute": (ReachedThreshold.VALID, 0.3),
+            "median": (ReachedThreshold.MEDIAN, 0.1),
+            "bronze": (ReachedThreshold.BRONZE, 0.2),
+            "silver": (ReachedThreshold.SILVER, 0.2),
+            "gold": (ReachedThreshold.GOLD, 0.1),
+        }
+        return {name: pay * (reached >= tier) for name, (tier, pay) in steps.items()}
+
+
+_TIER_PAY = {
+    ReachedThreshold.MEDIAN: 0.1,
+    ReachedThreshold.BRONZE: 0.5,
+    ReachedThreshold.SILVER: 0.6,
+    ReachedThreshold.GOLD: 0.7,
+}
+"""Pay of the highest tier alone in SandMLE's code."""
+
+
+class SandmleRelease(Reward):
+    """0.2 if a score exists + tier (median 0.1, bronze 0.5, silver 0.6, gold 0.7) + `format_weight` x format rate.
+
+    Only the highest tier is paid, so gold earns 0.9. The released code's weight of the format is 0.1, which makes 1.0.
+    A score that is not finite is no score here; the released code accepts it.
+
+    Source: code released with SandMLE (arXiv 2604.04872). Its steps differ from those of the paper.
+    """
+
+    preset: ClassVar[str] = "sandmle-release"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the part of a score and that of the tier."""
+        reached = tier_of(rollout)
+        return {"score": 0.2 * (reached >= ReachedThreshold.VALID), "tier": _TIER_PAY.get(reached, 0.0)}
+
+
+class Sparse(Reward):
+    """0.9 gold + `format_weight` x format rate.
+
+    Source: SandMLE (arXiv 2604.04872), ablation of the reward, with the format weight 0.1.
+    """
+
+    preset: ClassVar[str] = "sparse"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the part of gold."""
+        return {"gold": 0.9 * (tier_of(rollout) >= ReachedThreshold.GOLD)}
+
+
+class PartialCredit(Reward):
+    """A valid submission earns `clip(share, -1, 1)`; a failure earns -10 + 0.2 a check + 0.1 a marker.
+
+    `share` is that of the preset `gap`, unclipped: the trivial solver is 0 and the oracle is 1. Checks are what the
+    parent process observes of the best submission of the rollout: file, parses, header, ids, values. They are the core
+    of the credit. Markers are printed by the agent's own process, which can fake them. Therefore both together stay
+    below the lowest reward of a valid submission: at most -8.3. A rollout in which a submission was tampered with gets
+    no credit.
+
+    Source: RL for MLE Agents (arXiv 2509.01684), the reward with environment instrumentation: -10 for a total failure,
+    0.1 for each printed milestone, the true score (about -1 to 1, higher is better) for a valid solution. The checks,
+    and the common scale for scores of all metrics, are our own.
+    """
+
+    preset: ClassVar[str] = "partial-credit"
+    worst_valid: ClassVar[float] = -1.0
+    """Lowest reward of a valid submission."""
+
+    failure: float = Field(default=-10.0, lt=0, allow_inf_nan=False)
+    """Reward of a failure without any progress."""
+    check_credit: float = Field(default=0.2, ge=0, allow_inf_nan=False)
+    marker_credit: float = Field(default=0.1, ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Self:
+        most = self.failure + self.check_credit * len(FORMAT_CHECKS) + self.marker_credit * len(Marker)
+        if most >= self.worst_valid:
+            raise ValueError(
+                f"a failure with all checks and markers earns {most:g}; it must be less than {self.worst_valid:g}, "
+                f"the lowest reward of a valid submission"
+            )
+        return self
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the score of a valid submission, or the failure with its credit."""
+        if grade := valid_grade(rollout):
+            score = clip(closed_share(grade), self.worst_valid, 1.0)
+            return {"score": score, "failure": 0.0, "checks": 0.0, "markers": 0.0}
+        checks, markers = _progress(rollout)
+        return {
+            "score": 0.0,
+            "failure": self.failure,
+            "checks": self.check_credit * checks,
+            "markers": self.marker_credit * markers,
+        }
+
+
+class PartialCreditGrpo(PartialCredit):
+    """A valid submission earns `clip(share, 0, 1)`; a failure earns -0.5 + 0.05 a check + 0.02 a marker.
+
+    Group normalisation divides by the standard deviation of the group. One failure of -10 makes it so large that the
+    good rollouts of the group get nearly equal advantages. With -0.5 they stay apart. Checks and markers together
+    leave a failure at -0.11 or less.
+
+    Source: `partial-credit`, rescaled for GRPO.
+    """
+
+    preset: ClassVar[str] = "partial-credit-grpo"
+    worst_valid: ClassVar[float] = 0.0
+
+    failure: float = Field(default=-0.5, lt=0, allow_inf_nan=False)
+    check_credit: float = Field(default=0.05, ge=0, allow_inf_nan=False)
+    marker_credit: float = Field(default=0.02, ge=0, allow_inf_nan=False)
+
+
+def _progress(rollout: Rollout) -> tuple[int, int]:
+    """Return the number of checks and of markers that count."""
+    grade = rollout.grade
+    outcomes = {step.outcome for step in rollout.steps} | ({grade.outcome} if grade else set())
+    if Outcome.TAMPER in outcomes:
+        return 0, 0
+    passed = set(rollout.checks) | set(grade.checks if grade else ())
+    return len(passed & set(FORMAT_CHECKS)), len(set(rollout.markers))
