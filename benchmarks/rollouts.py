@@ -27,7 +27,7 @@ from sandmill.models.rollout import Act, Action, Rollout
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.release import Release
-from sandmill.sandbox.aio import AsyncSandbox
+from sandmill.sandbox.sandbox import AsyncSandbox
 from sandmill.store.files import Store
 from tests.factories import make_task
 from tests.publishing import fill_shard, publish_shards

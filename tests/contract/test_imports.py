@@ -56,9 +56,8 @@ def test_the_public_names_are_there():
     from sandmill.play.release import Release, load, open_task
     from sandmill.play.score import score
     from sandmill.play.task import EpisodeTask
-    from sandmill.sandbox.aio import AsyncSandbox
     from sandmill.sandbox.remote import RemoteSandbox
-    from sandmill.sandbox.sandbox import Sandbox
+    from sandmill.sandbox.sandbox import AsyncSandbox, Sandbox
 
     assert (sandmill.load, sandmill.Release, sandmill.open_task) == (load, Release, open_task)
     assert sandmill.EpisodeTask is EpisodeTask

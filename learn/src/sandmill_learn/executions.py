@@ -147,8 +147,7 @@ def limited_sandbox(cpu_seconds: int) -> "AsyncCodeRunner":
         SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
     """
     from sandmill.play.task import shared_sandbox
-    from sandmill.sandbox.aio import AsyncSandbox
-    from sandmill.sandbox.sandbox import Sandbox
+    from sandmill.sandbox.sandbox import AsyncSandbox, Sandbox
 
     box = shared_sandbox().box
     assert isinstance(box, Sandbox)

@@ -1,8 +1,7 @@
 """What an export reads and what it returns. The formats are listed in `FORMATS`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from sandmill.models.release import Manifest, TaskRecord
 
@@ -41,16 +40,11 @@ class ExportSettings:
     """Write the layout of the original project even where its agents can read the answers."""
 
 
-class Export(Protocol):
-    """Turns tasks into files.
+Export = Callable[[Iterable[ExportTask], ExportSettings], Iterator[tuple[str, bytes]]]
+"""Yields the relative path and the content of each file. Each task is in memory only while it is written.
 
-    Files depend on the release and the settings alone: no time, no absolute path, no order of a set.
-    """
-
-    def __call__(self, tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
-        """Yield the relative path and the content of each file. Each task is in memory only while it is written."""
-        ...
-
+Files depend on the release and the settings alone: no time, no absolute path, no order of a set.
+"""
 
 FORMATS: Mapping[str, str] = {
     "harbor": "sandmill.export.harbor:export",

@@ -18,6 +18,7 @@ from sandmill.models.run import Isolation, RunResult
 from sandmill.play.feedback import Feedback
 from sandmill.play.observation import observe
 from sandmill.play.prompt import build_prompt
+from sandmill.play.score import submission_of
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
@@ -193,7 +194,7 @@ class MLEnv:
         result = await self._run_with_retries(await self._with_markers(code, token))
         self._used_s += result.duration_s
         markers, stdout = read_markers(result.stdout, token)
-        report = await asyncio.to_thread(check_format, _content_of(result), self.task.private)
+        report = await asyncio.to_thread(check_format, submission_of(result), self.task.private)
         self._latest = result
         if report.is_valid and result.submission is not None:
             self._valid[number] = result.submission
@@ -285,10 +286,6 @@ class MLEnv:
 
     def _observe(self, step: Step) -> str:
         return observe(step, self.limits, self._used_s, self.rollout is not None)
-
-
-def _content_of(result: RunResult) -> bytes | None:
-    return result.submission if result.outcome is Outcome.OK else None
 
 
 def _outcome_of(result: RunResult, report: FormatReport) -> Outcome:

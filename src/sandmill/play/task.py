@@ -5,7 +5,7 @@ import atexit
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
@@ -15,29 +15,8 @@ from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
 if TYPE_CHECKING:
     from sandmill.models.reports import GradeReport
     from sandmill.models.rollout import FeedbackAnswer
-    from sandmill.sandbox import AsyncSandbox
+    from sandmill.sandbox import AsyncSandbox, RemoteSandbox, Sandbox
     from sandmill.scoring.grading.private_half import PrivateHalf
-
-
-class CodeRunner(Protocol):
-    """Runs untrusted code: `Sandbox`, or a sandbox on other machines with the same interface."""
-
-    @property
-    def limits(self) -> RunLimits:
-        """Limits of each run."""
-        ...
-
-    def run(
-        self,
-        code: str,
-        *,
-        public: Path | str,
-        scratch: Path | str | None = None,
-        timeout: float = 30.0,
-        cancel: Event | None = None,
-    ) -> RunResult:
-        """Run code; see `Sandbox.run`."""
-        ...
 
 
 class AsyncCodeRunner(Protocol):
@@ -49,7 +28,7 @@ class AsyncCodeRunner(Protocol):
         ...
 
     @property
-    def box(self) -> CodeRunner:
+    def box(self) -> "Sandbox | RemoteSandbox":
         """The same sandbox for code without coroutines."""
         ...
 

@@ -1,7 +1,6 @@
 """Run untrusted code in isolation, with only the public files of a task visible."""
 
-from sandmill.sandbox.aio import AsyncSandbox
 from sandmill.sandbox.remote import RemoteSandbox
-from sandmill.sandbox.sandbox import Sandbox
+from sandmill.sandbox.sandbox import AsyncSandbox, Sandbox
 
 __all__ = ["AsyncSandbox", "RemoteSandbox", "Sandbox"]

@@ -164,15 +164,12 @@ class Fleet:
                 for one in self._recent
             )
 
-    def count(self, *, runs: int = 0, lost: int = 0, shared: int = 0, failed: int = 0) -> None:
-        """Add to the published counts, and warn if the share of shared losses is high."""
+    def count(self, **more: int) -> None:
+        """Add to the published counts, by the names of `Losses`, and warn if the share of shared losses is high."""
         with self._lock:
-            old = self.losses
-            new = replace(
-                old, runs=old.runs + runs, lost=old.lost + lost, shared=old.shared + shared, failed=old.failed + failed
-            )
-            self.losses = new
-            is_high = shared and new.shared > MOST_SHARED * new.runs
+            sums = {name: getattr(self.losses, name) + number for name, number in more.items()}
+            self.losses = new = replace(self.losses, **sums)
+            is_high = more.get("shared") and new.shared > MOST_SHARED * new.runs
             if not is_high or self._clock() - self._warned_at < _WARNING_PAUSE_S:
                 return
             self._warned_at = self._clock()

@@ -1,5 +1,6 @@
-"""Public interface of the sandbox: `with Sandbox() as box: box.run(code, public=...)`."""
+"""Public interface of the sandbox: `with Sandbox() as box: box.run(code, public=...)`, and the same as coroutines."""
 
+import asyncio
 import json
 import os
 import platform
@@ -10,24 +11,28 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from os import PathLike
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Event
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
-from sandmill.sandbox.agent_env import GUEST, require_agent_env
+from sandmill.sandbox.agent_env import GUEST, AgentEnv, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
 from sandmill.sandbox.launchers import Bubblewrap, Launcher, PlainSubprocess, ServerGone, WarmServer
 from sandmill.sandbox.public_folder import check_public, readable
 from sandmill.sandbox.view import refuse_exposed, shown_trees
+
+if TYPE_CHECKING:
+    from sandmill.sandbox.remote import RemoteSandbox
 
 BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "bwrap", "subprocess")
@@ -345,3 +350,82 @@ def _paths_to_protect(public: Path, scratch: Path | None) -> dict[str, Path]:
     for folder in {public.absolute().parent, public.resolve().parent}:
         places[f"answers of {folder}"] = folder / "private"
     return places if scratch is None else places | {"scratch": scratch.absolute()}
+
+
+class AsyncSandbox:
+    """A `Sandbox` with coroutine methods. Cancelling the asyncio task of a run kills the run."""
+
+    def __init__(
+        self,
+        backend: BackendName = "auto",
+        *,
+        limits: RunLimits | None = None,
+        agent_env: Path | None = None,
+        concurrency: int = 8,
+    ) -> None:
+        """Choose a backend as `Sandbox` does.
+
+        At most `concurrency` runs go on at a time, fewer if this process may not open enough files. Further runs wait,
+        and their time-outs start when they start.
+        """
+        box = Sandbox(backend, limits=limits, agent_env=agent_env)
+        self.agent_env: AgentEnv | None = box.agent_env
+        self._wrap(box, min(concurrency, most_runs()))
+
+    @classmethod
+    def over(cls, box: "Sandbox | RemoteSandbox", *, concurrency: int = 8) -> Self:
+        """Return coroutines for a sandbox, also for a remote one. Closing them closes the sandbox."""
+        made = cls.__new__(cls)
+        made.agent_env = getattr(box, "agent_env", None)
+        made._wrap(box, concurrency)
+        return made
+
+    def _wrap(self, box: "Sandbox | RemoteSandbox", concurrency: int) -> None:
+        self.box = box
+        """The same sandbox for code without coroutines."""
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-run")
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend."""
+        return self.box.backend
+
+    @property
+    def limits(self) -> RunLimits:
+        """Limits of each run."""
+        return self.box.limits
+
+    @property
+    def isolation(self) -> Isolation:
+        """Isolation of the agent's code."""
+        return self.box.isolation
+
+    async def start(self) -> None:
+        """Start the warm interpreter, so that the first run does not wait for it."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, self.box.start)
+
+    async def run(
+        self, code: str, *, public: Path | str, scratch: Path | str | None = None, timeout: float = 30.0
+    ) -> RunResult:
+        """Run code; see `Sandbox.run`."""
+        cancel = threading.Event()
+        call = partial(self.box.run, code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
+        future = asyncio.get_running_loop().run_in_executor(self._threads, call)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            cancel.set()
+            future.cancel()
+            raise
+
+    async def close(self) -> None:
+        """End all runs and release all resources."""
+        await asyncio.get_running_loop().run_in_executor(None, self.box.close)
+        self._threads.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()

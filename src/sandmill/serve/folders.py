@@ -112,7 +112,7 @@ class ScratchFolders:
 
     def __init__(self, root: Path, most_folders: int, ttl_s: float) -> None:
         self._root, self._most_folders, self._ttl_s = root, most_folders, ttl_s
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._folders: dict[str, _Scratch] = {}
         root.mkdir(mode=0o700)
 
@@ -124,7 +124,7 @@ class ScratchFolders:
             ScratchFull: if there is no room for a new one.
         """
         with self._lock:
-            self._expire()
+            self.expire()
             known = self._folders.get(scratch_id)
             if known is None:
                 if len(self._folders) >= self._most_folders:
@@ -160,9 +160,6 @@ class ScratchFolders:
     def expire(self) -> None:
         """Remove the folders that nobody has used for a while."""
         with self._lock:
-            self._expire()
-
-    def _expire(self) -> None:
-        limit = monotonic() - self._ttl_s
-        for name in [name for name, one in self._folders.items() if not one.is_busy and one.used_at < limit]:
-            shutil.rmtree(self._folders.pop(name).path, ignore_errors=True)
+            limit = monotonic() - self._ttl_s
+            for name in [name for name, one in self._folders.items() if not one.is_busy and one.used_at < limit]:
+                shutil.rmtree(self._folders.pop(name).path, ignore_errors=True)

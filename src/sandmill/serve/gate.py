@@ -5,18 +5,19 @@ handled, it does not wait, and the limits of connections do not close it.
 """
 
 import asyncio
-import json
 import resource
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from hmac import compare_digest
 from typing import Any
 
 from fastapi import HTTPException
+from fastapi.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sandmill.sandbox.sandbox import RUN_DESCRIPTORS
@@ -30,11 +31,7 @@ _MOST_DESCRIPTORS = 1 << 16
 _REQUEST_S = 10.0
 """Longest time in which a connection may wait for all headers of a request with the token, in seconds."""
 _KEY = "sandmill.connection"
-AsgiMessage = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[AsgiMessage]]
-Send = Callable[[AsgiMessage], Awaitable[None]]
-App = Callable[[AsgiMessage, Receive, Send], Awaitable[None]]
-
+"""State of a request that lets its connection take its time: `Connections.admitted`."""
 OPEN_PATHS = frozenset({"/health"})
 """Paths that need no token. A reply to a request without it ends the connection."""
 _BODY_S = 300.0
@@ -108,12 +105,6 @@ class Connection(H11Protocol):
         self._counted.remove(self.transport)
 
 
-def admitted(scope: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Let the connection of a request take its time until the block ends."""
-    admit: Callable[[], AbstractContextManager[None]] = scope["state"][_KEY]
-    return admit()
-
-
 def raise_descriptor_limit() -> None:
     """Raise the soft limit of open descriptors to the hard one, at most to 65,536."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -132,11 +123,11 @@ def most_connections(runs: int) -> int:
 class RequestGate:
     """ASGI middleware. It answers refused requests itself, before their body is read."""
 
-    def __init__(self, app: App, *, token: str, most_bytes: int, is_stopping: Callable[[], bool]) -> None:
+    def __init__(self, app: ASGIApp, *, token: str, most_bytes: int, is_stopping: Callable[[], bool]) -> None:
         self._app, self._token, self._most_bytes = app, token.encode(), most_bytes
         self._is_stopping = is_stopping
 
-    async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection or request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -146,11 +137,11 @@ class RequestGate:
         if scope["path"] in OPEN_PATHS:
             await self._limited(scope, receive, _closing(send), announced)
         elif not self._is_authorized(headers.get(b"authorization", b"")):
-            await _refuse(send, 401, "the token is missing or wrong", {"www-authenticate": "Bearer"})
+            await _refusal(401, "the token is missing or wrong", {"www-authenticate": "Bearer"})(scope, receive, send)
         elif self._is_stopping():
-            await _refuse(send, 503, "the server is stopping", {"retry-after": str(_RETRY_STOPPED_S)})
+            await _refusal(503, "the server is stopping", {"retry-after": str(_RETRY_STOPPED_S)})(scope, receive, send)
         else:
-            with admitted(scope):
+            with scope["state"][_KEY]():
                 await self._limited(scope, receive, send, announced)
 
     def _is_authorized(self, header: bytes) -> bool:
@@ -168,15 +159,15 @@ class RequestGate:
             return False
         return compare_digest(value.strip(), self._token)
 
-    async def _limited(self, scope: AsgiMessage, receive: Receive, send: Send, announced: bytes) -> None:
+    async def _limited(self, scope: Scope, receive: Receive, send: Send, announced: bytes) -> None:
         detail = f"the request is larger than {self._most_bytes} bytes"
         if announced.isdigit() and int(announced) > self._most_bytes:
-            await _refuse(send, 413, detail)
+            await _refusal(413, detail)(scope, receive, send)
             return
         seen = 0
         deadline: float | None = asyncio.get_running_loop().time() + _BODY_S
 
-        async def counted() -> AsgiMessage:
+        async def counted() -> Message:
             nonlocal seen, deadline
             try:
                 async with asyncio.timeout_at(deadline):
@@ -195,7 +186,7 @@ class RequestGate:
 
 
 def _closing(send: Send) -> Send:
-    async def closed(message: AsgiMessage) -> None:
+    async def closed(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message["headers"], _CLOSE]
         await send(message)
@@ -203,9 +194,5 @@ def _closing(send: Send) -> Send:
     return closed
 
 
-async def _refuse(send: Send, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
-    body = json.dumps({"detail": detail, "problems": []}).encode()
-    listed = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
-    pairs = [(name.encode(), value.encode()) for name, value in {**listed, **(headers or {})}.items()]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(status: int, detail: str, headers: Mapping[str, str] | None = None) -> ASGIApp:
+    return JSONResponse({"detail": detail, "problems": []}, status, {"connection": "close", **(headers or {})})

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -68,10 +69,7 @@ class RunService:
         if any(request.public and not self.publics.find(request.public) for request in requests):
             raise UnknownPublic
 
-        def job(request: RunRequest) -> QueuedCall[RunReply]:
-            return lambda cancel, scratch: self._run(request, cancel, scratch)
-
-        jobs = [(request.scratch_id, job(request)) for request in requests]
+        jobs = [(request.scratch_id, partial(self._run, request)) for request in requests]
         return self.submit(jobs, [self._reply_bytes(request) for request in requests])
 
     def submit_scores(self, requests: Sequence[ScoreRequest]) -> list[Ticket[ScoreReply]]:

@@ -10,11 +10,12 @@ from types import FrameType
 from typing import cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from sandmill.errors import InputError, Problem
 from sandmill.sandbox import Sandbox
 from sandmill.serve.app import make_app
-from sandmill.serve.gate import ACCEPTED_AT_ONCE, App, Connection, Connections, most_connections
+from sandmill.serve.gate import ACCEPTED_AT_ONCE, Connection, Connections, most_connections
 from sandmill.serve.queue import RunQueue
 from sandmill.serve.runs import RunService
 from sandmill.serve.settings import ServerSettings, state_folder
@@ -112,7 +113,7 @@ def serve(
                 service.queue.close()
 
 
-def server_config(app: App, most: int) -> uvicorn.Config:
+def server_config(app: ASGIApp, most: int) -> uvicorn.Config:
     """Return the settings of the HTTP server, which holds at most this number of connections."""
     return uvicorn.Config(
         app,

@@ -61,37 +61,6 @@ def one_script(timeout: float) -> EpisodeLimits:
     return EpisodeLimits(max_steps=1, timeout=timeout, time_budget=timeout)
 
 
-async def score_answer(
-    tasks: OpenTasks,
-    task_id: str,
-    answer: str,
-    *,
-    reward: Reward,
-    timeout: float,
-    sandbox: AsyncCodeRunner | None = None,
-    sample: int = 0,
-) -> Rollout:
-    """Run the last Python block of an answer, and grade what it leaves.
-
-    A fault of the sandbox, of its servers or of the store gives a masked rollout.
-
-    Args:
-        tasks: with their private halves, such as those of a release.
-        task_id: name of the task.
-        answer: text of the model. Without a Python block the outcome is `no_code`.
-        reward: computes the reward of the rollout.
-        timeout: wall time of the script in seconds.
-        sandbox: runs the script. None means the sandbox of the release.
-        sample: number of the answer among those to the same task.
-
-    Raises:
-        InputError: there is no such task, or its private half is not valid.
-        AccessDenied, FileMissing: the private half cannot be read from here.
-    """
-    script = last_script(answer)
-    return await score_script(tasks, task_id, script, reward=reward, timeout=timeout, sandbox=sandbox, sample=sample)
-
-
 async def score_script(
     tasks: OpenTasks,
     task_id: str,
@@ -102,7 +71,23 @@ async def score_script(
     sandbox: AsyncCodeRunner | None = None,
     sample: int = 0,
 ) -> Rollout:
-    """Run a script, and grade what it leaves; see `score_answer`. An empty one has the outcome `no_code`."""
+    """Run a script as an episode, and grade what it leaves.
+
+    A fault of the sandbox, of its servers or of the store gives a masked rollout.
+
+    Args:
+        tasks: with their private halves, such as those of a release.
+        task_id: name of the task.
+        script: such as the last Python block of an answer. An empty one has the outcome `no_code`.
+        reward: computes the reward of the rollout.
+        timeout: wall time of the script in seconds.
+        sandbox: runs the script. None means the sandbox of the release.
+        sample: number of the answer among those to the same task.
+
+    Raises:
+        InputError: there is no such task, or its private half is not valid.
+        AccessDenied, FileMissing: the private half cannot be read from here.
+    """
     task = tasks.task(task_id)
     try:
         async with MLEnv(task, reward=reward, limits=one_script(timeout), sandbox=sandbox, sample=sample) as env:

@@ -15,7 +15,7 @@ from sandmill.play.task import AsyncCodeRunner
 from sandmill.rewards import Reward, get_reward
 from sandmill.trainers.episode import OVER, SyncEpisode
 from sandmill.trainers.shared import OpenTasks, SharedTasks, choose_sandbox, share_tasks
-from sandmill.trainers.single_turn import HOW_TO_ANSWER, score_answer
+from sandmill.trainers.single_turn import HOW_TO_ANSWER, last_script, score_script
 
 if TYPE_CHECKING:
     from sandmill.models.run import RunLimits
@@ -238,7 +238,7 @@ def _scorer(
     async def score_all(pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
         return await asyncio.gather(
             *(
-                score_answer(tasks, task_id, answer, reward=reward, timeout=timeout, sandbox=runner)
+                score_script(tasks, task_id, last_script(answer), reward=reward, timeout=timeout, sandbox=runner)
                 for task_id, answer in pairs
             )
         )

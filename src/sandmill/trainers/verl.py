@@ -11,7 +11,7 @@ from sandmill.models.reports import Medal
 from sandmill.models.rollout import Rollout
 from sandmill.rewards import get_reward
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
-from sandmill.trainers.single_turn import score_answer
+from sandmill.trainers.single_turn import last_script, score_script
 
 _SETTING = "reward.custom_reward_function.reward_kwargs.release"
 _EPISODES = 3
@@ -66,8 +66,9 @@ async def compute_score(
     tasks = share_tasks(name_release(release, _SETTING))
     task_id = read_reference(ground_truth, tasks)
     chosen, sandbox = get_reward(reward), choose_sandbox(servers, token_file)
+    script = last_script(solution_str)
     for _ in range(_EPISODES):
-        rollout = await score_answer(tasks, task_id, solution_str, reward=chosen, timeout=timeout, sandbox=sandbox)
+        rollout = await score_script(tasks, task_id, script, reward=chosen, timeout=timeout, sandbox=sandbox)
         if not rollout.mask:
             break
     if rollout.mask and on_fault == "raise":

@@ -3,12 +3,12 @@
 import io
 import json
 import re
-from importlib import import_module
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from sandmill.export import rows as formats
 from sandmill.models.release import SPLITS
 from tests.export_tasks import LOWER, SETTINGS, make_exported, secret_texts
 
@@ -26,8 +26,7 @@ TASKS = [make_exported(LOWER, seed, split) for seed, split in enumerate([*SPLITS
 
 
 def export(name: str, tasks=TASKS) -> dict[str, bytes]:
-    module = import_module(f"sandmill.export.{name}")
-    return dict(module.export([one.task for one in tasks], SETTINGS))
+    return dict(getattr(formats, name)([one.task for one in tasks], SETTINGS))
 
 
 def rows(content: bytes) -> list[dict]:

@@ -1,11 +1,20 @@
-"""A run sees a short list of files of the machine, and nothing else that lies next to them."""
+"""A run sees a short list of files of the machine and nothing next to them, and a task may not lie among them."""
 
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from sandmill.errors import InputError
+from sandmill.models.reports import Outcome
 from sandmill.sandbox.agent_env import AgentEnv
-from sandmill.sandbox.view import view_of
+from sandmill.sandbox.view import refuse_exposed, view_of
+from tests.sandbox_corpus import write_public
 
 
 @pytest.fixture
@@ -92,3 +101,166 @@ def test_an_installation_in_the_system_is_shown_as_the_system_is(env):
     trees = [path for kind, path in view_of(at_home)["steps"] if kind == "tree" and path.startswith("/usr/")]
     assert {path.split("/")[2] for path in trees} <= {"bin", "sbin", "lib", "lib32", "lib64", "libx32", "share"}
     assert [path for path in trees if path.startswith("/usr/share")] in ([], ["/usr/share/zoneinfo"])
+
+
+@pytest.fixture
+def shown(tmp_path) -> Path:
+    folder = tmp_path / "shown"
+    (folder / "tasks/one/public").mkdir(parents=True)
+    (folder / "tasks/one/private").mkdir()
+    return folder
+
+
+def test_a_place_inside_a_shown_folder_is_refused(shown):
+    with pytest.raises(InputError, match=rf"public: saw {shown}/tasks/one/public, which lies in {shown}"):
+        refuse_exposed({"public": shown / "tasks/one/public"}, (shown,))
+    with pytest.raises(InputError, match="1 problem"):
+        refuse_exposed({"public": shown}, (shown,))
+
+
+def test_all_places_are_named_at_once(shown):
+    places = {"public": shown / "tasks/one/public", "scratch": shown / "tasks", "answers": shown / "none"}
+    with pytest.raises(InputError, match="2 problems") as caught:
+        refuse_exposed(places, (shown,))
+    assert "scratch: saw" in str(caught.value)
+
+
+def test_a_link_does_not_hide_the_place(shown, tmp_path):
+    (tmp_path / "elsewhere").symlink_to(shown / "tasks")
+    with pytest.raises(InputError):
+        refuse_exposed({"public": tmp_path / "elsewhere/one/public"}, (shown,))
+    (tmp_path / "alias").symlink_to(shown)
+    with pytest.raises(InputError):
+        refuse_exposed({"public": shown / "tasks/one/public"}, (tmp_path / "alias",))
+
+
+def test_places_beside_and_above_are_no_fault(shown, tmp_path):
+    (tmp_path / "shown-not").mkdir()
+    refuse_exposed({"a": tmp_path / "shown-not", "b": tmp_path, "c": shown.parent}, (shown,))
+
+
+BINDS = {
+    "a part of the shown folder, mounted elsewhere": ("shown/tasks", "elsewhere", "elsewhere/one/public"),
+    "the shown folder, mounted elsewhere": ("shown", "elsewhere", "elsewhere/tasks/one/public"),
+    "a folder, mounted into the shown one": ("outside", "shown/inner", "outside/one/public"),
+}
+
+
+@pytest.mark.parametrize("name", BINDS)
+def test_a_mount_does_not_hide_the_place(shown, tmp_path, name):
+    if not shutil.which("unshare"):
+        pytest.skip("no unshare to make mounts with")
+    source, target, public = (str(tmp_path / part) for part in BINDS[name])
+    for folder in ("elsewhere", "outside/one/public", "shown/inner"):
+        (tmp_path / folder).mkdir(parents=True)
+    code = f"""
+import subprocess
+from pathlib import Path
+from sandmill.errors import InputError
+from sandmill.sandbox.view import refuse_exposed
+subprocess.run(["mount", "--bind", {source!r}, {target!r}], check=True)
+try: refuse_exposed({{"public": Path({public!r})}}, (Path({str(shown)!r}),))
+except InputError as error: print(error)
+refuse_exposed({{"public": Path({str(tmp_path / "outside")!r})}}, ())
+"""
+    ran = subprocess.run(["unshare", "-rm", sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if "unshare" in ran.stderr:
+        pytest.skip(ran.stderr)
+    assert (f"public: saw {public}" in ran.stdout, ran.stderr) == (True, "")
+
+
+def make_task(folder: Path) -> Path:
+    """Write a world-readable task in the layout of `pull`, and return its public folder."""
+    folder.chmod(0o755)
+    public = write_public(folder)
+    (folder / "private").mkdir()
+    (folder / "private/answers.csv").write_text("gold")
+    return public
+
+
+PLACES = ("/usr/src", "/usr/share", "{base}", "{base}/lib", "{env}")
+LIBRARIES = ("/usr/lib", "{base}/lib/python{version}", "{env}/lib")
+
+
+@pytest.fixture
+def inside(request, agent_env) -> Iterator[Path]:
+    """A temporary folder inside a system folder or an installation folder."""
+    version = ".".join(agent_env.python_version.split(".")[:2])
+    place = Path(request.param.format(base=agent_env.base_prefix, env=agent_env.path, version=version))
+    try:
+        folder = TemporaryDirectory(prefix="sandmill-test-", dir=place)
+    except OSError as error:
+        pytest.skip(f"we may not write to {place}: {error}")
+    with folder as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("inside", PLACES, indirect=True)
+def test_answers_beside_the_system_and_the_interpreter_are_out_of_sight(inside, box):
+    public = make_task(inside)
+    code = f"""
+import os
+import pandas as pd
+assert len(pd.read_csv("public/train.csv")) == 60
+found = [{str(inside)!r}] if os.path.exists({str(inside)!r}) else []
+for line in open("/proc/self/mountinfo"):
+    for name in ("private/answers.csv", "../private/answers.csv"):
+        path = os.path.join(line.split()[4], name)
+        found += [path] if os.path.exists(path) else []
+print(found)
+"""
+    result = box.run(code, public=public)
+    assert (result.outcome, result.stdout, result.stderr) == (Outcome.NO_SUBMISSION, "[]\n", "")
+
+
+@pytest.mark.parametrize("inside", LIBRARIES, indirect=True)
+def test_a_task_among_shown_libraries_is_refused_before_anything_runs(inside, box, tmp_path, public):
+    task = make_task(inside)
+    (tmp_path / "linked").symlink_to(task.parent)
+    for path in (task, tmp_path / "linked" / task.name):
+        with pytest.raises(InputError, match=r"(?s)every run can read.*Nothing was run"):
+            box.run("open('submission.csv', 'w').write('x')", public=path)
+    with pytest.raises(InputError, match="scratch"):
+        box.run("x = 1", public=public, scratch=inside)
+
+
+@pytest.mark.parametrize("inside", LIBRARIES[:1], indirect=True)
+def test_a_temporary_folder_among_shown_libraries_is_refused(inside, warm, public, monkeypatch):
+    monkeypatch.setattr("sandmill.sandbox.sandbox.gettempdir", lambda: str(inside))
+    with pytest.raises(InputError, match="TMPDIR"):
+        warm.run("x = 1", public=public)
+
+
+LATER = """
+import subprocess, sys
+from pathlib import Path
+from sandmill.sandbox import Sandbox
+source, target, public = map(Path, sys.argv[1:])
+# Shared among the namespaces that descend from ours, as a host's mounts often are.
+subprocess.run(["mount", "--make-rshared", "/"], check=True)
+code = f"import os; print(os.listdir({str(target)!r}))"
+with Sandbox("warm") as box:
+    before = box.run(code, public=public)
+    subprocess.run(["mount", "--bind", source, target], check=True)
+    # The first of these was forked ahead, before there was the mount.
+    print([box.run(code, public=public).stdout == before.stdout != "" for _ in range(3)])
+"""
+
+
+def test_what_the_host_mounts_below_a_shown_folder_later_stays_out_of_sight(agent_env, tmp_path, public):
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("needs root, to make mounts in a namespace of its own")
+    target = next(agent_env.path.glob("lib/python*/site-packages/joblib/test"))
+    make_task(tmp_path)
+    words = ["unshare", "-m", "--propagation", "private", sys.executable, "-c", LATER]
+    ran = subprocess.run([*words, tmp_path, target, public], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("[True, True, True]\n", "")
+
+
+def test_what_is_not_isolated_is_not_refused(open_box, agent_env):
+    try:
+        folder = TemporaryDirectory(prefix="sandmill-test-", dir=agent_env.path / "lib")
+    except OSError as error:
+        pytest.skip(str(error))
+    with folder as name:
+        assert open_box("subprocess").run("x = 1", public=make_task(Path(name))).outcome is Outcome.NO_SUBMISSION
