@@ -37,11 +37,10 @@ def run_program(
     Errors that are not bugs are printed without a traceback: those of Sandmill, and the types in `stops`.
     """
     signal.signal(signal.SIGINT, _end_at_once)
+    shown: tuple[type[Exception], ...] = (SandmillError, *stops)
     try:
         work(*parse_models(sys.argv[1:], prog, description, examples, *models))
-    except Exception as error:
-        if not isinstance(error, (SandmillError, *stops)):
-            raise
+    except shown as error:
         print(error, file=sys.stderr)
         return int(getattr(error, "exit_code", 1))
     return 0
