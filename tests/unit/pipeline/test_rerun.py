@@ -17,7 +17,7 @@ OTHER = b"another secret of 32 bytes......"
 
 
 def below_the_median():
-    return calibrated().board[-2].solver
+    return [entry.solver for entry in calibrated().board if entry.solver != TRIVIAL][-1]
 
 
 @pytest.fixture(autouse=True)
