@@ -17,7 +17,7 @@ OTHER = b"another secret of 32 bytes......"
 
 
 def below_the_median():
-    return [entry.solver for entry in calibrated().board if entry.solver != TRIVIAL][-1]
+    return calibrated().board[-2].solver
 
 
 @pytest.fixture(autouse=True)
