@@ -38,7 +38,7 @@ PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 
 MAX_SCRIPT_BYTES = 1 << 20
 MAX_BOARD = 200
-"""Entries of a leaderboard. Panels have had up to 59, and there are 8 readers."""
+"""Entries of a leaderboard. The panel has 59, and there are 7 readers."""
 
 _LAST_DIGIT = 1.5e-5
 """Scores have 5 decimals. Neighbours differ by 1e-5, and as floats by a little more."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.linear_model import Ridge
 
 from sandmill.calibrate import PANEL, run_panel
 from sandmill.calibrate.panel import Panel
@@ -76,7 +78,7 @@ def test_naive_entries_are_all_different(tmp_path: Path, target: str, metric: st
     ("left_out", "idle"),
     [
         (NUMBERS, {"numbers_only", "nearest_by_numbers", "binned_columns"}),
-        (WORDS, {"encoding_search"}),
+        (WORDS, {"categories_only", "encoding_search"}),
     ],
     ids=["without numbers", "without categories"],
 )
@@ -91,8 +93,12 @@ def test_entries_stay_away_where_there_is_nothing_to_see(
 
 
 @EACH_KIND
-def test_one_column_is_looked_at(tmp_path: Path, target: str, metric: str):
-    written, solver = write(tmp_path, target, metric), naive.one_column
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("one_column", 1), ("nearest_in_three", 3)],
+)
+def test_so_many_columns_are_looked_at(tmp_path: Path, target: str, metric: str, name: str, columns: int):
+    written, solver = write(tmp_path, target, metric), getattr(naive, name)
     without(WORDS, written)
     usual = scores_of(written, solver)
 
@@ -102,7 +108,7 @@ def test_one_column_is_looked_at(tmp_path: Path, target: str, metric: str):
 
         return not np.array_equal(scores_of(written, solver, change), usual)
 
-    assert sum(map(moved, NUMBERS)) == 1
+    assert sum(map(moved, NUMBERS)) == columns
 
 
 def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
@@ -112,7 +118,25 @@ def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
     assert best == ["width", "level", "hour"]
 
 
-@pytest.mark.parametrize(("name", "answers"), [("stump", 2), ("small_tree", 8)])
+def test_two_components_are_the_directions_of_most_variance(tmp_path: Path):
+    written = write(tmp_path)
+    table = Table.read(written.folder, written.facts)
+    design, center, scale = naive.plain_scaled(table), table.target.mean(), table.target.std()
+    components = PCA(2).fit(design.train)
+    line = Ridge(1.0).fit(components.transform(design.train), (table.target - center) / scale)
+    expected = center + scale * line.predict(components.transform(design.test))
+    np.testing.assert_allclose(solve(naive.two_components, table)[0], expected, rtol=1e-6)
+
+
+def test_a_mixture_by_chance_is_one_direction_that_the_target_has_no_say_in(tmp_path: Path):
+    written = write(tmp_path)
+    table, turned = (Table.read(written.folder, written.facts) for _ in range(2))
+    turned.target = turned.target[::-1].copy()
+    said, other = (solve(naive.chance_mixture, one)[0] for one in (table, turned))
+    assert abs(np.corrcoef(said, other)[0, 1]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("name", "answers"), [("stump", 2), ("coarse_tree", 5), ("small_tree", 8)])
 @pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("regression", "rmse"), ("count", "rmsle")])
 def test_small_models_give_few_answers(tmp_path: Path, target: str, metric: str, name: str, answers: int):
     found = scores_of(write(tmp_path, target, metric), getattr(naive, name))
@@ -129,17 +153,18 @@ def test_a_full_tree_and_the_nearest_neighbour_know_training_rows_by_heart(tmp_p
         np.testing.assert_allclose(scores_of(written, solver, asked_again), target)
 
 
+@pytest.mark.parametrize(("name", "step"), [("few_rows", 4), ("fewest_rows", 10)])
 @pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("regression", "rmse"), ("count", "rmse")])
-def test_only_few_rows_are_learnt_from(tmp_path: Path, target: str, metric: str):
+def test_only_few_rows_are_learnt_from(tmp_path: Path, target: str, metric: str, name: str, step: int):
     def other_rows(table: Table) -> None:
-        others = np.arange(len(table.target)) % 4 > 0
+        others = np.arange(len(table.target)) % step > 0
         table.target = np.where(others, table.target[::-1], table.target)
 
     def own_rows(table: Table) -> None:
-        own = np.arange(len(table.target)) % 4 == 0
+        own = np.arange(len(table.target)) % step == 0
         table.target = np.where(own, table.target[::-1], table.target)
 
-    written, solver = write(tmp_path, target, metric), naive.few_rows
+    written, solver = write(tmp_path, target, metric), getattr(naive, name)
     usual = scores_of(written, solver)
     np.testing.assert_allclose(scores_of(written, solver, other_rows), usual, atol=0.005)
     assert np.abs(scores_of(written, solver, own_rows) - usual).max() > 0.05
@@ -150,28 +175,25 @@ def test_all_rows_are_learnt_from_where_few_would_miss_a_class(tmp_path: Path):
         table.target = (np.arange(len(table.target)) == 5).astype(int)
 
     written = write(tmp_path, "binary", "roc_auc")
-
-    def on_all_rows(table: Table) -> Any:
-        return naive.linear_scores(naive.plain_scaled(table), table, 1.0)
-
-    few = scores_of(written, naive.few_rows, rare)
-    np.testing.assert_allclose(few, scores_of(written, on_all_rows, rare))
+    few, fewest = (scores_of(written, solver, rare) for solver in (naive.few_rows, naive.fewest_rows))
+    assert np.array_equal(few, fewest)
     assert few[:, 1].max() > 0
 
 
+@pytest.mark.parametrize("name", ["unit_weights", "slopes_apart", "split_apart"])
 @pytest.mark.parametrize(
     ("target", "metric"), [("binary", "roc_auc"), ("multiclass", "log_loss"), ("regression", "r2")]
 )
-def test_unit_weights_care_for_neither_units_nor_direction(tmp_path: Path, target: str, metric: str):
+def test_improper_models_care_for_neither_units_nor_direction(tmp_path: Path, target: str, metric: str, name: str):
     def change(table: Table) -> None:
         for frame in (table.train, table.test):
             frame["width"] = -1000 * frame["width"]
 
-    written, solver = write(tmp_path, target, metric), naive.unit_weights
+    written, solver = write(tmp_path, target, metric), getattr(naive, name)
     np.testing.assert_allclose(scores_of(written, solver, change), scores_of(written, solver), rtol=1e-4, atol=1e-4)
 
 
-def test_unit_weights_weigh_columns_alike(tmp_path: Path):
+def test_unit_weights_weigh_columns_alike_and_slopes_do_not(tmp_path: Path):
     def raised(column: str) -> Callable[[Table], None]:
         def change(table: Table) -> None:
             table.test[column] += 0.5 * table.train[column].std(ddof=0)
@@ -180,18 +202,19 @@ def test_unit_weights_weigh_columns_alike(tmp_path: Path):
 
     written = write(tmp_path, strength=9.0)
     without(WORDS, written)
-    usual = scores_of(written, naive.unit_weights)
-    gains = [
-        np.median(np.abs(scores_of(written, naive.unit_weights, raised(column)) - usual))
-        for column in ("width", "hour")
-    ]
-    assert gains[0] == pytest.approx(gains[1], rel=0.01)
+    for solver, is_even in ((naive.unit_weights, True), (naive.slopes_apart, False)):
+        usual = scores_of(written, solver)
+        gains = [np.median(np.abs(scores_of(written, solver, raised(column)) - usual)) for column in ("width", "hour")]
+        assert (gains[0] == pytest.approx(gains[1], rel=0.01)) == is_even
 
 
-def test_binned_columns_know_only_the_third(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("solver", "cuts"), [(naive.split_apart, ("mean",)), (binned_columns, (1 / 3, 2 / 3))], ids=["split", "binned"]
+)
+def test_only_the_side_of_a_cut_counts(tmp_path: Path, solver: Callable[[Table], Any], cuts: tuple[Any, ...]):
     def within(table: Table) -> None:
         known = table.train["width"]
-        places = np.quantile(known, (1 / 3, 2 / 3))
+        places = np.array([known.mean() if cut == "mean" else np.quantile(known, cut) for cut in cuts])
         side = np.searchsorted(places, table.test["width"])
         table.test["width"] = np.array([places[0] - 1, *(places + 0.01)])[side]
 
@@ -199,22 +222,24 @@ def test_binned_columns_know_only_the_third(tmp_path: Path):
         table.test["width"] = table.train["width"].max()
 
     written = write(tmp_path)
-    usual = scores_of(written, binned_columns)
-    np.testing.assert_allclose(scores_of(written, binned_columns, within), usual, rtol=1e-9)
-    assert not np.allclose(scores_of(written, binned_columns, beyond), usual)
+    usual = scores_of(written, solver)
+    np.testing.assert_allclose(scores_of(written, solver, within), usual, rtol=1e-9)
+    assert not np.allclose(scores_of(written, solver, beyond), usual)
 
 
-def test_neighbours_do_not_count_columns_in_their_units(tmp_path: Path):
+def test_raw_neighbours_count_columns_in_their_units_and_others_do_not(tmp_path: Path):
     def change(table: Table) -> None:
         for frame in (table.train, table.test):
             frame["height"] = 1000 * frame["height"]
 
     written = write(tmp_path)
-    for solver in (naive.nearest_by_numbers, naive.nearest_neighbour):
+    assert not np.allclose(scores_of(written, naive.raw_neighbours, change), scores_of(written, naive.raw_neighbours))
+    for solver in (naive.nearest_by_numbers, naive.nearest_neighbour, naive.nearest_in_three):
         np.testing.assert_allclose(scores_of(written, solver, change), scores_of(written, solver))
 
 
-def test_numbers_only_leaves_categories_out(tmp_path: Path):
+@pytest.mark.parametrize(("name", "unseen"), [("numbers_only", WORDS), ("categories_only", NUMBERS)])
+def test_what_is_left_out_changes_nothing(tmp_path: Path, name: str, unseen: tuple[str, ...]):
     def change(*columns: str) -> Callable[[Table], None]:
         def turn(table: Table) -> None:
             for column in columns:
@@ -222,10 +247,30 @@ def test_numbers_only_leaves_categories_out(tmp_path: Path):
 
         return turn
 
-    written, solver = write(tmp_path), naive.numbers_only
+    written, solver = write(tmp_path), getattr(naive, name)
     usual = scores_of(written, solver)
-    assert np.array_equal(scores_of(written, solver, change(*WORDS)), usual)
-    assert not np.array_equal(scores_of(written, solver, change(*NUMBERS)), usual)
+    assert np.array_equal(scores_of(written, solver, change(*unseen)), usual)
+    assert not np.array_equal(scores_of(written, solver, change(*({*NUMBERS, *WORDS} - {*unseen}))), usual)
+
+
+def test_half_of_the_columns_are_every_second_one(tmp_path: Path):
+    written = write(tmp_path)
+    without(WORDS, written)
+    panel = Panel(written.folder, written.facts)
+    usual, moved = scores_of(written, naive.half_of_columns), []
+    for column in panel.table.kinds.numeric:
+
+        def change(table: Table, column: str = column) -> None:
+            table.test[column] = table.test[column].to_numpy()[::-1]
+
+        moved.append(not np.array_equal(scores_of(written, naive.half_of_columns, change), usual))
+    assert moved == [True, False] * 3
+
+
+def test_a_heavy_penalty_leaves_little_of_what_is_known(tmp_path: Path):
+    written = write(tmp_path, strength=9.0)
+    spread = scores_of(written, naive.heavy_penalty).std()
+    assert 0 < spread < 0.3 * scores_of(written, naive.numbers_only).std()
 
 
 @EACH_KIND
