@@ -9,7 +9,7 @@ from sandmill.models.reports import Outcome
 from sandmill.trainers.trl import code_reward
 from sandmill_learn.executions import CACHE_FILE, Executor
 from sandmill_learn.task_sets import from_release
-from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
+from tests.unit.export.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
 
 @pytest.fixture(scope="module")

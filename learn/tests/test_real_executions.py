@@ -6,7 +6,7 @@ from learn.tests.tables import write_table
 from sandmill.models.reports import Outcome
 from sandmill_learn.executions import Executor
 from sandmill_learn.task_sets import from_folder
-from tests.unit.adapters.tiny import fenced
+from tests.unit.export.tiny import fenced
 
 LEARNS = """
 import os

@@ -10,7 +10,7 @@ from sandmill.errors import InputError
 from sandmill.models.base import Part
 from sandmill.models.reports import Outcome
 from sandmill_learn.task_sets import from_folder
-from tests.unit.episodes.runner import result_of
+from tests.unit.play.runner import result_of
 
 PANEL = ("prior", "stump", "linear", "random_forest")
 

@@ -14,7 +14,7 @@ from sandmill_learn.replicates import measure_ends, move_calibration
 from sandmill_learn.task_sets import from_release
 from tests.designs import SECRET, make_spec
 from tests.factories import CALIBRATION
-from tests.unit.adapters.tiny import publish_tiny
+from tests.unit.export.tiny import publish_tiny
 
 
 @pytest.fixture(scope="module")

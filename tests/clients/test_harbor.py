@@ -10,7 +10,7 @@ import pytest
 
 from sandmill.export.harbor import image_name
 from sandmill.sandbox.agent_env import find_agent_env
-from tests.unit.adapters.test_harbor import verify
+from tests.unit.export.test_harbor import verify
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from sandmill.play.release import open_task
 from sandmill.trainers.episode import read_tool_call
 from tests.llm_server import Answer, Received, Script, error, serve
 from tests.task_folders import write_task
-from tests.unit.episodes.runner import PreparedRunner, result_of, sample_of
+from tests.unit.play.runner import PreparedRunner, result_of, sample_of
 
 RUN = "<think>a</think><tool_call>\npython\n<code>\nprint(1)\n</code>\n</tool_call>"
 REFUSALS = {

@@ -14,7 +14,7 @@ from sandmill.models.motifs import Aggregate
 from tests.designs import SECRET
 from tests.event_designs import make_event_spec
 from tests.packages import put
-from tests.unit.quality.test_suites import FOLDER
+from tests.unit.check.test_suites import FOLDER
 
 FILE = "bookings.csv"
 

@@ -21,7 +21,7 @@ from sandmill.scoring.grading.private_half import read_private
 from sandmill.scoring.medals import medal_of
 from tests.factories import CALIBRATION
 from tests.task_folders import write_task
-from tests.unit.episodes.test_score import result_of
+from tests.unit.play.test_score import result_of
 
 S = FeedbackStatus
 

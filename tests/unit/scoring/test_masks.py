@@ -21,7 +21,7 @@ from sandmill.scoring.submission import parse_submission
 from tests.factories import CALIBRATION
 from tests.many_rows import PLACES, facts_for, make_many, table_of
 from tests.submission_mutants import judge, mutate
-from tests.unit.adapters.test_grader import assert_same, load
+from tests.unit.export.test_grader import assert_same, load
 
 FACTS = facts_for("runs")
 """Pictures of 2 rows and 3 columns."""

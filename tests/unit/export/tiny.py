@@ -6,7 +6,7 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.store.files import Store
 from tests.publishing import publish_splits
-from tests.unit.episodes.runner import PreparedRunner
+from tests.unit.play.runner import PreparedRunner
 
 PERFECT, SAMPLE, BROKEN, FAULT = "perfect", "sample", "broken", "fault"
 """Scripts that the sandbox of `obey` knows."""

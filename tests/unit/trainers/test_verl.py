@@ -14,7 +14,7 @@ from sandmill.errors import InputError, ReleaseNotFound
 from sandmill.export.export import export
 from sandmill.store.release import load
 from sandmill.trainers import verl
-from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
+from tests.unit.export.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from sandmill.play.release import open_task
 from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.single_turn import HOW_TO_ANSWER, last_script
 from tests.task_folders import write_task
-from tests.unit.episodes.runner import PreparedRunner, result_of
+from tests.unit.play.runner import PreparedRunner, result_of
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from sandmill.play.env import run_sync
 from sandmill.store.files import Store
 from tests.docs_commands import blocks
 from tests.publishing import publish_splits
-from tests.unit.episodes.runner import SAMPLE, PreparedRunner, result_of, sample_of, truth_of
+from tests.unit.play.runner import SAMPLE, PreparedRunner, result_of, sample_of, truth_of
 
 INFRA = result_of(Outcome.INFRA_ERROR, detail="no descriptor")
 

@@ -14,7 +14,7 @@ from sandmill.trainers.episode import FAULT as FAULT_TEXT
 from sandmill.trainers.episode import OVER
 from sandmill.trainers.single_turn import HOW_TO_ANSWER
 from sandmill.trainers.trl import code_reward, environment, train_rows
-from tests.unit.adapters.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
+from tests.unit.export.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sandmill.models.run import RunLimits
 from sandmill.play.feedback import MOST_ANSWERS, Feedback
 from sandmill.sandbox import Sandbox
 from tests.releases import REPOSITORY
-from tests.unit.episodes.test_layout import script_from
+from tests.unit.play.test_layout import script_from
 
 README, SANDBOX, EPISODES = (
     (REPOSITORY / name).read_text() for name in ("README.md", "docs/sandbox.md", "docs/episodes.md")

@@ -26,7 +26,7 @@ from tests.factories import CALIBRATION
 from tests.metric_cases import CASES, prepare
 from tests.metric_samples import guess
 from tests.submission_mutants import ROWS, Graded, make_graded, mutate, write
-from tests.unit.metrics.test_parity import ours
+from tests.unit.scoring.test_parity import ours
 
 PAIRS = sorted(ANSWER_FORMS)
 MUTANTS = 60

@@ -9,7 +9,7 @@ from sandmill.kinds.token.layout import LAYOUTS
 from sandmill.kinds.token.render import fill
 from sandmill.kinds.token.speech import readers_of, source_of
 from sandmill.scoring import get_metric
-from tests.unit.synth.token_tasks import token_spec
+from tests.unit.draw.token_tasks import token_spec
 
 SAID = [
     ("english", "cardinal_and", "1120", "one thousand one hundred and twenty"),

@@ -19,7 +19,7 @@ from sandmill.scoring.submission import read_answers
 from sandmill.store.files import Store
 from tests.factories import make_task
 from tests.publishing import publish_splits
-from tests.unit.episodes.runner import PreparedRunner, result_of, sample_of, truth_of
+from tests.unit.play.runner import PreparedRunner, result_of, sample_of, truth_of
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from sandmill.models.calibration import Rung, Tier
 from sandmill.models.kind import kind_named
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
-from tests.unit.synth.token_tasks import token_spec
+from tests.unit.draw.token_tasks import token_spec
 
 LANGUAGES = ("english", "russian")
 

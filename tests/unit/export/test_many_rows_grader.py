@@ -18,7 +18,7 @@ from tests import many_rows
 from tests.export_tasks import SETTINGS, make_exported, write_export
 from tests.many_rows import FORMS, guess_at, make_many, table_of
 from tests.submission_mutants import mutate
-from tests.unit.adapters.test_grader import assert_same, load
+from tests.unit.export.test_grader import assert_same, load
 
 MUTANTS = 80
 

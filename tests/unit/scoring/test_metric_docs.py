@@ -16,7 +16,7 @@ from sandmill.scoring.catalogue import METRICS
 from sandmill.scoring.forms import FORMS
 from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
 from tests.metric_samples import guess, make_world
-from tests.unit.metrics.test_parity import CASES, DEVIATIONS
+from tests.unit.scoring.test_parity import CASES, DEVIATIONS
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 
