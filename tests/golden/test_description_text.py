@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.scoring.support import ANSWER_FORMS
-from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.draw import render
+from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, make_spec
 
 FOLDER = Path(__file__).parent / "descriptions"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from sandmill.draw import render
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.report.item_samples import describe_item, item_samples
-from sandmill.draw import render
 from tests.designs import SECRET, make_image_spec, make_spec, make_text_spec
 
 SIZES = Sizes(train=50, feedback=100, final=100)

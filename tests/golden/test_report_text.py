@@ -1,11 +1,9 @@
 """Rendered texts, word for word. After a wanted change run this file with SANDMILL_WRITE_GOLDEN=1."""
 
-import io
 import os
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from sandmill.models.base import Stage
 from sandmill.models.reports import Funnel, SlotReport
