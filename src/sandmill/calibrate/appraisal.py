@@ -182,12 +182,12 @@ def best_without_data(
     Raises:
         ItemRejected: `no_data`, if a guess closes more of the gap than slack and luck allow.
     """
-    floor = metric.own_score(truth, trivial)
+    floor = metric.score(truth, trivial)
     best, guess = 0.0, trivial
     for answer in answers_without_data(description, facts, len(truth)):
         if metric.is_nonnegative and (answer < 0).any():
             continue
-        score = metric.own_score(truth, answer)
+        score = metric.score(truth, answer)
         share = gap_closed(score, floor, ceiling) if np.isfinite(score) else 0.0
         if share > best:
             best, guess = share, answer

@@ -70,7 +70,7 @@ class _PartOf:
 
     def rounded(self, prediction: Array) -> float:
         """Score as it is published, by the fast way: the same to 9 decimals as the library's, which grades."""
-        return round(self.metric.own_score(self.truth, prediction), SCORE_DECIMALS)
+        return round(self.metric.score(self.truth, prediction), SCORE_DECIMALS)
 
     def ends(self) -> tuple[float, float]:
         """Scores of the trivial solver and of the oracle."""

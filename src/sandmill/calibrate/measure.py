@@ -92,8 +92,8 @@ def difficulty(
     Raises:
         DegenerateTask: if trivial and oracle score the same.
     """
-    middle = float(np.median([metric.own_score(truth, prediction) for prediction in competent]))
-    value = _left_open(gap_closed(middle, metric.own_score(truth, trivial), metric.own_score(truth, oracle)))
+    middle = float(np.median([metric.score(truth, prediction) for prediction in competent]))
+    value = _left_open(gap_closed(middle, metric.score(truth, trivial), metric.score(truth, oracle)))
     middles = np.median([metric.resample(truth, prediction, counts) for prediction in competent], axis=0)
     zeros, ones = (metric.resample(truth, prediction, counts) for prediction in (trivial, oracle))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -140,7 +140,7 @@ def signal_check(truth: Array, trivial: Array, oracle: Array, metric: Metric, co
         ItemRejected: `no_signal`, if oracle - trivial is under 5 paired-bootstrap standard errors.
     """
     sign = -1 if metric.is_lower_better else 1
-    gap = sign * (metric.own_score(truth, oracle) - metric.own_score(truth, trivial))
+    gap = sign * (metric.score(truth, oracle) - metric.score(truth, trivial))
     gaps = metric.resample(truth, oracle, counts) - metric.resample(truth, trivial, counts)
     error = float(np.nanstd(gaps, ddof=1))
     if not gap > STANDARD_ERRORS * error:
@@ -182,7 +182,7 @@ def require_columns_lose(
         if metric.is_nonnegative and (answer < 0).any():
             continue
         with np.errstate(all="ignore"):
-            score = rounded(metric.own_score(truth[rows], answer[rows]))
+            score = rounded(metric.score(truth[rows], answer[rows]))
         if sign * score >= sign * bronze:
             detail = f"a single column, used as the prediction without a model, scores {score}; bronze is {bronze}"
             raise ItemRejected(Stage.CALIBRATE, "column_medal", detail)

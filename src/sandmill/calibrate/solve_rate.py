@@ -78,7 +78,7 @@ def reaches_silver(run: PanelRun, truth: Array, rows: Rows, metric: Metric, meas
     """
     if not run.has_run:
         return False
-    score, silver = round(metric.own_score(truth, run.on(rows)), SCORE_DECIMALS), measured.thresholds.silver
+    score, silver = round(metric.score(truth, run.on(rows)), SCORE_DECIMALS), measured.thresholds.silver
     return score <= silver if measured.is_lower_better else score >= silver
 
 
@@ -116,4 +116,4 @@ def _score(run: PanelRun, truth: Array, rows: Rows, metric: Metric) -> float:
     """Score at the precision at which medals are decided, by the fast way; NaN for what failed or has no score."""
     if not run.has_run:
         return float("nan")
-    return round(metric.own_score(truth[rows], run.on(rows)), SCORE_DECIMALS)
+    return round(metric.score(truth[rows], run.on(rows)), SCORE_DECIMALS)

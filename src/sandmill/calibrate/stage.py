@@ -212,7 +212,7 @@ def _size(
         ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
     else:
         ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)
-    scores = [metric.own_score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
+    scores = [metric.score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = len(pilot.truth), pilot.spec.sizes.final
     if attempt.replicate:

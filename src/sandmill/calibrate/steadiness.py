@@ -70,7 +70,7 @@ def resample_thresholds(
         counts: bootstraps from `draw_counts`, shared by all entries.
     """
     sign = -1 if metric.is_lower_better else 1
-    scores = np.array([sign * metric.own_score(truth, prediction) for prediction in predictions])
+    scores = np.array([sign * metric.score(truth, prediction) for prediction in predictions])
     best_first = np.argsort(-scores, kind="stable")
     rows = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
     entries = [[best_first[row - 1] for row in those] for those in rows]
@@ -215,7 +215,7 @@ def resample_milestones(
 
     def score(prediction: Array) -> Floats:
         """Return the score on the rows, and after it those on the bootstraps."""
-        point = metric.own_score(truth, prediction)
+        point = metric.score(truth, prediction)
         return sign * np.append(point, metric.resample(truth, prediction, counts))
 
     trivial, oracle = (score(prediction) for prediction in ends)
@@ -224,7 +224,7 @@ def resample_milestones(
             {name: (score(predictions[name]) - trivial) / (oracle - trivial) for name in rule.corrections}
         )
     bars = [trivial + place * (oracle - trivial) for place in (places.gold, places.silver, places.bronze)]
-    ranked = sorted(board, key=lambda name: -sign * metric.own_score(truth, predictions[name]))
+    ranked = sorted(board, key=lambda name: -sign * metric.score(truth, predictions[name]))
     middle = np.mean([score(predictions[ranked[row - 1]]) for row in median_rows(len(ranked))], axis=0)
     below = trivial + (places.bronze - rule.fall) * (oracle - trivial)
     scores = np.array([*bars, np.minimum(middle, below)])

@@ -56,7 +56,7 @@ class PilotScale:
     def of(cls, pilot: Pilot, trivial: PanelRun) -> "PilotScale":
         """Make the scale from the trivial run of the own draw and the oracle."""
         metric = get_metric(pilot.facts.metric)
-        ends = (metric.own_score(pilot.truth, prediction) for prediction in (trivial.prediction, pilot.oracle))
+        ends = (metric.score(pilot.truth, prediction) for prediction in (trivial.prediction, pilot.oracle))
         return cls(pilot.truth, metric, *ends)
 
     def share(self, prediction: Array) -> float:
@@ -65,7 +65,7 @@ class PilotScale:
         Raises:
             DegenerateTask: if trivial and oracle score the same.
         """
-        return gap_closed(self.metric.own_score(self.truth, prediction), self.trivial, self.oracle)
+        return gap_closed(self.metric.score(self.truth, prediction), self.trivial, self.oracle)
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,6 @@ class Metric:
         """Return the unrounded score, which is the bootstrap with every row drawn once."""
         return float(self.resample(truth, prediction, np.ones((1, len(truth))))[0])
 
-    own_score = score
-
     def rounded(self, truth: Array, prediction: Array) -> float:
         """Return the score rounded as published and compared."""
         return rounded(self.score(truth, prediction))

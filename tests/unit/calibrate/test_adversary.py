@@ -36,8 +36,8 @@ def share(written: Written, prediction, panel: Panel) -> float:
     """Gap closed."""
     metric = get_metric(written.facts.metric)
     (prior,) = panel.run(["prior"])
-    ends = [metric.own_score(written.truth, guess) for guess in (prior.prediction, written.oracle)]
-    return gap_closed(metric.own_score(written.truth, prediction), *ends)
+    ends = [metric.score(written.truth, guess) for guess in (prior.prediction, written.oracle)]
+    return gap_closed(metric.score(written.truth, prediction), *ends)
 
 
 def test_the_frozen_adversary_predicts_what_it_always_has(tmp_path: Path):
@@ -63,7 +63,7 @@ def test_it_solves_every_metric(tmp_path: Path, target: str, metric: str):
     assert run.failure is None
     score = get_metric(metric)
     (prior,) = panel.run(["prior"])
-    known, mine = (score.own_score(written.truth, one.prediction) for one in (prior, run))
+    known, mine = (score.score(written.truth, one.prediction) for one in (prior, run))
     assert mine < known if score.is_lower_better else mine > known
     # The oracle of a list of classes is a table of probabilities, which is no answer.
     if written.facts.encoding not in ("ranked_list", "label_list"):

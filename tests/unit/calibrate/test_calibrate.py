@@ -307,7 +307,7 @@ def test_equal_bootstraps_are_made_once(monkeypatch):
     assert len(asked) == 2
     other = draw_counts(50, rng, 9)
     np.testing.assert_array_equal(metric.resample(truth, near, other), plain.resample(truth, near, other))
-    assert [metric.own_score(truth, near) for _ in range(2)] == [plain.own_score(truth, near)] * 2
+    assert [metric.score(truth, near) for _ in range(2)] == [plain.score(truth, near)] * 2
     assert len(asked) == 4
 
 

@@ -43,7 +43,7 @@ def run(prediction: list[float]) -> PanelRun:
 def test_a_score_equal_to_silver_reaches_it_and_a_failed_run_never_does(lower: bool):
     metric, truth = get_metric("rmse" if lower else "roc_auc"), np.array([0.0, 1.0, 0.0, 1.0])
     answer = run([0.1, 0.9, 0.4, 0.3])
-    score = round(metric.own_score(truth, answer.prediction), 5)
+    score = round(metric.score(truth, answer.prediction), 5)
     worse = score + 1e-5 if lower else score - 1e-5
     for silver, reached in ((score, True), (round(2 * score - worse, 5), False), (worse, True)):
         bars = CALIBRATION.thresholds.model_copy(update={"silver": silver})

@@ -236,13 +236,12 @@ def test_resampled_places_are_those_of_the_rows_and_fall():
     metric, oracle, trivial = get_metric("roc_auc"), 1 / (1 + np.exp(-sure)), np.full(3000, 0.5)
     counts = draw_counts(3000, rng, 50)
     shares = {
-        name: (metric.own_score(truth, answer) - 0.5) / (metric.own_score(truth, oracle) - 0.5)
-        for name, answer in said.items()
+        name: (metric.score(truth, answer) - 0.5) / (metric.score(truth, oracle) - 0.5) for name, answer in said.items()
     }
     rule = MilestoneRule.of(entries(shares, 0.1, 0.1), "margin", LEAST_FALL)
     ladder = resample_milestones(truth, said, (trivial, oracle), list(said), rule, metric, counts)
     places_here = rule.places({name: np.asarray(share) for name, share in shares.items()})
-    end = metric.own_score(truth, oracle) - 0.5
+    end = metric.score(truth, oracle) - 0.5
     assert ladder.point[:3] == pytest.approx(
         [0.5 + place * end for place in (places_here.gold, places_here.silver, places_here.bronze)]
     )

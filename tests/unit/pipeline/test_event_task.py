@@ -66,7 +66,7 @@ def test_no_entry_of_the_panel_fails_and_the_child_table_pays(folder):
     reasons = {run.failure for run in runs if not run.has_run}
     assert all("nothing found" in str(reason) for reason in reasons)
     metric, truth = get_metric(make_event_spec().metric), rendered().answers.truth
-    blind = max(metric.own_score(truth, run.prediction) for run in runs if run.has_run)
+    blind = max(metric.score(truth, run.prediction) for run in runs if run.has_run)
     features = []
     for draw in (rendered().train_draw, rendered().test_draw):
         cells = draw.observed
@@ -74,8 +74,8 @@ def test_no_entry_of_the_panel_fails_and_the_child_table_pays(folder):
         features.append(np.column_stack([*kept, *(cells["district"] == code for code in range(3))]))
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(features[0], rendered().train_draw.target)
     told = model.predict_proba(features[1])[:, 1]
-    assert metric.own_score(truth, told) > blind - 0.02
-    assert metric.own_score(truth, rendered().oracle) > blind + 0.05
+    assert metric.score(truth, told) > blind - 0.02
+    assert metric.score(truth, rendered().oracle) > blind + 0.05
 
 
 def test_the_posterior_follows_the_events():

@@ -45,7 +45,7 @@ def test_a_structure_renders_what_all_gates_accept_and_what_can_be_graded(seed_i
     answers = read_answers(made.package.private["answers.csv"], facts)
     sample = parse_submission(layout_of(spec).sample_csv(public), facts, answers.ids, answers.lengths)
     metric, final = get_metric(facts.metric), answers.part(Part.FINAL)
-    best, guess = (metric.own_score(answers.truth[final], said[final]) for said in (made.oracle, sample))
+    best, guess = (metric.score(answers.truth[final], said[final]) for said in (made.oracle, sample))
     assert best < guess if metric.is_lower_better else best > guess
     assert render(spec, SECRET).package.public == public
     assert sum(map(len, public.values())) < 20e6

@@ -45,5 +45,8 @@ def test_its_tasks_are_listed_pulled_and_graded_under_both_medal_rules(reference
 
 
 @pytest.mark.slow
-def test_its_scripts_score_what_was_recorded(reference):
-    assert json.loads(run("verify", reference, "--rerun", "--json"))["problems"] == []
+def test_its_scripts_score_what_was_recorded_and_only_solvers_have_changed(reference):
+    """Solvers of other code may score differently, and a rerun says so; all else holds."""
+    done = CliRunner().invoke(app, ["verify", reference, "--rerun", "--json"])
+    found = json.loads(done.output)["problems"]
+    assert [line for line in found if ": solver " not in line and ": note: " not in line] == []

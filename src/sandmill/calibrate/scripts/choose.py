@@ -85,7 +85,7 @@ class GradedTest:
         return score if self.metric.is_lower_better else -score
 
     def _loss(self, answer: Array, rows: NDArray[np.bool_]) -> float:
-        return self.loss_of(self.metric.own_score(self.truth[rows], answer[rows]))
+        return self.loss_of(self.metric.score(self.truth[rows], answer[rows]))
 
 
 @dataclass(frozen=True)

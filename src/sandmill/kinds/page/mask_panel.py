@@ -75,7 +75,7 @@ class TaskPictures:
     def score(self, named: NDArray[np.bool_], marked: NDArray[np.bool_]) -> float:
         """Return the score of a stack of masks."""
         full = np.broadcast_to(named, marked.shape)
-        return get_metric(self.metric).own_score(_flat(marked), _flat(full))
+        return get_metric(self.metric).score(_flat(marked), _flat(full))
 
     def best_limit(self, said: NDArray[Any]) -> float:
         """Return the limit below which what is said of the pictures held back gives the best masks."""
