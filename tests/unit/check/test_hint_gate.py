@@ -96,7 +96,7 @@ def test_a_hint_about_its_own_use_that_is_wrong_is_found():
 
 
 def test_a_reader_who_follows_the_hints_must_get_the_values_of_the_mechanism():
-    for slot in SLOTS:
+    for slot in (22, 43, 53):
         package = small_rendered(slot).package
         for column in package.spec.mechanism.columns:
             forms = [hint.fact.motif for hint in package.spec.hints if isinstance(hint.fact, Form)]
@@ -104,7 +104,7 @@ def test_a_reader_who_follows_the_hints_must_get_the_values_of_the_mechanism():
                 untold = with_hints(package, lambda hints: [h for h in hints if not isinstance(h.fact, Units)])
                 assert any("gives other values" in problem for problem in findings(untold))
                 return
-    pytest.skip("no design converts a column of a formula")
+    pytest.fail("none of these designs converts a column of a formula")
 
 
 def test_words_about_the_mechanism_in_the_dictionary_are_found():
