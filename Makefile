@@ -73,7 +73,7 @@ lint: setup  ## Lint, strict types, import contract
 	@PYTHONPATH=src:learn/src:. $(RUN)/lint-imports --no-cache
 
 test: agent-env lint  ## Lint and the fast tests
-	@echo "Running the fast tests: ten to thirty minutes on two cores."
+	@echo "Running the fast tests: six to thirty minutes on two cores."
 	@$(RUN)/python -m pytest -m "not slow and not llm and not clients" -n 2 --dist loadgroup
 
 test-slow: agent-env  ## What takes longer: builds, servers, attacks, clean installs
