@@ -36,6 +36,24 @@ FIRST = (
 the other. Flows come first, since other tests read what they build."""
 
 
+LADDER = 12
+"""Cases that the fast tests run of a test with more; `make test-slow` runs the others."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most cases of long parametrizations (each metric, each domain) to the slow tests."""
+    ladders: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not any(item.get_closest_marker(mark) for mark in ("slow", "llm", "clients")):
+            ladders.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in ladders.values():
+        kept = {round(rung * (len(cases) - 1) / (LADDER - 1)) for rung in range(LADDER)}
+        for number, item in enumerate(cases):
+            if len(cases) > LADDER and number not in kept:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Run all tests of flows on one worker, which alone starts a server, and those of a file on one, which cache much.
