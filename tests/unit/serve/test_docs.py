@@ -14,7 +14,7 @@ import pytest
 
 import sandmill
 from sandmill.models.remote import MOST_RUNS, SHORTEST_TOKEN, Health
-from sandmill.sandbox import fleet, remote_server
+from sandmill.sandbox import remote, remote_server
 from sandmill.sandbox.frames import FRAMES
 from sandmill.serve import srun
 from sandmill.serve.queue import RUN_BYTES
@@ -84,16 +84,12 @@ def test_the_numbers_of_the_page_are_those_of_the_code():
     settings = ServerSettings()
     assert f"`max_wait` ({defaults['max_wait'].default:g} s)" in PAGE
     assert f"`scratch_mb` ({defaults['scratch_mb'].default})" in PAGE
-    assert (
-        f"left out for {fleet._FIRST_PAUSE_S:g} s, after further failures for up to {fleet._LONGEST_PAUSE_S:g} s"
-        in PAGE
-    )
+    assert f"for {remote.FIRST_PAUSE_S:g} s, after further failures for up to {remote.LONGEST_PAUSE_S:g} s" in PAGE
     assert f"silent for {remote_server.SILENCE_S:g} s" in PAGE
-    assert f"of several tasks within {fleet.AT_ONCE_S:g} s" in PAGE
-    assert f"more than {100 * fleet.MOST_SHARED:g} % of the runs" in PAGE
+    assert f"lost {remote.MOST_LOSSES} times" in PAGE
     assert f"{RUN_BYTES >> 20} MB of requests and {RUN_BYTES >> 20} MB of replies" in PAGE
     assert f"always up to {_LEAST_SUBMISSION_MB} MB" in PAGE
-    assert [name for name in fleet.Losses.__dataclass_fields__ if f"`{name}`" not in PAGE] == []
+    assert [name for name in remote.Losses.__dataclass_fields__ if f"`{name}`" not in PAGE] == []
     assert f"`{FRAMES}`" in PAGE
     assert f"at least {SHORTEST_TOKEN} characters" in PAGE
     assert f"at most {MOST_RUNS}\nruns" in PAGE
