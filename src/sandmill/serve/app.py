@@ -38,8 +38,7 @@ from sandmill.serve.runs import RunService, UnknownPublic
 _BEAT_S = 0.5
 """Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
 _MOST_PROBLEMS = 20
-_RETRY_SCRATCH_S = 10
-_RETRY_ROOM_S = 2
+_RETRY_SCRATCH_S, _RETRY_ROOM_S = 10, 2
 
 Message = TypeVar("Message", bound=BaseModel)
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -52,25 +51,13 @@ class NoRoom(Exception):
 def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -> RequestGate:
     """Return the ASGI application of a server."""
     app = FastAPI(title="sandmill", version=__version__, docs_url=None, redoc_url=None)
-    _add_errors(app)
-    _add_facts(app, service, is_stopping)
-    _add_runs(app, service)
-    _add_folders(app, service)
-    if service.settings.srun_root:
-        from sandmill.serve.srun import add_srun
-
-        add_srun(app, service, service.settings.srun_root)
-    return RequestGate(app, token=token, most_bytes=service.settings.max_request_bytes, is_stopping=is_stopping)
-
-
-def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool]) -> None:
     box, queue, settings = service.box, service.queue, service.settings
+    _add_errors(app)
 
     @app.get("/health")
     async def health() -> Response:
-        status = "stopping" if is_stopping() else "ok"
         facts = Health(
-            status=status,
+            status="stopping" if is_stopping() else "ok",
             version=__version__,
             isolation=box.isolation,
             running=queue.running,
@@ -78,7 +65,7 @@ def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool
             runs=queue.started,
             abandoned=queue.abandoned,
         )
-        return _json(facts, 503 if is_stopping() else 200)
+        return Response(facts.model_dump_json(), 503 if is_stopping() else 200, media_type="application/json")
 
     @app.get("/v1/info")
     async def info() -> ServerInfo:
@@ -95,8 +82,6 @@ def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool
             tasks=len(service.tasks),
         )
 
-
-def _add_runs(app: FastAPI, service: RunService) -> None:
     @app.post("/v1/runs")
     async def run(request: Request) -> Response:
         with ExitStack() as held:
@@ -116,13 +101,10 @@ def _add_runs(app: FastAPI, service: RunService) -> None:
     async def grade(task_id: str, request: Request) -> Response:
         if problem := service.tasks.problem(task_id):
             raise InputError("request", [problem], "Nothing was graded.")
-        submission = await request.body()
-        report = await service.tasks.open(task_id).agrade(submission)
+        report = await service.tasks.open(task_id).agrade(await request.body())
         # The exact feedback score would give labels away.
         return Response(report.model_dump_json(exclude={"feedback_score"}), media_type="application/json")
 
-
-def _add_folders(app: FastAPI, service: RunService) -> None:
     @app.post("/v1/public")
     async def upload(request: Request) -> PublicReply:
         with ExitStack() as held:
@@ -133,6 +115,8 @@ def _add_folders(app: FastAPI, service: RunService) -> None:
     async def delete(scratch_id: str) -> Response:
         was_there = await asyncio.to_thread(service.scratches.delete, scratch_id)
         return Response(status_code=204) if was_there else _refusal(404, "no such scratch folder")
+
+    return RequestGate(app, token=token, most_bytes=settings.max_request_bytes, is_stopping=is_stopping)
 
 
 async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
@@ -190,7 +174,7 @@ class _Replies(StreamingResponse, Generic[Reply]):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._queue.abandoned += sum(ticket.has_started for ticket in self._pending)
+            self._queue.abandoned += sum(ticket.started.done() for ticket in self._pending)
             for ticket in self._pending:
                 ticket.drop()
             self._held.close()
@@ -204,7 +188,7 @@ class _Replies(StreamingResponse, Generic[Reply]):
                 starting = {one for one in starting if not one.done()}
                 waited: set[asyncio.Future[Any]] = {ended, *starting}
                 await asyncio.wait(waited, timeout=_BEAT_S, return_when=asyncio.FIRST_COMPLETED)
-                yield STARTED_BEAT if all(ticket.has_started for ticket in self._pending) else QUEUED_BEAT
+                yield STARTED_BEAT if all(ticket.started.done() for ticket in self._pending) else QUEUED_BEAT
             yield STARTED_BEAT
             pieces = await asyncio.to_thread(self._encode, ended.result())
             yield mark
@@ -216,6 +200,13 @@ class _Replies(StreamingResponse, Generic[Reply]):
 
 
 def _add_errors(app: FastAPI) -> None:
+    def validation(error: RequestValidationError) -> Response:
+        problems = [
+            f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {shorten(one['msg'], 200)}"
+            for one in error.errors()[:_MOST_PROBLEMS]
+        ]
+        return _refusal(422, "the request does not have the expected fields", problems)
+
     answers: dict[type[Exception], Callable[[Any], Response]] = {
         InputError: lambda error: _refusal(422, str(error), [str(problem) for problem in error.problems]),
         SandmillError: lambda error: _refusal(500, str(error)),
@@ -226,7 +217,7 @@ def _add_errors(app: FastAPI) -> None:
         FrameError: lambda error: _refusal(422, f"the request is not a frame: {error}"),
         ScratchBusy: lambda _: _refusal(409, "another run uses this scratch folder"),
         ScratchFull: lambda _: _refusal(429, "too many scratch folders", retry_after_s=_RETRY_SCRATCH_S),
-        RequestValidationError: _validation_refusal,
+        RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),
     }
@@ -238,19 +229,6 @@ def _add_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, handle)
 
 
-def _validation_refusal(error: RequestValidationError) -> Response:
-    found = [
-        f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {shorten(one['msg'], 200)}"
-        for one in error.errors()[:_MOST_PROBLEMS]
-    ]
-    return _refusal(422, "the request does not have the expected fields", found)
-
-
 def _refusal(status: int, detail: str, problems: Sequence[str] = (), retry_after_s: int | None = None) -> Response:
     headers = {} if retry_after_s is None else {"retry-after": str(retry_after_s)}
-    body = Refusal(detail=detail, problems=tuple(problems)).model_dump()
-    return JSONResponse(body, status, headers=headers)
-
-
-def _json(model: BaseModel, status: int = 200) -> Response:
-    return Response(model.model_dump_json(), status, media_type="application/json")
+    return JSONResponse(Refusal(detail=detail, problems=tuple(problems)).model_dump(), status, headers=headers)
