@@ -24,11 +24,7 @@ class OpenTasks(Protocol):
     """Tasks by name: `SharedTasks`, or a set of tasks of several sources."""
 
     def task(self, task_id: str) -> EpisodeTask:
-        """Return a task. Equal ids give the same object.
-
-        Raises:
-            InputError: there is no such task.
-        """
+        """Return a task. Equal ids give the same object. An unknown id is an `InputError`."""
         ...
 
 
@@ -38,27 +34,18 @@ class SharedTasks:
     def __init__(self, release: Release) -> None:
         self.release = release
         self._tasks: dict[str, EpisodeTask] = {}
-        self._digests: dict[str, str] = {}
         self._lock = Lock()
+        self.digest = lru_cache(maxsize=None)(lambda task_id: release.record(task_id).digest)
+        """Returns the hash over the files of a task, as exported rows have it. Needs the private half."""
 
     def task(self, task_id: str) -> EpisodeTask:
-        """Return a task. Equal ids give the same object.
-
-        Raises:
-            ReleaseNotFound: if the release has no such task.
-        """
+        """Return a task. Equal ids give the same object. An unknown id is a `ReleaseNotFound`."""
         with self._lock:
             if task_id not in self._tasks:
                 if len(self._tasks) >= _MOST_TASKS:
                     self._tasks.clear()
                 self._tasks[task_id] = self.release.task(task_id)
             return self._tasks[task_id]
-
-    def digest(self, task_id: str) -> str:
-        """Return the hash over the files of a task, as exported rows have it. Needs the private half."""
-        if task_id not in self._digests:
-            self._digests[task_id] = self.release.record(task_id).digest
-        return self._digests[task_id]
 
 
 def share_tasks(release: Release | Path | str) -> SharedTasks:
@@ -93,20 +80,15 @@ def graded_tasks(ref: Path | str) -> SharedTasks:
 
 
 def name_release(given: str, where: str) -> str:
-    """Return the reference of the release: the given one, or that of the environment variable.
-
-    Args:
-        given: reference of a release; may be empty.
-        where: names the setting, for messages.
+    """Return the reference of the release: the given one, else that of the environment variable.
 
     Raises:
-        InputError: neither is there.
+        InputError: neither is there. The message names the setting `where`.
     """
-    named = given or os.environ.get(RELEASE_VARIABLE, "")
-    if not named:
-        hint = f"Set {where}, or the environment variable {RELEASE_VARIABLE}."
-        raise InputError("release", [Problem("release", "none", "the reference of a release", hint)], "No score.")
-    return named
+    if named := given or os.environ.get(RELEASE_VARIABLE, ""):
+        return named
+    hint = f"Set {where}, or the environment variable {RELEASE_VARIABLE}."
+    raise InputError("release", [Problem("release", "none", "the reference of a release", hint)], "No score.")
 
 
 def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
@@ -127,8 +109,8 @@ def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
         reference = json.loads(ground_truth)
         task_id, wanted = str(reference["task_id"]), reference.get("digest")
     except (ValueError, KeyError, TypeError) as error:
-        saw = shorten(repr(ground_truth))
-        problem = Problem("ground_truth", saw, "a task id, or a JSON object with task_id and digest")
+        expected = "a task id, or a JSON object with task_id and digest"
+        problem = Problem("ground_truth", shorten(repr(ground_truth)), expected)
         raise InputError("dataset row", [problem], "No score.") from error
     if wanted and (found := tasks.digest(task_id)) != wanted:
         hint = f"Export the rows again from {tasks.release.ref}, or name the version that they were exported from."

@@ -21,6 +21,8 @@ one runs.
 _THINK, _THINK_END = "<think>", "</think>"
 _PYTHON = frozenset({"", "python", "python3", "py"})
 """Languages of a code block that runs. A block without a language runs too."""
+PERMANENT = (InputError, AccessDenied, FileMissing)
+"""Errors that are mistakes in the configuration: they would occur in every episode."""
 logger = logging.getLogger(__name__)
 
 
@@ -29,16 +31,12 @@ def last_script(message: str) -> str:
 
     A code block without an end does not count: the message was cut off.
     """
-    scripts = [text for text, language in _blocks(_after_thoughts(message)) if language in _PYTHON and text.strip()]
-    return scripts[-1] if scripts else ""
-
-
-def _after_thoughts(message: str) -> str:
-    """Return what follows the thoughts; empty if they have no end."""
     if _THINK in message and _THINK_END not in message:
         return ""
     # Some chat templates open the thoughts in the prompt, so that only their end is in the message.
-    return message.rpartition(_THINK_END)[2]
+    blocks = _blocks(message.rpartition(_THINK_END)[2])
+    scripts = [text for text, language in blocks if language in _PYTHON and text.strip()]
+    return scripts[-1] if scripts else ""
 
 
 def _blocks(message: str) -> Iterator[tuple[str, str]]:
@@ -94,13 +92,8 @@ async def score_script(
             await env.reset()
             await env.step(Act.run(script))
             return await env.stop()
-    except (StoreError, OSError, SandboxUnavailable) as error:
-        if is_permanent(error):
-            raise
+    except PERMANENT:
+        raise
+    except (StoreError, OSError, SandboxUnavailable):
         logger.exception("task %s: the episode is masked", task_id)
         return Rollout(task_id=task_id, release=task.ref, sample=sample, ending=Ending.INFRA, mask=True)
-
-
-def is_permanent(error: Exception) -> bool:
-    """Return whether an error is a mistake in the configuration: it would occur in every episode."""
-    return isinstance(error, InputError | AccessDenied | FileMissing)
