@@ -10,7 +10,7 @@ from sandmill.calibrate.appraisal import _numbers
 from sandmill.check.description_gate import _FENCE, _names, says_split, split_sections
 from sandmill.design.soundness import domain_problems
 from sandmill.errors import shorten, visible
-from sandmill.export.grader_parts import cells
+from sandmill.export import grader_parts
 from sandmill.llm.provider import read_json
 from sandmill.llm.redact import redact
 from sandmill.models.names import path_fault
@@ -94,7 +94,10 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
     "long exponent in a submission": (numbers._LONG_EXPONENT.search, (("", "e", ""), ("", "e1", ""), ("", "e+1", ""))),
     "class in a submission": (names._INTEGER_WITH_POINT.fullmatch, (("", "1", "x"), ("1.", "0", "x"), ("1", ".0", ""))),
     "text in a submission": (many_rows.CONTROL.search, (("", "a", ""), ("", " ", ""))),
-    "number in an exported grader": (cells.NUMBER.fullmatch, (("", "1", "x"), ("1.", "1", "x"), (".", "1", "e"))),
+    "number in an exported grader": (
+        grader_parts.NUMBER.fullmatch,
+        (("", "1", "x"), ("1.", "1", "x"), (".", "1", "e")),
+    ),
 }
 CASES = [(name, shape) for name, (_, shapes) in READERS.items() for shape in shapes]
 

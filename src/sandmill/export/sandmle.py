@@ -61,8 +61,7 @@ def _public(task: ExportTask, is_insecure: bool) -> dict[str, bytes | str]:
 
 @cache
 def _part(name: str) -> str:
-    """Return the source of a module of `evaluator_parts`."""
-    return (files("sandmill.export") / "evaluator_parts" / f"{name}.py").read_text(encoding="utf-8")
+    return (files("sandmill.export") / f"evaluator_{name}.py").read_text(encoding="utf-8")
 
 
 def _listed(ids: list[str]) -> bytes:

@@ -163,7 +163,10 @@ class RolloutBatch:
             self._report(progress)
 
     async def _play(self, task_id: str, sample: int) -> RolloutRecord:
-        settings, task = self._settings, self._task(task_id)
+        settings, task, seed = self._settings, self._task(task_id), self._settings.seed
+        if seed is not None:
+            # Samples of a task differ and can be repeated.
+            seed = int.from_bytes(sha256(f"{seed}/{task_id}/{sample}".encode()).digest()[:4]) & _MOST_SEED
         env = MLEnv(task, reward=settings.reward, limits=settings.limits, sandbox=self._sandbox, sample=sample)
         async with env:
             prompt, _ = await env.reset()
@@ -172,7 +175,7 @@ class RolloutBatch:
                 self._model,
                 name=settings.model,
                 context_tokens=self._context,
-                seed=_request_seed(settings.seed, task_id, sample),
+                seed=seed,
             )
             return await agent.play(env, add_parents(task_id, prompt, choice), choice.operator)
 
@@ -220,10 +223,3 @@ class RolloutBatch:
     def _report(self, progress: Callable[[BatchProgress], None]) -> None:
         done = self.end.kept + self.end.played
         progress(BatchProgress(done, self._total, self._client.budget.paid.usd, self._masked))
-
-
-def _request_seed(seed: int | None, task_id: str, sample: int) -> int | None:
-    """Return the seed of an episode's requests, so that samples of a task differ and can be repeated."""
-    if seed is None:
-        return None
-    return int.from_bytes(sha256(f"{seed}/{task_id}/{sample}".encode()).digest()[:4]) & _MOST_SEED

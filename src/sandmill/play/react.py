@@ -6,7 +6,7 @@ from typing import Protocol
 from sandmill.errors import InputError, shorten
 from sandmill.llm import ChatReply, RequestFailed
 from sandmill.models.llm import Message
-from sandmill.models.rollout import Operator, Rollout, RolloutRecord, Usage
+from sandmill.models.rollout import Operator, RolloutRecord, Usage
 from sandmill.play.actions import FORMAT, Parsed, parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.observation import estimate_tokens
@@ -80,7 +80,9 @@ class ReactAgent:
                 self._counted = len(self._messages) + 1
                 self._tokens = reply.usage.prompt_tokens + reply.usage.answer_tokens
                 await self._act(env, parse_message(reply.text, reply.is_cut_off))
-        return self._record(env.rollout, operator)
+        rollout = env.rollout.model_copy(update={"model": self._name, "usage": self._usage})
+        error = shorten(self._error, 500)
+        return RolloutRecord(rollout=rollout, messages=tuple(self._messages), operator=operator, error=error)
 
     def _is_full(self) -> bool:
         """Whether the next request is too long. Tokens of messages that the server has not counted are estimated."""
@@ -126,10 +128,6 @@ class ReactAgent:
 
     async def _request(self, messages: Sequence[Message], most_tokens: int | None = None) -> ChatReply:
         reply = await self._model.reply(messages, self._seed, most_tokens)
-        self._add(reply)
-        return reply
-
-    def _add(self, reply: ChatReply) -> None:
         used, more = self._usage, reply.usage
         self._usage = Usage(
             prompt_tokens=used.prompt_tokens + more.prompt_tokens,
@@ -137,30 +135,20 @@ class ReactAgent:
             seconds=used.seconds + reply.seconds,
             usd=None if used.usd is None or not reply.is_priced else round(used.usd + more.usd, 9),
         )
+        return reply
 
     async def _act(self, env: MLEnv, parsed: Parsed) -> None:
         """Do the action of a message, and append both message and result to the conversation."""
         self._calls += 1
         self._formatted += parsed.is_formatted
         env.format_rate = self._formatted / self._calls
-        text = parsed.error
+        text, is_mistake = parsed.error, parsed.act is None
         if parsed.act is not None:
             try:
                 text, *_ = await env.step(parsed.act)
             except InputError as error:
-                text = f"Error: {'; '.join(map(str, error.problems))}"
-                self._mistakes += 1
-        else:
-            self._mistakes += 1
+                text, is_mistake = f"Error: {'; '.join(map(str, error.problems))}", True
+        self._mistakes += is_mistake
         self._messages.append(Message(role="assistant", content=parsed.kept.strip() or _NO_TEXT))
         if text:
             self._messages.append(Message(role="user", content=f"<tool_response>\n{text}\n</tool_response>"))
-
-    def _record(self, rollout: Rollout, operator: Operator) -> RolloutRecord:
-        update = {"model": self._name, "usage": self._usage}
-        return RolloutRecord(
-            rollout=rollout.model_copy(update=update),
-            messages=tuple(self._messages),
-            operator=operator,
-            error=shorten(self._error, 500),
-        )
