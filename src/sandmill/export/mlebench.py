@@ -174,27 +174,18 @@ def _sample(task: ExportTask) -> tuple[str, bytes]:
 
 
 def _leaderboard(calibration: Calibration) -> str:
-    """Return the leaderboard of which mle-bench's rule by ranks gives the task's thresholds."""
-    return _milestones(calibration) if calibration.rule == "milestones" else _board(calibration)
+    """Return the leaderboard of which mle-bench's rule by ranks gives the task's thresholds.
 
+    With milestones it has ten rows that hold thresholds in place of runs. Of ten rows, mle-bench takes the first for
+    gold, the second for silver, the fourth for bronze, and the mean of the fifth and the sixth for the median.
 
-def _milestones(calibration: Calibration) -> str:
-    """Return ten rows that hold thresholds in place of runs, each with the name of its threshold.
-
-    Of ten rows, mle-bench takes the first for gold, the second for silver, the fourth for bronze, and the mean of the
-    fifth and the sixth for the median.
+    Otherwise it has the scores of the final part, best first. mle-bench takes the mean of the two middle rows without
+    rounding, and compares it strictly. Where this mean is not exactly our median, which has 5 decimals, both rows hold
+    our median.
     """
-    bars = calibration.thresholds
-    names = ("gold", "silver", "bronze", "bronze", *["median"] * 6)
-    return "score,milestone\n" + "".join(f"{score_text(getattr(bars, name))},{name}\n" for name in names)
-
-
-def _board(calibration: Calibration) -> str:
-    """Return the scores of the final part, best first.
-
-    mle-bench takes the mean of the two middle rows without rounding, and compares it strictly. Where this mean is not
-    exactly our median, which has 5 decimals, both rows hold our median.
-    """
+    if calibration.rule == "milestones":
+        names, bars = ("gold", "silver", "bronze", "bronze", *["median"] * 6), calibration.thresholds
+        return "score,milestone\n" + "".join(f"{score_text(getattr(bars, name))},{name}\n" for name in names)
     scores = [entry.final for entry in calibration.board]
     median, middle = calibration.thresholds.median, slice((len(scores) - 1) // 2, len(scores) // 2 + 1)
     if fmean(scores[middle]) != median:
@@ -203,16 +194,13 @@ def _board(calibration: Calibration) -> str:
 
 
 def _checksums(**sides: Mapping[str, bytes | str]) -> str:
+    def md5_of(content: bytes | str) -> str:
+        return md5(content.encode() if isinstance(content, str) else content, usedforsecurity=False).hexdigest()
+
+    # mle-bench looks at the files directly in the folder only.
     return yaml.safe_dump(
-        {side: {name: _md5(files[name]) for name in files if _is_hashed(name)} for side, files in sides.items()}
+        {
+            side: {name: md5_of(files[name]) for name in files if "/" not in name and name.endswith(_HASHED)}
+            for side, files in sides.items()
+        }
     )
-
-
-def _is_hashed(name: str) -> bool:
-    """Whether mle-bench lists a file: it looks at the files directly in the folder only."""
-    return "/" not in name and name.endswith(_HASHED)
-
-
-def _md5(content: bytes | str) -> str:
-    content = content.encode() if isinstance(content, str) else content
-    return md5(content, usedforsecurity=False).hexdigest()

@@ -123,8 +123,7 @@ class RolloutBatch:
     async def run(self, progress: Callable[[BatchProgress], None] = lambda _: None) -> BatchEnd:
         """Play all episodes that are not finished. Faults of single episodes do not end the batch.
 
-        Raises:
-            NoAnswer: if the model cannot be asked at all. Nothing was written if it never answered.
+        Raises `NoAnswer` if the model cannot be asked at all. Nothing was written if it never answered.
         """
         jobs = iter(self._todo)
         if self._context is None and self._todo:

@@ -195,8 +195,7 @@ def _length_problem(where: str, text: str, most: int) -> Problem | None:
 def add_parents(task_id: str, prompt: str, choice: OperatorChoice) -> str:
     """Add the parents of an operator to the prompt of a task. Long scripts and outputs are shortened in their middle.
 
-    Raises:
-        InputError: if the prompt alone is too long; names the task.
+    Raises `InputError` if the prompt alone is too long; names the task.
     """
     if problem := _length_problem(f"prompt of task {task_id}", prompt, MOST_PROMPT_TOKENS):
         raise InputError("prompts", [problem], "Nothing was asked.")

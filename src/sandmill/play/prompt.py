@@ -76,11 +76,7 @@ def build_prompt(
 
 
 def read_description(task: Path) -> str:
-    """Return the description of a pulled task.
-
-    Raises:
-        InputError: if the folder holds none.
-    """
+    """Return the description of a pulled task. Raises `InputError` if the folder holds none."""
     # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
     from sandmill.scoring.grading.private_half import read_pulled_file
 

@@ -107,10 +107,7 @@ class ReactAgent:
 
         Before the first message of the agent, a refusal is a fault of the prompt or of the settings. Later, and after a
         time-out or an internal error, the server is asked for a few tokens after the opening of the episode, which
-        holds nothing of the agent.
-
-        Raises:
-            RequestFailed: if no request to the model can succeed.
+        holds nothing of the agent. Raises `RequestFailed` if no request to the model can succeed.
         """
         if failure.is_lasting and not self._calls:
             raise failure

@@ -59,8 +59,7 @@ def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Rewar
 def submission_of(result: RunResult) -> bytes | None:
     """Return the content of submission.csv, or None if the outcome of the run is not `ok`.
 
-    Raises:
-        InputError: if `result` is not a `RunResult`, for example a path.
+    Raises `InputError` if `result` is not a `RunResult`, for example a path.
     """
     if isinstance(result, RunResult):
         return result.submission if result.outcome is Outcome.OK else None

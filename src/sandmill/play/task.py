@@ -43,8 +43,7 @@ class AsyncCodeRunner(Protocol):
 def shared_sandbox() -> "AsyncSandbox":
     """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
 
-    Raises:
-        SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
+    Raises `SandboxUnavailable` if this machine cannot isolate runs or the agent environment is missing.
     """
     from sandmill.sandbox import AsyncSandbox
 

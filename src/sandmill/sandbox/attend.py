@@ -117,10 +117,8 @@ class RunOrder:
 def attend(order: RunOrder, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
     """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
 
-    `launch` starts the processes of the run.
-
-    Raises:
-        ServerGone: if the warm interpreter ended before the run started. The caller may try again.
+    `launch` starts the processes of the run. Raises `ServerGone` if the warm interpreter ended before the run started.
+    The caller may try again.
     """
     with ExitStack() as stack:
         try:

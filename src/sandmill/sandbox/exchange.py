@@ -85,10 +85,8 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     """Copy regular files and folders from the scratch folder into a run's working directory.
 
     Entries of a folder are copied in the order of their names, then the contents of its folders. Files that exceed the
-    caps are skipped; `collect` does not change them. `uid` owns the copies; 0 or less means the current user.
-
-    Raises:
-        OSError: if the scratch folder itself cannot be opened.
+    caps are skipped; `collect` does not change them. `uid` owns the copies; 0 or less means the current user. Raises
+    `OSError` if the scratch folder itself cannot be opened.
     """
     with _opened(scratch) as source:
         copy = _Copy(source, work, uid, caps)

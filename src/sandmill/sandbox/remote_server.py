@@ -97,8 +97,7 @@ class RunTerms:
     def cut(self, reply: RunReply) -> RunReply:
         """Return the reply with its texts cut to the limits and its detail escaped.
 
-        Raises:
-            ServerDown: if something else exceeds the limits.
+        Raises `ServerDown` if something else exceeds the limits.
         """
         written = reply.scratch.written if reply.scratch else ()
         sizes = len(reply.submission or b""), sum(len(one.content or b"") for one in written), len(written)
@@ -141,11 +140,7 @@ class RemoteServer:
         self._headers = {"Authorization": f"Bearer {token}", "Accept": FRAMES}
 
     def info(self) -> ServerInfo:
-        """Return the facts of the server.
-
-        Raises:
-            ServerDown, WrongToken: if it cannot be used.
-        """
+        """Return the facts of the server. Raises `ServerDown` or `WrongToken` if it cannot be used."""
         try:
             with self._request("GET", "/v1/info") as response:
                 info = _read(response, ServerInfo, _MOST_ERROR_BYTES)
@@ -159,8 +154,7 @@ class RemoteServer:
     def upload(self, files: dict[str, bytes]) -> str:
         """Upload a public folder. Returns its digest.
 
-        Raises:
-            ServerDown, ServerBusy, WrongToken: if it is not stored.
+        Raises `ServerDown`, `ServerBusy` or `WrongToken` if it is not stored.
         """
         try:
             with self._request("POST", "/v1/public", Frame.of(PublicUpload(files=files))) as response:
@@ -171,10 +165,9 @@ class RemoteServer:
     def run(self, batch: Frame, terms: RunTerms) -> RunReply:
         """Send a batch of one run and wait for its reply.
 
-        Raises:
-            Stopped: if the run is cancelled before the reply is there. The server then cancels it too.
-            RunLost: if there is no usable reply although the run had started.
-            ServerDown, ServerBusy, WrongToken, UnknownPublic: if there is no reply.
+        Raises `Stopped` if the run is cancelled before the reply is there. The server then cancels it too. Raises
+        `RunLost` if there is no usable reply although the run had started. Raises `ServerDown`, `ServerBusy`,
+        `WrongToken` or `UnknownPublic` if there is no reply.
         """
         watch = _Watch(terms)
         try:
@@ -249,8 +242,7 @@ class _Watch:
     def check(self, beats: bytes, has_content: bool) -> None:
         """Take the white space of a piece, and whether content has followed.
 
-        Raises:
-            Stopped, ServerDown: if the caller has cancelled, or the time is over.
+        Raises `Stopped` or `ServerDown` if the caller has cancelled, or the time is over.
         """
         now = time.monotonic()
         if not self.has_started and STARTED_BEAT in beats:

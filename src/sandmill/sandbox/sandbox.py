@@ -103,9 +103,8 @@ def missing_for(backend: BackendName) -> tuple[Problem, ...]:
 def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subprocess"]:
     """Return the requested backend. For `auto`, return the fastest backend that isolates.
 
-    Raises:
-        InputError: if there is no backend of this name.
-        SandboxUnavailable: if it does not work on this machine. A backend with less isolation is never used instead.
+    Raises `InputError` if there is no backend of this name. Raises `SandboxUnavailable` if it does not work on this
+    machine. A backend with less isolation is never used instead.
     """
     if requested not in BACKENDS:
         problem = Problem("backend", repr(requested), f"one of {', '.join(BACKENDS)}")
@@ -302,8 +301,7 @@ def refuse_code(code: str) -> tuple[Outcome, str] | None:
 def check_run(code: object, public: Path | str, scratch: Path | str | None, timeout: float) -> bool:
     """Check the arguments of a run. Returns whether every user of the machine may read the public folder.
 
-    Raises:
-        InputError: with all problems of the arguments.
+    Raises `InputError` with all problems of the arguments.
     """
     problems = [
         Problem(name, f"an object of type {type(value).__name__}", expected)

@@ -122,9 +122,8 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
 async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
     """Read a request that is a frame or JSON. Its room is free when `held` is closed.
 
-    Raises:
-        NoRoom: if other requests leave no room for it.
-        FrameError, RequestValidationError: if it is not as expected.
+    Raises `NoRoom` if other requests leave no room for it. Raises `FrameError` or `RequestValidationError` if it is not
+    as expected.
     """
     most_bytes, announced = service.settings.max_request_bytes, request.headers.get("content-length", "")
     size = int(announced) if announced.isdigit() else most_bytes

@@ -27,8 +27,7 @@ class PublicFolders:
     def add(self, files: Mapping[str, bytes]) -> str:
         """Store the files and return their digest.
 
-        Raises:
-            InputError: if the files cannot be a public folder, or are larger than all room of the server.
+        Raises `InputError` if the files cannot be a public folder, or are larger than all room of the server.
         """
         check_names(files)
         size = sum(map(len, files.values()))
@@ -112,9 +111,7 @@ class ScratchFolders:
     def claim(self, scratch_id: str) -> Path:
         """Reserve the folder of an id for one run, and make it at its first use.
 
-        Raises:
-            ScratchBusy: if another run uses it.
-            ScratchFull: if there is no room for a new one.
+        Raises `ScratchBusy` if another run uses it. Raises `ScratchFull` if there is no room for a new one.
         """
         with self._lock:
             self.expire()
@@ -133,11 +130,7 @@ class ScratchFolders:
             known.is_busy, known.used_at = False, monotonic()
 
     def delete(self, scratch_id: str) -> bool:
-        """Remove a folder. Returns whether there was one.
-
-        Raises:
-            ScratchBusy: if a run uses it.
-        """
+        """Remove a folder. Returns whether there was one. Raises `ScratchBusy` if a run uses it."""
         with self._lock:
             if scratch_id not in self._folders:
                 return False

@@ -52,11 +52,9 @@ class RunService:
     def submit_runs(self, requests: Sequence[RunRequest]) -> list[Ticket[RunReply]]:
         """Queue all runs of a request or none.
 
-        Raises:
-            InputError: with the problems of all runs.
-            UnknownPublic: if a public folder must be uploaded first.
-            ScratchBusy, ScratchFull: if a scratch folder cannot be used now.
-            QueueFull, BatchTooLarge: if the queue has no room.
+        Raises `InputError` with the problems of all runs. Raises `UnknownPublic` if a public folder must be uploaded
+        first. Raises `ScratchBusy` or `ScratchFull` if a scratch folder cannot be used now. Raises `QueueFull` or
+        `BatchTooLarge` if the queue has no room.
         """
         self._check(requests)
         if any(request.public and not self.publics.find(request.public) for request in requests):

@@ -123,11 +123,7 @@ def server_config(app: ASGIApp, most: int) -> uvicorn.Config:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the socket of a server.
-
-    Raises:
-        InputError: if the host is unknown or the port is in use.
-    """
+    """Open the socket of a server. Raises `InputError` if the host is unknown or the port is in use."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)

@@ -40,8 +40,7 @@ class ServerSettings:
 def read_token(path: Path) -> str:
     """Read the token of a server.
 
-    Raises:
-        InputError: if the file is not a regular file, other users may read it, or the token is too short.
+    Raises `InputError` if the file is not a regular file, other users may read it, or the token is too short.
     """
 
     def refuse(saw: str, expected: str, hint: str = "") -> InputError:

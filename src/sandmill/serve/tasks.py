@@ -27,8 +27,7 @@ class ServedTasks:
     def __init__(self, sources: Sequence[str]) -> None:
         """Find the tasks of each source, which is a folder of pulled tasks or a release.
 
-        Raises:
-            InputError: with all sources that hold no tasks.
+        Raises `InputError` with all sources that hold no tasks.
         """
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
         self._opened: dict[str, EpisodeTask] = {}

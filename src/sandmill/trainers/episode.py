@@ -64,7 +64,8 @@ class Turns:
         """Do a tool call, whose arguments may be JSON that a model wrote, and return its result for the model."""
         if self.is_over:
             return OVER
-        act = read_tool_call(name, arguments)
+        is_read = isinstance(arguments, dict)
+        act = read_call(name, arguments, "run_code") if is_read else read_tool_call(name, str(arguments))
         return (await (self.reject(act) if isinstance(act, str) else self.act(act)))[0]
 
 
@@ -115,9 +116,8 @@ class SyncEpisode:
     def begin(self) -> str:
         """Begin, and return the prompt.
 
-        Raises:
-            InputError, AccessDenied, FileMissing: the release or its private half cannot be used. This would occur in
-                every episode.
+        Raises `InputError`, `AccessDenied` or `FileMissing` if the release or its private half cannot be used. This
+        would occur in every episode.
         """
         result = self._guard(self.env.reset(), PERMANENT)
         return FAULT if self._is_faulty else str(result[0])
@@ -149,10 +149,10 @@ class SyncEpisode:
             return None
 
 
-def read_tool_call(name: str, arguments: str | dict[str, Any]) -> Act | str:
-    """Return the action of a tool call, or what is wrong with it. The arguments may be JSON that a model wrote."""
+def read_tool_call(name: str, arguments: str) -> Act | str:
+    """Return the action of a tool call, or what is wrong with it. The arguments are JSON that a model wrote."""
     try:
-        given = arguments if isinstance(arguments, dict) else json.loads(arguments or "{}")
+        given = json.loads(arguments or "{}")
     except (ValueError, TypeError, RecursionError):
         return "The arguments are not valid JSON."
     return read_call(name, given or {}, "run_code")

@@ -90,8 +90,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
     ) -> MLObservation:
         """Begin an episode of the task with this id, or at this index of a split, or that a seed selects.
 
-        Raises:
-            InputError: if there is no such task.
+        Raises `InputError` if there is no such task.
         """
         self.close()
         ids = self._ids(split)
@@ -110,10 +109,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         """Do one action. The limits of the episode bound its time; `timeout_s` is ignored.
 
         An action that names a step without a valid submission costs no step. As many of them as the episode has steps
-        end it.
-
-        Raises:
-            InputError: if no episode has begun in this session, or it is over.
+        end it. Raises `InputError` if no episode has begun in this session, or it is over.
         """
         if self._episode is None:
             hint = "Requests over HTTP have no session: use the WebSocket."

@@ -51,8 +51,7 @@ class SharedTasks:
 def share_tasks(release: Release | Path | str) -> SharedTasks:
     """Return the tasks of a release, which may be given by its reference. Equal references give the same object.
 
-    Raises:
-        ReleaseNotFound, StoreError: see `sandmill.load`.
+    Raises `ReleaseNotFound` or `StoreError` if see `sandmill.load`.
     """
     return SharedTasks(release) if isinstance(release, Release) else _load(str(release))
 
@@ -65,9 +64,8 @@ def _load(ref: str) -> SharedTasks:
 def graded_tasks(ref: Path | str) -> SharedTasks:
     """Return the tasks of a release whose private half can be read.
 
-    Raises:
-        InputError: if `ref` is empty, or the private half cannot be read here.
-        ReleaseNotFound: if there is no such release.
+    Raises `InputError` if `ref` is empty, or the private half cannot be read here. Raises `ReleaseNotFound` if there is
+    no such release.
     """
     if not str(ref):
         expected = "<root>/<dataset>, local or s3://, with or without a version"
@@ -82,8 +80,7 @@ def graded_tasks(ref: Path | str) -> SharedTasks:
 def name_release(given: str, where: str) -> str:
     """Return the reference of the release: the given one, else that of the environment variable.
 
-    Raises:
-        InputError: neither is there. The message names the setting `where`.
+    Raises `InputError` if neither is there. The message names the setting `where`.
     """
     if named := given or os.environ.get(RELEASE_VARIABLE, ""):
         return named

@@ -98,9 +98,8 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
     async def finalize(self, trace: vf.Trace) -> None:
         """End the episode.
 
-        Raises:
-            SandboxError: if the rollout is masked. The trace fails and has no reward.
-            RuntimeError: if another harness ran the agent, whose code would not have run in our sandbox.
+        Raises `SandboxError` if the rollout is masked. The trace fails and has no reward. Raises `RuntimeError` if
+        another harness ran the agent, whose code would not have run in our sandbox.
         """
         turns = trace.state.turns
         if trace.calls and not turns.actions:
@@ -150,8 +149,7 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
 def require_unmasked(rollout: Rollout) -> Rollout:
     """Return the rollout.
 
-    Raises:
-        SandboxError: if it is masked. verifiers then marks the trace as failed instead of giving it a reward of 0.
+    Raises `SandboxError` if it is masked. verifiers then marks the trace as failed instead of giving it a reward of 0.
     """
     if rollout.mask:
         detail = rollout.steps[-1].detail if rollout.steps else ""
@@ -209,9 +207,8 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
     ) -> vf.ProgramResult:
         """Ask the model until the episode is over or the model calls no tool.
 
-        Raises:
-            SandboxError: if the sandbox failed.
-            OpenAIError: if the model cannot be reached, or refuses the prompt.
+        Raises `SandboxError` if the sandbox failed. Raises `OpenAIError` if the model cannot be reached, or refuses the
+        prompt.
         """
         from openai import AsyncOpenAI, OpenAIError
 
