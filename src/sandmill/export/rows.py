@@ -11,6 +11,7 @@ from sandmill.export.base import ExportSettings, ExportTask
 from sandmill.fingerprint import canonical_json
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.release import SPLITS
+from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.store.arrow_tables import Row
 from sandmill.store.parquet import write_rows
 
@@ -23,11 +24,7 @@ The script runs in a new process, as `{COMMAND}`, in a working directory that ho
 There is no network. The submission counts if the script exits without an error and has itself written \
 `{SUBMISSION}`, as a regular file.
 
-## How to answer
-
-Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
-one runs.
-"""
+{HOW_TO_ANSWER}"""
 _TEXT = pa.string()
 _MESSAGES = pa.list_(pa.struct([("role", _TEXT), ("content", _TEXT)]))
 _FACTS = ("task_id", "digest", "dataset", "version", "metric", "band")

@@ -37,7 +37,6 @@ To end it with the submission of an earlier step, here step 2:
 
 Only the first action of a message counts. Its result comes between <tool_response> and </tool_response> in the next
 message. Never write results yourself."""
-"""Explains the format to a model."""
 
 _THINK, _THINK_END = "<think>", "</think>"
 _CALL, _CALL_END = "<tool_call>", "</tool_call>"

@@ -34,7 +34,6 @@ MOST_ANSWERS = 251
 _MIN_STEPS = 100
 """Smallest number of rounding steps from the baseline to a perfect score. With `_DIGITS` the largest number is 250."""
 _DIGITS = (1, 2, 5)
-"""First digits of a rounding step."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,6 @@ class Rounding:
     baseline: int
     """Score of the trivial solver on the feedback part, in steps."""
     perfect: int
-    """Best possible score, in steps."""
 
     def round(self, score: float) -> float | None:
         """Round a score. Returns None if it is not finite, or if the rounded score is no better than the baseline."""

@@ -59,7 +59,6 @@ class EarlierRun:
     output: str
     """Standard output and error, detail and format problems."""
     feedback: str = ""
-    """Answer to its submission, if the agent asked for one."""
 
     @property
     def is_valid(self) -> bool:

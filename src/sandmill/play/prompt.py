@@ -11,7 +11,6 @@ from sandmill.models.run import RunLimits, timeout_problem
 from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
 _MAX_DESCRIPTION_BYTES = 1 << 20
-"""Largest description, in bytes."""
 _RUNS = (
     f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
     f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
@@ -23,6 +22,12 @@ _FEEDBACK = (
     "At most {number} scored before the end. Feedback scores are rounded, and come from a part of the test rows "
     "that the final score leaves out. A score that is no better than that of a constant prediction is not shown."
 )
+HOW_TO_ANSWER = """\
+## How to answer
+
+Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
+one runs.
+"""
 _PLACE_VARIABLES = ("SANDMILL_AGENT_ENV", "XDG_CACHE_HOME", "HOME")
 """Environment variables that decide where the agent environment is."""
 _LISTED: dict[tuple[str | None, ...], str] = {}

@@ -33,7 +33,6 @@ _MARKER = "sandmill-agent-env.json"
 _HERE = Path(__file__).parent
 _PINS = (_HERE / "requirements-agent.txt", _HERE / "requirements-torch.txt")
 _IMPORTS_TO_TEST = " ".join(LIBRARIES.values())
-"""Modules that a new environment must be able to import."""
 GUEST = Path(__file__).parent / "guest"
 """Folder of the code that the agent's interpreter executes for us."""
 

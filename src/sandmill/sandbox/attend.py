@@ -84,7 +84,6 @@ class RunOrder:
     timeout_s: float
     limits: RunLimits
     cancel: Event | None = None
-    """Event that is set when the caller no longer wants the run."""
     processors: tuple[int, ...] = ()
     """Numbers of the processors that the run may use. Empty means all."""
 

@@ -24,7 +24,6 @@ _MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
 """Names at the top of the working directory that every run creates itself. They are not copied."""
 
 _MAX_DEPTH = 32
-"""Deepest folder that is copied."""
 _MAX_PATH_BYTES = 2048
 """Longest path that is copied, in bytes. It is half of what one system call accepts (4096), so that the path of the
 scratch folder itself fits in front."""
@@ -38,7 +37,6 @@ _OWN_INODES = 8
 _NAME_BYTES = 200
 """Average length of a name, in bytes; it bounds the memory for names, as all names of one folder are in memory."""
 _MAX_SHOWN_CHARS = 80
-"""Characters of a path that a message shows."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -51,7 +49,6 @@ class Caps:
     """Bytes of all files, in whole blocks. Holes count, since the caller's file system may not support them."""
     entries: int
     names: int
-    """Bytes of all names."""
 
     @classmethod
     def of(cls, limits: RunLimits, part: int) -> "Caps":

@@ -23,11 +23,9 @@ from sandmill.sandbox.memory import peak_of_ended
 from sandmill.sandbox.view import FILES, view_of
 
 _END_TIMEOUT_MS = 15_000
-"""Longest wait for the death of a killed run, in milliseconds."""
 _START_TIMEOUT_S = 120.0
 """Longest start of the warm interpreter, which imports all libraries, in seconds."""
 _REPORT_TIMEOUT_S = 15.0
-"""Longest wait for the report of a started or killed run, in seconds."""
 _STOP_TIMEOUT_S = 5.0
 """Longest wait until the warm interpreter ends by itself before it is killed, in seconds."""
 _GUEST_INSIDE = Path("/.guest")

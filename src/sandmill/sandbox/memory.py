@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 _MIN_PAUSE_S = 0.05
-"""Shortest time between two measurements, in seconds."""
 _COST_FACTOR = 10
 """The pause is at least this many times the processor time of a measurement, so that measuring takes at most a tenth of
 one processor. Waiting time does not count: a measurement waits longest while a run allocates memory fast.

@@ -16,7 +16,6 @@ from sandmill.models.names import MOST_FAULTS, path_faults
 MOST_ENTRIES = 10_000
 """Largest number of files and folders in a public folder. Each is checked before every run."""
 DEEPEST = 8
-"""Largest depth of folders in a public folder."""
 
 _PRIVATE = frozenset({"private", "secret", "shards", "answers.csv", "task.json", "manifest.json"})
 """Names of files and folders that only the grader or the owner of a release may see. A public folder holds none."""

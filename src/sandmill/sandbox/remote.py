@@ -35,7 +35,6 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 MOST_LOSSES = 2
 """Losses of a run after its start until it counts as a failure of the agent."""
 _MOST_UPLOADS = 2
-"""Uploads of one public folder to one server for one run. A server removes folders when its room is full."""
 _WAIT_S = 0.1
 """Seconds between two attempts while all servers are busy."""
 _KEPT_DIGESTS = 4096
@@ -54,7 +53,6 @@ class Losses:
     """What a remote sandbox has lost so far."""
 
     runs: int = 0
-    """Runs so far."""
     lost: int = 0
     """Times that a server fell silent or sent no usable reply after a run had started on it."""
     failed: int = 0

@@ -30,7 +30,6 @@ from sandmill.sandbox.carried import MOST_NAME_BYTES
 from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader
 
 CONNECT_S = 5.0
-"""Longest time for a connection, in seconds."""
 SILENCE_S = 20.0
 """Longest silence of a server while it works on a request, in seconds. It sends a space twice a second."""
 _PIECE_BYTES = 1 << 16
@@ -43,7 +42,6 @@ _MOST_DETAIL_CHARS = 2000
 _JSON_GROWTH = 6
 """Most bytes of JSON for one byte of output, as in `\\u0000`."""
 _SLACK_BYTES = 1 << 20
-"""Room in a reply for the other fields."""
 _MB = 1 << 20
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -85,7 +83,6 @@ class RunTerms:
     running_s: float
     """Longest time from the start of the run until its result, in seconds."""
     is_stopped: Callable[[], bool]
-    """Whether the caller has cancelled the run."""
 
     @property
     def most_bytes(self) -> int:

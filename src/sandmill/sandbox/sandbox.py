@@ -38,7 +38,6 @@ BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "bwrap", "subprocess")
 
 _PROBE_S = 30
-"""Time-out of the probe, in seconds."""
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
 _HELP = (
     "Run as root (in a container with CAP_SYS_ADMIN, CAP_NET_ADMIN and seccomp=unconfined), or allow user namespaces "
@@ -176,7 +175,6 @@ def most_runs() -> int:
 
 
 ADMISSION = Admission()
-"""The only queue of this process."""
 os.register_at_fork(after_in_child=ADMISSION.forget)
 
 

@@ -74,12 +74,9 @@ class Ticket(Generic[Result]):
     """One accepted run."""
 
     cancel: threading.Event = field(default_factory=threading.Event)
-    """Set it to end the run."""
     future: "Future[Result]" = field(default_factory=Future)
     started: "Future[None]" = field(default_factory=Future)
-    """Is done when the run has started."""
     give_room: Callable[[], None] = lambda: None
-    """Returns the room of the reply."""
 
     def drop(self) -> None:
         """End the run if it goes on. The room of its reply is free when it has ended. Call this once."""
@@ -98,7 +95,6 @@ class RunQueue:
         self._entries: SimpleQueue[tuple[Callable[[threading.Event], Any], Ticket[Any], int]] = SimpleQueue()
         self._cancels: set[threading.Event] = set()
         self.running = 0
-        """Number of runs that go on now."""
         self.started = 0
         """Runs that have started so far."""
         self.abandoned = 0

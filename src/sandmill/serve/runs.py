@@ -101,10 +101,6 @@ class RunService:
             reserved.pop_all()
             return tickets
 
-    def run_task(self, task_id: str, code: str, timeout_s: float, cancel: Event, scratch: Path | None) -> RunReply:
-        """Run code with the public files of a task, in this thread."""
-        return self._run(RunRequest(code=code, task_id=task_id, timeout=timeout_s), cancel, scratch)
-
     def _check(self, requests: Sequence[RunRequest]) -> None:
         problems = [problem for place, one in enumerate(requests) for problem in self._problems(f"runs.{place}", one)]
         used = Counter(one.scratch_id for one in requests if one.scratch_id)

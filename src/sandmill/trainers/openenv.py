@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 NAME = "sandmill"
 """Name of the environment in the routes of the task API."""
 ALL = "all"
-"""Name of the split that holds all tasks."""
 
 
 class MLAction(ClientAction):

@@ -11,13 +11,6 @@ from sandmill.rewards import Reward
 from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.trainers.shared import OpenTasks
 
-HOW_TO_ANSWER = """\
-## How to answer
-
-Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
-one runs.
-"""
-
 _THINK, _THINK_END = "<think>", "</think>"
 _PYTHON = frozenset({"", "python", "python3", "py"})
 """Languages of a code block that runs. A block without a language runs too."""

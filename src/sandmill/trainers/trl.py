@@ -10,12 +10,13 @@ from pydantic import ValidationError
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv, run_sync
+from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.play.release import Release
 from sandmill.play.task import AsyncCodeRunner
 from sandmill.rewards import Reward, get_reward
 from sandmill.trainers.episode import OVER, SyncEpisode
 from sandmill.trainers.shared import OpenTasks, SharedTasks, choose_sandbox, share_tasks
-from sandmill.trainers.single_turn import HOW_TO_ANSWER, last_script, score_script
+from sandmill.trainers.single_turn import last_script, score_script
 
 if TYPE_CHECKING:
     from sandmill.models.run import RunLimits

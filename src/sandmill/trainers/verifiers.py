@@ -33,7 +33,6 @@ class SandmillData(vf.TaskData):
 
     task_id: str
     release: str
-    """Reference of the exact version."""
 
 
 class EpisodeState(vf.State):
@@ -57,7 +56,6 @@ class SandmillTaskConfig(vf.TaskConfig):
     """Reward and limits of episodes: `--env.taskset.task.*`."""
 
     reward: str = "gap"
-    """Name of a reward of `sandmill.rewards`."""
     max_steps: int = EpisodeLimits().max_steps
     max_submissions: int = EpisodeLimits().max_submissions
     time_budget: float = EpisodeLimits().time_budget

@@ -93,13 +93,10 @@ class _RunProcesses:
     """The processes of one run: an init process that holds its namespaces, and the agent process inside them."""
 
     init: int
-    """Pidfd of the init process."""
     agent: int
-    """Pidfd of the agent process."""
     pid: int
     """Process id of the agent process, in the namespace of the server."""
     job_socket: socket.socket
-    """Sends the job to the agent process."""
     report: socket.socket | None = None
     """Reports the start and the end of the run to the parent. None before the run has a job."""
     exit_facts: dict[str, Any] | None = None
