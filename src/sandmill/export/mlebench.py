@@ -6,19 +6,8 @@ from statistics import fmean
 
 import yaml
 
+from sandmill.export import carried
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.export.carried import (
-    ANSWERS,
-    DESCRIPTION,
-    PREPARE,
-    check_names,
-    data_files,
-    grader_module,
-    perfect_submission,
-    plain_description,
-    score_text,
-    within,
-)
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
 
@@ -114,32 +103,32 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     """Yield the files of each competition, its data, and shim.py."""
     yield "shim.py", _SHIM.encode()
     for task in tasks:
-        check_names(task)
-        description = plain_description(task)
-        public = {**data_files(task), DESCRIPTION: description}
+        carried.check_names(task)
+        description = carried.plain_description(task)
+        public = {**carried.data_files(task), carried.DESCRIPTION: description}
         private: dict[str, bytes | str] = {
-            ANSWERS: task.private[ANSWERS],
-            _GOLD: perfect_submission(task),
+            carried.ANSWERS: task.private[carried.ANSWERS],
+            _GOLD: carried.perfect_submission(task),
             "solution.py": task.private["solution.py"],
         }
         path, sample = _sample(task)
         if path.startswith("private/"):
             private[path.removeprefix("private/")] = sample
-        yield from within(
+        yield from carried.within(
             f"competitions/{task.task_id}",
             {
                 "config.yaml": _config(task),
-                DESCRIPTION: description,
+                carried.DESCRIPTION: description,
                 "grade.py": _GRADE,
-                "grader.py": grader_module(task),
-                "prepare.py": PREPARE,
+                "grader.py": carried.grader_module(task),
+                "prepare.py": carried.PREPARE,
                 "leaderboard.csv": _leaderboard(task.record.calibration),
                 "checksums.yaml": _checksums(public=public, private=private),
                 "kernels.txt": "",
             },
         )
-        yield from within(f"data/{task.task_id}/prepared/public", public)
-        yield from within(f"data/{task.task_id}/prepared/private", private)
+        yield from carried.within(f"data/{task.task_id}/prepared/public", public)
+        yield from carried.within(f"data/{task.task_id}/prepared/private", private)
 
 
 def _config(task: ExportTask) -> str:
@@ -150,9 +139,9 @@ def _config(task: ExportTask) -> str:
         "competition_type": "simple",
         "awards_medals": True,
         "prizes": None,
-        "description": f"mlebench/competitions/{name}/{DESCRIPTION}",
+        "description": f"mlebench/competitions/{name}/{carried.DESCRIPTION}",
         "dataset": {
-            "answers": f"{prepared}/private/{ANSWERS}",
+            "answers": f"{prepared}/private/{carried.ANSWERS}",
             "sample_submission": f"{prepared}/{_sample(task)[0]}",
             "gold_submission": f"{prepared}/private/{_GOLD}",
         },
@@ -185,12 +174,12 @@ def _leaderboard(calibration: Calibration) -> str:
     """
     if calibration.rule == "milestones":
         names, bars = ("gold", "silver", "bronze", "bronze", *["median"] * 6), calibration.thresholds
-        return "score,milestone\n" + "".join(f"{score_text(getattr(bars, name))},{name}\n" for name in names)
+        return "score,milestone\n" + "".join(f"{carried.score_text(getattr(bars, name))},{name}\n" for name in names)
     scores = [entry.final for entry in calibration.board]
     median, middle = calibration.thresholds.median, slice((len(scores) - 1) // 2, len(scores) // 2 + 1)
     if fmean(scores[middle]) != median:
         scores[middle] = [median] * len(scores[middle])
-    return "score\n" + "".join(f"{score_text(score)}\n" for score in scores)
+    return "score\n" + "".join(f"{carried.score_text(score)}\n" for score in scores)
 
 
 def _checksums(**sides: Mapping[str, bytes | str]) -> str:

@@ -14,17 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from sandmill.errors import Problem, count, shorten
-from sandmill.models.remote import (
-    API,
-    QUEUED_BEAT,
-    STARTED_BEAT,
-    PublicReply,
-    PublicUpload,
-    Refusal,
-    RunReplies,
-    RunReply,
-    ServerInfo,
-)
+from sandmill.models import remote
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.carried import MOST_NAME_BYTES
 from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader
@@ -33,7 +23,7 @@ CONNECT_S = 5.0
 SILENCE_S = 20.0
 """Longest silence of a server while it works on a request, in seconds. It sends a space twice a second."""
 _PIECE_BYTES = 1 << 16
-_BEATS = QUEUED_BEAT + STARTED_BEAT
+_BEATS = remote.QUEUED_BEAT + remote.STARTED_BEAT
 _MOST_ERROR_BYTES = 1 << 16
 _LONGEST_RETRY_S = 60.0
 _SLOWEST_BYTES_S = 1 << 20
@@ -91,7 +81,7 @@ class RunTerms:
         contents = self.limits.submission_mb * _MB + self.scratch_bytes
         return contents + names + 2 * self.limits.output_kb * 1024 * _JSON_GROWTH + _SLACK_BYTES
 
-    def cut(self, reply: RunReply) -> RunReply:
+    def cut(self, reply: remote.RunReply) -> remote.RunReply:
         """Return the reply with its texts cut to the limits and its detail escaped.
 
         Raises `ServerDown` if something else exceeds the limits.
@@ -136,16 +126,16 @@ class RemoteServer:
         self.address, self._tls = address.rstrip("/"), tls
         self._headers = {"Authorization": f"Bearer {token}", "Accept": FRAMES}
 
-    def info(self) -> ServerInfo:
+    def info(self) -> remote.ServerInfo:
         """Return the facts of the server. Raises `ServerDown` or `WrongToken` if it cannot be used."""
         try:
             with self._request("GET", "/v1/info") as response:
-                info = _read(response, ServerInfo, _MOST_ERROR_BYTES)
+                info = _read(response, remote.ServerInfo, _MOST_ERROR_BYTES)
         except (ServerBusy, UnknownPublic) as error:
             raise ServerDown(str(error)) from error
-        if info.api != API:
+        if info.api != remote.API:
             hint = "install one version of sandmill on both sides"
-            raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {API}: {hint}")
+            raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {remote.API}: {hint}")
         return info
 
     def upload(self, files: dict[str, bytes]) -> str:
@@ -154,12 +144,12 @@ class RemoteServer:
         Raises `ServerDown`, `ServerBusy` or `WrongToken` if it is not stored.
         """
         try:
-            with self._request("POST", "/v1/public", Frame.of(PublicUpload(files=files))) as response:
-                return _read(response, PublicReply, _MOST_ERROR_BYTES).public
+            with self._request("POST", "/v1/public", Frame.of(remote.PublicUpload(files=files))) as response:
+                return _read(response, remote.PublicReply, _MOST_ERROR_BYTES).public
         except UnknownPublic as error:
             raise ServerDown(str(error)) from error
 
-    def run(self, batch: Frame, terms: RunTerms) -> RunReply:
+    def run(self, batch: Frame, terms: RunTerms) -> remote.RunReply:
         """Send a batch of one run and wait for its reply.
 
         Raises `Stopped` if the run is cancelled before the reply is there. The server then cancels it too. Raises
@@ -169,7 +159,7 @@ class RemoteServer:
         watch = _Watch(terms)
         try:
             with self._request("POST", "/v1/runs", batch) as response:
-                replies = _read(response, RunReplies, terms.most_bytes, watch.check).results
+                replies = _read(response, remote.RunReplies, terms.most_bytes, watch.check).results
             if len(replies) != 1:
                 raise ServerDown(f"it sent {len(replies)} results for one run")
             return terms.cut(replies[0])
@@ -211,7 +201,7 @@ def _failure(response: http.client.HTTPResponse) -> Exception:
     """Return the exception of a response that is an error."""
     body = response.read(_MOST_ERROR_BYTES)
     try:
-        detail = Refusal.model_validate_json(body).detail
+        detail = remote.Refusal.model_validate_json(body).detail
     except ValidationError:
         detail = response.reason
     detail = shorten(detail, 300)
@@ -242,7 +232,7 @@ class _Watch:
         Raises `Stopped` or `ServerDown` if the caller has cancelled, or the time is over.
         """
         now = time.monotonic()
-        if not self.has_started and STARTED_BEAT in beats:
+        if not self.has_started and remote.STARTED_BEAT in beats:
             self.has_started, self._until = True, now + self._terms.running_s
         if has_content and not self._is_sending:
             transfer_s = self._terms.most_bytes / _SLOWEST_BYTES_S

@@ -15,20 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from sandmill import __version__
 from sandmill.errors import InputError, Problem, SandmillError, shorten
-from sandmill.models.remote import (
-    API,
-    QUEUED_BEAT,
-    STARTED_BEAT,
-    Health,
-    PublicReply,
-    PublicUpload,
-    Refusal,
-    RunBatch,
-    RunReplies,
-    RunReply,
-    ScoreBatch,
-    ServerInfo,
-)
+from sandmill.models import remote
 from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader, json_pieces
 from sandmill.serve.folders import ScratchBusy, ScratchFull
 from sandmill.serve.gate import RequestGate
@@ -56,7 +43,7 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
 
     @app.get("/health")
     async def health() -> Response:
-        facts = Health(
+        facts = remote.Health(
             status="stopping" if is_stopping() else "ok",
             version=__version__,
             isolation=box.isolation,
@@ -68,9 +55,9 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
         return Response(facts.model_dump_json(), 503 if is_stopping() else 200, media_type="application/json")
 
     @app.get("/v1/info")
-    async def info() -> ServerInfo:
-        return ServerInfo(
-            api=API,
+    async def info() -> remote.ServerInfo:
+        return remote.ServerInfo(
+            api=remote.API,
             version=__version__,
             backend=box.backend,
             isolation=box.isolation,
@@ -85,7 +72,7 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
     @app.post("/v1/runs")
     async def run(request: Request) -> Response:
         with ExitStack() as held:
-            batch = await _receive(request, RunBatch, service, held)
+            batch = await _receive(request, remote.RunBatch, service, held)
             is_framed = FRAMES in request.headers.get("accept", "")
             if is_framed and len(batch.runs) > 1:
                 raise InputError("request", [Problem("runs", f"{len(batch.runs)} runs", "one run, for a frame")], "")
@@ -93,7 +80,7 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
             return _Replies(tickets, "results", service, held.pop_all(), _frame if is_framed else json_pieces)
 
     @app.post("/v1/scores")
-    async def score(batch: ScoreBatch) -> Response:
+    async def score(batch: remote.ScoreBatch) -> Response:
         tickets = await asyncio.to_thread(service.submit_scores, batch.runs)
         return _Replies(tickets, "scores", service, ExitStack(), json_pieces)
 
@@ -106,10 +93,10 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
         return Response(report.model_dump_json(exclude={"feedback_score"}), media_type="application/json")
 
     @app.post("/v1/public")
-    async def upload(request: Request) -> PublicReply:
+    async def upload(request: Request) -> remote.PublicReply:
         with ExitStack() as held:
-            folder = await _receive(request, PublicUpload, service, held)
-            return PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
+            folder = await _receive(request, remote.PublicUpload, service, held)
+            return remote.PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
 
     @app.delete("/v1/scratch/{scratch_id}", status_code=204)
     async def delete(scratch_id: str) -> Response:
@@ -144,8 +131,8 @@ async def _receive(request: Request, model: type[Message], service: RunService, 
 
 
 def _frame(reply: BaseModel) -> Iterator[bytes]:
-    assert isinstance(reply, RunReply)
-    return iter(Frame.of(RunReplies(results=(reply,))))
+    assert isinstance(reply, remote.RunReply)
+    return iter(Frame.of(remote.RunReplies(results=(reply,))))
 
 
 class _Replies(StreamingResponse, Generic[Reply]):
@@ -187,8 +174,12 @@ class _Replies(StreamingResponse, Generic[Reply]):
                 starting = {one for one in starting if not one.done()}
                 waited: set[asyncio.Future[Any]] = {ended, *starting}
                 await asyncio.wait(waited, timeout=_BEAT_S, return_when=asyncio.FIRST_COMPLETED)
-                yield STARTED_BEAT if all(ticket.started.done() for ticket in self._pending) else QUEUED_BEAT
-            yield STARTED_BEAT
+                yield (
+                    remote.STARTED_BEAT
+                    if all(ticket.started.done() for ticket in self._pending)
+                    else remote.QUEUED_BEAT
+                )
+            yield remote.STARTED_BEAT
             pieces = await asyncio.to_thread(self._encode, ended.result())
             yield mark
             for piece in pieces:
@@ -230,4 +221,4 @@ def _add_errors(app: FastAPI) -> None:
 
 def _refusal(status: int, detail: str, problems: Sequence[str] = (), retry_after_s: int | None = None) -> Response:
     headers = {} if retry_after_s is None else {"retry-after": str(retry_after_s)}
-    return JSONResponse(Refusal(detail=detail, problems=tuple(problems)).model_dump(), status, headers=headers)
+    return JSONResponse(remote.Refusal(detail=detail, problems=tuple(problems)).model_dump(), status, headers=headers)
