@@ -68,12 +68,7 @@ class Parsed:
 
 
 def parse_message(text: str, is_cut_off: bool = False) -> Parsed:
-    """Find the first action of a message.
-
-    Args:
-        text: the message.
-        is_cut_off: whether the message reached the model's limit of tokens.
-    """
+    """Find the first action of a message. `is_cut_off` says that it reached the model's limit of tokens."""
     has_thoughts, end = text.lstrip().startswith(_THINK), text.find(_THINK_END)
     found: Act | str = f"your message has {_THINK} without {_THINK_END}, so it has no action."
     kept = len(text)
@@ -87,13 +82,7 @@ def parse_message(text: str, is_cut_off: bool = False) -> Parsed:
 
 
 def read_call(name: object, arguments: object, run: str = "python") -> Act | str:
-    """Return the action of a tool call, or what is wrong with it.
-
-    Args:
-        name: of the tool, as a model wrote it.
-        arguments: of the tool, as a model wrote them.
-        run: name of the tool that runs code, for messages.
-    """
+    """Return the action of a tool call that a model wrote, or what is wrong with it. `run` is the tool for code."""
     tool = _TOOLS.get(name.lower()) if isinstance(name, str) else None
     if tool is None:
         return f"the tool call names no known tool. Known: {run}, submit, finish."

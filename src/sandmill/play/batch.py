@@ -83,22 +83,11 @@ class RolloutBatch:
         parents: Sequence[Rollout] = (),
         splits: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare a batch, and read what is finished already.
+        """Prepare a batch of so many samples of each task, and read what is finished already in the folder.
 
-        Args:
-            release: has the tasks, with their private half.
-            task_ids: of the tasks.
-            samples: rollouts of each task.
-            settings: of all rollouts of the folder.
-            model: the language model.
-            sandbox: runs the code of all episodes.
-            folder: where rollouts are stored. It may hold finished ones.
-            concurrency: episodes that are played at a time.
-            parents: earlier rollouts, which prompts may show if `settings.operators` asks for it.
-            splits: split of each task that has parents.
-
-        Raises:
-            InputError: if other settings made the folder, or a description is too long.
+        `concurrency` episodes are played at a time. Prompts may show `parents`, earlier rollouts, if
+        `settings.operators` asks for it; `splits` names the split of each task that has parents. An `InputError` says
+        that other settings made the folder, or that a description is too long.
         """
         folder.check(settings)
         check_descriptions({task_id: release.prompt(task_id) for task_id in task_ids})

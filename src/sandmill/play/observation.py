@@ -29,14 +29,7 @@ BYTES_PER_TOKEN = 3
 
 
 def observe(step: Step, limits: EpisodeLimits, used_s: float, is_over: bool) -> str:
-    """Return the result of a step as a text. It shows nothing of the final part.
-
-    Args:
-        step: the step that was done.
-        limits: limits of the episode.
-        used_s: seconds that all runs took together.
-        is_over: whether the episode has ended.
-    """
+    """Return the result of a step as a text, after `used_s` seconds of runs. It shows nothing of the final part."""
     lines: list[str] = []
     if step.action is Action.RUN:
         assert step.outcome is not None

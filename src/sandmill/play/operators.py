@@ -167,14 +167,7 @@ def operator_prompt(
 
 
 def check_descriptions(descriptions: Mapping[str, str]) -> None:
-    """Refuse descriptions with more than 6,000 estimated tokens.
-
-    Args:
-        descriptions: by task.
-
-    Raises:
-        InputError: names all these tasks.
-    """
+    """Refuse descriptions, given by task, with more than 6,000 estimated tokens. An `InputError` names all of them."""
     problems = [
         problem
         for task_id, text in descriptions.items()

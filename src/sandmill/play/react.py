@@ -41,14 +41,7 @@ class ReactAgent:
         context_tokens: int | None = None,
         seed: int | None = None,
     ) -> None:
-        """Prepare the agent. Nothing is sent yet.
-
-        Args:
-            model: answers the conversation.
-            name: of the model, for the rollout.
-            context_tokens: longest conversation. None leaves it to the server.
-            seed: for servers that can repeat a draw.
-        """
+        """Prepare the agent. Without `context_tokens`, the server limits the conversation."""
         self._model, self._name, self._context, self._seed = model, name, context_tokens, seed
         self._messages: list[Message] = []
         self._counted = self._tokens = 0
@@ -61,12 +54,8 @@ class ReactAgent:
 
         A full context ends the episode, and its latest valid submission is graded. So does a conversation that the
         server cannot answer while it answers the opening of the same episode: what the agent wrote or printed is the
-        cause then. If the server does not answer the opening either, the rollout is masked.
-
-        Args:
-            env: the episode.
-            prompt: the first message to the model, after the explanation of the format.
-            operator: how the prompt was made.
+        cause then. If the server does not answer the opening either, the rollout is masked. The prompt is the first
+        message to the model, after the explanation of the format.
 
         Raises:
             SpendLimit: if the next request could cost more than what is left. The episode is not over.

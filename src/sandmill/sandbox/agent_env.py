@@ -113,12 +113,9 @@ def pinned_versions() -> Mapping[str, str]:
 def create_agent_env(
     path: Path | None = None, has_torch: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> AgentEnv:
-    """Create the environment unless it exists. This takes about a minute and 1 GB of disk.
+    """Create the environment, also with PyTorch, unless it exists. This takes about a minute and 1 GB of disk.
 
-    Args:
-        path: folder to create. None means the default place.
-        has_torch: whether to install PyTorch too.
-        say: is told what is installed, before that begins.
+    It lies in the default place if no path is given. `say` is told what is installed, before that begins.
 
     Raises:
         InputError: if the folder holds anything else.

@@ -24,14 +24,11 @@ _HINT = "Pass the folder public/ of the task."
 
 
 def check_public(public: Path) -> bool:
-    """Check that a folder holds public files and nothing else, at any depth.
-
-    Returns:
-        Whether every user of the machine may read all of it.
+    """Check that a folder holds public files alone. Returns whether every user of the machine may read all of it.
 
     Raises:
         InputError: if the path is a link or not a folder, or if the folder holds a private name, a link, a special
-            file, too many entries or too deep folders.
+            file, too many entries or too deep folders, at any depth.
     """
     try:
         status = public.lstat()

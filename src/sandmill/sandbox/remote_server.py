@@ -152,9 +152,8 @@ class RemoteServer:
     def run(self, batch: Frame, terms: RunTerms) -> remote.RunReply:
         """Send a batch of one run and wait for its reply.
 
-        Raises `Stopped` if the run is cancelled before the reply is there. The server then cancels it too. Raises
-        `RunLost` if there is no usable reply although the run had started. Raises `ServerDown`, `ServerBusy`,
-        `WrongToken` or `UnknownPublic` if there is no reply.
+        Raises `Stopped` if the run is cancelled before the reply is there, which the server sees; `RunLost` if there is
+        no usable reply although the run had started; else one of the other exceptions of this module.
         """
         watch = _Watch(terms)
         try:

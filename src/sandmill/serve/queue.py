@@ -114,15 +114,9 @@ class RunQueue:
     def submit(
         self, jobs: Sequence[Callable[[threading.Event], Result]], needs: Sequence[int] = ()
     ) -> list[Ticket[Result]]:
-        """Accept all jobs or none.
+        """Accept all jobs or none. `QueueFull` says that there is no room now, `BatchTooLarge` that there never can be.
 
-        Args:
-            jobs: the runs.
-            needs: room that each reply takes, in bytes, until its ticket is dropped. Empty if no reply is kept.
-
-        Raises:
-            QueueFull: if there is no room now.
-            BatchTooLarge: if there can never be room.
+        `needs` is the room that each reply takes, in bytes, until its ticket is dropped. Empty if no reply is kept.
         """
         room = self.concurrency + self.waiting
         if len(jobs) > room:

@@ -81,17 +81,10 @@ def serve(
     queue: int,
     announce: Callable[[int], None],
 ) -> None:
-    """Serve until a signal asks to stop. All runs are over when this returns.
+    """Serve the tasks of folders and releases until a signal asks to stop. All runs are over when this returns.
 
-    Args:
-        listener: the socket to listen on.
-        token: what clients must send.
-        sources: folders of pulled tasks, and releases.
-        box: runs the code. It is started and closed here.
-        settings: what the server accepts and keeps.
-        concurrency: runs that go on at a time.
-        queue: runs that may wait.
-        announce: called with the number of tasks when the server listens.
+    `concurrency` runs go on at a time, and `queue` runs may wait. The sandbox is started and closed here. `announce` is
+    called with the number of tasks when the server listens.
     """
     with state_folder() as state:
         tasks, stopping = ServedTasks(sources), Event()

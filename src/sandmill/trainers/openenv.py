@@ -63,15 +63,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         limits: EpisodeLimits,
         sandbox: AsyncCodeRunner | None = None,
     ) -> None:
-        """Use `build_app`.
-
-        Args:
-            tasks: tasks of the release.
-            chosen: ids of the selected tasks of each split.
-            reward: name of a reward.
-            limits: of an episode.
-            sandbox: runs the code. None means the one that all tasks of this process share.
-        """
+        """Use `build_app`. `chosen` holds the ids of the selected tasks of each split."""
         super().__init__()
         self._tasks, self._chosen = tasks, chosen
         self._reward, self._limits, self._sandbox = reward, limits, sandbox

@@ -91,10 +91,8 @@ def name_release(given: str, where: str) -> str:
 def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
     """Return the task id of a row.
 
-    Args:
-        ground_truth: the id, or a JSON object with `task_id` and `digest`. The digest must be that of the task in the
-            release: rows of another version would be graded by other answers.
-        tasks: of the release that grades.
+    The ground truth is the id, or a JSON object with `task_id` and `digest`. The digest must be that of the task in the
+    release that grades: rows of another version would be graded by other answers.
 
     Raises:
         InputError: it is neither, or the digest differs.
@@ -117,11 +115,9 @@ def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
 
 
 def choose_sandbox(servers: Sequence[str] | str = (), token_file: str = "") -> AsyncCodeRunner:
-    """Return a sandbox. Equal arguments give the same object.
+    """Return a sandbox: on servers with these addresses and the token of a file, else on this machine.
 
-    Args:
-        servers: addresses of `sandmill serve`, such as `http://10.0.0.1:8700`. Without them, this machine runs code.
-        token_file: file with the token of all servers.
+    Equal arguments give the same object.
 
     Raises:
         SandboxUnavailable: without servers, if this machine cannot isolate runs or the agent environment is missing.

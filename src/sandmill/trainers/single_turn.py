@@ -66,14 +66,8 @@ async def score_script(
 
     A fault of the sandbox, of its servers or of the store gives a masked rollout.
 
-    Args:
-        tasks: with their private halves, such as those of a release.
-        task_id: name of the task.
-        script: such as the last Python block of an answer. An empty one has the outcome `no_code`.
-        reward: computes the reward of the rollout.
-        timeout: wall time of the script in seconds.
-        sandbox: runs the script. None means the sandbox of the release.
-        sample: number of the answer among those to the same task.
+    The tasks have their private halves. An empty script has the outcome `no_code`. `timeout` is wall time in seconds.
+    Without a sandbox, that of the release runs the script. `sample` is the number of the answer to its task.
 
     Raises:
         InputError: there is no such task, or its private half is not valid.
