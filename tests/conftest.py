@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
 from tests.releases import once_a_session, small_release
 
 __all__ = ["once_a_session", "s3_root", "small_release"]
@@ -73,6 +74,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return OneServer(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.fixture(scope="session")
+def agent_env() -> AgentEnv:
+    """Give the agent environment. The first test process creates it in its default place."""
+    return create_agent_env()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need the agent environment as slow, since creating it takes a gigabyte of downloads."""
+    for item in items:
+        if "agent_env" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

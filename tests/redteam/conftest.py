@@ -8,7 +8,6 @@ import pytest
 
 from sandmill.models.base import Band
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
 from sandmill.store.release import load
 from tests.redteam.siege import Siege, Target, Trap, lay_trap, open_target
 from tests.releases import REPOSITORY, build
@@ -17,11 +16,6 @@ from tests.unit.sandbox.conftest import make_box
 _CARDS = REPOSITORY / "src" / "sandmill" / "seeds" / "cards"
 _SEEDS = ("home-credit-default-risk", "california-housing", "playground-series-s3e5")
 """Probabilities by ROC AUC, a number by RMSE, grades by quadratic weighted kappa."""
-
-
-@pytest.fixture(scope="session")
-def agent_env() -> AgentEnv:
-    return create_agent_env()
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +65,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Attacks need the agent environment and a build."""
+    """Attacks need a build."""
     for item in items:
-        if {"agent_env", "modalities"} & {*getattr(item, "fixturenames", ())}:
+        if "modalities" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)

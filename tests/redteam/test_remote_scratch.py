@@ -12,7 +12,7 @@ import pytest
 
 import sandmill
 from sandmill.models.reports import Outcome
-from sandmill.sandbox.fleet import Losses
+from sandmill.sandbox.remote import Losses
 from tests.sandbox_corpus import write_public
 from tests.servers import TOKEN, Command
 

@@ -10,7 +10,7 @@ from sandmill.calibrate.appraisal import _numbers
 from sandmill.check.description_gate import _FENCE, _names, says_split, split_sections
 from sandmill.design.soundness import domain_problems
 from sandmill.errors import shorten, visible
-from sandmill.export.grader_parts import cells
+from sandmill.export import grader_parts
 from sandmill.llm.provider import read_json
 from sandmill.llm.redact import redact
 from sandmill.models.names import path_fault
@@ -20,7 +20,6 @@ from sandmill.play.observation import fence, shorten_middle, shorten_output
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.mlebench import _plain_text
-from sandmill.serve.srun import _without_paths
 from tests.unit.design.test_soundness import AUCTIONS
 
 TOKEN = "0123456789abcdef"
@@ -38,10 +37,6 @@ def name_of_domain(text: str) -> object:
 
 
 READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ...]]] = {
-    "paths in a script": (
-        lambda text: _without_paths(text, "lamps"),
-        (("", "/a", ""), ("", "a/", "/lamps/prepare"), ("", "/lamps/prepared-", ""), ("", "/lamps", "/prepared.")),
-    ),
     "code of markers": (
         lambda text: without_marker_code(text, TOKEN),
         (
@@ -99,7 +94,10 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
     "long exponent in a submission": (numbers._LONG_EXPONENT.search, (("", "e", ""), ("", "e1", ""), ("", "e+1", ""))),
     "class in a submission": (names._INTEGER_WITH_POINT.fullmatch, (("", "1", "x"), ("1.", "0", "x"), ("1", ".0", ""))),
     "text in a submission": (many_rows.CONTROL.search, (("", "a", ""), ("", " ", ""))),
-    "number in an exported grader": (cells.NUMBER.fullmatch, (("", "1", "x"), ("1.", "1", "x"), (".", "1", "e"))),
+    "number in an exported grader": (
+        grader_parts.NUMBER.fullmatch,
+        (("", "1", "x"), ("1.", "1", "x"), (".", "1", "e")),
+    ),
 }
 CASES = [(name, shape) for name, (_, shapes) in READERS.items() for shape in shapes]
 
@@ -115,17 +113,3 @@ def test_time_grows_no_faster_than_the_text(name: str, shape: tuple[str, str, st
         spent.append(process_time() - began)
     # In proportion, the second takes 4 times as long as the first; with the square of the size, 16 times.
     assert spent[1] < max(0.4, 8 * spent[0])
-
-
-@pytest.mark.parametrize(
-    ("code", "shown"),
-    [
-        ("open('/data/x/lamps/prepared/public/train.csv')", "open('./public/train.csv')"),
-        ("'/lamps/prepared' + `/a/lamps/prepared`", "'.' + `.`"),
-        ("//a/b c/d/lamps/prepared", "//a/b c."),
-        ("/a/lamps/prepared/b/lamps/prepared/c", "./c"),
-        ("/a/lamps/prepared.old /a/lamps/prepared2 /a/lamp/prepared", None),
-    ],
-)
-def test_paths_of_the_trainer_become_the_working_directory(code: str, shown: str | None):
-    assert _without_paths(code, "lamps") == (shown or code)

@@ -49,10 +49,6 @@ def serve(
     max_request_mb: Annotated[
         int, typer.Option("--max-request-mb", metavar="MB", min=1, max=4096, help="Largest request.")
     ] = 256,
-    srun_root: Annotated[
-        Path | None,
-        typer.Option("--srun-root", metavar="DIR", help="Output folder of SandMLE's trainer; serves its job API."),
-    ] = None,
     backend: Annotated[
         Literal["auto", "warm", "bwrap"], typer.Option("--backend", help="auto: warm, else bwrap.")
     ] = "auto",
@@ -66,9 +62,6 @@ def serve(
     from sandmill.serve.settings import ServerSettings, read_token
 
     token = read_token(token_file)
-    if srun_root is not None and not srun_root.is_dir():
-        problem = Problem("--srun-root", f"{srun_root}, which is not a folder", "an existing folder")
-        raise InputError("sandmill serve", [problem], "Nothing was started.")
     from sandmill.sandbox import Sandbox
     from sandmill.sandbox.sandbox import most_runs
     from sandmill.serve.gate import raise_descriptor_limit
@@ -77,9 +70,7 @@ def serve(
 
     given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
     box = Sandbox(backend, limits=RunLimits.model_validate(given))
-    settings = ServerSettings(
-        timeout_s=timeout, max_request_bytes=max_request_mb << 20, grace_s=grace, srun_root=srun_root
-    )
+    settings = ServerSettings(timeout_s=timeout, max_request_bytes=max_request_mb << 20, grace_s=grace)
     raise_descriptor_limit()
     at_a_time = min(concurrency or os.cpu_count() or 1, most_runs())
 

@@ -57,33 +57,26 @@ def grader_module(task: ExportTask) -> str:
 
 def join_modules(docstring: str, *sources: str) -> str:
     """Return one module with the statements of several. Imports come first; those of this package are left out."""
+
+    def package(line: str) -> str:
+        return line.split()[1].partition(".")[0]
+
     imports: set[str] = set()
     bodies = []
     for source in sources:
         lines: list[str | None] = list(source.splitlines())
         for number, statement in enumerate(ast.parse(source).body):
             is_import = isinstance(statement, ast.Import | ast.ImportFrom)
-            if is_import and not _is_ours(line := ast.unparse(statement)):
+            if is_import and package(line := ast.unparse(statement)) != "sandmill":
                 imports.add(line)
             if is_import or (number == 0 and isinstance(statement, ast.Expr)):
-                lines[statement.lineno - 1 : statement.end_lineno] = [None] * _height(statement)
+                first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
+                lines[first:last] = [None] * (last - first)
         bodies.append("\n".join(line for line in lines if line is not None).strip("\n"))
-    standard = sorted(line for line in imports if _package(line) in sys.stdlib_module_names)
+    standard = sorted(line for line in imports if package(line) in sys.stdlib_module_names)
     others = sorted(imports.difference(standard))
     head = "\n\n".join(filter(None, [f'"""{docstring}"""', "\n".join(standard), "\n".join(others)]))
     return "\n\n\n".join([head, *bodies]) + "\n"
-
-
-def _package(line: str) -> str:
-    return line.split()[1].partition(".")[0]
-
-
-def _is_ours(line: str) -> bool:
-    return _package(line) == "sandmill"
-
-
-def _height(statement: ast.stmt) -> int:
-    return (statement.end_lineno or statement.lineno) - statement.lineno + 1
 
 
 def score_text(score: float) -> str:
@@ -94,8 +87,7 @@ def score_text(score: float) -> str:
 def check_names(task: ExportTask) -> None:
     """Check that pandas keeps ids, class names and true texts: mle-bench and MLE-Dojo read all files with it.
 
-    Raises:
-        InputError: pandas would read a name as a missing value, a boolean or another number.
+    Raises `InputError` if pandas would read a name as a missing value, a boolean or another number.
     """
     facts = task.record.facts
     rows = list(csv.DictReader(io.StringIO(task.private[ANSWERS].decode(), newline="")))

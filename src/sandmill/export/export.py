@@ -64,13 +64,10 @@ def export(
         wanted = tuple(task_id for task_id in wanted if task_id in matching)
     require_some(release.ref, wanted)
     wanted = tuple(sorted(wanted))
-    write = _load_format(name)
-    files = write(_read_tasks(release, wanted, progress), ExportSettings(release.manifest, is_insecure))
+    files = _load_format(name)(_read_tasks(release, wanted, progress), ExportSettings(release.manifest, is_insecure))
     with storage_faults(str(folder)):
-        if folder.is_dir() and any(folder.iterdir()):
-            _compare(folder, _checked(files))
-        else:
-            _write_whole(folder, _checked(files))
+        write = _compare if folder.is_dir() and any(folder.iterdir()) else _write_whole
+        write(folder, _checked(files))
     return wanted
 
 
@@ -143,19 +140,18 @@ def _write_whole(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
 
 def _compare(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
     """Raise RequestError if a folder differs from an export. Nothing is written."""
-    expected = set()
+    expected, saw = set(), ""
     for path, content in files:
         expected.add(path)
         there = folder / path
         if there.is_symlink() or not there.is_file() or there.read_bytes() != content:
-            raise _differs(folder, f"no file {path}" if not os.path.lexists(there) else f"another {path}")
-    there_too = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-    others = sorted(path.relative_to(folder).as_posix() for path in there_too)
-    if extra := [path for path in others if path not in expected]:
-        raise _differs(folder, f"{extra[0]} too")
-
-
-def _differs(folder: Path, saw: str) -> RequestError:
-    hint = "Remove the folder, or export into another one."
-    problem = Problem("--to", f"{folder}, which holds {saw}", "no folder, an empty one, or one with this export", hint)
-    return RequestError("export", [problem], _NOTHING)
+            saw = f"no file {path}" if not os.path.lexists(there) else f"another {path}"
+            break
+    else:
+        there_too = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+        extra = sorted({path.relative_to(folder).as_posix() for path in there_too} - expected)
+        saw = f"{extra[0]} too" if extra else ""
+    if saw:
+        hint, expects = "Remove the folder, or export into another one.", "an empty one, or one with this export"
+        problem = Problem("--to", f"{folder}, which holds {saw}", f"no folder, {expects}", hint)
+        raise RequestError("export", [problem], _NOTHING)

@@ -17,7 +17,7 @@ from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 
-_PARTS = ("scoring/scores.py", *(f"export/grader_parts/{name}.py" for name in ("table", "cells", "report")))
+_PARTS = ("scoring/scores.py", "export/grader_parts.py")
 """Modules of the package, in the order in which their functions are written."""
 
 _FORMS: Mapping[str, tuple[str, str]] = {

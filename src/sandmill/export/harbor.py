@@ -103,9 +103,6 @@ FOLDER = "tasks"
 """Folder of the task folders, where trainers that read Harbor datasets expect them."""
 AGENT_SECONDS, VERIFIER_SECONDS = 1800.0, 300.0
 
-_DIFFICULTIES: Mapping[Band, str] = {Band.EXPERT: "hard"}
-"""Harbor knows easy, medium and hard. The exact band is in the tags."""
-
 
 def agent_requirements() -> str:
     """Return the pinned packages of the agent's interpreter."""
@@ -182,21 +179,34 @@ def dataset_files(digests: Mapping[str, str], settings: ExportSettings) -> Itera
 
 
 def _task_toml(task: ExportTask, settings: ExportSettings) -> str:
-    facts, spec, band = task.record.facts, task.record.spec, task.record.calibration.difficulty.band
-    structure = spec.structure
-    split = [structure.split] if structure.split else []
-    tags = [facts.kind, facts.target, facts.metric, *split, f"band-{band}", f"split-{task.record.split}"]
-    package = {"name": f"{ORGANIZATION}/{task.task_id}", "version": settings.manifest.version}
+    record, manifest = task.record, settings.manifest
+    facts, structure, difficulty = record.facts, record.spec.structure, record.calibration.difficulty
+    band, split = difficulty.band, [structure.split] if structure.split else []
+    tags = [facts.kind, facts.target, facts.metric, *split, f"band-{band}", f"split-{record.split}"]
+    package = {"name": f"{ORGANIZATION}/{task.task_id}", "version": manifest.version}
     metadata = {
-        "difficulty": _DIFFICULTIES.get(band, str(band)),
+        # Harbor knows easy, medium and hard. The exact band is in the tags.
+        "difficulty": "hard" if band is Band.EXPERT else str(band),
         "category": f"machine-learning-{structure.modality}",
         "tags": [str(tag).replace("_", "-") for tag in tags],
     }
-    head = f'schema_version = "1.4"\nartifacts = [{_value(f"{WORKDIR}/submission.csv")}]\n'
-    tables = {
+    head = f'schema_version = "1.4"\nartifacts = ["{WORKDIR}/submission.csv"]\n'
+    tables: dict[str, dict[str, Any]] = {
         "task": package | {"description": f"Predict {facts.target_column}", "keywords": metadata["tags"]},
         "metadata": metadata,
-        "metadata.sandmill": _provenance(task, settings),
+        # Where a task comes from and how hard it is. Thresholds and answers are not named.
+        "metadata.sandmill": {
+            "release": f"{manifest.dataset}@{manifest.version}",
+            "task_id": record.task_id,
+            "digest": record.digest,
+            "split": record.split,
+            "band": band,
+            "difficulty": difficulty.value,
+            "metric": facts.metric,
+            "structure": record.spec.structure_label,
+            "seed": record.lineage.seed_id,
+            "reference_reward": reference_reward(task),
+        },
         "agent": {"timeout_sec": AGENT_SECONDS, "user": "agent"},
         "environment": {
             "docker_image": image_name(),
@@ -208,23 +218,6 @@ def _task_toml(task: ExportTask, settings: ExportSettings) -> str:
         "verifier": {"timeout_sec": VERIFIER_SECONDS, "environment_mode": "separate"},
     }
     return "\n".join([head, *(_table(name, values) for name, values in tables.items())])
-
-
-def _provenance(task: ExportTask, settings: ExportSettings) -> dict[str, Any]:
-    """Return where a task comes from and how hard it is. Thresholds and answers are not named."""
-    record, manifest = task.record, settings.manifest
-    return {
-        "release": f"{manifest.dataset}@{manifest.version}",
-        "task_id": record.task_id,
-        "digest": record.digest,
-        "split": record.split,
-        "band": record.calibration.difficulty.band,
-        "difficulty": record.calibration.difficulty.value,
-        "metric": record.facts.metric,
-        "structure": record.spec.structure_label,
-        "seed": record.lineage.seed_id,
-        "reference_reward": reference_reward(task),
-    }
 
 
 def reference_reward(task: ExportTask) -> float:
@@ -239,9 +232,6 @@ def reference_reward(task: ExportTask) -> float:
 
 def _table(name: str, values: Mapping[str, Any]) -> str:
     """Write one TOML table. A name in brackets is an array of tables."""
-    return "\n".join([f"[{name}]", *(f"{key} = {_value(value)}" for key, value in values.items()), ""])
-
-
-def _value(value: Any) -> str:
-    """Write a string, a number or a list of strings. JSON writes these as TOML does."""
-    return json.dumps(value, ensure_ascii=False)
+    # JSON writes a string, a number and a list of strings as TOML does.
+    lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    return "\n".join([f"[{name}]", *lines, ""])

@@ -1,8 +1,7 @@
 """A folder that `datasets.load_dataset` reads: one row for each task, with its public files packed. No answers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from sandmill.errors import count
 from sandmill.export.base import ExportSettings, ExportTask
@@ -55,7 +54,17 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     total = 0
     for task in tasks:
         split = task.record.split
-        waiting[split].append(_row(task))
+        measured = task.record.calibration
+        packed = [{"path": path, "bytes": task.public[path]} for path in sorted(task.public)]
+        waiting[split].append(
+            {
+                **public_task_row(task.record, task.description),
+                "is_lower_better": measured.is_lower_better,
+                "band": measured.difficulty.band.value,
+                "difficulty": measured.difficulty.value,
+                "files": packed,
+            }
+        )
         sizes[split] += sum(map(len, task.public.values()))
         total += 1
         if sizes[split] >= SHARD_BYTES:
@@ -65,42 +74,19 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     for split in (split for split in SPLITS if waiting[split]):
         yield _shard(split, shards[split], waiting[split])
         shards[split] += 1
-    yield "README.md", _readme(shards, total, settings).encode()
-
-
-def _row(task: ExportTask) -> Row:
-    measured = task.record.calibration
-    return {
-        **public_task_row(task.record, task.description),
-        "is_lower_better": measured.is_lower_better,
-        "band": measured.difficulty.band.value,
-        "difficulty": measured.difficulty.value,
-        "files": [{"path": path, "bytes": task.public[path]} for path in sorted(task.public)],
-    }
+    lines = [f"  - split: {split}\n    path: data/{split}-*.parquet\n" for split in SPLITS if shards.get(split)]
+    named = {"dataset": settings.manifest.dataset, "version": settings.manifest.version}
+    number = count(total, "task").capitalize()
+    yield "README.md", _README.format(**named, count=number, data_files="".join(lines)).encode()
 
 
 def _shard(split: str, number: int, rows: list[Row]) -> tuple[str, bytes]:
+    import pyarrow as pa
+
     from sandmill.store.parquet import write_rows
 
     groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
-    return f"data/{split}-{number:05}.parquet", write_rows(_schema(), groups)
-
-
-def _schema() -> Any:
-    import pyarrow as pa
-
     packed = pa.list_(pa.struct([pa.field("path", pa.string()), pa.field("bytes", pa.binary())]))
     fields = [("is_lower_better", pa.bool_()), ("band", pa.string()), ("difficulty", pa.float64()), ("files", packed)]
-    return pa.schema([*PUBLIC_TASKS, *(pa.field(name, kind, nullable=False) for name, kind in fields)])
-
-
-def _readme(shards: Mapping[str, int], total: int, settings: ExportSettings) -> str:
-    written = [split for split in SPLITS if shards.get(split)]
-    lines = [f"  - split: {split}\n    path: data/{split}-*.parquet\n" for split in written]
-    manifest = settings.manifest
-    return _README.format(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        count=count(total, "task").capitalize(),
-        data_files="".join(lines),
-    )
+    schema = pa.schema([*PUBLIC_TASKS, *(pa.field(name, kind, nullable=False) for name, kind in fields)])
+    return f"data/{split}-{number:05}.parquet", write_rows(schema, groups)

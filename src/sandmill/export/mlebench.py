@@ -6,19 +6,8 @@ from statistics import fmean
 
 import yaml
 
+from sandmill.export import carried
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.export.carried import (
-    ANSWERS,
-    DESCRIPTION,
-    PREPARE,
-    check_names,
-    data_files,
-    grader_module,
-    perfect_submission,
-    plain_description,
-    score_text,
-    within,
-)
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
 
@@ -114,32 +103,32 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     """Yield the files of each competition, its data, and shim.py."""
     yield "shim.py", _SHIM.encode()
     for task in tasks:
-        check_names(task)
-        description = plain_description(task)
-        public = {**data_files(task), DESCRIPTION: description}
+        carried.check_names(task)
+        description = carried.plain_description(task)
+        public = {**carried.data_files(task), carried.DESCRIPTION: description}
         private: dict[str, bytes | str] = {
-            ANSWERS: task.private[ANSWERS],
-            _GOLD: perfect_submission(task),
+            carried.ANSWERS: task.private[carried.ANSWERS],
+            _GOLD: carried.perfect_submission(task),
             "solution.py": task.private["solution.py"],
         }
         path, sample = _sample(task)
         if path.startswith("private/"):
             private[path.removeprefix("private/")] = sample
-        yield from within(
+        yield from carried.within(
             f"competitions/{task.task_id}",
             {
                 "config.yaml": _config(task),
-                DESCRIPTION: description,
+                carried.DESCRIPTION: description,
                 "grade.py": _GRADE,
-                "grader.py": grader_module(task),
-                "prepare.py": PREPARE,
+                "grader.py": carried.grader_module(task),
+                "prepare.py": carried.PREPARE,
                 "leaderboard.csv": _leaderboard(task.record.calibration),
                 "checksums.yaml": _checksums(public=public, private=private),
                 "kernels.txt": "",
             },
         )
-        yield from within(f"data/{task.task_id}/prepared/public", public)
-        yield from within(f"data/{task.task_id}/prepared/private", private)
+        yield from carried.within(f"data/{task.task_id}/prepared/public", public)
+        yield from carried.within(f"data/{task.task_id}/prepared/private", private)
 
 
 def _config(task: ExportTask) -> str:
@@ -150,9 +139,9 @@ def _config(task: ExportTask) -> str:
         "competition_type": "simple",
         "awards_medals": True,
         "prizes": None,
-        "description": f"mlebench/competitions/{name}/{DESCRIPTION}",
+        "description": f"mlebench/competitions/{name}/{carried.DESCRIPTION}",
         "dataset": {
-            "answers": f"{prepared}/private/{ANSWERS}",
+            "answers": f"{prepared}/private/{carried.ANSWERS}",
             "sample_submission": f"{prepared}/{_sample(task)[0]}",
             "gold_submission": f"{prepared}/private/{_GOLD}",
         },
@@ -174,45 +163,33 @@ def _sample(task: ExportTask) -> tuple[str, bytes]:
 
 
 def _leaderboard(calibration: Calibration) -> str:
-    """Return the leaderboard of which mle-bench's rule by ranks gives the task's thresholds."""
-    return _milestones(calibration) if calibration.rule == "milestones" else _board(calibration)
+    """Return the leaderboard of which mle-bench's rule by ranks gives the task's thresholds.
 
+    With milestones it has ten rows that hold thresholds in place of runs. Of ten rows, mle-bench takes the first for
+    gold, the second for silver, the fourth for bronze, and the mean of the fifth and the sixth for the median.
 
-def _milestones(calibration: Calibration) -> str:
-    """Return ten rows that hold thresholds in place of runs, each with the name of its threshold.
-
-    Of ten rows, mle-bench takes the first for gold, the second for silver, the fourth for bronze, and the mean of the
-    fifth and the sixth for the median.
+    Otherwise it has the scores of the final part, best first. mle-bench takes the mean of the two middle rows without
+    rounding, and compares it strictly. Where this mean is not exactly our median, which has 5 decimals, both rows hold
+    our median.
     """
-    bars = calibration.thresholds
-    names = ("gold", "silver", "bronze", "bronze", *["median"] * 6)
-    return "score,milestone\n" + "".join(f"{score_text(getattr(bars, name))},{name}\n" for name in names)
-
-
-def _board(calibration: Calibration) -> str:
-    """Return the scores of the final part, best first.
-
-    mle-bench takes the mean of the two middle rows without rounding, and compares it strictly. Where this mean is not
-    exactly our median, which has 5 decimals, both rows hold our median.
-    """
+    if calibration.rule == "milestones":
+        names, bars = ("gold", "silver", "bronze", "bronze", *["median"] * 6), calibration.thresholds
+        return "score,milestone\n" + "".join(f"{carried.score_text(getattr(bars, name))},{name}\n" for name in names)
     scores = [entry.final for entry in calibration.board]
     median, middle = calibration.thresholds.median, slice((len(scores) - 1) // 2, len(scores) // 2 + 1)
     if fmean(scores[middle]) != median:
         scores[middle] = [median] * len(scores[middle])
-    return "score\n" + "".join(f"{score_text(score)}\n" for score in scores)
+    return "score\n" + "".join(f"{carried.score_text(score)}\n" for score in scores)
 
 
 def _checksums(**sides: Mapping[str, bytes | str]) -> str:
+    def md5_of(content: bytes | str) -> str:
+        return md5(content.encode() if isinstance(content, str) else content, usedforsecurity=False).hexdigest()
+
+    # mle-bench looks at the files directly in the folder only.
     return yaml.safe_dump(
-        {side: {name: _md5(files[name]) for name in files if _is_hashed(name)} for side, files in sides.items()}
+        {
+            side: {name: md5_of(files[name]) for name in files if "/" not in name and name.endswith(_HASHED)}
+            for side, files in sides.items()
+        }
     )
-
-
-def _is_hashed(name: str) -> bool:
-    """Whether mle-bench lists a file: it looks at the files directly in the folder only."""
-    return "/" not in name and name.endswith(_HASHED)
-
-
-def _md5(content: bytes | str) -> str:
-    content = content.encode() if isinstance(content, str) else content
-    return md5(content, usedforsecurity=False).hexdigest()

@@ -2,18 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from sandmill.export import carried
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.export.carried import (
-    ANSWERS,
-    PREPARE,
-    check_names,
-    data_files,
-    grader_module,
-    join_modules,
-    plain_description,
-    score_text,
-    within,
-)
 
 _DESCRIPTION = "description.txt"
 _BOARDS = ("private_leaderboard.csv", "public_leaderboard.csv")
@@ -48,22 +38,28 @@ class TaskMetrics(CompetitionMetrics):
 def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
     """Yield the code, the texts and the data of each competition."""
     for task in tasks:
-        check_names(task)
-        description = plain_description(task)
+        carried.check_names(task)
+        description = carried.plain_description(task)
         boards = dict.fromkeys(_BOARDS, _leaderboard(task))
         metric = _METRIC.format(higher_is_better=not task.record.calibration.is_lower_better)
-        yield from within(
+        yield from carried.within(
             f"competitions/{task.task_id}",
             {
-                "utils/metric.py": join_modules("Grade one task.", grader_module(task), metric),
-                "utils/prepare.py": PREPARE,
+                "utils/metric.py": carried.join_modules("Grade one task.", carried.grader_module(task), metric),
+                "utils/prepare.py": carried.PREPARE,
                 **{f"info/{name}": content for name, content in {_DESCRIPTION: description, **boards}.items()},
             },
         )
-        yield from within(f"data/{task.task_id}/data/public", {**data_files(task), _DESCRIPTION: description})
-        yield from within(f"data/{task.task_id}/data/private", {"test_answer.csv": task.private[ANSWERS], **boards})
+        yield from carried.within(
+            f"data/{task.task_id}/data/public", {**carried.data_files(task), _DESCRIPTION: description}
+        )
+        yield from carried.within(
+            f"data/{task.task_id}/data/private", {"test_answer.csv": task.private[carried.ANSWERS], **boards}
+        )
 
 
 def _leaderboard(task: ExportTask) -> str:
     board = task.record.calibration.board
-    return "rank,score\n" + "".join(f"{rank},{score_text(one.final)}\n" for rank, one in enumerate(board, start=1))
+    return "rank,score\n" + "".join(
+        f"{rank},{carried.score_text(one.final)}\n" for rank, one in enumerate(board, start=1)
+    )

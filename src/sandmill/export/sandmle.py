@@ -10,16 +10,8 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain
 
+from sandmill.export import carried
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.export.carried import (
-    ANSWERS,
-    DESCRIPTION,
-    data_files,
-    grader_module,
-    join_modules,
-    plain_description,
-    within,
-)
 
 TRAIN_LIST = "ok_competitions_sanity.json"
 """Ids for training. SandMLE's script validates on the first 64 of them in alphabetical order."""
@@ -43,7 +35,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     by_split: dict[str, list[str]] = {}
     for task in tasks:
         by_split.setdefault(task.record.split, []).append(task.task_id)
-        yield from within(f"{task.task_id}/prepared/public", _public(task, settings.is_insecure))
+        yield from carried.within(f"{task.task_id}/prepared/public", _public(task, settings.is_insecure))
     train = sorted(by_split.pop("train", []))
     held_back = [*sorted(by_split.pop("validation", [])), *sorted(chain(*by_split.values()))]
     yield TRAIN_LIST, _listed(train)
@@ -51,18 +43,17 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
 
 
 def _public(task: ExportTask, is_insecure: bool) -> dict[str, bytes | str]:
-    shared = {**data_files(task), DESCRIPTION: plain_description(task)}
+    shared = {**carried.data_files(task), carried.DESCRIPTION: carried.plain_description(task)}
     if is_insecure:
-        evaluator = join_modules(_DOCSTRING, grader_module(task), _part("command"), _GRADE)
-        return {**shared, "evaluator.py": evaluator, "answer.csv": task.private[ANSWERS]}
-    evaluator = join_modules(_DOCSTRING, _part("command"), _part("server"), _ASK.format(task_id=task.task_id))
+        evaluator = carried.join_modules(_DOCSTRING, carried.grader_module(task), _part("command"), _GRADE)
+        return {**shared, "evaluator.py": evaluator, "answer.csv": task.private[carried.ANSWERS]}
+    evaluator = carried.join_modules(_DOCSTRING, _part("command"), _part("server"), _ASK.format(task_id=task.task_id))
     return {**shared, "evaluator.py": evaluator}
 
 
 @cache
 def _part(name: str) -> str:
-    """Return the source of a module of `evaluator_parts`."""
-    return (files("sandmill.export") / "evaluator_parts" / f"{name}.py").read_text(encoding="utf-8")
+    return (files("sandmill.export") / f"evaluator_{name}.py").read_text(encoding="utf-8")
 
 
 def _listed(ids: list[str]) -> bytes:

@@ -83,22 +83,11 @@ class RolloutBatch:
         parents: Sequence[Rollout] = (),
         splits: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare a batch, and read what is finished already.
+        """Prepare a batch of so many samples of each task, and read what is finished already in the folder.
 
-        Args:
-            release: has the tasks, with their private half.
-            task_ids: of the tasks.
-            samples: rollouts of each task.
-            settings: of all rollouts of the folder.
-            model: the language model.
-            sandbox: runs the code of all episodes.
-            folder: where rollouts are stored. It may hold finished ones.
-            concurrency: episodes that are played at a time.
-            parents: earlier rollouts, which prompts may show if `settings.operators` asks for it.
-            splits: split of each task that has parents.
-
-        Raises:
-            InputError: if other settings made the folder, or a description is too long.
+        `concurrency` episodes are played at a time. Prompts may show `parents`, earlier rollouts, if
+        `settings.operators` asks for it; `splits` names the split of each task that has parents. An `InputError` says
+        that other settings made the folder, or that a description is too long.
         """
         folder.check(settings)
         check_descriptions({task_id: release.prompt(task_id) for task_id in task_ids})
@@ -123,8 +112,7 @@ class RolloutBatch:
     async def run(self, progress: Callable[[BatchProgress], None] = lambda _: None) -> BatchEnd:
         """Play all episodes that are not finished. Faults of single episodes do not end the batch.
 
-        Raises:
-            NoAnswer: if the model cannot be asked at all. Nothing was written if it never answered.
+        Raises `NoAnswer` if the model cannot be asked at all. Nothing was written if it never answered.
         """
         jobs = iter(self._todo)
         if self._context is None and self._todo:
@@ -163,7 +151,10 @@ class RolloutBatch:
             self._report(progress)
 
     async def _play(self, task_id: str, sample: int) -> RolloutRecord:
-        settings, task = self._settings, self._task(task_id)
+        settings, task, seed = self._settings, self._task(task_id), self._settings.seed
+        if seed is not None:
+            # Samples of a task differ and can be repeated.
+            seed = int.from_bytes(sha256(f"{seed}/{task_id}/{sample}".encode()).digest()[:4]) & _MOST_SEED
         env = MLEnv(task, reward=settings.reward, limits=settings.limits, sandbox=self._sandbox, sample=sample)
         async with env:
             prompt, _ = await env.reset()
@@ -172,7 +163,7 @@ class RolloutBatch:
                 self._model,
                 name=settings.model,
                 context_tokens=self._context,
-                seed=_request_seed(settings.seed, task_id, sample),
+                seed=seed,
             )
             return await agent.play(env, add_parents(task_id, prompt, choice), choice.operator)
 
@@ -220,10 +211,3 @@ class RolloutBatch:
     def _report(self, progress: Callable[[BatchProgress], None]) -> None:
         done = self.end.kept + self.end.played
         progress(BatchProgress(done, self._total, self._client.budget.paid.usd, self._masked))
-
-
-def _request_seed(seed: int | None, task_id: str, sample: int) -> int | None:
-    """Return the seed of an episode's requests, so that samples of a task differ and can be repeated."""
-    if seed is None:
-        return None
-    return int.from_bytes(sha256(f"{seed}/{task_id}/{sample}".encode()).digest()[:4]) & _MOST_SEED

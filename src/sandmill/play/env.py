@@ -22,7 +22,7 @@ from sandmill.play.score import submission_of
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
-from sandmill.scoring.grading.grade import FormatReport, check_format
+from sandmill.scoring.grading.grade import check_format
 
 if TYPE_CHECKING:
     from sandmill.rewards.instrument import InstrumentWith
@@ -145,7 +145,8 @@ class MLEnv:
         if self._used_s >= self.limits.time_budget:
             return await self._end(Ending.TIME, step)
         self._steps.append(step)
-        return self._observe(step), 0.0, False, False, {"step": step, "mask": False}
+        text = observe(step, self.limits, self._used_s, False)
+        return text, 0.0, False, False, {"step": step, "mask": False}
 
     async def stop(self, *, is_fault: bool = False) -> Rollout:
         """End the episode for the trainer, for example because the context of the model is full.
@@ -195,14 +196,18 @@ class MLEnv:
         self._used_s += result.duration_s
         markers, stdout = read_markers(result.stdout, token)
         report = await asyncio.to_thread(check_format, submission_of(result), self.task.private)
-        self._latest = result
+        self._latest, outcome = result, result.outcome
+        if outcome is Outcome.OK and result.submission is None:
+            outcome = Outcome.NO_SUBMISSION
+        elif outcome is Outcome.OK and not report.is_valid:
+            outcome = Outcome.INVALID_SUBMISSION
         if report.is_valid and result.submission is not None:
             self._valid[number] = result.submission
         return Step(
             number=number,
             action=Action.RUN,
             code=code,
-            outcome=_outcome_of(result, report),
+            outcome=outcome,
             duration_s=result.duration_s,
             stdout=stdout,
             stderr=without_marker_code(result.stderr, token),
@@ -272,7 +277,7 @@ class MLEnv:
         reward = self._reward(rollout)
         self.rollout = rollout.model_copy(update={"reward": reward})
         await self.close()
-        text = "" if step is None else self._observe(step)
+        text = "" if step is None else observe(step, self.limits, self._used_s, True)
         info = {"step": step, "mask": is_masked, "rollout": self.rollout}
         return text, 0.0 if is_masked else reward.total, rollout.terminated, rollout.truncated, info
 
@@ -283,17 +288,6 @@ class MLEnv:
         if chosen is None and runs and runs[-1] not in (None, Outcome.OK):
             return grade.model_copy(update={"outcome": runs[-1]})
         return grade
-
-    def _observe(self, step: Step) -> str:
-        return observe(step, self.limits, self._used_s, self.rollout is not None)
-
-
-def _outcome_of(result: RunResult, report: FormatReport) -> Outcome:
-    if result.outcome is not Outcome.OK:
-        return result.outcome
-    if result.submission is None:
-        return Outcome.NO_SUBMISSION
-    return Outcome.OK if report.is_valid else Outcome.INVALID_SUBMISSION
 
 
 class BackgroundLoop:
@@ -310,19 +304,16 @@ class BackgroundLoop:
 
     def run(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         """Run a coroutine to its end, and return its result. It is cancelled if the wait is interrupted."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._start())
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=self._loop.run_forever, name="sandmill-coroutines", daemon=True).start()
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
-
-    def _start(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                Thread(target=self._loop.run_forever, name="sandmill-coroutines", daemon=True).start()
-            return self._loop
 
 
 _background = BackgroundLoop()

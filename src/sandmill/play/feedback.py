@@ -34,7 +34,6 @@ MOST_ANSWERS = 251
 _MIN_STEPS = 100
 """Smallest number of rounding steps from the baseline to a perfect score. With `_DIGITS` the largest number is 250."""
 _DIGITS = (1, 2, 5)
-"""First digits of a rounding step."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,6 @@ class Rounding:
     baseline: int
     """Score of the trivial solver on the feedback part, in steps."""
     perfect: int
-    """Best possible score, in steps."""
 
     def round(self, score: float) -> float | None:
         """Round a score. Returns None if it is not finite, or if the rounded score is no better than the baseline."""
@@ -145,16 +143,16 @@ class Feedback:
             score = self._rounding.round(self._feedback_score(prediction))
             if score is None:
                 return self._answer(FeedbackStatus.BELOW_BASELINE, outcome=Outcome.OK)
-            return self._answer(FeedbackStatus.SCORED, outcome=Outcome.OK, score=score, **self._rank(score))
-
-    def _rank(self, score: float) -> dict[str, Any]:
-        """Return position and medal of a rounded score on the feedback part. They reveal no more than the score."""
-        board, lower = [entry.feedback for entry in self._calibration.board], self._calibration.is_lower_better
-        return {
-            "position": position_of(score, board, lower),
-            "entries": len(board),
-            "medal": medal_of(score, self._calibration.feedback_thresholds, lower),
-        }
+            # Position and medal follow from the rounded score, so they reveal no more than it.
+            board, lower = [entry.feedback for entry in self._calibration.board], self._calibration.is_lower_better
+            return self._answer(
+                FeedbackStatus.SCORED,
+                outcome=Outcome.OK,
+                score=score,
+                position=position_of(score, board, lower),
+                entries=len(board),
+                medal=medal_of(score, self._calibration.feedback_thresholds, lower),
+            )
 
     def _feedback_score(self, prediction: Array) -> float:
         """Return the score of the feedback rows, or NaN if it cannot be computed."""

@@ -1,6 +1,7 @@
 """Write what an agent reads after a step, and estimate how long a text is."""
 
 import re
+from bisect import bisect_right
 
 from sandmill.errors import visible
 from sandmill.models.english import SPECIAL_TOKEN
@@ -28,41 +29,26 @@ BYTES_PER_TOKEN = 3
 
 
 def observe(step: Step, limits: EpisodeLimits, used_s: float, is_over: bool) -> str:
-    """Return the result of a step as a text. It shows nothing of the final part.
-
-    Args:
-        step: the step that was done.
-        limits: limits of the episode.
-        used_s: seconds that all runs took together.
-        is_over: whether the episode has ended.
-    """
-    lines = _describe_run(step) if step.action is Action.RUN else _describe_submit(step)
+    """Return the result of a step as a text, after `used_s` seconds of runs. It shows nothing of the final part."""
+    lines: list[str] = []
+    if step.action is Action.RUN:
+        assert step.outcome is not None
+        lines = [f"Step {step.number}, {step.duration_s:.1f} s. {_FAILED.get(step.outcome, _VALID)}"]
+        if step.detail:
+            lines.append(f"Detail: {escape_marks(step.detail)}")
+        lines += [f"- {escape_marks(problem)}" for problem in step.problems]
+        for name, text in (("Standard output", step.stdout), ("Standard error", step.stderr)):
+            if text.strip():
+                lines.append(f"{name}:\n{fence(shorten_output(escape_marks(text)))}")
+    elif step.action is Action.SUBMIT:
+        none = "No feedback: run a script that writes submission.csv first."
+        lines = [step.feedback.message if step.feedback else none]
     if is_over:
         lines.append("The episode has ended.")
     else:
         seconds = max(0.0, limits.time_budget - used_s)
         lines.append(f"Steps left: {limits.max_steps - step.number}. Seconds of running time left: {seconds:.0f}.")
     return "\n".join(lines)
-
-
-def _describe_run(step: Step) -> list[str]:
-    assert step.outcome is not None
-    lines = [f"Step {step.number}, {step.duration_s:.1f} s. {_FAILED.get(step.outcome, _VALID)}"]
-    if step.detail:
-        lines.append(f"Detail: {escape_marks(step.detail)}")
-    lines += [f"- {escape_marks(problem)}" for problem in step.problems]
-    for name, text in (("Standard output", step.stdout), ("Standard error", step.stderr)):
-        if text.strip():
-            lines.append(f"{name}:\n{fence(shorten_output(escape_marks(text)))}")
-    return lines
-
-
-def _describe_submit(step: Step) -> list[str]:
-    if step.action is Action.FINISH:
-        return []
-    if step.feedback is None:
-        return ["No feedback: run a script that writes submission.csv first."]
-    return [step.feedback.message]
 
 
 def escape_marks(text: str) -> str:
@@ -102,19 +88,12 @@ def shorten_middle(text: str, most_tokens: int) -> str:
 
     A limit that is too small even for the note of the omission gives an empty text.
     """
+
+    def without_middle(kept: int) -> str:
+        head = kept // 3
+        return f"{text[:head]}\n[{len(text) - kept} characters left out]\n{text[len(text) - kept + head :]}"
+
     if estimate_tokens(text) <= most_tokens:
         return text
-    low, high = 0, len(text)
-    while low < high:
-        kept = (low + high + 1) // 2
-        if estimate_tokens(_without_middle(text, kept)) <= most_tokens:
-            low = kept
-        else:
-            high = kept - 1
-    return _without_middle(text, low) if low else ""
-
-
-def _without_middle(text: str, kept: int) -> str:
-    head = kept // 3
-    tail = kept - head
-    return f"{text[:head]}\n[{len(text) - kept} characters left out]\n{text[len(text) - tail :]}"
+    kept = bisect_right(range(1, len(text) + 1), most_tokens, key=lambda kept: estimate_tokens(without_middle(kept)))
+    return without_middle(kept) if kept else ""

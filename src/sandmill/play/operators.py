@@ -5,7 +5,7 @@ rewards or checks, so nothing of the final part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -59,7 +59,6 @@ class EarlierRun:
     output: str
     """Standard output and error, detail and format problems."""
     feedback: str = ""
-    """Answer to its submission, if the agent asked for one."""
 
     @property
     def is_valid(self) -> bool:
@@ -80,10 +79,11 @@ def attempts_of(steps: Iterable[Step]) -> list[EarlierRun]:
     found: list[EarlierRun] = []
     for step in steps:
         if step.action is Action.RUN and step.outcome is not None and not step.mask:
-            found.append(EarlierRun(step.code, step.outcome, step.duration_s, _output_of(step)))
+            texts = map(escape_marks, (step.detail, *step.problems, step.stdout, step.stderr))
+            output = "\n".join(shorten_output(text) for text in texts if text.strip())
+            found.append(EarlierRun(step.code, step.outcome, step.duration_s, output))
         elif step.action is Action.SUBMIT and step.feedback is not None and found:
-            last = found[-1]
-            found[-1] = EarlierRun(last.code, last.outcome, last.duration_s, last.output, step.feedback.message)
+            found[-1] = replace(found[-1], feedback=step.feedback.message)
     return found
 
 
@@ -121,7 +121,15 @@ def choose_operator(
     fitting = [one for one in usable if one.task_id == task.id and not one.mask]
     ordered = sorted(fitting, key=lambda one: (one.sample, one.model, [step.code for step in one.steps]))
     attempts = [attempt for one in ordered for attempt in attempts_of(one.steps)] + attempts_of(own)
-    pools = _pools(attempts)
+    # Equal scripts count once, with their last run.
+    valid = list({one.code: one for one in attempts if one.is_valid and one.code.strip()}.values())
+    failed = list({one.code: one for one in attempts if one.outcome in _FAILURES and one.code.strip()}.values())
+    pools: dict[Operator, list[EarlierRun]] = {
+        Operator.DRAFT: [],
+        Operator.IMPROVE: valid,
+        Operator.DEBUG: failed,
+        Operator.CROSSOVER: valid,
+    }
     weights = (mix or OperatorMix()).model_dump()
     possible = [one for one in Operator if weights[one] > 0 and len(pools[one]) >= _PARENTS[one]]
     if not possible:
@@ -137,13 +145,6 @@ def choose_operator(
         return OperatorChoice(operator)
     places = generator.choice(len(pool), size=_PARENTS[operator], replace=False)
     return OperatorChoice(operator, tuple(pool[int(place)] for place in places))
-
-
-def _pools(attempts: Sequence[EarlierRun]) -> Mapping[Operator, list[EarlierRun]]:
-    """Return the possible parents of each operator. Equal scripts count once, with their last run."""
-    valid = list({one.code: one for one in attempts if one.is_valid and one.code.strip()}.values())
-    failed = list({one.code: one for one in attempts if one.outcome in _FAILURES and one.code.strip()}.values())
-    return {Operator.DRAFT: [], Operator.IMPROVE: valid, Operator.DEBUG: failed, Operator.CROSSOVER: valid}
 
 
 def operator_prompt(
@@ -166,14 +167,7 @@ def operator_prompt(
 
 
 def check_descriptions(descriptions: Mapping[str, str]) -> None:
-    """Refuse descriptions with more than 6,000 estimated tokens.
-
-    Args:
-        descriptions: by task.
-
-    Raises:
-        InputError: names all these tasks.
-    """
+    """Refuse descriptions, given by task, with more than 6,000 estimated tokens. An `InputError` names all of them."""
     problems = [
         problem
         for task_id, text in descriptions.items()
@@ -193,8 +187,7 @@ def _length_problem(where: str, text: str, most: int) -> Problem | None:
 def add_parents(task_id: str, prompt: str, choice: OperatorChoice) -> str:
     """Add the parents of an operator to the prompt of a task. Long scripts and outputs are shortened in their middle.
 
-    Raises:
-        InputError: if the prompt alone is too long; names the task.
+    Raises `InputError` if the prompt alone is too long; names the task.
     """
     if problem := _length_problem(f"prompt of task {task_id}", prompt, MOST_PROMPT_TOKENS):
         raise InputError("prompts", [problem], "Nothing was asked.")
@@ -222,9 +215,3 @@ def _describe(name: str, parent: EarlierRun, most_tokens: int) -> str:
     if feedback:
         lines.append(f"Feedback on its submission: {feedback}")
     return "\n\n".join(lines)
-
-
-def _output_of(step: Step) -> str:
-    """Return what the agent saw of a run, apart from its outcome."""
-    texts = map(escape_marks, (step.detail, *step.problems, step.stdout, step.stderr))
-    return "\n".join(shorten_output(text) for text in texts if text.strip())

@@ -1,7 +1,6 @@
 """Build the prompt of a task: its description, how code runs, and the limits that the sandbox enforces."""
 
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -11,9 +10,7 @@ from sandmill.models.layout import COMMAND, LIBRARIES, PUBLIC, SUBMISSION
 from sandmill.models.run import RunLimits, timeout_problem
 from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
-_TORCH = "torch"
 _MAX_DESCRIPTION_BYTES = 1 << 20
-"""Largest description, in bytes."""
 _RUNS = (
     f"Each step runs one script in a new process, as `{COMMAND}`, in a working directory that holds the folder "
     f"`{PUBLIC}`. Variables are lost between steps. Files that a step writes into the working directory are there "
@@ -21,6 +18,16 @@ _RUNS = (
     f"A step has a submission if its script exits without an error and has itself written `{SUBMISSION}`, as a "
     "regular file. A step that fails has none, whatever files it or earlier steps left."
 )
+_FEEDBACK = (
+    "At most {number} scored before the end. Feedback scores are rounded, and come from a part of the test rows "
+    "that the final score leaves out. A score that is no better than that of a constant prediction is not shown."
+)
+HOW_TO_ANSWER = """\
+## How to answer
+
+Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
+one runs.
+"""
 _PLACE_VARIABLES = ("SANDMILL_AGENT_ENV", "XDG_CACHE_HOME", "HOME")
 """Environment variables that decide where the agent environment is."""
 _LISTED: dict[tuple[str | None, ...], str] = {}
@@ -53,42 +60,28 @@ def prompt(
     Raises:
         InputError: if the folder holds no description, or if a number is out of range.
     """
-    _check_numbers(timeout, submissions)
-    description = read_description(Path(task))
-    return build_prompt(description, timeout=timeout, limits=limits, submissions=submissions)
+    return build_prompt(read_description(Path(task)), timeout=timeout, limits=limits, submissions=submissions)
 
 
 def build_prompt(
     description: str, *, timeout: float = 30.0, limits: RunLimits | None = None, submissions: int | None = None
 ) -> str:
     """Return the prompt for a description; the other arguments and errors are those of `prompt`."""
-    _check_numbers(timeout, submissions)
-    sections = [
-        description.rstrip("\n"),
-        "## How code runs",
-        _RUNS,
-        _list_limits(timeout, limits or RunLimits()),
-        f"Libraries: {_list_libraries()}.",
-    ]
-    if submissions is not None:
-        sections += ["## Feedback", _describe_feedback(submissions)]
-    return "\n\n".join(sections) + "\n"
-
-
-def _check_numbers(timeout: float, submissions: int | None) -> None:
     problems = [problem for problem in (timeout_problem(timeout),) if problem]
     if submissions is not None and submissions < 1:
         problems.append(Problem("submissions", str(submissions), "a whole number from 1 up, or None"))
     if problems:
         raise InputError("prompt", problems, "")
+    table, libraries = _list_limits(timeout, limits or RunLimits()), f"Libraries: {_list_libraries()}."
+    sections = [description.rstrip("\n"), "## How code runs", _RUNS, table, libraries]
+    if submissions is not None:
+        number = f"{submissions} submissions are" if submissions > 1 else "1 submission is"
+        sections += ["## Feedback", _FEEDBACK.format(number=number)]
+    return "\n\n".join(sections) + "\n"
 
 
 def read_description(task: Path) -> str:
-    """Return the description of a pulled task.
-
-    Raises:
-        InputError: if the folder holds none.
-    """
+    """Return the description of a pulled task. Raises `InputError` if the folder holds none."""
     # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
     from sandmill.scoring.grading.private_half import read_pulled_file
 
@@ -113,9 +106,7 @@ def _list_limits(timeout: float, limits: RunLimits) -> str:
         f"`{SUBMISSION}`": f"{limits.submission_mb} MB, and at most about four times what its rows need",
         "standard output and standard error": f"the last {limits.output_kb} KB of each are kept",
     }
-    return "\n".join(
-        ["| limit of a step | value |", "|---|---|", *(f"| {name} | {row} |" for name, row in rows.items())]
-    )
+    return "| limit of a step | value |\n|---|---|\n" + "\n".join(f"| {name} | {row} |" for name, row in rows.items())
 
 
 def _list_libraries() -> str:
@@ -123,22 +114,11 @@ def _list_libraries() -> str:
     place = tuple(map(os.environ.get, _PLACE_VARIABLES))
     if place not in _LISTED:
         env = find_agent_env()
-        listed = _list_packages(env.packages if env else pinned_versions())
+        packages = env.packages if env else pinned_versions()
+        versions = {name.lower(): version for name, version in packages.items()}
+        names = [*LIBRARIES, *(["torch"] if "torch" in versions else [])]
+        listed = ", ".join(f"{name} {versions[name.lower()]}" for name in names)
         if env is None:
             return listed  # an environment that is created later may have torch
         _LISTED[place] = listed
     return _LISTED[place]
-
-
-def _list_packages(packages: Mapping[str, str]) -> str:
-    versions = {name.lower(): version for name, version in packages.items()}
-    names = [*LIBRARIES, *([_TORCH] if _TORCH in versions else [])]
-    return ", ".join(f"{name} {versions[name.lower()]}" for name in names)
-
-
-def _describe_feedback(submissions: int) -> str:
-    number = f"{submissions} submissions are" if submissions > 1 else "1 submission is"
-    return (
-        f"At most {number} scored before the end. Feedback scores are rounded, and come from a part of the test rows "
-        "that the final score leaves out. A score that is no better than that of a constant prediction is not shown."
-    )

@@ -6,7 +6,7 @@ from typing import Protocol
 from sandmill.errors import InputError, shorten
 from sandmill.llm import ChatReply, RequestFailed
 from sandmill.models.llm import Message
-from sandmill.models.rollout import Operator, Rollout, RolloutRecord, Usage
+from sandmill.models.rollout import Operator, RolloutRecord, Usage
 from sandmill.play.actions import FORMAT, Parsed, parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.observation import estimate_tokens
@@ -41,14 +41,7 @@ class ReactAgent:
         context_tokens: int | None = None,
         seed: int | None = None,
     ) -> None:
-        """Prepare the agent. Nothing is sent yet.
-
-        Args:
-            model: answers the conversation.
-            name: of the model, for the rollout.
-            context_tokens: longest conversation. None leaves it to the server.
-            seed: for servers that can repeat a draw.
-        """
+        """Prepare the agent. Without `context_tokens`, the server limits the conversation."""
         self._model, self._name, self._context, self._seed = model, name, context_tokens, seed
         self._messages: list[Message] = []
         self._counted = self._tokens = 0
@@ -61,12 +54,8 @@ class ReactAgent:
 
         A full context ends the episode, and its latest valid submission is graded. So does a conversation that the
         server cannot answer while it answers the opening of the same episode: what the agent wrote or printed is the
-        cause then. If the server does not answer the opening either, the rollout is masked.
-
-        Args:
-            env: the episode.
-            prompt: the first message to the model, after the explanation of the format.
-            operator: how the prompt was made.
+        cause then. If the server does not answer the opening either, the rollout is masked. The prompt is the first
+        message to the model, after the explanation of the format.
 
         Raises:
             SpendLimit: if the next request could cost more than what is left. The episode is not over.
@@ -80,7 +69,9 @@ class ReactAgent:
                 self._counted = len(self._messages) + 1
                 self._tokens = reply.usage.prompt_tokens + reply.usage.answer_tokens
                 await self._act(env, parse_message(reply.text, reply.is_cut_off))
-        return self._record(env.rollout, operator)
+        rollout = env.rollout.model_copy(update={"model": self._name, "usage": self._usage})
+        error = shorten(self._error, 500)
+        return RolloutRecord(rollout=rollout, messages=tuple(self._messages), operator=operator, error=error)
 
     def _is_full(self) -> bool:
         """Whether the next request is too long. Tokens of messages that the server has not counted are estimated."""
@@ -105,10 +96,7 @@ class ReactAgent:
 
         Before the first message of the agent, a refusal is a fault of the prompt or of the settings. Later, and after a
         time-out or an internal error, the server is asked for a few tokens after the opening of the episode, which
-        holds nothing of the agent.
-
-        Raises:
-            RequestFailed: if no request to the model can succeed.
+        holds nothing of the agent. Raises `RequestFailed` if no request to the model can succeed.
         """
         if failure.is_lasting and not self._calls:
             raise failure
@@ -126,10 +114,6 @@ class ReactAgent:
 
     async def _request(self, messages: Sequence[Message], most_tokens: int | None = None) -> ChatReply:
         reply = await self._model.reply(messages, self._seed, most_tokens)
-        self._add(reply)
-        return reply
-
-    def _add(self, reply: ChatReply) -> None:
         used, more = self._usage, reply.usage
         self._usage = Usage(
             prompt_tokens=used.prompt_tokens + more.prompt_tokens,
@@ -137,30 +121,20 @@ class ReactAgent:
             seconds=used.seconds + reply.seconds,
             usd=None if used.usd is None or not reply.is_priced else round(used.usd + more.usd, 9),
         )
+        return reply
 
     async def _act(self, env: MLEnv, parsed: Parsed) -> None:
         """Do the action of a message, and append both message and result to the conversation."""
         self._calls += 1
         self._formatted += parsed.is_formatted
         env.format_rate = self._formatted / self._calls
-        text = parsed.error
+        text, is_mistake = parsed.error, parsed.act is None
         if parsed.act is not None:
             try:
                 text, *_ = await env.step(parsed.act)
             except InputError as error:
-                text = f"Error: {'; '.join(map(str, error.problems))}"
-                self._mistakes += 1
-        else:
-            self._mistakes += 1
+                text, is_mistake = f"Error: {'; '.join(map(str, error.problems))}", True
+        self._mistakes += is_mistake
         self._messages.append(Message(role="assistant", content=parsed.kept.strip() or _NO_TEXT))
         if text:
             self._messages.append(Message(role="user", content=f"<tool_response>\n{text}\n</tool_response>"))
-
-    def _record(self, rollout: Rollout, operator: Operator) -> RolloutRecord:
-        update = {"model": self._name, "usage": self._usage}
-        return RolloutRecord(
-            rollout=rollout.model_copy(update=update),
-            messages=tuple(self._messages),
-            operator=operator,
-            error=shorten(self._error, 500),
-        )

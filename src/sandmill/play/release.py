@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sandmill.errors import IntegrityError
 from sandmill.fingerprint import digest
 from sandmill.models.layout import PUBLIC
+from sandmill.play.prompt import read_description
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import storage_faults
@@ -37,13 +38,8 @@ def cache_folder() -> Path:
 def cached_public(content: str, task_id: str, files: Mapping[str, bytes]) -> Path:
     """Return a folder with the public files of a task. It is written whole or not at all, at first use.
 
-    Args:
-        content: content hash of the release. Equal content has equal files.
-        task_id: name of the task.
-        files: content of each public file by its path.
-
-    Raises:
-        IntegrityError: the folder is there with other content.
+    `content` is the content hash of the release, since equal content has equal files. Other content of the folder is an
+    `IntegrityError`.
     """
     release = cache_folder() / "public" / digest(content.encode())[:16]
     with storage_faults(str(release)):
@@ -104,10 +100,8 @@ def open_task(folder: Path | str, *, sandbox: AsyncCodeRunner | None = None) -> 
     Raises:
         InputError: if the folder has no description of a task.
     """
-    source = _FromFolder(Path(folder))
-    # Raises for a folder that is no task.
-    source.description()
-    return EpisodeTask(source, sandbox)
+    read_description(Path(folder))
+    return EpisodeTask(_FromFolder(Path(folder)), sandbox)
 
 
 @dataclass(frozen=True)
@@ -144,8 +138,6 @@ class _FromFolder:
         return re.sub(r"[^A-Za-z0-9_.-]", "_", self.folder.resolve().name)
 
     def description(self) -> str:
-        from sandmill.play.prompt import read_description
-
         return read_description(self.folder)
 
     def public(self) -> Path:

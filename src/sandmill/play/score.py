@@ -6,7 +6,7 @@ Callers never read files that an agent can write.
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem
-from sandmill.models.reports import GradeReport, Outcome
+from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Action, Ending, Rollout, Score, Step
 from sandmill.models.run import RunResult
 from sandmill.rewards import Reward, get_reward
@@ -33,24 +33,10 @@ def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Rewar
     grade = grade_submission(submission, answers, facts.facts, facts.calibration)
     if result.outcome is not Outcome.OK:
         grade = grade.model_copy(update={"outcome": result.outcome})
-    return Score(
-        outcome=grade.outcome,
-        reward=reward(_rollout_of(facts.task_id, result, grade)).total,
-        gap_closed=grade.gap_closed,
-        medal=grade.medal,
-        score=grade.score,
-        position=grade.position,
-        mask=result.outcome is Outcome.INFRA_ERROR,
-        problems=grade.problems,
-    )
-
-
-def _rollout_of(task_id: str, result: RunResult, grade: GradeReport) -> Rollout:
-    """Return the episode of one step that this run is."""
     is_masked = result.outcome is Outcome.INFRA_ERROR
     step = Step(number=1, action=Action.RUN, outcome=grade.outcome, duration_s=result.duration_s, mask=is_masked)
-    return Rollout(
-        task_id=task_id,
+    rollout = Rollout(
+        task_id=facts.task_id,
         steps=(step,),
         ending=Ending.INFRA if is_masked else Ending.FINISHED,
         grade=grade,
@@ -58,13 +44,22 @@ def _rollout_of(task_id: str, result: RunResult, grade: GradeReport) -> Rollout:
         mask=is_masked,
         duration_s=result.duration_s,
     )
+    return Score(
+        outcome=grade.outcome,
+        reward=reward(rollout).total,
+        gap_closed=grade.gap_closed,
+        medal=grade.medal,
+        score=grade.score,
+        position=grade.position,
+        mask=is_masked,
+        problems=grade.problems,
+    )
 
 
 def submission_of(result: RunResult) -> bytes | None:
     """Return the content of submission.csv, or None if the outcome of the run is not `ok`.
 
-    Raises:
-        InputError: if `result` is not a `RunResult`, for example a path.
+    Raises `InputError` if `result` is not a `RunResult`, for example a path.
     """
     if isinstance(result, RunResult):
         return result.submission if result.outcome is Outcome.OK else None

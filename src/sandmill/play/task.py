@@ -43,21 +43,20 @@ class AsyncCodeRunner(Protocol):
 def shared_sandbox() -> "AsyncSandbox":
     """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
 
-    Raises:
-        SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing.
+    Raises `SandboxUnavailable` if this machine cannot isolate runs or the agent environment is missing.
     """
     from sandmill.sandbox import AsyncSandbox
 
     box = AsyncSandbox()
     atexit.register(box.box.close)
-    Thread(target=_start, args=(box,), name="sandmill-start", daemon=True).start()
+
+    def start() -> None:
+        # Runs wait for the start, and report its error.
+        with suppress(SandboxUnavailable, OSError):
+            box.box.start()
+
+    Thread(target=start, name="sandmill-start", daemon=True).start()
     return box
-
-
-def _start(box: "AsyncSandbox") -> None:
-    # Runs wait for the start, and report its error.
-    with suppress(SandboxUnavailable, OSError):
-        box.box.start()
 
 
 class TaskSource(Protocol):
@@ -185,12 +184,23 @@ class EpisodeTask:
         Raises:
             InputError: if `submission` is anything else.
         """
+        from sandmill.models.reports import Outcome
         from sandmill.scoring.grading import grade_submission
 
         task, answers = self.private
-        content, outcome = _content_of(submission)
-        report = grade_submission(content, answers, task.facts, task.calibration)
-        return report if outcome is None else report.model_copy(update={"outcome": outcome})
+        outcome = Outcome.OK
+        if isinstance(submission, RunResult):
+            outcome, submission = submission.outcome, submission.submission
+        elif not isinstance(submission, bytes | None):
+            hint = "An agent can write files: pass what the sandbox returned."
+            saw = f"an object of type {type(submission).__name__}"
+            raise InputError(
+                "grade", [Problem("submission", saw, "a RunResult, its bytes, or None", hint)], "No grade."
+            )
+        if outcome is Outcome.OK:
+            return grade_submission(submission, answers, task.facts, task.calibration)
+        report = grade_submission(None, answers, task.facts, task.calibration)
+        return report.model_copy(update={"outcome": outcome})
 
     def feedback(self, submission: RunResult | bytes) -> "FeedbackAnswer":
         """Return what the agent may know of a submission: rounded score, position and medal on the feedback part.
@@ -228,18 +238,3 @@ class EpisodeTask:
     async def afeedback(self, submission: RunResult | bytes) -> "FeedbackAnswer":
         """Return feedback for the agent; see `feedback`."""
         return await asyncio.to_thread(self.feedback, submission)
-
-
-def _content_of(submission: RunResult | bytes | None) -> tuple[bytes | None, Any]:
-    """Return the bytes of a submission, and the outcome of its run if the run failed."""
-    from sandmill.models.reports import Outcome
-
-    if submission is None or isinstance(submission, bytes):
-        return submission, None
-    if isinstance(submission, RunResult):
-        if submission.outcome is Outcome.OK:
-            return submission.submission, None
-        return None, submission.outcome
-    hint = "An agent can write files: pass what the sandbox returned."
-    saw = f"an object of type {type(submission).__name__}"
-    raise InputError("grade", [Problem("submission", saw, "a RunResult, its bytes, or None", hint)], "No grade.")

@@ -14,10 +14,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -34,7 +33,6 @@ _MARKER = "sandmill-agent-env.json"
 _HERE = Path(__file__).parent
 _PINS = (_HERE / "requirements-agent.txt", _HERE / "requirements-torch.txt")
 _IMPORTS_TO_TEST = " ".join(LIBRARIES.values())
-"""Modules that a new environment must be able to import."""
 GUEST = Path(__file__).parent / "guest"
 """Folder of the code that the agent's interpreter executes for us."""
 
@@ -84,7 +82,8 @@ def default_place(has_torch: bool = False) -> Path:
     if place := os.environ.get(_VARIABLE):
         return Path(place).absolute()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache.absolute() / "sandmill" / "agent-env" / _key(has_torch)
+    parts = [pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
+    return cache.absolute() / "sandmill" / "agent-env" / hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def find_agent_env(path: Path | None = None) -> AgentEnv | None:
@@ -97,22 +96,15 @@ def require_agent_env(path: Path | None = None) -> AgentEnv:
     """Return an environment. If it does not exist, `SandboxUnavailable` names the command that creates it."""
     if env := find_agent_env(path):
         return env
-    place = path or default_place()
-    command = f"{COMMAND} --path {place}" if path else COMMAND
-    problem = Problem(
-        str(place), "no agent environment of this version", "a complete agent environment", f"Type: {command}"
-    )
+    place, hint = path or default_place(), f"Type: {COMMAND}{f' --path {path}' if path else ''}"
+    problem = Problem(str(place), "no agent environment of this version", "a complete agent environment", hint)
     raise SandboxUnavailable("agent environment", [problem])
 
 
-def pinned_versions() -> dict[str, str]:
+@cache
+def pinned_versions() -> Mapping[str, str]:
     """Return the pinned version of each package, for machines on which the environment has not been created."""
-    return dict(_parse_pins(_PINS[0]))
-
-
-@lru_cache(maxsize=4)
-def _parse_pins(file: Path) -> dict[str, str]:
-    lines = file.read_text(encoding="utf-8").splitlines()
+    lines = _PINS[0].read_text(encoding="utf-8").splitlines()
     pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
     valid = (pin for pin in pins if pin.marker is None or pin.marker.evaluate())
     return {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
@@ -121,12 +113,9 @@ def _parse_pins(file: Path) -> dict[str, str]:
 def create_agent_env(
     path: Path | None = None, has_torch: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> AgentEnv:
-    """Create the environment unless it exists. This takes about a minute and 1 GB of disk.
+    """Create the environment, also with PyTorch, unless it exists. This takes about a minute and 1 GB of disk.
 
-    Args:
-        path: folder to create. None means the default place.
-        has_torch: whether to install PyTorch too.
-        say: is told what is installed, before that begins.
+    It lies in the default place if no path is given. `say` is told what is installed, before that begins.
 
     Raises:
         InputError: if the folder holds anything else.
@@ -134,7 +123,8 @@ def create_agent_env(
     """
     place = path.absolute() if path else default_place(has_torch)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(place.with_name(f"{place.name}.lock")):
+    with place.with_name(f"{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if (env := _read(place)) and (not has_torch or "torch" in env.packages):
             return env
         if place.exists() and not (place / _MARKER).is_file() and any(place.iterdir()):
@@ -189,19 +179,13 @@ def _call(*command: str) -> str:
         last_lines = "\n".join((result.stderr or result.stdout).strip().splitlines()[-6:])
         words = [word for word in (Path(command[0]).name, *command[1:4]) if "\n" not in word]
         seen = f"exit code {result.returncode}: {last_lines}"
-        problem = Problem(" ".join(words), seen, "exit code 0", _missing_library(last_lines))
-        raise SandboxUnavailable("agent environment", [problem])
+        hint = ""
+        if missing := re.search(r"(lib[\w.+-]+): cannot open shared object file", last_lines):
+            hint = f"Install the package of this system that has {missing[1]}."
+            if missing[1].startswith("libgomp"):
+                hint = "LightGBM needs it: apt-get install libgomp1"
+        raise SandboxUnavailable("agent environment", [Problem(" ".join(words), seen, "exit code 0", hint)])
     return result.stdout
-
-
-def _missing_library(output: str) -> str:
-    """Return how to install the shared library that an import did not find; empty if that is not the cause."""
-    found = re.search(r"(lib[\w.+-]+): cannot open shared object file", output)
-    if not found:
-        return ""
-    if found[1].startswith("libgomp"):
-        return "LightGBM needs it: apt-get install libgomp1"
-    return f"Install the package of this system that has {found[1]}."
 
 
 def _read(place: Path) -> AgentEnv | None:
@@ -214,27 +198,10 @@ def _read(place: Path) -> AgentEnv | None:
     return env if is_usable else None
 
 
+@cache
 def pins_hash() -> str:
     """Return the hash of the pinned libraries, which releases name, since all of their tasks use them."""
-    return _hash_files(tuple(_PINS))
-
-
-@lru_cache(maxsize=4)
-def _hash_files(files: tuple[Path, ...]) -> str:
-    """Return a hash over files of the package, which stay as they are while the process runs."""
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
-
-
-def _key(has_torch: bool) -> str:
-    parts = [pins_hash(), platform.python_version(), platform.machine(), sys.base_prefix, str(has_torch)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in _PINS)).hexdigest()
 
 
 def guest_environment(**changes: str) -> dict[str, str]:

@@ -18,10 +18,11 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Event
 
+from sandmill.errors import count
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.exchange import Caps, Copied, collect, fill
+from sandmill.sandbox.exchange import INTO_PART, OUT_PART, Caps, Copied, collect, fill
 from sandmill.sandbox.launchers import Channels, Launched, ProcessEnding
 from sandmill.sandbox.memory import MemoryWatch
 
@@ -83,7 +84,6 @@ class RunOrder:
     timeout_s: float
     limits: RunLimits
     cancel: Event | None = None
-    """Event that is set when the caller no longer wants the run."""
     processors: tuple[int, ...] = ()
     """Numbers of the processors that the run may use. Empty means all."""
 
@@ -94,8 +94,7 @@ class RunOrder:
 
     def job(self) -> bytes:
         """Return the JSON that the guest code reads to set up the run."""
-        limits = self.limits
-        place = self.public.stat()
+        limits, place = self.limits, self.public.stat()
         facts = {
             "code": self.code.encode("utf-8", "replace").decode(),
             "public": str(self.public),
@@ -117,10 +116,8 @@ class RunOrder:
 def attend(order: RunOrder, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
     """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
 
-    `launch` starts the processes of the run.
-
-    Raises:
-        ServerGone: if the warm interpreter ended before the run started. The caller may try again.
+    `launch` starts the processes of the run. Raises `ServerGone` if the warm interpreter ended before the run started.
+    The caller may try again.
     """
     with ExitStack() as stack:
         try:
@@ -153,20 +150,25 @@ class _RunSupervisor:
     def result(self) -> RunResult:
         """Run the script to its end and build the result."""
         ending: ProcessEnding | None = None
-        started = 0.0
         stopped: Outcome | None = None
-        peak = cpu_s = 0.0
+        peak = cpu_s = seconds = 0.0
         try:
             fault = self._start_script()
-            started = time.monotonic()
             if not fault:
+                started = time.monotonic()
                 watch = MemoryWatch(self._launched.pids, self._order.limits.memory_mb * _MB)
-                stopped = self._wait_safely(watch, started)
-                peak, cpu_s = watch.peak_bytes / _MB, watch.cpu_s
-            seconds = time.monotonic() - started
+                try:
+                    stopped = self._wait(watch, started)
+                except Exception:  # noqa: BLE001 - a run that an agent could make fail here would not be scored
+                    _LOG.exception("Watching a run failed. This is a bug of the sandbox. Please report the script.")
+                    stopped = Outcome.RUNTIME_ERROR
+                peak, cpu_s, seconds = watch.peak_bytes / _MB, watch.cpu_s, time.monotonic() - started
             self._launched.kill()
             ending = self._launched.finish()
-            self._drain()
+            for descriptor, tail in self._tails.items():
+                for _ in range(_DRAIN_READS):
+                    if not tail.read(descriptor):
+                        break
             outcome, detail, content = self._classify(fault, stopped, ending)
         finally:
             if ending is None:
@@ -177,7 +179,7 @@ class _RunSupervisor:
         return RunResult(
             outcome=outcome,
             isolation=self._isolation,
-            duration_s=0.0 if fault else round(seconds, 6),
+            duration_s=round(seconds, 6),
             cpu_s=round(max(0.0, max(ending.cpu_s, cpu_s) - self._cpu_before), 6),
             peak_mb=round(max(ending.peak_mb, peak), 1),
             stdout=self._tails[self._channels.stdout].text(),
@@ -198,7 +200,7 @@ class _RunSupervisor:
             if words[:1] != ["ready"] or self._work_folder < 0:
                 return _setup_error(message)
             if self._order.scratch:
-                caps = Caps.into(self._order.limits.disk_mb * _MB, self._order.limits.inodes)
+                caps = Caps.of(self._order.limits, INTO_PART)
                 self._copied_in = fill(self._order.scratch, self._work_folder, int(words[1]), caps)
                 self._earlier_submission = self._read_submission().fingerprint
             setup_socket.send(b"go")
@@ -211,13 +213,6 @@ class _RunSupervisor:
         if self._isolation is Isolation.WARM:
             self._cpu_before = float(seconds)
         return ""
-
-    def _wait_safely(self, watch: MemoryWatch, started: float) -> Outcome | None:
-        try:
-            return self._wait(watch, started)
-        except Exception:  # noqa: BLE001 - an agent that could cause an `infra_error` would be left out of the loss
-            _LOG.exception("Watching a run failed. This is a bug of the sandbox. Please report it with the script.")
-            return Outcome.RUNTIME_ERROR
 
     def _wait(self, watch: MemoryWatch, started: float) -> Outcome | None:
         """Wait for the end of the run. Returns the outcome of an exceeded limit, or None if the run ended by itself."""
@@ -246,44 +241,30 @@ class _RunSupervisor:
                 return Outcome.OOM
         return Outcome.TIMEOUT
 
-    def _drain(self) -> None:
-        """Read what is left in the output pipes."""
-        for descriptor, tail in self._tails.items():
-            for _ in range(_DRAIN_READS):
-                if not tail.read(descriptor):
-                    break
-
     def _classify(
         self, fault: str, stopped: Outcome | None, ending: ProcessEnding
     ) -> tuple[Outcome, str, bytes | None]:
         """Return the outcome, the detail, and the content of the submission if the outcome is `ok`."""
         if fault:
             return Outcome.INFRA_ERROR, fault, None
-        left = self._copy_files_out()
+        left, found = "", Submission()
+        if self._order.scratch:
+            caps = Caps.of(self._order.limits, OUT_PART)
+            kept = collect(self._work_folder, self._order.scratch, self._copied_in, caps)
+            for copied, what in ((self._copied_in, "brought in"), (kept, "kept")):
+                if copied.skipped:
+                    paths = f"{count(copied.skipped, 'path')} {'was' if copied.skipped == 1 else 'were'}"
+                    left += f"; {paths} not {what}, first {copied.first_skipped}"
         outcome, detail = self._classify_exit(stopped, ending)
-        if outcome is not Outcome.OK:
-            return outcome, detail + left, None
-        found = self._read_submission()
-        if found.tampered:
-            return Outcome.TAMPER, found.tampered + left, None
-        if found.content is None:
-            return Outcome.NO_SUBMISSION, "no submission.csv in the working directory" + left, None
-        if self._earlier_submission and found.fingerprint == self._earlier_submission:
-            return Outcome.NO_SUBMISSION, "submission.csv is unchanged since an earlier run" + left, None
-        return Outcome.OK, left.removeprefix("; "), found.content
-
-    def _copy_files_out(self) -> str:
-        """Copy files to the scratch folder. Returns a message on files that were not copied in or out, else empty."""
-        if not self._order.scratch:
-            return ""
-        caps = Caps.out(self._order.limits.disk_mb * _MB, self._order.limits.inodes)
-        kept = collect(self._work_folder, self._order.scratch, self._copied_in, caps)
-        return "".join(
-            f"; {copied.skipped} path{'s were' if copied.skipped > 1 else ' was'} not {what}, first "
-            f"{copied.first_skipped}"
-            for copied, what in ((self._copied_in, "brought in"), (kept, "kept"))
-            if copied.skipped
-        )
+        if outcome is Outcome.OK:
+            found = self._read_submission()
+            if found.tampered:
+                outcome, detail = Outcome.TAMPER, found.tampered
+            elif found.content is None:
+                outcome, detail = Outcome.NO_SUBMISSION, "no submission.csv in the working directory"
+            elif found.fingerprint == self._earlier_submission:
+                outcome, detail = Outcome.NO_SUBMISSION, "submission.csv is unchanged since an earlier run"
+        return outcome, (detail + left).removeprefix("; "), found.content if outcome is Outcome.OK else None
 
     def _read_submission(self) -> Submission:
         return read_submission(self._work_folder, self._order.limits.submission_mb * _MB)
@@ -291,12 +272,13 @@ class _RunSupervisor:
     def _classify_exit(self, stopped: Outcome | None, ending: ProcessEnding) -> tuple[Outcome, str]:
         """Return the outcome and the detail for the way in which the processes ended."""
         limits, code = self._order.limits, ending.code
-        if stopped is Outcome.TIMEOUT:
-            return stopped, f"more than {self._order.timeout_s:g} s of wall time"
-        if stopped is Outcome.OOM:
-            return stopped, f"more than {limits.memory_mb} MB of memory in all processes together"
-        if stopped is Outcome.RUNTIME_ERROR:
-            return stopped, "the sandbox could not watch the run to its end"
+        match stopped:
+            case Outcome.TIMEOUT:
+                return stopped, f"more than {self._order.timeout_s:g} s of wall time"
+            case Outcome.OOM:
+                return stopped, f"more than {limits.memory_mb} MB of memory in all processes together"
+            case Outcome.RUNTIME_ERROR:
+                return stopped, "the sandbox could not watch the run to its end"
         if code is None:
             return Outcome.RUNTIME_ERROR, "the warm interpreter that had forked the run is gone"
         if code == 0:

@@ -93,10 +93,9 @@ def changes_of(before: dict[str, bytes], after: Carried) -> ScratchChanges:
 
 
 def apply_changes(folder: Path, changes: ScratchChanges, sent: Iterable[str]) -> list[str]:
-    """Apply the changes of a run to the caller's folder. Only paths that were sent can be removed.
+    """Apply the changes of a run to the caller's folder. Returns the paths that could not be written.
 
-    Returns:
-        Paths that could not be written.
+    Only paths that were sent can be removed.
     """
     own = set(sent)
     for path in sorted(own.intersection(changes.removed), key=lambda path: path.count("/"), reverse=True):

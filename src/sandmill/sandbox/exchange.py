@@ -17,24 +17,26 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sandmill.models.layout import PUBLIC, SCRIPT
+from sandmill.models.run import RunLimits
 from sandmill.sandbox.guest.kernel import open_folder
 
 _MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
 """Names at the top of the working directory that every run creates itself. They are not copied."""
 
 _MAX_DEPTH = 32
-"""Deepest folder that is copied."""
 _MAX_PATH_BYTES = 2048
 """Longest path that is copied, in bytes. It is half of what one system call accepts (4096), so that the path of the
 scratch folder itself fits in front."""
 _BLOCK_BYTES = 4096
 """Block size of the run's file system. A small file takes a whole block."""
+INTO_PART, OUT_PART = 32, 16
+"""Divisors: the part of a run's disk and inodes that stays free when files are copied in, for its script and folders,
+and when they are copied out. It is smaller for copies into a run, so that the caller can add files."""
 _OWN_INODES = 8
 """Inodes that a run needs for its own folders and its script."""
 _NAME_BYTES = 200
 """Average length of a name, in bytes; it bounds the memory for names, as all names of one folder are in memory."""
 _MAX_SHOWN_CHARS = 80
-"""Characters of a path that a message shows."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -46,26 +48,13 @@ class Caps:
     bytes: int
     """Bytes of all files, in whole blocks. Holes count, since the caller's file system may not support them."""
     entries: int
-    """Number of files and folders."""
     names: int
-    """Bytes of all names."""
 
     @classmethod
-    def out(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """Return the limits for copying out of a run: 15/16 of its room. The rest is for new files in the next run."""
-        return cls._with_reserve(disk_bytes, inodes, 16)
-
-    @classmethod
-    def into(cls, disk_bytes: int, inodes: int) -> "Caps":
-        """Return the limits for copying into a run: 31/32 of its room (disk and inodes).
-
-        This is more than `out` allows, so the caller can add files. The rest is for the script and the run's folders.
-        """
-        return cls._with_reserve(disk_bytes, inodes, 32)
-
-    @classmethod
-    def _with_reserve(cls, disk_bytes: int, inodes: int, part: int) -> "Caps":
-        entries = inodes - inodes // part - _OWN_INODES
+    def of(cls, limits: RunLimits, part: int) -> "Caps":
+        """Return the limits of a copy that leaves this part of a run's room free: `INTO_PART` or `OUT_PART`."""
+        disk_bytes = limits.disk_mb << 20
+        entries = limits.inodes - limits.inodes // part - _OWN_INODES
         return cls(disk_bytes - disk_bytes // part, entries, entries * _NAME_BYTES)
 
 
@@ -93,14 +82,12 @@ def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
     """Copy regular files and folders from the scratch folder into a run's working directory.
 
     Entries of a folder are copied in the order of their names, then the contents of its folders. Files that exceed the
-    caps are skipped; `collect` does not change them. `uid` owns the copies; 0 or less means the current user.
-
-    Raises:
-        OSError: if the scratch folder itself cannot be opened.
+    caps are skipped; `collect` does not change them. `uid` owns the copies; 0 or less means the current user. Raises
+    `OSError` if the scratch folder itself cannot be opened.
     """
     with _opened(scratch) as source:
         copy = _Copy(source, work, uid, caps)
-        copy.copy_folder("")
+        copy.copy_folder()
         return copy.copied
 
 
@@ -114,10 +101,10 @@ def collect(work: int, scratch: Path, filled: Copied, caps: Caps) -> Copied:
     try:
         with _opened(scratch) as target:
             copy = _Copy(work, target, 0, caps)
-            copy.keep_unchanged("", filled.keys)
+            copy.keep_unchanged(filled.keys)
             if stale := filled.keys - copy.copied.keys:
-                _remove_stale(target, "", filled.keys, stale)
-            copy.copy_folder("")
+                copy.remove_stale(filled.keys, stale)
+            copy.copy_folder()
             return copy.copied
     except OSError as error:
         return Copied(skipped=1, first_skipped=f"the scratch folder ({_reason(error)})")
@@ -132,29 +119,28 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-@contextmanager
-def _folder_in(folder: str, *roots: int) -> Iterator[list[int]]:
-    """Open the folder of this path below each root, never through a link."""
-    with ExitStack() as stack:
-        found = []
-        for root in roots:
-            found.append(open_folder(root, folder or "."))
-            stack.callback(os.close, found[-1])
-        yield found
-
-
 class _Copy:
     """One copy from a tree into another. Folders nest at most `_MAX_DEPTH` deep, so the methods may recurse."""
 
     def __init__(self, source: int, target: int, uid: int, caps: Caps) -> None:
-        self._roots, self._uid, self._caps = (source, target), uid, caps
+        self._source, self._target, self._uid, self._caps = source, target, uid, caps
         self._names_left = caps.names
         self.copied = Copied()
 
-    def copy_folder(self, folder: str) -> None:
+    @contextmanager
+    def _open(self, folder: str, *roots: int) -> Iterator[list[int]]:
+        """Open the folder of this path below each root, never through a link."""
+        with ExitStack() as stack:
+            found = []
+            for root in roots:
+                found.append(open_folder(root, folder or "."))
+                stack.callback(os.close, found[-1])
+            yield found
+
+    def copy_folder(self, folder: str = "") -> None:
         """Copy all entries of a folder that `copied` does not contain yet, and add them to it."""
         try:
-            with _folder_in(folder, *self._roots) as (inner, outer):
+            with self._open(folder, self._source, self._target) as (inner, outer):
                 names, size, passed = _list_names(inner, self._names_left)
                 self._names_left -= size
                 found = [name for name in names if self._copy_entry(folder, name, inner, outer)]
@@ -166,23 +152,41 @@ class _Copy:
         for name in found:
             self.copy_folder(f"{folder}{name}/")
 
-    def keep_unchanged(self, folder: str, brought: set[bytes]) -> None:
+    def keep_unchanged(self, brought: set[bytes], folder: str = "") -> None:
         """Add the brought files that the run did not change to `copied`. Their originals stay in place."""
         found: list[str] = []
-        with suppress(OSError), _folder_in(folder, *self._roots) as (inner, outer):
-            names, _, _ = _list_names(inner, self._caps.names)
-            for name in names:
-                if (key := _key_of(folder + name)) not in brought:
-                    continue
-                with suppress(OSError):
-                    status = os.stat(name, dir_fd=inner, follow_symlinks=False)
-                    if _is_unchanged(os.stat(name, dir_fd=outer, follow_symlinks=False), status):
-                        self.copied.keys.add(key)
-                        self.copied.bytes += _bytes_on_disk(status)
-                        if stat.S_ISDIR(status.st_mode):
-                            found.append(name)
+        with suppress(OSError), self._open(folder, self._source, self._target) as (inner, outer):
+            for name in _list_names(inner, self._caps.names)[0]:
+                if (key := _key_of(folder + name)) in brought:
+                    with suppress(OSError):
+                        status = os.stat(name, dir_fd=inner, follow_symlinks=False)
+                        if _is_unchanged(os.stat(name, dir_fd=outer, follow_symlinks=False), status):
+                            self.copied.keys.add(key)
+                            self.copied.bytes += _bytes_on_disk(status)
+                            found += [name] if stat.S_ISDIR(status.st_mode) else []
         for name in found:
-            self.keep_unchanged(f"{folder}{name}/", brought)
+            self.keep_unchanged(brought, f"{folder}{name}/")
+
+    def remove_stale(self, brought: set[bytes], stale: set[bytes], folder: str = "") -> None:
+        """Remove stale files and folders among the brought ones. A folder that holds other entries stays."""
+        inner = []
+        with suppress(OSError):
+            with self._open(folder, self._target) as (at,):
+                with os.scandir(at) as entries:
+                    keys = {entry.name: _key_of(folder + entry.name) for entry in entries}
+                for name, key in keys.items():
+                    with suppress(OSError):
+                        if key in brought and stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                            inner.append(name)
+                        elif key in stale:
+                            os.unlink(name, dir_fd=at)
+            for name in inner:
+                self.remove_stale(brought, stale, f"{folder}{name}/")
+            with self._open(folder, self._target) as (at,):
+                for name in inner:
+                    if keys[name] in stale:
+                        with suppress(OSError):
+                            os.rmdir(name, dir_fd=at)
 
     def _copy_entry(self, folder: str, name: str, inner: int, outer: int) -> bool:
         """Copy a file or create a folder. Returns whether it is a folder whose contents are to be copied."""
@@ -213,16 +217,13 @@ class _Copy:
         return is_folder
 
     def _exceeded_cap(self, path: str, size: int) -> str:
-        """Return the limit that an entry would exceed, as a text; else empty."""
         if path.count("/") >= _MAX_DEPTH:
             return f"deeper than {_MAX_DEPTH} folders"
         if len(os.fsencode(path)) > _MAX_PATH_BYTES:
             return f"a path of more than {_MAX_PATH_BYTES} bytes"
         if len(self.copied.keys) >= self._caps.entries:
             return f"more than {self._caps.entries} files and folders"
-        if self.copied.bytes + size > self._caps.bytes:
-            return f"more than {self._caps.bytes} bytes"
-        return ""
+        return f"more than {self._caps.bytes} bytes" if self.copied.bytes + size > self._caps.bytes else ""
 
 
 def _key_of(path: str) -> bytes:
@@ -254,32 +255,12 @@ def _reason(error: Exception) -> str:
 
 def _is_unchanged(there: os.stat_result, status: os.stat_result) -> bool:
     """Whether an entry has the same type, size and time as before. An agent that fakes this only keeps an old file."""
-    if stat.S_ISDIR(there.st_mode) or stat.S_ISDIR(status.st_mode):
-        return stat.S_ISDIR(there.st_mode) and stat.S_ISDIR(status.st_mode)
-    is_regular = stat.S_ISREG(there.st_mode) and stat.S_ISREG(status.st_mode) and there.st_nlink == 1
-    return is_regular and (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
-
-
-def _remove_stale(root: int, folder: str, brought: set[bytes], stale: set[bytes]) -> None:
-    """Remove stale files and folders among the brought ones. A folder that holds other entries stays."""
-    inner = []
-    with suppress(OSError):
-        with _folder_in(folder, root) as (at,):
-            with os.scandir(at) as entries:
-                found = [(entry.name, key) for entry in entries if (key := _key_of(folder + entry.name)) in brought]
-            for name, key in found:
-                with suppress(OSError):
-                    if stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
-                        inner.append((name, key))
-                    elif key in stale:
-                        os.unlink(name, dir_fd=at)
-        for name, _ in inner:
-            _remove_stale(root, f"{folder}{name}/", brought, stale)
-        with _folder_in(folder, root) as (at,):
-            for name, key in inner:
-                if key in stale:
-                    with suppress(OSError):
-                        os.rmdir(name, dir_fd=at)
+    if stat.S_IFMT(there.st_mode) != stat.S_IFMT(status.st_mode):
+        return False
+    is_regular = stat.S_ISREG(status.st_mode) and there.st_nlink == 1
+    return stat.S_ISDIR(status.st_mode) or (
+        is_regular and (there.st_size, there.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    )
 
 
 def _make_folder(outer: int, name: str, uid: int) -> None:

@@ -90,11 +90,7 @@ class MessageReader:
         """The parts that are complete: the start, the lengths, the head, then the contents."""
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes.
-
-        Raises:
-            FrameError: if there are too many, or they are no frame.
-        """
+        """Take the next bytes. Raises `FrameError` if there are too many, or they are no frame."""
         self._left -= len(piece)
         if self._left < 0:
             raise FrameError(f"more than {self._most_bytes} bytes")
@@ -113,9 +109,7 @@ class MessageReader:
     def message(self, model: type[Model]) -> Model:
         """Return the message.
 
-        Raises:
-            FrameError: if its end is missing.
-            ValidationError: if it is not of this model.
+        Raises `FrameError` if its end is missing. Raises `ValidationError` if it is not of this model.
         """
         if not self._is_framed:
             return model.model_validate_json(bytes(self._part))

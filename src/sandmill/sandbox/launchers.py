@@ -23,11 +23,9 @@ from sandmill.sandbox.memory import peak_of_ended
 from sandmill.sandbox.view import FILES, view_of
 
 _END_TIMEOUT_MS = 15_000
-"""Longest wait for the death of a killed run, in milliseconds."""
 _START_TIMEOUT_S = 120.0
 """Longest start of the warm interpreter, which imports all libraries, in seconds."""
 _REPORT_TIMEOUT_S = 15.0
-"""Longest wait for the report of a started or killed run, in seconds."""
 _STOP_TIMEOUT_S = 5.0
 """Longest wait until the warm interpreter ends by itself before it is killed, in seconds."""
 _GUEST_INSIDE = Path("/.guest")
@@ -45,20 +43,20 @@ class Channels:
         self.cleanup, self._theirs = ExitStack(), ExitStack()
         """`cleanup` closes our ends, and takes further actions for the end of the run."""
         try:
-            self._open(job)
+            memory = os.memfd_create("sandmill-job", os.MFD_CLOEXEC)
+            self._theirs.callback(os.close, memory)
+            with open(memory, "wb", closefd=False) as file:
+                file.write(job)
+            self.stdout, guest_stdout = self._pipe()
+            self.stderr, guest_stderr = self._pipe()
+            near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.setup_socket = self.cleanup.enter_context(near)
+            self._theirs.enter_context(far)
         except OSError:
             self.close()
             raise
-
-    def _open(self, job: bytes) -> None:
-        self.job = os.memfd_create("sandmill-job", os.MFD_CLOEXEC)
-        self._theirs.callback(os.close, self.job)
-        with open(self.job, "wb", closefd=False) as file:
-            file.write(job)
-        self.stdout, self._guest_stdout = self._pipe()
-        self.stderr, self._guest_stderr = self._pipe()
-        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.setup_socket, self._guest_socket = self.cleanup.enter_context(near), self._theirs.enter_context(far)
+        self.guest_descriptors = memory, guest_stdout, guest_stderr, far.fileno()
+        """Descriptors for the run: job, standard output, standard error, set-up socket."""
 
     def _pipe(self) -> tuple[int, int]:
         near, far = os.pipe()
@@ -66,11 +64,6 @@ class Channels:
         self._theirs.callback(os.close, far)
         os.set_blocking(near, False)
         return near, far
-
-    @property
-    def guest_descriptors(self) -> tuple[int, int, int, int]:
-        """Descriptors for the run: job, standard output, standard error, set-up socket."""
-        return self.job, self._guest_stdout, self._guest_stderr, self._guest_socket.fileno()
 
     def close_guest_ends(self) -> None:
         """Close our copies of the run's descriptors. Only then do we see the end of a stream that the run closes."""
@@ -193,7 +186,7 @@ class WarmServer(Launcher):
         guest = os.open(GUEST, os.O_PATH | os.O_DIRECTORY)
         try:
             with far:
-                inside = ("launch", str(far.fileno()), "root" if self._is_root else "user")
+                inside = ("serve", str(far.fileno()), "root" if self._is_root else "user")
                 self._process = subprocess.Popen(
                     guest_command(self._env, *inside, guest=Path(f"/proc/self/fd/{guest}")),
                     env=guest_environment(),
@@ -211,10 +204,8 @@ class WarmServer(Launcher):
             if "ready" not in answer:
                 reason = answer.get("error") or os.pread(stderr_file, 2000, 0).decode(errors="replace")
                 self._stop()
-                raise SandboxUnavailable(
-                    "backend warm",
-                    [Problem("warm interpreter", reason.strip() or "no answer", "an interpreter ready to fork")],
-                )
+                saw, expected = reason.strip() or "no answer", "an interpreter ready to fork"
+                raise SandboxUnavailable("backend warm", [Problem("warm interpreter", saw, expected)])
         except BaseException:
             near.close()
             raise
@@ -229,11 +220,10 @@ class WarmServer(Launcher):
             self._control.close()
             self._control = None
         if self._process is not None:
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            self._process.kill()
+            self._process.wait()
             self._process = None
 
 
@@ -253,10 +243,9 @@ class WarmRun(Launched):
 
     def finish(self) -> ProcessEnding:
         """Read the interpreter's report, and wait until all processes of the run are dead."""
-        try:
+        message = b""
+        with suppress(OSError):
             message = self._report.recv(1 << 12)
-        except OSError:
-            message = b""
         self.kill()
         self._wait_for_init()
         self._report.close()
@@ -312,10 +301,13 @@ class Bubblewrap(Launcher):
     def launch(self, channels: Channels, public: Path) -> ColdRun:
         """Start bubblewrap and wait until it reports the process id of the run's init process."""
         job, stdout, stderr, setup_socket = channels.guest_descriptors
+        # The pid of the run is not known before bubblewrap has started, so the number of its uid is random.
+        uid = FIRST_UID + (1 << 23) + int.from_bytes(os.urandom(3)) if self._is_root else 0
+        inside = ("cold", "bwrap", str(uid), str(job), str(setup_socket), str(_GUEST_INSIDE))
         reader, writer = os.pipe()
         try:
             process = subprocess.Popen(
-                [*self._bubblewrap_command(public, writer), *self._guest_arguments(job, setup_socket)],
+                [*self._command(public, writer), *guest_command(self._env, *inside, guest=_GUEST_INSIDE)],
                 env=guest_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
@@ -336,13 +328,7 @@ class Bubblewrap(Launcher):
         """Remove the temporary folder with the files of /etc that runs see."""
         self._settings.cleanup()
 
-    def _guest_arguments(self, job: int, setup_socket: int) -> list[str]:
-        # The pid of the run is not known before bubblewrap has started, so the number of its uid is random.
-        uid = str(FIRST_UID + (1 << 23) + int.from_bytes(os.urandom(3)) if self._is_root else 0)
-        inside = ("cold", "bwrap", uid, str(job), str(setup_socket), str(_GUEST_INSIDE))
-        return guest_command(self._env, *inside, guest=_GUEST_INSIDE)
-
-    def _bubblewrap_command(self, public: Path, info: int) -> list[str]:
+    def _command(self, public: Path, info: int) -> list[str]:
         command = ["bwrap", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
         command += ["--die-with-parent", "--new-session", "--info-fd", str(info)]
         if self._is_root:
@@ -351,9 +337,9 @@ class Bubblewrap(Launcher):
             command += ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
         view = view_of(self._env)
         shown = [path for _, path in view["steps"]]
-        for parent in dict.fromkeys(parent for path in shown for parent in reversed(_parents(path))):
-            if not any(Path(parent).is_relative_to(path) for path in shown):
-                command += ["--perms", "0755", "--dir", parent]
+        for parent in dict.fromkeys(parent for path in shown for parent in reversed(Path(path).parents[:-1])):
+            if not any(parent.is_relative_to(path) for path in shown):
+                command += ["--perms", "0755", "--dir", str(parent)]
         for kind, path in view["steps"]:
             command += ["--tmpfs", path, "--remount-ro", path] if kind == "mask" else ["--ro-bind", path, path]
         for path in view["folders"]:
@@ -396,8 +382,3 @@ def remove_tree(folder: Path) -> None:
     """Remove a folder that a script has filled. `rm` removes trees of any depth; `shutil.rmtree` recurses."""
     for command in ("chmod", "-R", "u+rwX"), ("rm", "-rf"):
         subprocess.run([*command, "--", folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-
-
-def _parents(path: str) -> list[str]:
-    """Return the folders above a path, without `/`."""
-    return [str(parent) for parent in Path(path).parents][:-1]

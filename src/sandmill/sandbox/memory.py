@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 _MIN_PAUSE_S = 0.05
-"""Shortest time between two measurements, in seconds."""
 _COST_FACTOR = 10
 """The pause is at least this many times the processor time of a measurement, so that measuring takes at most a tenth of
 one processor. Waiting time does not count: a measurement waits longest while a run allocates memory fast.
@@ -65,20 +64,16 @@ class MemoryWatch:
 
 
 def _measure(pid: int) -> tuple[str, int, int]:
-    """Read the memory of a process, also if its main thread has ended and other threads live.
+    """Return the folder in /proc of a living thread, all resident and swapped bytes, shared ones too, and their peak.
 
-    The kernel shows no memory for an ended main thread, although the process still uses its memory.
-
-    Returns:
-        The folder in /proc of a living thread, all resident and swapped bytes (shared ones too), and their peak.
+    The kernel shows no memory for a main thread that has ended, although other threads still use it.
     """
     folder = f"/proc/{pid}"
     fields = _read_fields(f"{folder}/status")
     if "VmRSS" not in fields:
         with suppress(OSError):
             for task in Path(f"/proc/{pid}/task").iterdir():
-                found = _read_fields(f"{task}/status")
-                if "VmRSS" in found:
+                if "VmRSS" in (found := _read_fields(f"{task}/status")):
                     folder, fields = str(task), found
                     break
     return folder, sum(fields.get(name, 0) for name in _RESIDENT), fields.get("VmHWM", 0)

@@ -16,7 +16,6 @@ from sandmill.models.names import MOST_FAULTS, path_faults
 MOST_ENTRIES = 10_000
 """Largest number of files and folders in a public folder. Each is checked before every run."""
 DEEPEST = 8
-"""Largest depth of folders in a public folder."""
 
 _PRIVATE = frozenset({"private", "secret", "shards", "answers.csv", "task.json", "manifest.json"})
 """Names of files and folders that only the grader or the owner of a release may see. A public folder holds none."""
@@ -25,14 +24,11 @@ _HINT = "Pass the folder public/ of the task."
 
 
 def check_public(public: Path) -> bool:
-    """Check that a folder holds public files and nothing else, at any depth.
-
-    Returns:
-        Whether every user of the machine may read all of it.
+    """Check that a folder holds public files alone. Returns whether every user of the machine may read all of it.
 
     Raises:
         InputError: if the path is a link or not a folder, or if the folder holds a private name, a link, a special
-            file, too many entries or too deep folders.
+            file, too many entries or too deep folders, at any depth.
     """
     try:
         status = public.lstat()

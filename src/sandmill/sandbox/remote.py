@@ -3,30 +3,40 @@
 import logging
 import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Self
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
-from sandmill.models.remote import RunBatch, RunRequest, ServerInfo, is_token, limits_above, smallest
+from sandmill.models.remote import RunBatch, RunReply, RunRequest, ServerInfo, is_token, limits_above, smallest
+from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.carried import MOST_NAME_BYTES, apply_changes, read_scratch, skipped_note
-from sandmill.sandbox.fleet import Dispatch, Fleet, Losses, dispatch
 from sandmill.sandbox.frames import Frame
 from sandmill.sandbox.public_folder import check_names, digest_of, read_folder, stamp_of
 from sandmill.sandbox.remote_server import (
-    Address,
     RemoteServer,
-    ReplyLimits,
+    RunLost,
+    RunTerms,
+    ServerBusy,
     ServerDown,
-    Times,
+    Stopped,
+    UnknownPublic,
     WrongToken,
-    wrong_token,
+    address_problem,
 )
 from sandmill.sandbox.sandbox import check_run, refuse_code
 
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
+"""Seconds for which a server is left out after its first failure, and at most. Each failure in a row doubles them."""
+MOST_LOSSES = 2
+"""Losses of a run after its start until it counts as a failure of the agent."""
+_MOST_UPLOADS = 2
+_WAIT_S = 0.1
+"""Seconds between two attempts while all servers are busy."""
 _KEPT_DIGESTS = 4096
 _MOST_STARTS = 16
 """Servers that are contacted at a time."""
@@ -39,13 +49,27 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What the servers have said at the start."""
+class Losses:
+    """What a remote sandbox has lost so far."""
 
-    limits: RunLimits
-    isolation: Isolation
-    timeout_s: float
-    request_bytes: int
+    runs: int = 0
+    lost: int = 0
+    """Times that a server fell silent or sent no usable reply after a run had started on it."""
+    failed: int = 0
+    """Runs that counted as failures of the agent, since they were lost twice."""
+
+
+@dataclass(eq=False)
+class _Member:
+    """A server and its state, which the lock of the sandbox protects."""
+
+    server: RemoteServer
+    in_flight: int = 0
+    pause_s: float = FIRST_PAUSE_S
+    """Seconds for which the next failure leaves the server out."""
+    out_until: float = 0.0
+    busy_until: float = 0.0
+    """Time until which the server has asked for no more requests."""
 
 
 class RemoteSandbox:
@@ -54,7 +78,7 @@ class RemoteSandbox:
     Each run goes to the server with the fewest runs of this client. A server that fails is left out for a while, and
     its runs are repeated on the others. This is safe, since a run changes nothing but its scratch folder, and that
     travels with the run and comes back with the result. If all servers fail, the result is an `infra_error`. A run that
-    is lost after its start on two servers is a `runtime_error`, since its code may be the cause; see `losses`.
+    is lost twice after its start is a `runtime_error`, since its code may be the cause; see `losses`.
 
     A remote sandbox is thread-safe. `AsyncSandbox.over(box)` gives coroutines.
     """
@@ -84,13 +108,17 @@ class RemoteSandbox:
         Raises:
             InputError: if an address or the token cannot be right.
         """
-        parsed = _parse_addresses(addresses, token)
-        self._fleet = Fleet([RemoteServer(address, token, tls) for address in parsed])
+        listed = [addresses] if isinstance(addresses, str) else list(addresses)
+        _check_servers(listed, token)
+        self._members = [_Member(RemoteServer(address, token, tls)) for address in listed]
         self._wanted, self._scratch_bytes, self._max_wait = limits, scratch_mb * _MB, max_wait
-        self._known: _Known | None = None
-        self._starting = threading.Lock()
+        self._known: ServerInfo | None = None
+        self._starting, self._lock = threading.Lock(), threading.Lock()
         self._closed = threading.Event()
+        self._turn = 0
         self._digests: dict[Path, tuple[object, str]] = {}
+        self.losses = Losses()
+        """Runs so far, and how many of them servers have lost after their start."""
 
     @property
     def limits(self) -> RunLimits:
@@ -102,11 +130,6 @@ class RemoteSandbox:
         """Isolation on the servers; `none` if one of them does not isolate."""
         return self._facts().isolation
 
-    @property
-    def losses(self) -> Losses:
-        """Runs so far, and how many of them servers have lost after their start."""
-        return self._fleet.losses
-
     def start(self) -> None:
         """Contact all servers. Those that do not answer are left out for a while.
 
@@ -114,30 +137,18 @@ class RemoteSandbox:
             InputError: if a server refuses the token, or allows less than the requested limits.
             SandboxUnavailable: if no server answers.
         """
-        with self._starting, ThreadPoolExecutor(min(len(self._fleet.members), _MOST_STARTS)) as threads:
-            infos, problems = [], []
-            for address, found in threads.map(self._ask, range(len(self._fleet.members))):
+        with self._starting, ThreadPoolExecutor(min(len(self._members), _MOST_STARTS)) as threads:
+            infos, problems = {}, []
+            for member, found in zip(self._members, threads.map(self._contact, self._members), strict=True):
+                address = member.server.address
                 if isinstance(found, ServerInfo):
-                    infos.append((address, found))
+                    infos[address] = found
                 else:
-                    _LOG.warning("%s is left out: %s", address.text, found)
-                    problems.append(Problem(address.text, found, "a server", "Is sandmill serve running there?"))
+                    _LOG.warning("%s is left out: %s", address, found)
+                    problems.append(Problem(address, found, "a server", "Is sandmill serve running there?"))
             if not infos:
                 raise SandboxUnavailable("remote sandbox", problems)
             self._known = _combine(infos, self._wanted, self._scratch_bytes)
-
-    def _ask(self, number: int) -> tuple[Address, ServerInfo | str]:
-        """Return the address of a server and its facts, or the reason why it cannot be used."""
-        server = self._fleet.members[number].server
-        try:
-            info = server.info()
-        except WrongToken as error:
-            raise wrong_token(server.address, str(error)) from None
-        except ServerDown as error:
-            self._fleet.failed(number, str(error))
-            return server.address, str(error)
-        self._fleet.worked(number)
-        return server.address, info
 
     def run(
         self,
@@ -155,11 +166,10 @@ class RemoteSandbox:
             SandboxUnavailable: if no server has ever answered.
         """
         check_run(code, public, scratch, timeout)
-        known = self._facts()
-        if timeout > known.timeout_s:
-            problem = Problem(
-                "timeout", f"{timeout:g}", f"at most {known.timeout_s:g} s", "See sandmill serve --timeout"
-            )
+        known, longest_s = self._facts(), timeout + _GRACE_S
+        if timeout > known.timeout:
+            expected = f"at most {known.timeout:g} s"
+            problem = Problem("timeout", f"{timeout:g}", expected, "See sandmill serve --timeout")
             raise InputError("run", [problem], "Nothing was run.")
         if refused := refuse_code(code):
             return RunResult(outcome=refused[0], isolation=known.isolation, detail=refused[1])
@@ -173,19 +183,25 @@ class RemoteSandbox:
             scratch=None if carried is None else tuple(carried.entries),
             scratch_bytes=self._scratch_bytes,
         )
-        closed = self._closed
-        longest_s = timeout + _GRACE_S
-        work = Dispatch(
-            Frame.of(RunBatch(runs=(request,))),
-            public=request.public or "",
-            public_files=lambda: read_folder(Path(public)),
-            reply_limits=ReplyLimits(self.limits, 0 if carried is None else self._scratch_bytes, longest_s),
-            times=Times(queued_s=_GRACE_S + self._max_wait, running_s=longest_s),
-            max_wait_s=self._max_wait,
-            isolation=known.isolation,
+        closed, batch = self._closed, Frame.of(RunBatch(runs=(request,)))
+        terms = RunTerms(
+            limits=self.limits,
+            scratch_bytes=0 if carried is None else self._scratch_bytes,
+            queued_s=_GRACE_S + self._max_wait,
+            running_s=longest_s,
             is_stopped=lambda: closed.is_set() or bool(cancel and cancel.is_set()),
         )
-        reply = dispatch(work, self._fleet)
+
+        def ask(server: RemoteServer) -> RunReply:
+            for uploads in range(_MOST_UPLOADS + 1):
+                try:
+                    return server.run(batch, terms)
+                except UnknownPublic:
+                    if uploads < _MOST_UPLOADS and server.upload(read_folder(Path(public))) != request.public:
+                        raise ServerDown("it stored the public folder under another digest") from None
+            raise ServerDown("it does not keep the public folder")
+
+        reply = self._dispatch(ask, terms.is_stopped)
         if folder is None or carried is None:
             return reply.result()
         note = skipped_note(carried.skipped, "sent")
@@ -206,7 +222,111 @@ class RemoteSandbox:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _facts(self) -> _Known:
+    def _contact(self, member: _Member) -> ServerInfo | str:
+        """Return the facts of a server, or the reason why it cannot be used."""
+        try:
+            info = member.server.info()
+        except WrongToken as error:
+            saw = f"{member.server.address} refuses it: {error}"
+            problem = Problem("token", saw, "the token of the server's --token-file")
+            raise InputError("remote sandbox", [problem], "Nothing was run.") from None
+        except ServerDown as error:
+            self._leave_out(member, is_doubled=True)
+            return str(error)
+        self._use_again(member)
+        return info
+
+    def _dispatch(self, ask: Callable[[RemoteServer], RunReply], is_stopped: Callable[[], bool]) -> RunReply:
+        """Return the reply of the first server that gives one. Each server gets the run at most once after a failure.
+
+        The reply is an `infra_error` if the run is cancelled, all servers fail, or all are busy for too long. A run
+        that is lost twice after its start is a failure of the agent instead.
+        """
+        self._count(runs=1)
+        give_up = monotonic() + self._max_wait
+        failed: dict[_Member, str] = {}
+        lost: list[tuple[_Member, str]] = []
+        while left := [member for member in self._members if member not in failed]:
+            if is_stopped():
+                return self._failure("cancelled")
+            member = self._choose(left, [loser for loser, _ in lost])
+            if member is None:
+                if monotonic() > give_up:
+                    return self._failure(f"the queues of all servers were full for {self._max_wait:g} s")
+                sleep(_WAIT_S)
+                continue
+            try:
+                reply = ask(member.server)
+                if reply.outcome is not Outcome.INFRA_ERROR:
+                    self._use_again(member)
+                    return reply
+                # A fault of the server and not of the agent's code, so the run is repeated on another server.
+                failed[member] = reply.detail
+                self._leave_out(member)
+                if len(failed) == len(self._members):
+                    return reply
+            except ServerBusy as busy:
+                member.busy_until = monotonic() + busy.args[0]
+            except Stopped:
+                return self._failure("cancelled")
+            except RunLost as error:
+                self._count(lost=1)
+                self._leave_out(member)
+                lost.append((member, str(error)))
+                if len(lost) >= MOST_LOSSES:
+                    self._count(failed=1)
+                    faults = "; ".join(fault for _, fault in lost)
+                    detail = f"had started on a server and was lost, {len(lost)} times ({faults})"
+                    return self._failure(f"the script counts as failed: it {detail}", Outcome.RUNTIME_ERROR)
+            except (ServerDown, WrongToken) as error:
+                failed[member] = str(error)
+                self._leave_out(member, is_doubled=True)
+            finally:
+                with self._lock:
+                    member.in_flight -= 1
+        faults = "; ".join(f"{member.server.address}: {failed[member]}" for member in self._members)
+        return self._failure(f"all servers failed: {faults}")
+
+    def _choose(self, left: Sequence[_Member], avoided: Sequence[_Member]) -> _Member | None:
+        """Return the server for the next attempt, with one more run in flight; None if all that are left are busy.
+
+        A server that is left out or avoided is used only if no other one is left. So leaving one out fails no run, and
+        a restarted server is found again at once when it is needed.
+        """
+        with self._lock:
+            now = monotonic()
+            left = [member for member in left if member not in avoided] or left
+            left = [member for member in left if member.out_until <= now] or left
+            if not (free := [member for member in left if member.busy_until <= now]):
+                return None
+            self._turn += 1
+            turn = self._turn % len(free)
+            chosen = min(free[turn:] + free[:turn], key=lambda member: member.in_flight)
+            chosen.in_flight += 1
+            return chosen
+
+    def _leave_out(self, member: _Member, is_doubled: bool = False) -> None:
+        """Leave a server out after a failure. The code of an agent could cause a loss, so losses double no pause."""
+        with self._lock:
+            # Requests that were under way together fail together, and count once.
+            if (now := monotonic()) >= member.out_until:
+                member.out_until = now + (member.pause_s if is_doubled else FIRST_PAUSE_S)
+                member.pause_s = min(LONGEST_PAUSE_S, member.pause_s * (2 if is_doubled else 1))
+
+    def _use_again(self, member: _Member) -> None:
+        with self._lock:
+            member.pause_s, member.out_until = FIRST_PAUSE_S, 0.0
+
+    def _count(self, **more: int) -> None:
+        """Add to the published counts, by the names of `Losses`."""
+        with self._lock:
+            sums = {name: getattr(self.losses, name) + number for name, number in more.items()}
+            self.losses = replace(self.losses, **sums)
+
+    def _failure(self, detail: str, outcome: Outcome = Outcome.INFRA_ERROR) -> RunReply:
+        return RunReply(outcome=outcome, isolation=self.isolation, detail=detail)
+
+    def _facts(self) -> ServerInfo:
         if self._known is None:
             self.start()
         assert self._known is not None
@@ -219,7 +339,7 @@ class RemoteSandbox:
         if kept is None or kept[0] != stamp:
             files = read_folder(public)
             check_names(files)
-            size, most = sum(map(len, files.values())), self._facts().request_bytes - _SLACK_BYTES
+            size, most = sum(map(len, files.values())), self._facts().max_request_bytes - _SLACK_BYTES
             if size > most:
                 saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
                 raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
@@ -229,44 +349,40 @@ class RemoteSandbox:
         return kept[1]
 
 
-def _parse_addresses(addresses: Sequence[str], token: object) -> list[Address]:
-    listed = [addresses] if isinstance(addresses, str) else list(addresses)
-    parsed = [Address.parse(text) for text in listed]
-    problems = [one for one in parsed if isinstance(one, Problem)]
-    found = [one for one in parsed if isinstance(one, Address)]
-    if not listed:
+def _check_servers(addresses: Sequence[object], token: object) -> None:
+    problems = [problem for address in addresses if (problem := address_problem(address))]
+    if not addresses:
         problems.append(Problem("addresses", "none", "at least one address such as http://host:8700"))
-    texts = [address.text for address in found]
-    problems += [
-        Problem("addresses", f"{text} twice", "each server once") for text in set(texts) if texts.count(text) > 1
-    ]
+    texts = [text.rstrip("/") for text in addresses if isinstance(text, str)]
+    twice = {text for text in texts if texts.count(text) > 1}
+    problems += [Problem("addresses", f"{text} twice", "each server once") for text in twice]
     if not isinstance(token, str) or not is_token(token):
         problems.append(Problem("token", "a value that no server accepts", "the content of the server's --token-file"))
     if problems:
         raise InputError("remote sandbox", problems, "Nothing was run.")
-    return found
 
 
-def _combine(infos: Sequence[tuple[Address, ServerInfo]], wanted: RunLimits | None, scratch_bytes: int) -> _Known:
-    """Combine the facts of all servers, so that every run is possible on each of them."""
+def _combine(infos: dict[str, ServerInfo], wanted: RunLimits | None, scratch_bytes: int) -> ServerInfo:
+    """Combine the facts of all servers, by address, so that every run is possible on each of them."""
     problems = [
-        Problem("limits", f"{name} {getattr(wanted, name)}", f"at most {getattr(info.limits, name)} of {address.text}")
-        for address, info in infos
+        Problem("limits", f"{name} {getattr(wanted, name)}", f"at most {getattr(info.limits, name)} of {address}")
+        for address, info in infos.items()
         if wanted
         for name in limits_above(wanted, info.limits)
     ]
     needed = scratch_bytes + _SLACK_BYTES
     problems += [
-        Problem("scratch_mb", f"requests of {needed} bytes", f"at most {info.max_request_bytes} of {address.text}")
-        for address, info in infos
+        Problem("scratch_mb", f"requests of {needed} bytes", f"at most {info.max_request_bytes} of {address}")
+        for address, info in infos.items()
         if needed > info.max_request_bytes
     ]
     if problems:
         raise InputError("remote sandbox", problems, "Nothing was run.")
-    kinds = [info.isolation for _, info in infos]
-    return _Known(
-        limits=smallest([info.limits for _, info in infos]),
-        isolation=Isolation.NONE if Isolation.NONE in kinds else kinds[0],
-        timeout_s=min(info.timeout for _, info in infos),
-        request_bytes=min(info.max_request_bytes for _, info in infos),
-    )
+    first, *_ = listed = list(infos.values())
+    facts = {
+        "limits": smallest([info.limits for info in listed]),
+        "isolation": next((info.isolation for info in listed if info.isolation is Isolation.NONE), first.isolation),
+        "timeout": min(info.timeout for info in listed),
+        "max_request_bytes": min(info.max_request_bytes for info in listed),
+    }
+    return first.model_copy(update=facts)

@@ -6,34 +6,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import gt
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from sandmill.errors import InputError, Problem, count, shorten
-from sandmill.models.remote import (
-    API,
-    QUEUED_BEAT,
-    STARTED_BEAT,
-    PublicReply,
-    PublicUpload,
-    Refusal,
-    RunReplies,
-    RunReply,
-    ServerInfo,
-)
+from sandmill.errors import Problem, count, shorten
+from sandmill.models import remote
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.carried import MOST_NAME_BYTES
 from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader
 
 CONNECT_S = 5.0
-"""Longest time for a connection, in seconds."""
 SILENCE_S = 20.0
 """Longest silence of a server while it works on a request, in seconds. It sends a space twice a second."""
 _PIECE_BYTES = 1 << 16
-_BEATS = QUEUED_BEAT + STARTED_BEAT
+_BEATS = remote.QUEUED_BEAT + remote.STARTED_BEAT
 _MOST_ERROR_BYTES = 1 << 16
 _LONGEST_RETRY_S = 60.0
 _SLOWEST_BYTES_S = 1 << 20
@@ -42,7 +32,6 @@ _MOST_DETAIL_CHARS = 2000
 _JSON_GROWTH = 6
 """Most bytes of JSON for one byte of output, as in `\\u0000`."""
 _SLACK_BYTES = 1 << 20
-"""Room in a reply for the other fields."""
 _MB = 1 << 20
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -57,11 +46,7 @@ class RunLost(ServerDown):
 
 
 class ServerBusy(Exception):
-    """The queue of the server is full."""
-
-    def __init__(self, retry_after_s: float) -> None:
-        super().__init__("the queue is full")
-        self.retry_after_s = retry_after_s
+    """The queue of the server is full. The argument is the number of seconds after which it may be asked again."""
 
 
 class WrongToken(Exception):
@@ -77,25 +62,17 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True)
-class Times:
-    """Longest times of one attempt on one server, in seconds."""
-
-    queued_s: float
-    """Until the run starts."""
-    running_s: float
-    """From the start of the run until its result."""
-
-
-@dataclass(frozen=True)
-class ReplyLimits:
-    """What a client accepts in the reply of one run. A server may be hostile, so its own limits are not enough."""
+class RunTerms:
+    """What a client accepts for one run. A server may be hostile, so its own limits are not enough."""
 
     limits: RunLimits
-    """Limits of the run."""
     scratch_bytes: int
     """Most bytes of a scratch folder; 0 if none travels."""
-    longest_s: float
-    """Longest duration of a run, in seconds."""
+    queued_s: float
+    """Longest time until the run starts, in seconds."""
+    running_s: float
+    """Longest time from the start of the run until its result, in seconds."""
+    is_stopped: Callable[[], bool]
 
     @property
     def most_bytes(self) -> int:
@@ -104,11 +81,10 @@ class ReplyLimits:
         contents = self.limits.submission_mb * _MB + self.scratch_bytes
         return contents + names + 2 * self.limits.output_kb * 1024 * _JSON_GROWTH + _SLACK_BYTES
 
-    def cut(self, reply: RunReply) -> RunReply:
+    def cut(self, reply: remote.RunReply) -> remote.RunReply:
         """Return the reply with its texts cut to the limits and its detail escaped.
 
-        Raises:
-            ServerDown: if something else exceeds the limits.
+        Raises `ServerDown` if something else exceeds the limits.
         """
         written = reply.scratch.written if reply.scratch else ()
         sizes = len(reply.submission or b""), sum(len(one.content or b"") for one in written), len(written)
@@ -120,90 +96,72 @@ class ReplyLimits:
                 "stdout": reply.stdout[-kept:],
                 "stderr": reply.stderr[-kept:],
                 "detail": shorten(reply.detail, _MOST_DETAIL_CHARS),
-                "duration_s": min(reply.duration_s, self.longest_s),
+                "duration_s": min(reply.duration_s, self.running_s),
             }
         )
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where a server listens."""
-
-    text: str
-    scheme: str
-    host: str
-    port: int
-    prefix: str
-
-    @classmethod
-    def parse(cls, text: object) -> "Address | Problem":
-        """Split an address such as `http://host:8700`. A path before the endpoints is kept."""
-        expected = "an address such as http://host:8700 or https://host/path"
-        if not isinstance(text, str):
-            return Problem("addresses", f"an object of type {type(text).__name__}", expected)
-        try:
-            parts = urlsplit(text)
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-        except ValueError as error:
-            return Problem("addresses", f"{shorten(text)!r}, {error}", expected)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            return Problem("addresses", repr(shorten(text)), expected)
-        if parts.username or parts.password:
-            # The address is shown in messages.
-            return Problem("addresses", "an address with a user or password", expected, "Pass the token as token=")
-        return cls(text.rstrip("/"), parts.scheme, parts.hostname, port, parts.path.rstrip("/"))
+def address_problem(text: object) -> Problem | None:
+    """Return what is wrong with an address such as `http://host:8700` or `https://host/path`; None if it is right."""
+    expected = "an address such as http://host:8700 or https://host/path"
+    if not isinstance(text, str):
+        return Problem("addresses", f"an object of type {type(text).__name__}", expected)
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError as error:
+        return Problem("addresses", f"{shorten(text)!r}, {error}", expected)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        return Problem("addresses", repr(shorten(text)), expected)
+    if parts.username or parts.password:
+        # The address is shown in messages.
+        return Problem("addresses", "an address with a user or password", expected, "Pass the token as token=")
+    return None
 
 
 class RemoteServer:
     """Requests to one server. Each uses a new connection, so that a dead one never breaks a later request."""
 
-    def __init__(self, address: Address, token: str, tls: ssl.SSLContext | None) -> None:
-        self.address, self._tls = address, tls
+    def __init__(self, address: str, token: str, tls: ssl.SSLContext | None) -> None:
+        self.address, self._tls = address.rstrip("/"), tls
         self._headers = {"Authorization": f"Bearer {token}", "Accept": FRAMES}
 
-    def info(self) -> ServerInfo:
-        """Return the facts of the server.
-
-        Raises:
-            ServerDown, WrongToken: if it cannot be used.
-        """
+    def info(self) -> remote.ServerInfo:
+        """Return the facts of the server. Raises `ServerDown` or `WrongToken` if it cannot be used."""
         try:
             with self._request("GET", "/v1/info") as response:
-                info = _read(response, ServerInfo, _MOST_ERROR_BYTES)
+                info = _read(response, remote.ServerInfo, _MOST_ERROR_BYTES)
         except (ServerBusy, UnknownPublic) as error:
             raise ServerDown(str(error)) from error
-        if info.api != API:
+        if info.api != remote.API:
             hint = "install one version of sandmill on both sides"
-            raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {API}: {hint}")
+            raise ServerDown(f"it speaks version {info.api} of the protocol, this client version {remote.API}: {hint}")
         return info
 
     def upload(self, files: dict[str, bytes]) -> str:
         """Upload a public folder. Returns its digest.
 
-        Raises:
-            ServerDown, ServerBusy, WrongToken: if it is not stored.
+        Raises `ServerDown`, `ServerBusy` or `WrongToken` if it is not stored.
         """
         try:
-            with self._request("POST", "/v1/public", Frame.of(PublicUpload(files=files))) as response:
-                return _read(response, PublicReply, _MOST_ERROR_BYTES).public
+            with self._request("POST", "/v1/public", Frame.of(remote.PublicUpload(files=files))) as response:
+                return _read(response, remote.PublicReply, _MOST_ERROR_BYTES).public
         except UnknownPublic as error:
             raise ServerDown(str(error)) from error
 
-    def run(self, batch: Frame, limits: ReplyLimits, times: Times, is_stopped: Callable[[], bool]) -> RunReply:
+    def run(self, batch: Frame, terms: RunTerms) -> remote.RunReply:
         """Send a batch of one run and wait for its reply.
 
-        Raises:
-            Stopped: if `is_stopped` returns True before the reply is there. The server then cancels the run.
-            RunLost: if there is no usable reply although the run had started.
-            ServerDown, ServerBusy, WrongToken, UnknownPublic: if there is no reply.
+        Raises `Stopped` if the run is cancelled before the reply is there, which the server sees; `RunLost` if there is
+        no usable reply although the run had started; else one of the other exceptions of this module.
         """
-        watch = _Watch(times, limits.most_bytes / _SLOWEST_BYTES_S, is_stopped)
+        watch = _Watch(terms)
         try:
             with self._request("POST", "/v1/runs", batch) as response:
-                replies = _read(response, RunReplies, limits.most_bytes, watch.check).results
+                replies = _read(response, remote.RunReplies, terms.most_bytes, watch.check).results
             if len(replies) != 1:
                 raise ServerDown(f"it sent {len(replies)} results for one run")
-            return limits.cut(replies[0])
+            return terms.cut(replies[0])
         except ServerDown as error:
             if watch.has_started:
                 raise RunLost(str(error)) from error
@@ -215,34 +173,34 @@ class RemoteServer:
         headers = self._headers
         if body is not None:
             headers = {**headers, "Content-Type": FRAMES, "Content-Length": str(body.size)}
-        connection = self._connection()
+        parts = urlsplit(self.address)
+        is_tls = parts.scheme == "https"
+        connect = partial(http.client.HTTPSConnection, context=self._tls) if is_tls else http.client.HTTPConnection
+        connection = connect(parts.hostname or "", parts.port or (443 if is_tls else 80), timeout=CONNECT_S)
         try:
             connection.connect()
             connection.sock.settimeout(SILENCE_S)
             # A server that refuses a request may close before it has read all of it. Its answer can be there.
             with suppress(BrokenPipeError, ConnectionResetError):
-                connection.request(method, self.address.prefix + path, body, headers)
+                connection.request(method, parts.path + path, body, headers)
             response = connection.getresponse()
             if response.status != http.HTTPStatus.OK:
                 raise _failure(response)
             yield response
+        except TimeoutError as error:
+            raise ServerDown(f"no answer for {SILENCE_S:g} s") from error
         except (OSError, http.client.HTTPException) as error:
-            raise ServerDown(_reason(error)) from error
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise ServerDown(shorten(reason, 200)) from error
         finally:
             connection.close()
-
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port = self.address.host, self.address.port
-        if self.address.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=CONNECT_S, context=self._tls)
-        return http.client.HTTPConnection(host, port, timeout=CONNECT_S)
 
 
 def _failure(response: http.client.HTTPResponse) -> Exception:
     """Return the exception of a response that is an error."""
     body = response.read(_MOST_ERROR_BYTES)
     try:
-        detail = Refusal.model_validate_json(body).detail
+        detail = remote.Refusal.model_validate_json(body).detail
     except ValidationError:
         detail = response.reason
     detail = shorten(detail, 300)
@@ -252,38 +210,35 @@ def _failure(response: http.client.HTTPResponse) -> Exception:
         case 404 if "public" in detail:
             return UnknownPublic(detail)
         case 429:
-            return ServerBusy(_retry_after(response))
+            wait = response.headers.get("retry-after", "")
+            is_number = wait.isascii() and wait.isdigit()
+            return ServerBusy(min(_LONGEST_RETRY_S, max(0.1, float(wait))) if is_number else 1.0)
     return ServerDown(f"HTTP {response.status}: {detail}")
-
-
-def _retry_after(response: http.client.HTTPResponse) -> float:
-    value = response.headers.get("retry-after", "")
-    return min(_LONGEST_RETRY_S, max(0.1, float(value))) if value.isascii() and value.isdigit() else 1.0
 
 
 class _Watch:
     """Sees the beats of a server while a run goes on, and decides when to give up."""
 
-    def __init__(self, times: Times, transfer_s: float, is_stopped: Callable[[], bool]) -> None:
+    def __init__(self, terms: RunTerms) -> None:
         self.has_started = False
-        self._times, self._transfer_s, self._is_stopped = times, transfer_s, is_stopped
-        self._until = time.monotonic() + times.queued_s
+        self._terms = terms
+        self._until = time.monotonic() + terms.queued_s
         self._is_sending = False
 
     def check(self, beats: bytes, has_content: bool) -> None:
         """Take the white space of a piece, and whether content has followed.
 
-        Raises:
-            Stopped, ServerDown: if the caller has cancelled, or the time is over.
+        Raises `Stopped` or `ServerDown` if the caller has cancelled, or the time is over.
         """
         now = time.monotonic()
-        if not self.has_started and STARTED_BEAT in beats:
-            self.has_started, self._until = True, now + self._times.running_s
+        if not self.has_started and remote.STARTED_BEAT in beats:
+            self.has_started, self._until = True, now + self._terms.running_s
         if has_content and not self._is_sending:
-            self._is_sending, self._until = True, max(now, self._until) + self._transfer_s
+            transfer_s = self._terms.most_bytes / _SLOWEST_BYTES_S
+            self._is_sending, self._until = True, max(now, self._until) + transfer_s
         if now > self._until:
             raise ServerDown("no result in time")
-        if self._is_stopped():
+        if self._terms.is_stopped():
             raise Stopped
 
 
@@ -307,15 +262,3 @@ def _read(
         raise ServerDown(f"its answer cannot be read: {error}") from error
     except ValidationError as error:
         raise ServerDown(f"its answer has {count(error.error_count(), 'fault')}") from error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer for {SILENCE_S:g} s"
-    return shorten(getattr(error, "strerror", None) or str(error) or type(error).__name__, 200)
-
-
-def wrong_token(address: Address, detail: str) -> InputError:
-    """Return the error to raise if a server does not accept the token."""
-    problem = Problem("token", f"{address.text} refuses it: {detail}", "the token of the server's --token-file")
-    return InputError("remote sandbox", [problem], "Nothing was run.")

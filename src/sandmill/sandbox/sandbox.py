@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
-from sandmill.sandbox.agent_env import GUEST, AgentEnv, require_agent_env
+from sandmill.sandbox.agent_env import GUEST, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
 from sandmill.sandbox.launchers import Bubblewrap, Launcher, PlainSubprocess, ServerGone, WarmServer
 from sandmill.sandbox.public_folder import check_public, readable
@@ -38,7 +38,6 @@ BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
 BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "bwrap", "subprocess")
 
 _PROBE_S = 30
-"""Time-out of the probe, in seconds."""
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
 _HELP = (
     "Run as root (in a container with CAP_SYS_ADMIN, CAP_NET_ADMIN and seccomp=unconfined), or allow user namespaces "
@@ -85,9 +84,8 @@ def probe() -> Capability:
     if result.returncode or not result.stdout:
         return Capability(False, (Problem("probe", result.stderr.strip()[-300:] or "no answer", _NEEDS, _HELP),))
     facts = json.loads(result.stdout)
-    problems = [Problem(way, saw, _NEEDS, "") for way, saw in facts["missing"].items()]
-    if problems:
-        problems[-1] = Problem(problems[-1].where, problems[-1].saw, _NEEDS, _HELP)
+    ways = list(facts["missing"])
+    problems = [Problem(way, facts["missing"][way], _NEEDS, _HELP if way == ways[-1] else "") for way in ways]
     return Capability(facts["is_root"], tuple(problems))
 
 
@@ -104,9 +102,8 @@ def missing_for(backend: BackendName) -> tuple[Problem, ...]:
 def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subprocess"]:
     """Return the requested backend. For `auto`, return the fastest backend that isolates.
 
-    Raises:
-        InputError: if there is no backend of this name.
-        SandboxUnavailable: if it does not work on this machine. A backend with less isolation is never used instead.
+    Raises `InputError` if there is no backend of this name. Raises `SandboxUnavailable` if it does not work on this
+    machine. A backend with less isolation is never used instead.
     """
     if requested not in BACKENDS:
         problem = Problem("backend", repr(requested), f"one of {', '.join(BACKENDS)}")
@@ -166,8 +163,7 @@ class Admission:
             return ()
         # Ties are broken by process id, so that several processes on one machine choose different processors.
         first = os.getpid() % len(allowed)
-        turned = allowed[first:] + allowed[:first]
-        return tuple(sorted(turned, key=lambda processor: self._users[processor])[:cores])
+        return tuple(sorted(allowed[first:] + allowed[:first], key=lambda number: self._users[number])[:cores])
 
 
 def most_runs() -> int:
@@ -179,7 +175,6 @@ def most_runs() -> int:
 
 
 ADMISSION = Admission()
-"""The only queue of this process."""
 os.register_at_fork(after_in_child=ADMISSION.forget)
 
 
@@ -252,16 +247,27 @@ class Sandbox:
         """
         is_open = check_run(code, public, scratch, timeout)
         public, scratch, timeout = Path(public), None if scratch is None else Path(scratch), float(timeout)
-        refuse_exposed(_paths_to_protect(public, scratch), self._shown)
-        if refused := refuse_code(code):
-            return self._failure(*refused)
+        places = {"public": public.absolute(), "temporary folder (TMPDIR)": Path(gettempdir())}
+        for folder in {public.absolute().parent, public.resolve().parent}:
+            places[f"answers of {folder}"] = folder / "private"
+        refuse_exposed(places if scratch is None else places | {"scratch": scratch.absolute()}, self._shown)
+        outcome, detail = refuse_code(code) or (Outcome.INFRA_ERROR, "")
+        if detail:
+            return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
         with readable(public.resolve(), is_open or not self._is_root) as files:
             order = RunOrder(code, files, scratch, timeout, self.limits, cancel)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
-                    return self._run_with_retries(replace(order, processors=processors))
+                    for _ in range(_MAX_LAUNCHES):
+                        try:
+                            order = replace(order, processors=processors)
+                            return attend(order, self.isolation, self._launcher.launch)
+                        except ServerGone as error:
+                            # It ended before it took the run, which starts again with a new warm interpreter.
+                            detail = str(error)
             except Cancelled:
-                return self._failure(Outcome.INFRA_ERROR, "cancelled before the run started")
+                detail = "cancelled before the run started"
+        return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
 
     def with_limits(self, limits: RunLimits) -> Self:
         """Return a sandbox with other limits that shares the processes of this one. Closing one closes both."""
@@ -280,19 +286,6 @@ class Sandbox:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _run_with_retries(self, order: RunOrder) -> RunResult:
-        """Run once. Start again, with a new warm interpreter, if the old one ended before it took the run."""
-        reason = ""
-        for _ in range(_MAX_LAUNCHES):
-            try:
-                return attend(order, self.isolation, self._launcher.launch)
-            except ServerGone as error:
-                reason = str(error)
-        return self._failure(Outcome.INFRA_ERROR, reason)
-
-    def _failure(self, outcome: Outcome, detail: str) -> RunResult:
-        return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
-
 
 def refuse_code(code: str) -> tuple[Outcome, str] | None:
     """Return outcome and detail of a script that is never started; None for all others."""
@@ -306,14 +299,8 @@ def refuse_code(code: str) -> tuple[Outcome, str] | None:
 def check_run(code: object, public: Path | str, scratch: Path | str | None, timeout: float) -> bool:
     """Check the arguments of a run. Returns whether every user of the machine may read the public folder.
 
-    Raises:
-        InputError: with all problems of the arguments.
+    Raises `InputError` with all problems of the arguments.
     """
-    _check_types(code, public, scratch, timeout)
-    return _check_folders(Path(public), None if scratch is None else Path(scratch))
-
-
-def _check_types(code: object, public: object, scratch: object, timeout: object) -> None:
     problems = [
         Problem(name, f"an object of type {type(value).__name__}", expected)
         for name, value, kinds, expected in (
@@ -325,31 +312,17 @@ def _check_types(code: object, public: object, scratch: object, timeout: object)
     ]
     if problem := timeout_problem(timeout):
         problems.append(problem)
-    if problems:
-        raise InputError("run", problems, "Nothing was run.")
-
-
-def _check_folders(public: Path, scratch: Path | None) -> bool:
-    """Check both folders. Returns whether every user may read the public one."""
-    problems: list[Problem] = []
     is_open = False
-    try:
-        is_open = check_public(public)
-    except InputError as error:
-        problems += error.problems
-    if scratch is not None and not scratch.is_dir():
-        problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
+    if not problems:
+        try:
+            is_open = check_public(Path(public))
+        except InputError as error:
+            problems += error.problems
+        if scratch is not None and not Path(scratch).is_dir():
+            problems.append(Problem("scratch", f"{scratch}, which is not a folder", "an existing folder"))
     if problems:
         raise InputError("run", problems, "Nothing was run.")
     return is_open
-
-
-def _paths_to_protect(public: Path, scratch: Path | None) -> dict[str, Path]:
-    """Return the folders that other runs must not see, by their name in messages."""
-    places = {"public": public.absolute(), "temporary folder (TMPDIR)": Path(gettempdir())}
-    for folder in {public.absolute().parent, public.resolve().parent}:
-        places[f"answers of {folder}"] = folder / "private"
-    return places if scratch is None else places | {"scratch": scratch.absolute()}
 
 
 class AsyncSandbox:
@@ -368,21 +341,19 @@ class AsyncSandbox:
         At most `concurrency` runs go on at a time, fewer if this process may not open enough files. Further runs wait,
         and their time-outs start when they start.
         """
-        box = Sandbox(backend, limits=limits, agent_env=agent_env)
-        self.agent_env: AgentEnv | None = box.agent_env
-        self._wrap(box, min(concurrency, most_runs()))
+        self._wrap(Sandbox(backend, limits=limits, agent_env=agent_env), min(concurrency, most_runs()))
 
     @classmethod
     def over(cls, box: "Sandbox | RemoteSandbox", *, concurrency: int = 8) -> Self:
         """Return coroutines for a sandbox, also for a remote one. Closing them closes the sandbox."""
         made = cls.__new__(cls)
-        made.agent_env = getattr(box, "agent_env", None)
         made._wrap(box, concurrency)
         return made
 
     def _wrap(self, box: "Sandbox | RemoteSandbox", concurrency: int) -> None:
         self.box = box
         """The same sandbox for code without coroutines."""
+        self.agent_env = getattr(box, "agent_env", None)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-run")
 
     @property

@@ -65,7 +65,12 @@ def view_of(env: AgentEnv) -> dict[str, Any]:
     own = _outermost(
         path for name in _ENVIRONMENT_PATHS if (path := env.path / name).exists() and not path.is_symlink()
     )
-    hidden = [*_other_packages(env, shown), *_own_code(shown)]
+    library = Path(__file__).resolve().parents[1]
+    checkout = library.parents[1] if library.parent.name == "src" else library.parent
+    prefixes = (Path("/usr"), Path("/"), Path("/usr/local"), env.base_prefix)
+    packages = [path for prefix in prefixes for pattern in _OTHER_PACKAGES for path in sorted(prefix.glob(pattern))]
+    hidden = [path for path in packages if path.is_dir() and not path.is_symlink() and is_inside(path, shown)]
+    hidden += [checkout] if is_inside(checkout, shown) else []
     links = {
         str(path): str(path.readlink())
         for path in [*system, *(env.path / name for name in _ENVIRONMENT_PATHS)]
@@ -102,11 +107,8 @@ def _installation(env: AgentEnv) -> Iterator[Path]:
         yield env.base_prefix / name.format(version=version)
     if env.base_prefix != Path("/usr"):
         yield from sorted(env.base_prefix.glob(_LIBRARIES))
-    yield from _links_to_program(env.python)
-
-
-def _links_to_program(link: Path) -> Iterator[Path]:
-    """Follow the links from the environment's interpreter to the program. Yields each path on the way."""
+    # The links from the environment's interpreter to the program, each path on the way.
+    link = env.python
     for _ in range(_MAX_LINKS):
         yield link
         if not link.is_symlink():
@@ -120,30 +122,11 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
     return [path for path in found if not is_inside(path, [other for other in found if other != path])]
 
 
-def _other_packages(env: AgentEnv, shown: list[Path]) -> list[Path]:
-    return [
-        found
-        for prefix in (Path("/usr"), Path("/"), Path("/usr/local"), env.base_prefix)
-        for pattern in _OTHER_PACKAGES
-        for found in sorted(prefix.glob(pattern))
-        if found.is_dir() and not found.is_symlink() and is_inside(found, shown)
-    ]
-
-
-def _own_code(shown: list[Path]) -> list[Path]:
-    """Return the checkout or installation folder of sandmill if it lies inside a shown folder."""
-    library = Path(__file__).resolve().parents[1]
-    checkout = library.parents[1] if library.parent.name == "src" else library.parent
-    return [checkout] if is_inside(checkout, shown) else []
-
-
 def refuse_exposed(places: Mapping[str, Path], shown: tuple[Path, ...]) -> None:
     """Check that no run can read these paths through the folders that every run sees, also under another name.
 
-    `places` are absolute paths, by their name in messages. Paths that do not exist are ignored.
-
-    Raises:
-        InputError: if a path lies in one of the shown files and folders.
+    `places` are absolute paths, by their name in messages. Paths that do not exist are ignored. Raises `InputError` if
+    a path lies in one of the shown files and folders.
     """
     problems = []
     mounts = _MOUNTS.read_bytes()

@@ -15,20 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from sandmill import __version__
 from sandmill.errors import InputError, Problem, SandmillError, shorten
-from sandmill.models.remote import (
-    API,
-    QUEUED_BEAT,
-    STARTED_BEAT,
-    Health,
-    PublicReply,
-    PublicUpload,
-    Refusal,
-    RunBatch,
-    RunReplies,
-    RunReply,
-    ScoreBatch,
-    ServerInfo,
-)
+from sandmill.models import remote
 from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader, json_pieces
 from sandmill.serve.folders import ScratchBusy, ScratchFull
 from sandmill.serve.gate import RequestGate
@@ -38,8 +25,7 @@ from sandmill.serve.runs import RunService, UnknownPublic
 _BEAT_S = 0.5
 """Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
 _MOST_PROBLEMS = 20
-_RETRY_SCRATCH_S = 10
-_RETRY_ROOM_S = 2
+_RETRY_SCRATCH_S, _RETRY_ROOM_S = 10, 2
 
 Message = TypeVar("Message", bound=BaseModel)
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -52,25 +38,13 @@ class NoRoom(Exception):
 def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -> RequestGate:
     """Return the ASGI application of a server."""
     app = FastAPI(title="sandmill", version=__version__, docs_url=None, redoc_url=None)
-    _add_errors(app)
-    _add_facts(app, service, is_stopping)
-    _add_runs(app, service)
-    _add_folders(app, service)
-    if service.settings.srun_root:
-        from sandmill.serve.srun import add_srun
-
-        add_srun(app, service, service.settings.srun_root)
-    return RequestGate(app, token=token, most_bytes=service.settings.max_request_bytes, is_stopping=is_stopping)
-
-
-def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool]) -> None:
     box, queue, settings = service.box, service.queue, service.settings
+    _add_errors(app)
 
     @app.get("/health")
     async def health() -> Response:
-        status = "stopping" if is_stopping() else "ok"
-        facts = Health(
-            status=status,
+        facts = remote.Health(
+            status="stopping" if is_stopping() else "ok",
             version=__version__,
             isolation=box.isolation,
             running=queue.running,
@@ -78,12 +52,12 @@ def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool
             runs=queue.started,
             abandoned=queue.abandoned,
         )
-        return _json(facts, 503 if is_stopping() else 200)
+        return Response(facts.model_dump_json(), 503 if is_stopping() else 200, media_type="application/json")
 
     @app.get("/v1/info")
-    async def info() -> ServerInfo:
-        return ServerInfo(
-            api=API,
+    async def info() -> remote.ServerInfo:
+        return remote.ServerInfo(
+            api=remote.API,
             version=__version__,
             backend=box.backend,
             isolation=box.isolation,
@@ -95,12 +69,10 @@ def _add_facts(app: FastAPI, service: RunService, is_stopping: Callable[[], bool
             tasks=len(service.tasks),
         )
 
-
-def _add_runs(app: FastAPI, service: RunService) -> None:
     @app.post("/v1/runs")
     async def run(request: Request) -> Response:
         with ExitStack() as held:
-            batch = await _receive(request, RunBatch, service, held)
+            batch = await _receive(request, remote.RunBatch, service, held)
             is_framed = FRAMES in request.headers.get("accept", "")
             if is_framed and len(batch.runs) > 1:
                 raise InputError("request", [Problem("runs", f"{len(batch.runs)} runs", "one run, for a frame")], "")
@@ -108,7 +80,7 @@ def _add_runs(app: FastAPI, service: RunService) -> None:
             return _Replies(tickets, "results", service, held.pop_all(), _frame if is_framed else json_pieces)
 
     @app.post("/v1/scores")
-    async def score(batch: ScoreBatch) -> Response:
+    async def score(batch: remote.ScoreBatch) -> Response:
         tickets = await asyncio.to_thread(service.submit_scores, batch.runs)
         return _Replies(tickets, "scores", service, ExitStack(), json_pieces)
 
@@ -116,31 +88,29 @@ def _add_runs(app: FastAPI, service: RunService) -> None:
     async def grade(task_id: str, request: Request) -> Response:
         if problem := service.tasks.problem(task_id):
             raise InputError("request", [problem], "Nothing was graded.")
-        submission = await request.body()
-        report = await service.tasks.open(task_id).agrade(submission)
+        report = await service.tasks.open(task_id).agrade(await request.body())
         # The exact feedback score would give labels away.
         return Response(report.model_dump_json(exclude={"feedback_score"}), media_type="application/json")
 
-
-def _add_folders(app: FastAPI, service: RunService) -> None:
     @app.post("/v1/public")
-    async def upload(request: Request) -> PublicReply:
+    async def upload(request: Request) -> remote.PublicReply:
         with ExitStack() as held:
-            folder = await _receive(request, PublicUpload, service, held)
-            return PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
+            folder = await _receive(request, remote.PublicUpload, service, held)
+            return remote.PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
 
     @app.delete("/v1/scratch/{scratch_id}", status_code=204)
     async def delete(scratch_id: str) -> Response:
         was_there = await asyncio.to_thread(service.scratches.delete, scratch_id)
         return Response(status_code=204) if was_there else _refusal(404, "no such scratch folder")
 
+    return RequestGate(app, token=token, most_bytes=settings.max_request_bytes, is_stopping=is_stopping)
+
 
 async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
     """Read a request that is a frame or JSON. Its room is free when `held` is closed.
 
-    Raises:
-        NoRoom: if other requests leave no room for it.
-        FrameError, RequestValidationError: if it is not as expected.
+    Raises `NoRoom` if other requests leave no room for it. Raises `FrameError` or `RequestValidationError` if it is not
+    as expected.
     """
     most_bytes, announced = service.settings.max_request_bytes, request.headers.get("content-length", "")
     size = int(announced) if announced.isdigit() else most_bytes
@@ -161,8 +131,8 @@ async def _receive(request: Request, model: type[Message], service: RunService, 
 
 
 def _frame(reply: BaseModel) -> Iterator[bytes]:
-    assert isinstance(reply, RunReply)
-    return iter(Frame.of(RunReplies(results=(reply,))))
+    assert isinstance(reply, remote.RunReply)
+    return iter(Frame.of(remote.RunReplies(results=(reply,))))
 
 
 class _Replies(StreamingResponse, Generic[Reply]):
@@ -190,7 +160,7 @@ class _Replies(StreamingResponse, Generic[Reply]):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._queue.abandoned += sum(ticket.has_started for ticket in self._pending)
+            self._queue.abandoned += sum(ticket.started.done() for ticket in self._pending)
             for ticket in self._pending:
                 ticket.drop()
             self._held.close()
@@ -204,8 +174,12 @@ class _Replies(StreamingResponse, Generic[Reply]):
                 starting = {one for one in starting if not one.done()}
                 waited: set[asyncio.Future[Any]] = {ended, *starting}
                 await asyncio.wait(waited, timeout=_BEAT_S, return_when=asyncio.FIRST_COMPLETED)
-                yield STARTED_BEAT if all(ticket.has_started for ticket in self._pending) else QUEUED_BEAT
-            yield STARTED_BEAT
+                yield (
+                    remote.STARTED_BEAT
+                    if all(ticket.started.done() for ticket in self._pending)
+                    else remote.QUEUED_BEAT
+                )
+            yield remote.STARTED_BEAT
             pieces = await asyncio.to_thread(self._encode, ended.result())
             yield mark
             for piece in pieces:
@@ -216,6 +190,13 @@ class _Replies(StreamingResponse, Generic[Reply]):
 
 
 def _add_errors(app: FastAPI) -> None:
+    def validation(error: RequestValidationError) -> Response:
+        problems = [
+            f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {shorten(one['msg'], 200)}"
+            for one in error.errors()[:_MOST_PROBLEMS]
+        ]
+        return _refusal(422, "the request does not have the expected fields", problems)
+
     answers: dict[type[Exception], Callable[[Any], Response]] = {
         InputError: lambda error: _refusal(422, str(error), [str(problem) for problem in error.problems]),
         SandmillError: lambda error: _refusal(500, str(error)),
@@ -226,7 +207,7 @@ def _add_errors(app: FastAPI) -> None:
         FrameError: lambda error: _refusal(422, f"the request is not a frame: {error}"),
         ScratchBusy: lambda _: _refusal(409, "another run uses this scratch folder"),
         ScratchFull: lambda _: _refusal(429, "too many scratch folders", retry_after_s=_RETRY_SCRATCH_S),
-        RequestValidationError: _validation_refusal,
+        RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),
     }
@@ -238,19 +219,6 @@ def _add_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, handle)
 
 
-def _validation_refusal(error: RequestValidationError) -> Response:
-    found = [
-        f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {shorten(one['msg'], 200)}"
-        for one in error.errors()[:_MOST_PROBLEMS]
-    ]
-    return _refusal(422, "the request does not have the expected fields", found)
-
-
 def _refusal(status: int, detail: str, problems: Sequence[str] = (), retry_after_s: int | None = None) -> Response:
     headers = {} if retry_after_s is None else {"retry-after": str(retry_after_s)}
-    body = Refusal(detail=detail, problems=tuple(problems)).model_dump()
-    return JSONResponse(body, status, headers=headers)
-
-
-def _json(model: BaseModel, status: int = 200) -> Response:
-    return Response(model.model_dump_json(), status, media_type="application/json")
+    return JSONResponse(remote.Refusal(detail=detail, problems=tuple(problems)).model_dump(), status, headers=headers)

@@ -27,8 +27,7 @@ class PublicFolders:
     def add(self, files: Mapping[str, bytes]) -> str:
         """Store the files and return their digest.
 
-        Raises:
-            InputError: if the files cannot be a public folder, or are larger than all room of the server.
+        Raises `InputError` if the files cannot be a public folder, or are larger than all room of the server.
         """
         check_names(files)
         size = sum(map(len, files.values()))
@@ -42,7 +41,12 @@ class PublicFolders:
                 return digest
         draft = Path(mkdtemp(dir=self._root, prefix="draft-"))
         try:
-            _write_files(draft / digest, files)
+            for name, content in files.items():
+                path = draft / digest / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            for path in (draft / digest, *(draft / digest).rglob("*")):
+                path.chmod(0o755 if path.is_dir() else 0o644)
             check_public(draft / digest)
             with self._lock:
                 if digest not in self._sizes:
@@ -57,8 +61,7 @@ class PublicFolders:
     def lend(self, digest: str) -> Iterator[Path | None]:
         """Yield the folder, which is not removed inside the block; None if the server does not have it."""
         with self._lock:
-            has_it = digest in self._sizes
-            if has_it:
+            if has_it := digest in self._sizes:
                 self._sizes.move_to_end(digest)
                 self._users[digest] += 1
         try:
@@ -81,17 +84,6 @@ class PublicFolders:
             shutil.rmtree(self._root / digest, ignore_errors=True)
 
 
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        path.write_bytes(content)
-        path.chmod(0o644)
-    for path in (folder, *folder.rglob("*")):
-        if path.is_dir():
-            path.chmod(0o755)
-
-
 class ScratchBusy(Exception):
     """Another run uses this scratch folder now."""
 
@@ -104,7 +96,7 @@ class ScratchFull(Exception):
 class _Scratch:
     path: Path
     used_at: float
-    is_busy: bool = True
+    is_busy: bool = False
 
 
 class ScratchFolders:
@@ -119,42 +111,32 @@ class ScratchFolders:
     def claim(self, scratch_id: str) -> Path:
         """Reserve the folder of an id for one run, and make it at its first use.
 
-        Raises:
-            ScratchBusy: if another run uses it.
-            ScratchFull: if there is no room for a new one.
+        Raises `ScratchBusy` if another run uses it. Raises `ScratchFull` if there is no room for a new one.
         """
         with self._lock:
             self.expire()
-            known = self._folders.get(scratch_id)
-            if known is None:
+            if scratch_id not in self._folders:
                 if len(self._folders) >= self._most_folders:
                     raise ScratchFull
-                known = self._folders[scratch_id] = _Scratch(Path(mkdtemp(dir=self._root)), monotonic())
-            elif known.is_busy:
-                raise ScratchBusy
+                self._folders[scratch_id] = _Scratch(Path(mkdtemp(dir=self._root)), monotonic())
+            known = self._idle(scratch_id)
             known.is_busy = True
             return known.path
 
     def release(self, scratch_id: str) -> None:
         """End a reservation."""
         with self._lock:
-            if known := self._folders.get(scratch_id):
-                known.is_busy, known.used_at = False, monotonic()
+            known = self._folders[scratch_id]
+            known.is_busy, known.used_at = False, monotonic()
 
     def delete(self, scratch_id: str) -> bool:
-        """Remove a folder. Returns whether there was one.
-
-        Raises:
-            ScratchBusy: if a run uses it.
-        """
+        """Remove a folder. Returns whether there was one. Raises `ScratchBusy` if a run uses it."""
         with self._lock:
-            known = self._folders.get(scratch_id)
-            if known is None:
+            if scratch_id not in self._folders:
                 return False
-            if known.is_busy:
-                raise ScratchBusy
+            path = self._idle(scratch_id).path
             del self._folders[scratch_id]
-        shutil.rmtree(known.path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         return True
 
     def expire(self) -> None:
@@ -163,3 +145,8 @@ class ScratchFolders:
             limit = monotonic() - self._ttl_s
             for name in [name for name, one in self._folders.items() if not one.is_busy and one.used_at < limit]:
                 shutil.rmtree(self._folders.pop(name).path, ignore_errors=True)
+
+    def _idle(self, scratch_id: str) -> _Scratch:
+        if (known := self._folders[scratch_id]).is_busy:
+            raise ScratchBusy
+        return known

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 _LONGEST_RETRY_S = 30
 """Longest wait that a client is asked for before it tries again, in seconds."""
 _RETRY_SHARE = 0.25
+"""Share of the time in which the queue empties, after which a refused client may ask again. So it never runs dry."""
 _SMOOTHING = 0.2
 """Weight of the latest run in the mean duration of runs."""
 RUN_BYTES = 160 << 20
@@ -48,10 +49,9 @@ class Room:
     def try_take(self, need: int) -> bool:
         """Take bytes if there is room."""
         with self._freed:
-            if self._held >= self._size:
-                return False
-            self._held += need
-            return True
+            has_room = self._held < self._size
+            self._held += need if has_room else 0
+            return has_room
 
     def take(self, need: int, cancel: threading.Event) -> bool:
         """Wait for room. Returns False if `cancel` was set before there was any."""
@@ -74,17 +74,9 @@ class Ticket(Generic[Result]):
     """One accepted run."""
 
     cancel: threading.Event = field(default_factory=threading.Event)
-    """Set it to end the run."""
     future: "Future[Result]" = field(default_factory=Future)
     started: "Future[None]" = field(default_factory=Future)
-    """Is done when the run has started."""
     give_room: Callable[[], None] = lambda: None
-    """Returns the room of the reply."""
-
-    @property
-    def has_started(self) -> bool:
-        """Whether the run goes on or has ended."""
-        return self.started.done()
 
     def drop(self) -> None:
         """End the run if it goes on. The room of its reply is free when it has ended. Call this once."""
@@ -99,27 +91,20 @@ class RunQueue:
         self.concurrency, self.waiting = concurrency, waiting
         self.replies, self.requests = Room(concurrency * RUN_BYTES), Room(concurrency * RUN_BYTES)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-serve")
-        self._lock = threading.Lock()
-        self._entries: SimpleQueue[tuple[int, Callable[[threading.Event], Any], Ticket[Any], int]] = SimpleQueue()
-        self._entering = threading.Lock()
-        self._cancels: dict[int, threading.Event] = {}
-        self._running = 0
+        self._lock, self._entering = threading.Lock(), threading.Lock()
+        self._entries: SimpleQueue[tuple[Callable[[threading.Event], Any], Ticket[Any], int]] = SimpleQueue()
+        self._cancels: set[threading.Event] = set()
+        self.running = 0
         self.started = 0
         """Runs that have started so far."""
         self.abandoned = 0
         """Runs among them whose client went away before it had the whole reply."""
         self._mean_s = 1.0
-        self._next = 0
-
-    @property
-    def running(self) -> int:
-        """Number of runs that go on now."""
-        return self._running
 
     @property
     def queued(self) -> int:
         """Number of runs that wait."""
-        return max(0, len(self._cancels) - self._running)
+        return max(0, len(self._cancels) - self.running)
 
     @property
     def is_idle(self) -> bool:
@@ -129,27 +114,20 @@ class RunQueue:
     def submit(
         self, jobs: Sequence[Callable[[threading.Event], Result]], needs: Sequence[int] = ()
     ) -> list[Ticket[Result]]:
-        """Accept all jobs or none.
+        """Accept all jobs or none. `QueueFull` says that there is no room now, `BatchTooLarge` that there never can be.
 
-        Args:
-            jobs: the runs.
-            needs: room that each reply takes, in bytes, until its ticket is dropped. Empty if no reply is kept.
-
-        Raises:
-            QueueFull: if there is no room now.
-            BatchTooLarge: if there can never be room.
+        `needs` is the room that each reply takes, in bytes, until its ticket is dropped. Empty if no reply is kept.
         """
         room = self.concurrency + self.waiting
         if len(jobs) > room:
             raise BatchTooLarge(f"{len(jobs)} runs in one request; this server takes at most {room} at a time")
+        tickets: list[Ticket[Result]] = [Ticket() for _ in jobs]
         with self._lock:
             if len(self._cancels) + len(jobs) > room:
-                raise QueueFull(self._retry_after_s())
-            tickets: list[Ticket[Result]] = [Ticket() for _ in jobs]
-            numbers = range(self._next, self._next + len(jobs))
-            self._next += len(jobs)
-            self._cancels |= {number: ticket.cancel for number, ticket in zip(numbers, tickets, strict=True)}
-        for entry in zip(numbers, jobs, tickets, needs or [0] * len(jobs), strict=True):
+                empty_s = self._mean_s * len(self._cancels) / self.concurrency
+                raise QueueFull(min(_LONGEST_RETRY_S, max(1, math.ceil(_RETRY_SHARE * empty_s))))
+            self._cancels.update(ticket.cancel for ticket in tickets)
+        for entry in zip(jobs, tickets, needs or [0] * len(jobs), strict=True):
             self._entries.put(entry)
             self._threads.submit(self._work)
         return tickets
@@ -157,7 +135,7 @@ class RunQueue:
     def cancel_all(self) -> None:
         """Cancel all runs."""
         with self._lock:
-            cancels = list(self._cancels.values())
+            cancels = list(self._cancels)
         for cancel in cancels:
             cancel.set()
 
@@ -166,20 +144,15 @@ class RunQueue:
         self.cancel_all()
         self._threads.shutdown(wait=True)
 
-    def _retry_after_s(self) -> int:
-        """Return a share of the time in which the queue empties, so that it never runs dry while clients wait."""
-        seconds_to_empty = self._mean_s * len(self._cancels) / self.concurrency
-        return min(_LONGEST_RETRY_S, max(1, math.ceil(_RETRY_SHARE * seconds_to_empty)))
-
     def _work(self) -> None:
         # A run must not wait for room that later runs of its request hold, since their replies are sent after its own.
         with self._entering:
-            number, job, ticket, need = self._entries.get()
+            job, ticket, need = self._entries.get()
             if need and self.replies.take(need, ticket.cancel):
                 ticket.give_room = lambda: self.replies.give(need)
-        started = monotonic()
+        began = monotonic()
         with self._lock:
-            self._running += 1
+            self.running += 1
             self.started += 1
         ticket.started.set_result(None)
         try:
@@ -188,6 +161,6 @@ class RunQueue:
             ticket.future.set_exception(error)
         finally:
             with self._lock:
-                self._running -= 1
-                del self._cancels[number]
-                self._mean_s += _SMOOTHING * (monotonic() - started - self._mean_s)
+                self.running -= 1
+                self._cancels.remove(ticket.cancel)
+                self._mean_s += _SMOOTHING * (monotonic() - began - self._mean_s)

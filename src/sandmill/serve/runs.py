@@ -11,14 +11,7 @@ from threading import Event
 from typing import TypeVar
 
 from sandmill.errors import InputError, Problem, SandmillError
-from sandmill.models.remote import (
-    RunReply,
-    RunRequest,
-    ScoreReply,
-    ScoreRequest,
-    ScratchChanges,
-    limits_above,
-)
+from sandmill.models.remote import RunReply, RunRequest, ScoreReply, ScoreRequest, ScratchChanges, limits_above
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Score
 from sandmill.models.run import RunLimits, RunResult
@@ -59,16 +52,13 @@ class RunService:
     def submit_runs(self, requests: Sequence[RunRequest]) -> list[Ticket[RunReply]]:
         """Queue all runs of a request or none.
 
-        Raises:
-            InputError: with the problems of all runs.
-            UnknownPublic: if a public folder must be uploaded first.
-            ScratchBusy, ScratchFull: if a scratch folder cannot be used now.
-            QueueFull, BatchTooLarge: if the queue has no room.
+        Raises `InputError` with the problems of all runs. Raises `UnknownPublic` if a public folder must be uploaded
+        first. Raises `ScratchBusy` or `ScratchFull` if a scratch folder cannot be used now. Raises `QueueFull` or
+        `BatchTooLarge` if the queue has no room.
         """
         self._check(requests)
         if any(request.public and not self.publics.find(request.public) for request in requests):
             raise UnknownPublic
-
         jobs = [(request.scratch_id, partial(self._run, request)) for request in requests]
         return self.submit(jobs, [self._reply_bytes(request) for request in requests])
 
@@ -90,22 +80,26 @@ class RunService:
         self, jobs: Sequence[tuple[str | None, QueuedCall[Reply]]], needs: Sequence[int] = ()
     ) -> list[Ticket[Reply]]:
         """Reserve the scratch folders of all jobs, then queue the jobs. For `needs` see `RunQueue.submit`."""
+
+        def bind(scratch_id: str | None, job: QueuedCall[Reply]) -> Callable[[Event], Reply]:
+            if not scratch_id:
+                return lambda cancel: job(cancel, None)
+            scratch = self.scratches.claim(scratch_id)
+            reserved.callback(self.scratches.release, scratch_id)
+
+            def work(cancel: Event) -> Reply:
+                try:
+                    return job(cancel, scratch)
+                finally:
+                    self.scratches.release(scratch_id)
+
+            return work
+
         with ExitStack() as reserved:
-            ready = []
-            for scratch_id, job in jobs:
-                scratch = None
-                if scratch_id:
-                    scratch = self.scratches.claim(scratch_id)
-                    reserved.callback(self.scratches.release, scratch_id)
-                ready.append(self._released(scratch_id, scratch, job))
-            tickets = self.queue.submit(ready, needs)
+            tickets = self.queue.submit([bind(*job) for job in jobs], needs)
             # From here on each job ends its own reservation.
             reserved.pop_all()
             return tickets
-
-    def run_task(self, task_id: str, code: str, timeout_s: float, cancel: Event, scratch: Path | None) -> RunReply:
-        """Run code with the public files of a task, in this thread."""
-        return self._run(RunRequest(code=code, task_id=task_id, timeout=timeout_s), cancel, scratch)
 
     def _check(self, requests: Sequence[RunRequest]) -> None:
         problems = [problem for place, one in enumerate(requests) for problem in self._problems(f"runs.{place}", one)]
@@ -146,21 +140,10 @@ class RunService:
     def _reply_bytes(self, request: RunRequest) -> int:
         """Return the bytes that a reply can have in memory."""
         limits = self._limits(request)
-        scratch = 0 if request.scratch is None else min(request.scratch_bytes, self.settings.reply_bytes)
-        names = 0 if request.scratch is None else 2 * MOST_NAME_BYTES
-        return limits.submission_mb * _MB + scratch + names + 2 * limits.output_kb * 1024
-
-    def _released(
-        self, scratch_id: str | None, scratch: Path | None, job: QueuedCall[Reply]
-    ) -> Callable[[Event], Reply]:
-        def work(cancel: Event) -> Reply:
-            try:
-                return job(cancel, scratch)
-            finally:
-                if scratch_id:
-                    self.scratches.release(scratch_id)
-
-        return work
+        most = limits.submission_mb * _MB + 2 * limits.output_kb * 1024
+        if request.scratch is None:
+            return most
+        return most + min(request.scratch_bytes, self.settings.reply_bytes) + 2 * MOST_NAME_BYTES
 
     def _run(self, request: RunRequest, cancel: Event, scratch: Path | None) -> RunReply:
         try:
@@ -192,21 +175,16 @@ class RunService:
             result = box.run(request.code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
             if request.scratch is None or scratch is None:
                 return RunReply.of(result)
-            return self._with_changes(result, request, scratch, not_sent)
-
-    def _with_changes(self, result: RunResult, request: RunRequest, scratch: Path, not_sent: list[str]) -> RunReply:
-        """Add what the run changed in the scratch folder that travelled with it."""
-        try:
-            most_bytes = min(request.scratch_bytes, self.settings.reply_bytes)
-            after = read_scratch(scratch, most_bytes, self.box.limits.inodes)
-            changes = changes_of(hashes_of(request.scratch or ()), after)
-        except Exception:  # noqa: BLE001 - the agent chose names and contents, and must not cause an `infra_error`
-            _LOG.exception("A scratch folder could not be read. This is a bug. Please report it.")
-            changes, note = ScratchChanges(), "; the scratch folder could not be read"
-        else:
-            note = skipped_note(not_sent, "brought in") + skipped_note(after.skipped, "kept")
-        detail = (result.detail + note).removeprefix("; ")
-        return RunReply.of(result.model_copy(update={"detail": detail}), changes)
+            try:
+                most_bytes = min(request.scratch_bytes, self.settings.reply_bytes)
+                after = read_scratch(scratch, most_bytes, self.box.limits.inodes)
+                changes = changes_of(hashes_of(request.scratch), after)
+                note = skipped_note(not_sent, "brought in") + skipped_note(after.skipped, "kept")
+            except Exception:  # noqa: BLE001 - the agent chose names and contents, and must not cause an `infra_error`
+                _LOG.exception("A scratch folder could not be read. This is a bug. Please report it.")
+                changes, note = ScratchChanges(), "; the scratch folder could not be read"
+            detail = (result.detail + note).removeprefix("; ")
+            return RunReply.of(result.model_copy(update={"detail": detail}), changes)
 
     def _grade(self, reply: RunReply, request: ScoreRequest) -> ScoreReply:
         try:

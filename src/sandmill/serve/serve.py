@@ -5,6 +5,7 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Event
 from time import monotonic
 from types import FrameType
 from typing import cast
@@ -31,16 +32,12 @@ _BACKLOG = 2048
 class _Server(uvicorn.Server):
     """A server that answers 503 to new work after a signal, and ends when its runs have ended."""
 
-    def __init__(self, config: uvicorn.Config, service: RunService, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: RunService, stopping: Event, announce: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._service, self._announce = service, announce
-        self._stopped_at: float | None = None
-        self._swept_at = monotonic()
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether a signal has asked the server to stop."""
-        return self._stopped_at is not None
+        self._service, self._stopping, self._announce = service, stopping, announce
+        self._stopped_at = self._swept_at = monotonic()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then tell the caller."""
@@ -52,22 +49,24 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop in order after the first signal, and at once after the second."""
-        if self._stopped_at is not None:
+        if self._stopping.is_set():
             self._service.queue.cancel_all()
             self.should_exit = True
-        self._stopped_at = self._stopped_at or monotonic()
+        else:
+            self._stopped_at = monotonic()
+            self._stopping.set()
 
     async def on_tick(self, counter: int) -> bool:
         """Decide every 0.1 seconds whether to end."""
-        queue = self._service.queue
-        if monotonic() - self._swept_at > _SWEEP_S:
-            self._swept_at = monotonic()
+        queue, grace_s, now = self._service.queue, self._service.settings.grace_s, monotonic()
+        if now - self._swept_at > _SWEEP_S:
+            self._swept_at = now
             self._service.scratches.expire()
-        if self._stopped_at is not None:
-            waited = monotonic() - self._stopped_at
-            if waited > self._service.settings.grace_s:
+        if self._stopping.is_set():
+            waited = now - self._stopped_at
+            if waited > grace_s:
                 queue.cancel_all()
-            if queue.is_idle or waited > self._service.settings.grace_s + _SEND_S:
+            if queue.is_idle or waited > grace_s + _SEND_S:
                 self.should_exit = True
         return await super().on_tick(counter)
 
@@ -82,33 +81,19 @@ def serve(
     queue: int,
     announce: Callable[[int], None],
 ) -> None:
-    """Serve until a signal asks to stop. All runs are over when this returns.
+    """Serve the tasks of folders and releases until a signal asks to stop. All runs are over when this returns.
 
-    Args:
-        listener: the socket to listen on.
-        token: what clients must send.
-        sources: folders of pulled tasks, and releases.
-        box: runs the code. It is started and closed here.
-        settings: what the server accepts and keeps.
-        concurrency: runs that go on at a time.
-        queue: runs that may wait.
-        announce: called with the number of tasks when the server listens.
+    `concurrency` runs go on at a time, and `queue` runs may wait. The sandbox is started and closed here. `announce` is
+    called with the number of tasks when the server listens.
     """
     with state_folder() as state:
-        tasks = ServedTasks(sources)
+        tasks, stopping = ServedTasks(sources), Event()
         with box:
             service = RunService(box, tasks, RunQueue(concurrency, queue), settings, state)
-            server: _Server | None = None
-
-            def is_stopping() -> bool:
-                return server is not None and server.is_stopping
-
-            app = make_app(service, token, is_stopping)
-            config = server_config(app, most_connections(concurrency))
-            server = _Server(config, service, lambda: announce(len(tasks)))
+            config = server_config(make_app(service, token, stopping.is_set), most_connections(concurrency))
             logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
             try:
-                server.run(sockets=[listener])
+                _Server(config, service, stopping, lambda: announce(len(tasks))).run(sockets=[listener])
             finally:
                 service.queue.close()
 
@@ -131,11 +116,7 @@ def server_config(app: ASGIApp, most: int) -> uvicorn.Config:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the socket of a server.
-
-    Raises:
-        InputError: if the host is unknown or the port is in use.
-    """
+    """Open the socket of a server. Raises `InputError` if the host is unknown or the port is in use."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)

@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
@@ -35,28 +35,30 @@ class ServerSettings:
     """Seconds after its last use at which a scratch folder is removed."""
     reply_bytes: int = 512 << 20
     """Most bytes of a scratch folder that travel back in a reply."""
-    srun_root: Path | None = None
-    """Folder that a SandMLE trainer shares with the server. None switches the SRUN endpoints off."""
 
 
 def read_token(path: Path) -> str:
     """Read the token of a server.
 
-    Raises:
-        InputError: if the file is not a regular file, other users may read it, or the token is too short.
+    Raises `InputError` if the file is not a regular file, other users may read it, or the token is too short.
     """
+
+    def refuse(saw: str, expected: str, hint: str = "") -> InputError:
+        problem = Problem(f"--token-file {path}", saw, expected, hint)
+        return InputError("sandmill serve", [problem], "Nothing was started.")
+
     try:
         # Opening a pipe must not wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
-        raise _token_error(path, getattr(error, "strerror", None) or str(error), "a file with a token") from None
+        raise refuse(getattr(error, "strerror", None) or str(error), "a file with a token") from None
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _token_error(path, stat.filemode(status.st_mode), "a regular file")
-        if status.st_mode & 0o077:
-            saw = f"mode {stat.S_IMODE(status.st_mode):04o}, which lets other users read or write it"
-            raise _token_error(path, saw, "a file for its owner alone", f"Run: chmod 600 {path}")
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise refuse(stat.filemode(mode), "a regular file")
+        if mode & 0o077:
+            saw = f"mode {stat.S_IMODE(mode):04o}, which lets other users read or write it"
+            raise refuse(saw, "a file for its owner alone", f"Run: chmod 600 {path}")
         text = os.read(descriptor, _LONGEST_TOKEN_FILE + 1)
     finally:
         os.close(descriptor)
@@ -64,18 +66,20 @@ def read_token(path: Path) -> str:
     if len(text) > _LONGEST_TOKEN_FILE or not is_token(token):
         saw = f"{len(token)} characters" if token.isascii() else "characters other than ASCII"
         expected = f"one line of at least {SHORTEST_TOKEN} printable ASCII characters without spaces"
-        raise _token_error(path, saw, expected, f"Make one: (umask 077; openssl rand -hex 32 > {path})")
+        raise refuse(saw, expected, f"Make one: (umask 077; openssl rand -hex 32 > {path})")
     return token
-
-
-def _token_error(path: Path, saw: str, expected: str, hint: str = "") -> InputError:
-    return InputError("sandmill serve", [Problem(f"--token-file {path}", saw, expected, hint)], "Nothing was started.")
 
 
 @contextmanager
 def state_folder() -> Iterator[Path]:
     """Yield a temporary folder, and remove it at the end. Folders that killed servers left are removed first."""
-    _remove_stale(Path(gettempdir()))
+    for left in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if not left.is_symlink() and left.stat().st_uid == os.geteuid():
+                lock = os.open(left / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                with os.fdopen(lock):
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left, ignore_errors=True)
     folder = Path(mkdtemp(prefix=_PREFIX))
     lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
@@ -85,20 +89,3 @@ def state_folder() -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
-
-
-def _remove_stale(parent: Path) -> None:
-    for folder in parent.glob(f"{_PREFIX}*"):
-        try:
-            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
-                continue
-            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            pass
-        finally:
-            os.close(lock)

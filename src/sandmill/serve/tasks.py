@@ -27,8 +27,7 @@ class ServedTasks:
     def __init__(self, sources: Sequence[str]) -> None:
         """Find the tasks of each source, which is a folder of pulled tasks or a release.
 
-        Raises:
-            InputError: with all sources that hold no tasks.
+        Raises `InputError` with all sources that hold no tasks.
         """
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
         self._opened: dict[str, EpisodeTask] = {}
@@ -37,25 +36,25 @@ class ServedTasks:
         problems: list[Problem] = []
         for source in sources:
             try:
-                self._add(source)
+                openers = _openers(source)
             except InputError as error:
                 problems += error.problems
+                continue
+            if doubled := sorted(openers.keys() & self._openers.keys()):
+                problems.append(Problem(source, f"again {name_some(doubled)}", "each task id in one source"))
+            self._openers |= openers
         if problems:
             raise InputError("sandmill serve", problems, "Nothing was started.")
 
     def __len__(self) -> int:
         return len(self._openers)
 
-    def __contains__(self, task_id: object) -> bool:
-        return task_id in self._openers
-
     def problem(self, task_id: str) -> Problem | None:
         """Return the problem of an id that this server does not know; None if it knows it."""
         if task_id in self._openers:
             return None
-        return Problem(
-            "task_id", repr(task_id), f"a task of this server ({name_some(self._openers, 3) or 'it has none'})"
-        )
+        known = name_some(self._openers, 3) or "it has none"
+        return Problem("task_id", repr(task_id), f"a task of this server ({known})")
 
     def open(self, task_id: str) -> EpisodeTask:
         """Return a task. All runs of a task share its public files and its answers in memory."""
@@ -72,25 +71,23 @@ class ServedTasks:
             task = self.open(task_id)
             try:
                 facts, answers = task.private.task.facts, task.private.answers
-                most = most_bytes(facts, form_of(facts).row_ids(answers.ids, facts, answers.lengths))
+                most: int | None = most_bytes(facts, form_of(facts).row_ids(answers.ids, facts, answers.lengths))
             except (SandmillError, OSError):
-                self._submission_bytes[task_id] = sampled_bytes(task.public)
-            else:
-                self._submission_bytes[task_id] = most
+                most = sampled_bytes(task.public)
+            self._submission_bytes[task_id] = most
         return self._submission_bytes[task_id]
 
-    def _add(self, source: str) -> None:
-        folders = _pulled_tasks(Path(source)) if "://" not in source else {}
-        openers: dict[str, Callable[[], EpisodeTask]]
-        if folders:
-            openers = {name: partial(open_task, folder) for name, folder in folders.items()}
-        else:
-            release = load(source)
-            openers = {task_id: partial(release.task, task_id) for task_id in release.task_ids}
-        if doubled := sorted(openers.keys() & self._openers.keys()):
-            expected = "each task id in one source"
-            raise InputError("sandmill serve", [Problem(source, f"again {name_some(doubled)}", expected)])
-        self._openers |= openers
+
+def _openers(source: str) -> dict[str, Callable[[], EpisodeTask]]:
+    """Return what opens each task of a release, of a folder of pulled tasks, or of one pulled task, by id."""
+    if "://" not in source and Path(source).is_dir():
+        folder = Path(source).resolve()
+        found = [folder] if (folder / "public").is_dir() else sorted(folder.iterdir())
+        pulled = [one for one in found if (one / "public" / "description.md").is_file()]
+        if named := [one for one in pulled if not task_id_fault(one.name)]:
+            return {one.name: partial(open_task, one) for one in named}
+    release = load(source)
+    return {task_id: partial(release.task, task_id) for task_id in release.task_ids}
 
 
 @lru_cache(maxsize=4096)
@@ -108,14 +105,3 @@ def sampled_bytes(public: Path) -> int | None:
     except (InputError, ValueError):
         return None
     return _SAMPLE_SLACK * (len(content) + number_cells * NUMBER_BYTES)
-
-
-def _pulled_tasks(folder: Path) -> dict[str, Path]:
-    """Return the task folders in a folder, or the folder itself if it is one task."""
-    if not folder.is_dir():
-        return {}
-    folder = folder.resolve()
-    found = [folder] if (folder / "public").is_dir() else sorted(folder.iterdir())
-    return {
-        one.name: one for one in found if (one / "public" / "description.md").is_file() and not task_id_fault(one.name)
-    }

@@ -7,8 +7,9 @@ from typing import Any
 
 from sandmill.errors import InputError
 from sandmill.models.rollout import Act, Rollout
+from sandmill.play.actions import read_call
 from sandmill.play.env import MLEnv, StepResult, run_sync
-from sandmill.trainers.single_turn import is_permanent
+from sandmill.trainers.single_turn import PERMANENT
 
 FAULT = "The environment failed. The episode has ended, and it will not be scored."
 OVER = "The episode has ended."
@@ -17,118 +18,6 @@ logger = logging.getLogger(__name__)
 RUN_TOOL = "Run a Python script. A valid submission.csv that it writes becomes the candidate for the final score."
 SUBMIT_TOOL = "Get a rounded score for the submission of the latest script, on a part of the test rows."
 FINISH_TOOL = "End the episode. The latest valid submission counts, or that of the step with the given number."
-TOOLS = ("run_code", "submit", "finish")
-
-
-class SyncEpisode:
-    """One use of an `MLEnv`, step by step.
-
-    A fault of the sandbox, of the store or of our own code is logged with its traceback and masks the rollout. It never
-    raises, since one exception ends a whole training step.
-    """
-
-    def __init__(self, env: MLEnv) -> None:
-        self.env = env
-        self._is_faulty = False
-
-    @property
-    def failure(self) -> dict[str, Any]:
-        """`mask_sample`, `failure_kind` and `failure_reason` in the words of NeMo Gym. None for an unmasked rollout."""
-        if not self.is_masked:
-            return {"mask_sample": False, "failure_kind": None, "failure_reason": None}
-        if self._is_faulty:
-            return {"mask_sample": True, "failure_kind": "environment_server_failed", "failure_reason": FAULT}
-        steps = self.env.rollout.steps if self.env.rollout else ()
-        reason = steps[-1].detail if steps else ""
-        return {"mask_sample": True, "failure_kind": "provider_unavailable", "failure_reason": reason or FAULT}
-
-    @property
-    def rollout(self) -> Rollout | None:
-        """The finished rollout; None before the end, and after a fault outside the sandbox."""
-        return None if self._is_faulty else self.env.rollout
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the episode has ended."""
-        return self._is_faulty or self.env.rollout is not None
-
-    @property
-    def is_masked(self) -> bool:
-        """Whether the rollout must be left out of the loss."""
-        return self._is_faulty or (self.env.rollout is not None and self.env.rollout.mask)
-
-    @property
-    def reward(self) -> float | None:
-        """The final reward; None before the end and for a masked rollout."""
-        rollout = self.rollout
-        return None if rollout is None or rollout.mask or rollout.reward is None else rollout.reward.total
-
-    def begin(self) -> str:
-        """Begin, and return the prompt.
-
-        Raises:
-            InputError, AccessDenied, FileMissing: the release or its private half cannot be used. This would occur in
-                every episode.
-        """
-        try:
-            return run_sync(self.env.reset())[0]
-        except Exception as error:
-            if is_permanent(error):
-                raise
-            logger.exception("task %s: the rollout is masked", self.env.task.id)
-            self._is_faulty = True
-            return FAULT
-
-    def act(self, act: Act) -> str:
-        """Do one action, and return the observation.
-
-        Raises:
-            InputError: the action names a step without a valid submission.
-        """
-        if self.is_over:
-            return FAULT if self.is_masked else OVER
-        result = self._guard(self.env.step(act))
-        return FAULT if self.is_masked else result[0] or OVER
-
-    def end(self) -> None:
-        """End the episode, and grade it. Does nothing if it is over."""
-        if not self.is_over:
-            self._guard(self.env.stop())
-
-    def close(self) -> None:
-        """Remove its files."""
-        self._guard(self.env.close())
-
-    def _guard(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        try:
-            return run_sync(coroutine)
-        except InputError:
-            raise
-        except Exception:
-            logger.exception("task %s: the rollout is masked", self.env.task.id)
-            self._is_faulty = True
-            return None
-
-
-def read_tool_call(name: str, arguments: str) -> Act | str:
-    """Return the action of a tool call, or what is wrong with it. The arguments are JSON that a model wrote."""
-    try:
-        given = json.loads(arguments or "{}")
-    except (ValueError, TypeError, RecursionError):
-        return "The arguments are not valid JSON."
-    given = given if isinstance(given, dict) else {}
-    match name:
-        case "run_code" if isinstance(given.get("code"), str):
-            return Act.run(given["code"])
-        case "run_code":
-            return "run_code needs the argument `code`, a string."
-        case "submit":
-            return Act.submit()
-        case "finish":
-            step = given.get("step")
-            is_number = step is None or (isinstance(step, int) and not isinstance(step, bool) and step > 0)
-            return Act.finish(step) if is_number else "The argument `step` of finish is the number of a step."
-    return f"There is no such tool. The tools are: {', '.join(TOOLS)}."
 
 
 class Turns:
@@ -156,7 +45,7 @@ class Turns:
             # All other errors of a step are mistakes of the client.
             if act.step is None or self.is_over:
                 raise
-            return await self.reject(str(error))
+            return await self.reject("\n".join(map(str, error.problems)))
         self.actions += 1
         return result
 
@@ -170,3 +59,100 @@ class Turns:
         reward = 0.0 if rollout.reward is None or rollout.mask else rollout.reward.total
         info = {"step": None, "mask": rollout.mask, "rollout": rollout}
         return f"{message}\n{OVER}", reward, False, True, info
+
+    async def call(self, name: str, arguments: str | dict[str, Any]) -> str:
+        """Do a tool call, whose arguments may be JSON that a model wrote, and return its result for the model."""
+        if self.is_over:
+            return OVER
+        is_read = isinstance(arguments, dict)
+        act = read_call(name, arguments, "run_code") if is_read else read_tool_call(name, str(arguments))
+        return (await (self.reject(act) if isinstance(act, str) else self.act(act)))[0]
+
+
+class SyncEpisode:
+    """One use of an `MLEnv`, step by step.
+
+    A fault of the sandbox, of the store or of our own code is logged with its traceback and masks the rollout. It never
+    raises, since one exception ends a whole training step.
+    """
+
+    def __init__(self, env: MLEnv) -> None:
+        self.env, self._turns = env, Turns(env)
+        self._is_faulty = False
+
+    @property
+    def failure(self) -> dict[str, Any]:
+        """`mask_sample`, `failure_kind` and `failure_reason` in the words of NeMo Gym. None for an unmasked rollout."""
+        kind: str | None = None
+        reason: str | None = None
+        if self._is_faulty:
+            kind, reason = "environment_server_failed", FAULT
+        elif self.is_masked:
+            steps = self.env.rollout.steps if self.env.rollout else ()
+            kind, reason = "provider_unavailable", (steps[-1].detail if steps else "") or FAULT
+        return {"mask_sample": self.is_masked, "failure_kind": kind, "failure_reason": reason}
+
+    @property
+    def rollout(self) -> Rollout | None:
+        """The finished rollout; None before the end, and after a fault outside the sandbox."""
+        return None if self._is_faulty else self.env.rollout
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended."""
+        return self._is_faulty or self._turns.is_over
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether the rollout must be left out of the loss."""
+        return self._is_faulty or (self.env.rollout is not None and self.env.rollout.mask)
+
+    @property
+    def reward(self) -> float | None:
+        """The final reward; None before the end and for a masked rollout."""
+        rollout = self.rollout
+        return None if rollout is None or rollout.mask or rollout.reward is None else rollout.reward.total
+
+    def begin(self) -> str:
+        """Begin, and return the prompt.
+
+        Raises `InputError`, `AccessDenied` or `FileMissing` if the release or its private half cannot be used. This
+        would occur in every episode.
+        """
+        result = self._guard(self.env.reset(), PERMANENT)
+        return FAULT if self._is_faulty else str(result[0])
+
+    def act(self, act: Act) -> str:
+        """Do one action, and return the observation. One that names a step without a valid submission does nothing."""
+        if self.is_over:
+            return FAULT if self.is_masked else OVER
+        result = self._guard(self._turns.act(act))
+        return FAULT if self.is_masked else result[0] or OVER
+
+    def end(self) -> None:
+        """End the episode, and grade it. Does nothing if it is over."""
+        if not self.is_over:
+            self._guard(self.env.stop())
+
+    def close(self) -> None:
+        """Remove its files."""
+        self._guard(self.env.close())
+
+    def _guard(self, coroutine: Coroutine[Any, Any, Any], raised: tuple[type[Exception], ...] = (InputError,)) -> Any:
+        try:
+            return run_sync(coroutine)
+        except raised:
+            raise
+        except Exception:
+            logger.exception("task %s: the rollout is masked", self.env.task.id)
+            self._is_faulty = True
+            return None
+
+
+def read_tool_call(name: str, arguments: str) -> Act | str:
+    """Return the action of a tool call, or what is wrong with it. The arguments are JSON that a model wrote."""
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, TypeError, RecursionError):
+        return "The arguments are not valid JSON."
+    return read_call(name, given or {}, "run_code")

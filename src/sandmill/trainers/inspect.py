@@ -3,9 +3,9 @@
 from typing import Any
 
 from sandmill.errors import require_extra
-from sandmill.models.rollout import Act, EpisodeLimits, Rollout
+from sandmill.models.rollout import EpisodeLimits
 from sandmill.play.env import MLEnv
-from sandmill.trainers.episode import FINISH_TOOL, OVER, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.trainers.episode import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
 from sandmill.trainers.shared import graded_tasks
 
 with require_extra("inspect", __name__):
@@ -119,39 +119,33 @@ def episode_reward() -> Scorer:
         rollout = await _EPISODES[state.uuid].env.stop()
         if rollout.mask or rollout.reward is None:
             return Score.unscored(reason=MASKED, explanation="The sandbox failed, so this rollout is masked.")
-        return Score(value=rollout.reward.total, metadata=_facts(rollout))
+        grade = rollout.grade
+        facts = {
+            "ending": rollout.ending.value,
+            "outcome": grade.outcome.value if grade else None,
+            "gap_closed": grade.gap_closed if grade else None,
+            "medal": grade.medal.value if grade and grade.medal else None,
+            "reward_parts": dict(rollout.reward.parts),
+        }
+        return Score(value=rollout.reward.total, metadata=facts)
 
     return score
 
 
-def _facts(rollout: Rollout) -> dict[str, Any]:
-    grade = rollout.grade
-    return {
-        "ending": rollout.ending.value,
-        "outcome": grade.outcome.value if grade else None,
-        "gap_closed": grade.gap_closed if grade else None,
-        "medal": grade.medal.value if grade and grade.medal else None,
-        "reward_parts": dict(rollout.reward.parts) if rollout.reward else {},
-    }
-
-
 async def _close(state: TaskState) -> None:
-    turns = _EPISODES.pop(state.uuid, None)
-    if turns is not None:
+    if turns := _EPISODES.pop(state.uuid, None):
         await turns.env.close()
 
 
 def _tools(turns: Turns) -> list[Tool]:
     async def run_code(code: str) -> str:
-        return await _do(turns, Act.run(code))
+        return await turns.call("run_code", {"code": code})
 
     async def submit() -> str:
-        return await _do(turns, Act.submit())
+        return await turns.call("submit", {})
 
     async def finish(step: int | None = None) -> str:
-        if step is not None and step < 1:
-            return (await turns.reject("The argument `step` is the number of a step, from 1 up."))[0]
-        return await _do(turns, Act.finish(step))
+        return await turns.call("finish", {"step": step})
 
     named = {"step": "Number of a step with a valid submission; the latest if left out"}
     return [
@@ -159,7 +153,3 @@ def _tools(turns: Turns) -> list[Tool]:
         ToolDef(submit, "submit", SUBMIT_TOOL).as_tool(),
         ToolDef(finish, "finish", FINISH_TOOL, named).as_tool(),
     ]
-
-
-async def _do(turns: Turns, act: Act) -> str:
-    return OVER if turns.is_over else (await turns.act(act))[0]

@@ -11,7 +11,7 @@ from sandmill.errors import InputError, Problem, require_extra
 from sandmill.models.rollout import Act, Action, EpisodeLimits
 from sandmill.play.env import MLEnv
 from sandmill.play.task import AsyncCodeRunner
-from sandmill.trainers.episode import OVER, SyncEpisode
+from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.shared import SharedTasks, graded_tasks
 
 with require_extra("openenv", __name__):
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 NAME = "sandmill"
 """Name of the environment in the routes of the task API."""
 ALL = "all"
-"""Name of the split that holds all tasks."""
 
 
 class MLAction(ClientAction):
@@ -64,21 +63,12 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         limits: EpisodeLimits,
         sandbox: AsyncCodeRunner | None = None,
     ) -> None:
-        """Use `build_app`.
-
-        Args:
-            tasks: tasks of the release.
-            chosen: ids of the selected tasks of each split.
-            reward: name of a reward.
-            limits: of an episode.
-            sandbox: runs the code. None means the one that all tasks of this process share.
-        """
+        """Use `build_app`. `chosen` holds the ids of the selected tasks of each split."""
         super().__init__()
         self._tasks, self._chosen = tasks, chosen
         self._reward, self._limits, self._sandbox = reward, limits, sandbox
         self._episode: SyncEpisode | None = None
         self._state = MLState()
-        self._invalid = 0
 
     def reset(
         self,
@@ -91,13 +81,18 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
     ) -> MLObservation:
         """Begin an episode of the task with this id, or at this index of a split, or that a seed selects.
 
-        Raises:
-            InputError: if there is no such task.
+        Raises `InputError` if there is no such task.
         """
         self.close()
-        chosen = self._pick(task_id, split, index if index is not None else (seed or 0) % len(self._ids(split)))
+        ids = self._ids(split)
+        place = index if index is not None else (seed or 0) % len(ids)
+        if task_id is not None and task_id not in self._chosen[ALL]:
+            raise _error("task_id", repr(task_id), "a selected task of the release")
+        if task_id is None and not 0 <= place < len(ids):
+            raise _error("index", str(place), f"0 to {len(ids) - 1}")
+        chosen = task_id or ids[place]
         env = MLEnv(self._tasks.task(chosen), reward=self._reward, limits=self._limits, sandbox=self._sandbox)
-        self._episode, self._invalid = SyncEpisode(env), 0
+        self._episode = SyncEpisode(env)
         self._state = MLState(episode_id=episode_id or uuid4().hex, task_id=chosen)
         return self._observe(self._episode, self._episode.begin())
 
@@ -105,22 +100,16 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         """Do one action. The limits of the episode bound its time; `timeout_s` is ignored.
 
         An action that names a step without a valid submission costs no step. As many of them as the episode has steps
-        end it.
-
-        Raises:
-            InputError: if no episode has begun in this session, or it is over.
+        end it. Raises `InputError` if no episode has begun in this session, or it is over.
         """
-        episode = self._running()
+        if self._episode is None:
+            hint = "Requests over HTTP have no session: use the WebSocket."
+            raise _error("episode", "a step before reset", "reset first", hint)
+        if self._episode.is_over:
+            raise _error("episode", "a step after the end", "reset first")
         self._state.step_count += 1
-        try:
-            text = episode.act(Act(action=Action(action.kind), code=action.code, step=action.step))
-        except InputError as error:
-            text = str(error)
-            self._invalid += 1
-            if self._invalid >= self._limits.max_steps:
-                episode.end()
-                text = f"{text}\n{OVER}"
-        return self._observe(episode, text)
+        act = Act(action=Action(action.kind), code=action.code, step=action.step)
+        return self._observe(self._episode, self._episode.act(act))
 
     @property
     def state(self) -> MLState:
@@ -154,26 +143,8 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
 
     def _ids(self, split: str) -> tuple[str, ...]:
         if split not in self._chosen:
-            raise InputError(NAME, [Problem("split", repr(split), f"one of {', '.join(self._chosen)}")], "")
+            raise _error("split", repr(split), f"one of {', '.join(self._chosen)}")
         return self._chosen[split]
-
-    def _pick(self, task_id: str | None, split: str, index: int) -> str:
-        ids = self._ids(split)
-        if task_id is not None:
-            if task_id not in self._chosen[ALL]:
-                raise InputError(NAME, [Problem("task_id", repr(task_id), "a selected task of the release")], "")
-            return task_id
-        if not 0 <= index < len(ids):
-            raise InputError(NAME, [Problem("index", str(index), f"0 to {len(ids) - 1}")], "")
-        return ids[index]
-
-    def _running(self) -> SyncEpisode:
-        if self._episode is None:
-            hint = "Requests over HTTP have no session: use the WebSocket."
-            raise InputError(NAME, [Problem("episode", "a step before reset", "reset first", hint)], "")
-        if self._episode.is_over:
-            raise InputError(NAME, [Problem("episode", "a step after the end", "reset first")], "")
-        return self._episode
 
     def _observe(self, episode: SyncEpisode, text: str) -> MLObservation:
         metadata: dict[str, Any] = {"task_id": self._state.task_id}
@@ -182,6 +153,10 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         rollout = episode.rollout
         metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
         return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
+
+
+def _error(where: str, saw: str, expected: str, hint: str = "") -> InputError:
+    return InputError(NAME, [Problem(where, saw, expected, hint)], "")
 
 
 def build_app(
@@ -217,7 +192,12 @@ def build_app(
     """
     tasks = graded_tasks(release)
     ids = tasks.release.select(split=split, band=band, metric=metric, structure=structure)
-    factory = partial(MLEnvironment, tasks, _by_split(tasks, ids), reward, limits or EpisodeLimits(), sandbox)
+    split_of = dict(tasks.release.facts.select("task_id", "split").iter_rows())
+    chosen = {ALL: ids} | {
+        name: tuple(task_id for task_id in ids if split_of[task_id] == name)
+        for name in dict.fromkeys(split_of[task_id] for task_id in ids)
+    }
+    factory = partial(MLEnvironment, tasks, chosen, reward, limits or EpisodeLimits(), sandbox)
     app: FastAPI = create_app(
         factory,
         MLAction,
@@ -227,10 +207,3 @@ def build_app(
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=session_timeout),
     )
     return app
-
-
-def _by_split(tasks: SharedTasks, ids: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the selected ids of each split, and all of them."""
-    split_of = dict(tasks.release.facts.select("task_id", "split").iter_rows())
-    splits = dict.fromkeys(split_of[task_id] for task_id in ids)
-    return {ALL: ids} | {split: tuple(task_id for task_id in ids if split_of[task_id] == split) for split in splits}

@@ -24,11 +24,7 @@ class OpenTasks(Protocol):
     """Tasks by name: `SharedTasks`, or a set of tasks of several sources."""
 
     def task(self, task_id: str) -> EpisodeTask:
-        """Return a task. Equal ids give the same object.
-
-        Raises:
-            InputError: there is no such task.
-        """
+        """Return a task. Equal ids give the same object. An unknown id is an `InputError`."""
         ...
 
 
@@ -38,15 +34,12 @@ class SharedTasks:
     def __init__(self, release: Release) -> None:
         self.release = release
         self._tasks: dict[str, EpisodeTask] = {}
-        self._digests: dict[str, str] = {}
         self._lock = Lock()
+        self.digest = lru_cache(maxsize=None)(lambda task_id: release.record(task_id).digest)
+        """Returns the hash over the files of a task, as exported rows have it. Needs the private half."""
 
     def task(self, task_id: str) -> EpisodeTask:
-        """Return a task. Equal ids give the same object.
-
-        Raises:
-            ReleaseNotFound: if the release has no such task.
-        """
+        """Return a task. Equal ids give the same object. An unknown id is a `ReleaseNotFound`."""
         with self._lock:
             if task_id not in self._tasks:
                 if len(self._tasks) >= _MOST_TASKS:
@@ -54,18 +47,11 @@ class SharedTasks:
                 self._tasks[task_id] = self.release.task(task_id)
             return self._tasks[task_id]
 
-    def digest(self, task_id: str) -> str:
-        """Return the hash over the files of a task, as exported rows have it. Needs the private half."""
-        if task_id not in self._digests:
-            self._digests[task_id] = self.release.record(task_id).digest
-        return self._digests[task_id]
-
 
 def share_tasks(release: Release | Path | str) -> SharedTasks:
     """Return the tasks of a release, which may be given by its reference. Equal references give the same object.
 
-    Raises:
-        ReleaseNotFound, StoreError: see `sandmill.load`.
+    Raises `ReleaseNotFound` or `StoreError` if see `sandmill.load`.
     """
     return SharedTasks(release) if isinstance(release, Release) else _load(str(release))
 
@@ -78,9 +64,8 @@ def _load(ref: str) -> SharedTasks:
 def graded_tasks(ref: Path | str) -> SharedTasks:
     """Return the tasks of a release whose private half can be read.
 
-    Raises:
-        InputError: if `ref` is empty, or the private half cannot be read here.
-        ReleaseNotFound: if there is no such release.
+    Raises `InputError` if `ref` is empty, or the private half cannot be read here. Raises `ReleaseNotFound` if there is
+    no such release.
     """
     if not str(ref):
         expected = "<root>/<dataset>, local or s3://, with or without a version"
@@ -93,29 +78,21 @@ def graded_tasks(ref: Path | str) -> SharedTasks:
 
 
 def name_release(given: str, where: str) -> str:
-    """Return the reference of the release: the given one, or that of the environment variable.
+    """Return the reference of the release: the given one, else that of the environment variable.
 
-    Args:
-        given: reference of a release; may be empty.
-        where: names the setting, for messages.
-
-    Raises:
-        InputError: neither is there.
+    Raises `InputError` if neither is there. The message names the setting `where`.
     """
-    named = given or os.environ.get(RELEASE_VARIABLE, "")
-    if not named:
-        hint = f"Set {where}, or the environment variable {RELEASE_VARIABLE}."
-        raise InputError("release", [Problem("release", "none", "the reference of a release", hint)], "No score.")
-    return named
+    if named := given or os.environ.get(RELEASE_VARIABLE, ""):
+        return named
+    hint = f"Set {where}, or the environment variable {RELEASE_VARIABLE}."
+    raise InputError("release", [Problem("release", "none", "the reference of a release", hint)], "No score.")
 
 
 def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
     """Return the task id of a row.
 
-    Args:
-        ground_truth: the id, or a JSON object with `task_id` and `digest`. The digest must be that of the task in the
-            release: rows of another version would be graded by other answers.
-        tasks: of the release that grades.
+    The ground truth is the id, or a JSON object with `task_id` and `digest`. The digest must be that of the task in the
+    release that grades: rows of another version would be graded by other answers.
 
     Raises:
         InputError: it is neither, or the digest differs.
@@ -127,8 +104,8 @@ def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
         reference = json.loads(ground_truth)
         task_id, wanted = str(reference["task_id"]), reference.get("digest")
     except (ValueError, KeyError, TypeError) as error:
-        saw = shorten(repr(ground_truth))
-        problem = Problem("ground_truth", saw, "a task id, or a JSON object with task_id and digest")
+        expected = "a task id, or a JSON object with task_id and digest"
+        problem = Problem("ground_truth", shorten(repr(ground_truth)), expected)
         raise InputError("dataset row", [problem], "No score.") from error
     if wanted and (found := tasks.digest(task_id)) != wanted:
         hint = f"Export the rows again from {tasks.release.ref}, or name the version that they were exported from."
@@ -138,11 +115,9 @@ def read_reference(ground_truth: Any, tasks: SharedTasks) -> str:
 
 
 def choose_sandbox(servers: Sequence[str] | str = (), token_file: str = "") -> AsyncCodeRunner:
-    """Return a sandbox. Equal arguments give the same object.
+    """Return a sandbox: on servers with these addresses and the token of a file, else on this machine.
 
-    Args:
-        servers: addresses of `sandmill serve`, such as `http://10.0.0.1:8700`. Without them, this machine runs code.
-        token_file: file with the token of all servers.
+    Equal arguments give the same object.
 
     Raises:
         SandboxUnavailable: without servers, if this machine cannot isolate runs or the agent environment is missing.

@@ -11,16 +11,11 @@ from sandmill.rewards import Reward
 from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.trainers.shared import OpenTasks
 
-HOW_TO_ANSWER = """\
-## How to answer
-
-Answer with one complete Python script, in a code block that starts with ```python. If there are several, the last \
-one runs.
-"""
-
 _THINK, _THINK_END = "<think>", "</think>"
 _PYTHON = frozenset({"", "python", "python3", "py"})
 """Languages of a code block that runs. A block without a language runs too."""
+PERMANENT = (InputError, AccessDenied, FileMissing)
+"""Errors that are mistakes in the configuration: they would occur in every episode."""
 logger = logging.getLogger(__name__)
 
 
@@ -29,16 +24,12 @@ def last_script(message: str) -> str:
 
     A code block without an end does not count: the message was cut off.
     """
-    scripts = [text for text, language in _blocks(_after_thoughts(message)) if language in _PYTHON and text.strip()]
-    return scripts[-1] if scripts else ""
-
-
-def _after_thoughts(message: str) -> str:
-    """Return what follows the thoughts; empty if they have no end."""
     if _THINK in message and _THINK_END not in message:
         return ""
     # Some chat templates open the thoughts in the prompt, so that only their end is in the message.
-    return message.rpartition(_THINK_END)[2]
+    blocks = _blocks(message.rpartition(_THINK_END)[2])
+    scripts = [text for text, language in blocks if language in _PYTHON and text.strip()]
+    return scripts[-1] if scripts else ""
 
 
 def _blocks(message: str) -> Iterator[tuple[str, str]]:
@@ -75,14 +66,8 @@ async def score_script(
 
     A fault of the sandbox, of its servers or of the store gives a masked rollout.
 
-    Args:
-        tasks: with their private halves, such as those of a release.
-        task_id: name of the task.
-        script: such as the last Python block of an answer. An empty one has the outcome `no_code`.
-        reward: computes the reward of the rollout.
-        timeout: wall time of the script in seconds.
-        sandbox: runs the script. None means the sandbox of the release.
-        sample: number of the answer among those to the same task.
+    The tasks have their private halves. An empty script has the outcome `no_code`. `timeout` is wall time in seconds.
+    Without a sandbox, that of the release runs the script. `sample` is the number of the answer to its task.
 
     Raises:
         InputError: there is no such task, or its private half is not valid.
@@ -94,13 +79,8 @@ async def score_script(
             await env.reset()
             await env.step(Act.run(script))
             return await env.stop()
-    except (StoreError, OSError, SandboxUnavailable) as error:
-        if is_permanent(error):
-            raise
+    except PERMANENT:
+        raise
+    except (StoreError, OSError, SandboxUnavailable):
         logger.exception("task %s: the episode is masked", task_id)
         return Rollout(task_id=task_id, release=task.ref, sample=sample, ending=Ending.INFRA, mask=True)
-
-
-def is_permanent(error: Exception) -> bool:
-    """Return whether an error is a mistake in the configuration: it would occur in every episode."""
-    return isinstance(error, InputError | AccessDenied | FileMissing)

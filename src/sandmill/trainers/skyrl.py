@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandmill.errors import InputError, require_extra
+from sandmill.errors import require_extra
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
-from sandmill.play.actions import FORMAT, Parsed, parse_message
+from sandmill.play.actions import FORMAT, parse_message
 from sandmill.play.env import MLEnv
 from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
@@ -29,14 +29,7 @@ class SandmillEnv(BaseTextEnv):
     """
 
     def __init__(
-        self,
-        env_config: Mapping[str, Any] | None = None,
-        extras: Mapping[str, Any] | None = None,
-        release: str = "",
-        reward: str = "gap",
-        limits: Mapping[str, Any] | None = None,
-        servers: Sequence[str] = (),
-        token_file: str = "",
+        self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None, **registered: Any
     ) -> None:
         """Open the task of a row.
 
@@ -44,29 +37,27 @@ class SandmillEnv(BaseTextEnv):
             env_config: section of SkyRL's configuration for this environment. Arguments of `register` in it, with
                 `limits` as one mapping, replace those that were registered.
             extras: columns of the row: `reward_spec` with `ground_truth`, and SkyRL's `max_turns`.
-            release: reference of a release with its private half.
-            reward: name of a preset.
-            limits: fields of `EpisodeLimits`.
-            servers: addresses of `sandmill serve` that run scripts. None means this machine.
-            token_file: file with the token of the servers.
+            registered: arguments of `register`, with `limits` as one mapping.
 
         Raises:
             InputError: no release is named, or it lacks the task; or a setting is wrong.
             SandboxUnavailable: this machine cannot run scripts, and no servers are named.
         """
         super().__init__()
-        settings: dict[str, Any] = {"release": release, "reward": reward, "limits": limits or {}}
-        settings |= {"servers": servers, "token_file": token_file, **(env_config or {})}
+        settings: dict[str, Any] = {"release": "", "reward": "gap", "limits": {}, "servers": (), "token_file": ""}
+        settings |= {**registered, **(env_config or {})}
         extras = extras or {}
         self.max_turns = int(extras.get("max_turns", 1))
         tasks = share_tasks(name_release(str(settings["release"]), "the argument release of register"))
         task = tasks.task(read_reference(extras.get("reward_spec", {}).get("ground_truth", ""), tasks))
-        given = EpisodeLimits(**settings["limits"])
-        single = one_script(given.timeout)
-        multi = given.model_copy(update={"max_steps": min(self.max_turns, given.max_steps)})
+        limits = EpisodeLimits(**(settings["limits"] or {}))
+        self._is_single = self.max_turns <= 1
+        if self._is_single:
+            limits = one_script(limits.timeout)
+        else:
+            limits = limits.model_copy(update={"max_steps": min(self.max_turns, limits.max_steps)})
         sandbox = choose_sandbox(settings["servers"], settings["token_file"])
-        env = MLEnv(task, reward=settings["reward"], limits=single if self._is_single else multi, sandbox=sandbox)
-        self._episode = SyncEpisode(env)
+        self._episode = SyncEpisode(MLEnv(task, reward=settings["reward"], limits=limits, sandbox=sandbox))
         self._formatted = 0
 
     @property
@@ -95,7 +86,8 @@ class SandmillEnv(BaseTextEnv):
         self.turns += 1
         self._formatted += parsed.is_formatted
         episode.env.format_rate = self._formatted / self.turns
-        text = episode.act(Act.run(last_script(action))) if self._is_single else self._do(parsed)
+        act = Act.run(last_script(action)) if self._is_single else parsed.act
+        text = parsed.error if act is None else episode.act(act)
         if self.turns >= self.max_turns:
             episode.end()
         observation = {"role": "user", "content": f"<tool_response>\n{text}\n</tool_response>"}
@@ -108,28 +100,15 @@ class SandmillEnv(BaseTextEnv):
 
     def get_metrics(self) -> dict[str, Any]:
         """Return numbers of the episode. SkyRL averages them over a batch."""
-        rollout = self.rollout
         return {
             "masked": float(self._episode.is_masked),
-            "valid": float(rollout is not None and rollout.chosen is not None),
+            "valid": float(self.rollout is not None and self.rollout.chosen is not None),
             "turns": float(self.turns),
         }
 
     def close(self) -> None:
         """Remove the files of the episode. SkyRL calls this without a last step when a chat gets too long."""
         self._episode.close()
-
-    @property
-    def _is_single(self) -> bool:
-        return self.max_turns <= 1
-
-    def _do(self, parsed: Parsed) -> str:
-        if parsed.act is None:
-            return parsed.error
-        try:
-            return self._episode.act(parsed.act)
-        except InputError as error:
-            return "\n".join(map(str, error.problems))
 
 
 def register(

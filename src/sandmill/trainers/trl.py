@@ -1,21 +1,22 @@
 """TRL: an environment class and a reward function for `GRPOTrainer`, and rows for its dataset."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv, run_sync
+from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.play.release import Release
 from sandmill.play.task import AsyncCodeRunner
 from sandmill.rewards import Reward, get_reward
 from sandmill.trainers.episode import OVER, SyncEpisode
 from sandmill.trainers.shared import OpenTasks, SharedTasks, choose_sandbox, share_tasks
-from sandmill.trainers.single_turn import HOW_TO_ANSWER, last_script, score_script
+from sandmill.trainers.single_turn import last_script, score_script
 
 if TYPE_CHECKING:
     from sandmill.models.run import RunLimits
@@ -138,8 +139,9 @@ class Environment:
             return OVER
         try:
             return self._episode.act(make())
-        except (InputError, ValidationError) as error:
-            return _describe(error)
+        except ValidationError as error:
+            # The model gave an argument that the tool does not take.
+            return "\n".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}." for item in error.errors())
 
 
 def environment(
@@ -209,7 +211,18 @@ def code_reward(
         InputError: the reward is unknown.
     """
     chosen = get_reward(reward)
-    score_all = release.arollouts if isinstance(release, CountedRuns) else _scorer(release, chosen, timeout, sandbox)
+    if isinstance(release, CountedRuns):
+        score_all = release.arollouts
+    else:
+        shared = share_tasks(release) if isinstance(release, Release | Path | str) else None
+        tasks = shared or cast("OpenTasks", release)
+        runner = sandbox or (shared.release.sandbox if shared else None) or choose_sandbox()
+
+        async def score_all(pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
+            settings: dict[str, Any] = {"reward": chosen, "timeout": timeout, "sandbox": runner}
+            return await asyncio.gather(
+                *(score_script(tasks, task_id, last_script(answer), **settings) for task_id, answer in pairs)
+            )
 
     def sandmill_reward(
         prompts: Sequence[Any], completions: Sequence[Any], task_id: Sequence[str], **columns: Any
@@ -217,41 +230,12 @@ def code_reward(
         answers = [text_of(completion) for completion in completions]
         rollouts = run_sync(score_all(list(zip(task_id, answers, strict=True))))
         if log_metric := columns.get("log_metric"):
-            for name, value in _metrics(rollouts).items():
-                log_metric(f"sandmill/{name}", value)
+            number = max(1, len(rollouts))
+            log_metric("sandmill/valid_rate", sum(rollout.chosen is not None for rollout in rollouts) / number)
+            log_metric("sandmill/masked_rate", sum(rollout.mask for rollout in rollouts) / number)
         return [None if rollout.mask else chosen(rollout).total for rollout in rollouts]
 
     return sandmill_reward
-
-
-def _scorer(
-    release: Release | Path | str | OpenTasks, reward: Reward, timeout: float, sandbox: AsyncCodeRunner | None
-) -> Callable[[Sequence[tuple[str, str]]], Coroutine[Any, Any, list[Rollout]]]:
-    """Return a function that runs and grades pairs of a task id and the text of an answer."""
-    if isinstance(release, Release | Path | str):
-        shared = share_tasks(release)
-        tasks: OpenTasks = shared
-        runner = sandbox or shared.release.sandbox or choose_sandbox()
-    else:
-        tasks, runner = release, sandbox or choose_sandbox()
-
-    async def score_all(pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
-        return await asyncio.gather(
-            *(
-                score_script(tasks, task_id, last_script(answer), reward=reward, timeout=timeout, sandbox=runner)
-                for task_id, answer in pairs
-            )
-        )
-
-    return score_all
-
-
-def _metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    number = max(1, len(rollouts))
-    return {
-        "valid_rate": sum(rollout.chosen is not None for rollout in rollouts) / number,
-        "masked_rate": sum(rollout.mask for rollout in rollouts) / number,
-    }
 
 
 def text_of(completion: Any) -> str:
@@ -262,10 +246,3 @@ def text_of(completion: Any) -> str:
     if isinstance(content, list):
         return "".join(part.get("text", "") for part in content if isinstance(part, dict))
     return content or ""
-
-
-def _describe(error: InputError | ValidationError) -> str:
-    """Describe a mistake of the model: an argument that the tool does not take."""
-    if isinstance(error, InputError):
-        return "\n".join(map(str, error.problems))
-    return "\n".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}." for item in error.errors())

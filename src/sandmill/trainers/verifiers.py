@@ -15,8 +15,7 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
-from sandmill.play.release import Release
-from sandmill.trainers.episode import FINISH_TOOL, OVER, RUN_TOOL, SUBMIT_TOOL, Turns, read_tool_call
+from sandmill.trainers.episode import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
 from sandmill.trainers.shared import graded_tasks
 
 with require_extra("verifiers", __name__):
@@ -34,7 +33,6 @@ class SandmillData(vf.TaskData):
 
     task_id: str
     release: str
-    """Reference of the exact version."""
 
 
 class EpisodeState(vf.State):
@@ -58,7 +56,6 @@ class SandmillTaskConfig(vf.TaskConfig):
     """Reward and limits of episodes: `--env.taskset.task.*`."""
 
     reward: str = "gap"
-    """Name of a reward of `sandmill.rewards`."""
     max_steps: int = EpisodeLimits().max_steps
     max_submissions: int = EpisodeLimits().max_submissions
     time_budget: float = EpisodeLimits().time_budget
@@ -67,12 +64,7 @@ class SandmillTaskConfig(vf.TaskConfig):
     @property
     def limits(self) -> EpisodeLimits:
         """Return the limits of one episode."""
-        return EpisodeLimits(
-            max_steps=self.max_steps,
-            max_submissions=self.max_submissions,
-            time_budget=self.time_budget,
-            timeout=self.timeout,
-        )
+        return EpisodeLimits(**{name: getattr(self, name) for name in EpisodeLimits.model_fields})
 
 
 class SandmillConfig(vf.TasksetConfig):
@@ -98,16 +90,14 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
 
     async def setup(self, trace: vf.Trace) -> None:
         """Begin an episode."""
-        env = self._open()
-        await env.reset()
-        trace.state.begin(env)
+        trace.state.begin(self._open())
+        await trace.state.turns.env.reset()
 
     async def finalize(self, trace: vf.Trace) -> None:
         """End the episode.
 
-        Raises:
-            SandboxError: if the rollout is masked. The trace fails and has no reward.
-            RuntimeError: if another harness ran the agent, whose code would not have run in our sandbox.
+        Raises `SandboxError` if the rollout is masked. The trace fails and has no reward. Raises `RuntimeError` if
+        another harness ran the agent, whose code would not have run in our sandbox.
         """
         turns = trace.state.turns
         if trace.calls and not turns.actions:
@@ -134,11 +124,9 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
 
     async def validate(self, runtime: vf.Runtime) -> bool:
         """Return whether the reference solution earns more than the sample submission, and more than 0."""
-        files = graded_tasks(self.data.release).release.files("private", self.data.task_id)
-        reference = files[RUNG_FILES[Rung.REFERENCE]].decode()
-        release = graded_tasks(self.data.release).release
-        layout = layout_of(release.record(self.data.task_id).spec)
-        sample = layout.sample_csv(release.files("public", self.data.task_id))
+        release, task_id = graded_tasks(self.data.release).release, self.data.task_id
+        reference = release.files("private", task_id)[RUNG_FILES[Rung.REFERENCE]].decode()
+        sample = layout_of(release.record(task_id).spec).sample_csv(release.files("public", task_id))
         best, least = await self._play(reference), await self._play(_WRITE_SAMPLE.format(sample=sample))
         return best > max(0.0, least)
 
@@ -159,8 +147,7 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
 def require_unmasked(rollout: Rollout) -> Rollout:
     """Return the rollout.
 
-    Raises:
-        SandboxError: if it is masked. verifiers then marks the trace as failed instead of giving it a reward of 0.
+    Raises `SandboxError` if it is masked. verifiers then marks the trace as failed instead of giving it a reward of 0.
     """
     if rollout.mask:
         detail = rollout.steps[-1].detail if rollout.steps else ""
@@ -176,13 +163,11 @@ class SandmillTaskset(vf.Taskset[SandmillTask, SandmillConfig]):
         config = self.config
         release = graded_tasks(config.release).release
         chosen = release.select(split=config.split, band=config.band, metric=config.metric, structure=config.structure)
+        numbers = {"timeout": config.task.timeout, "submissions": config.task.max_submissions}
         for task_id in chosen:
-            yield SandmillTask(self._row(release, task_id), config.task)
-
-    def _row(self, release: Release, task_id: str) -> SandmillData:
-        limits = self.config.task.limits
-        prompt = release.task(task_id).prompt(timeout=limits.timeout, submissions=limits.max_submissions)
-        return SandmillData(id=task_id, name=task_id, task_id=task_id, release=release.ref, prompt=prompt)
+            names = {"id": task_id, "name": task_id, "task_id": task_id, "release": release.ref}
+            data = SandmillData(**names, prompt=release.task(task_id).prompt(**numbers))
+            yield SandmillTask(data, config.task)
 
 
 def _tool(name: str, text: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
@@ -220,15 +205,18 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
     ) -> vf.ProgramResult:
         """Ask the model until the episode is over or the model calls no tool.
 
-        Raises:
-            SandboxError: if the sandbox failed.
-            OpenAIError: if the model cannot be reached, or refuses the prompt.
+        Raises `SandboxError` if the sandbox failed. Raises `OpenAIError` if the model cannot be reached, or refuses the
+        prompt.
         """
         from openai import AsyncOpenAI, OpenAIError
 
-        turns = _turns_of(trace)
+        if not isinstance(trace.state, EpisodeState):
+            raise TypeError("the harness of sandmill_verifiers plays tasks of its own taskset only")
+        turns = trace.state.turns
         system, prompt = self.resolve_prompt(data)
-        messages = _opening(system, prompt)
+        messages: list[Any] = [{"role": "system", "content": system}] if system else []
+        opening = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt or ()
+        messages += [one if isinstance(one, dict) else one.model_dump(exclude_none=True) for one in opening]
         async with AsyncOpenAI(base_url=endpoint, api_key=secret, timeout=None) as client:
             while not turns.is_over:
                 try:
@@ -248,7 +236,7 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
                     turns.actions += 1
                     break
                 for call in message.tool_calls:
-                    content = await _call(turns, call.function.name, call.function.arguments)
+                    content = await turns.call(call.function.name, call.function.arguments)
                     messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
         require_unmasked(await turns.env.stop())
         return vf.ProgramResult(exit_code=0, stdout="", stderr="")
@@ -259,30 +247,9 @@ class SandmillHarness(vf.Harness[SandmillHarnessConfig]):
             await trace.state.turns.env.close()
 
 
-def _turns_of(trace: vf.Trace) -> Turns:
-    if isinstance(trace.state, EpisodeState):
-        return trace.state.turns
-    raise TypeError("the harness of sandmill_verifiers plays tasks of its own taskset only")
-
-
-def _opening(system: str | None, prompt: Any) -> list[Any]:
-    messages: list[Any] = [{"role": "system", "content": system}] if system else []
-    if isinstance(prompt, str):
-        return [*messages, {"role": "user", "content": prompt}]
-    return [*messages, *(message.model_dump(exclude_none=True) for message in prompt or ())]
-
-
 def _encodable(message: dict[str, Any]) -> Any:
     """Replace halves of surrogate pairs, which a server can write in JSON and no request can hold."""
     return json.loads(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
-
-
-async def _call(turns: Turns, name: str, arguments: str) -> str:
-    """Do one tool call, and return its result for the model."""
-    if turns.is_over:
-        return OVER
-    act = read_tool_call(name, arguments)
-    return (await (turns.reject(act) if isinstance(act, str) else turns.act(act)))[0]
 
 
 class SandmillEnvConfig(vf.EnvConfig):

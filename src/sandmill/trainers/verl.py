@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from sandmill.errors import SandmillError
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import Rollout
 from sandmill.rewards import get_reward
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
 from sandmill.trainers.single_turn import last_script, score_script
@@ -73,13 +72,8 @@ async def compute_score(
             break
     if rollout.mask and on_fault == "raise":
         raise EpisodeMasked(f"task {task_id}: the sandbox failed in {_EPISODES} episodes. Its log says why.")
-    return _numbers(rollout)
-
-
-def _numbers(rollout: Rollout) -> dict[str, float]:
-    is_scored = rollout.reward is not None and not rollout.mask
     return {
-        "score": rollout.reward.total if is_scored and rollout.reward else 0.0,
+        "score": rollout.reward.total if rollout.reward and not rollout.mask else 0.0,
         "mask_sample": float(rollout.mask),
         "valid": float(rollout.chosen is not None),
         "medal": _MEDALS[rollout.grade.medal if rollout.grade else None],

@@ -65,11 +65,6 @@ def test_a_source_without_tasks_is_refused(token, tmp_path):
     assert "Nothing was started." in ran.output
 
 
-def test_a_shared_folder_must_exist(token, tmp_path):
-    ran = run("serve", "--port", "0", "--token-file", token, "--srun-root", tmp_path / "none")
-    assert (ran.exit_code, "--srun-root" in ran.output) == (2, True)
-
-
 def test_missing_packages_are_named_with_their_extra(token, monkeypatch):
     monkeypatch.setattr("sandmill.cli.serve.find_spec", lambda name: None if name == "uvicorn" else object())
     ran = run("serve", "--port", "0", "--token-file", token)

@@ -18,12 +18,15 @@ PAIRS = sorted(ANSWER_FORMS)
 
 
 @pytest.fixture
-def get_metric(monkeypatch):
-    """Load the metric of a file by path, as MLE-Dojo does, and make an instance of it."""
+def get_metric(monkeypatch, tmp_path):
+    """Export a task, and load its metric by path, as MLE-Dojo does. Returns task, metric and answers."""
     monkeypatch.syspath_prepend(str(STUBS))
     base = importlib.import_module("mledojo.metrics.base")
 
-    def load(path: Path):
+    def load(pair):
+        one = make_exported(pair)
+        write_export(export([one.task], SETTINGS), tmp_path)
+        path = tmp_path / "competitions" / one.task.task_id / "utils" / "metric.py"
         spec = importlib.util.spec_from_file_location("metric", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -31,15 +34,12 @@ def get_metric(monkeypatch):
             one for _, one in inspect.getmembers(module, inspect.isclass) if issubclass(one, base.CompetitionMetrics)
         ]
         (only,) = [one for one in derived if one is not base.CompetitionMetrics]
-        return only()
+        answers = tmp_path / "data" / one.task.task_id / "data" / "private" / "test_answer.csv"
+        return one, only(), pd.read_csv(answers)
 
     yield load
     for name in [name for name in sys.modules if name.split(".")[0] == "mledojo"]:
         del sys.modules[name]
-
-
-def metric_path(folder: Path, task_id: str) -> Path:
-    return folder / "competitions" / task_id / "utils" / "metric.py"
 
 
 def read(content: bytes) -> pd.DataFrame:
@@ -69,11 +69,8 @@ def test_the_files_are_those_of_mle_dojo(tmp_path):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_the_metric_gives_our_score_as_a_plain_float_for_every_metric(pair, tmp_path, get_metric):
-    one = make_exported(pair)
-    write_export(export([one.task], SETTINGS), tmp_path)
-    metric = get_metric(metric_path(tmp_path, one.task.task_id))
-    truth = pd.read_csv(tmp_path / "data" / one.task.task_id / "data" / "private" / "test_answer.csv")
+def test_the_metric_gives_our_score_as_a_plain_float_for_every_metric(pair, get_metric):
+    one, metric, truth = get_metric(pair)
     assert metric.higher_is_better is not one.calibration.is_lower_better
     for content in (one.honest, one.sample):
         metric.validate_submission(read(content), truth)
@@ -83,12 +80,9 @@ def test_the_metric_gives_our_score_as_a_plain_float_for_every_metric(pair, tmp_
 
 
 @pytest.mark.parametrize("pair", [HIGHER, LOWER], ids="-".join)
-def test_an_invalid_submission_raises_in_the_validation(pair, tmp_path, get_metric):
-    one = make_exported(pair)
-    write_export(export([one.task], SETTINGS), tmp_path)
-    metric = get_metric(metric_path(tmp_path, one.task.task_id))
+def test_an_invalid_submission_raises_in_the_validation(pair, get_metric):
+    one, metric, truth = get_metric(pair)
     refused = importlib.import_module("mledojo.metrics.base").InvalidSubmissionError
-    truth = pd.read_csv(tmp_path / "data" / one.task.task_id / "data" / "private" / "test_answer.csv")
     for content in filter(None, one.invalid().values()):
         with pytest.raises(refused, match=r"\w"):
             metric.validate_submission(read(content), truth)
@@ -113,8 +107,3 @@ def test_the_public_folder_holds_nothing_private(tmp_path):
     text = b"\n".join(path.read_bytes() for path in public.rglob("*"))
     assert not [secret for secret in secret_texts(one) if secret in text]
     assert "public/" not in (public / "description.txt").read_text()
-
-
-def test_two_exports_are_equal_byte_for_byte():
-    tasks = [make_exported(pair).task for pair in (HIGHER, LOWER)]
-    assert list(export(tasks, SETTINGS)) == list(export(tasks, SETTINGS))

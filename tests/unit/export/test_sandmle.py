@@ -35,7 +35,6 @@ KEYS = {
     *(f"{name}_threshold" for name in ("gold", "silver", "bronze", "median")),
 }
 PAIRS = sorted(ANSWER_FORMS)
-FAULTS = ("no settings", "no token file", "wrong token", "no server", "unknown task", "no JSON")
 
 
 def write_task(one: Exported, folder: Path, settings=SETTINGS) -> Path:
@@ -120,6 +119,24 @@ def token_file(tmp_path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def one() -> Exported:
+    return make_exported()
+
+
+@pytest.fixture
+def public(one, tmp_path) -> Path:
+    return write_task(one, tmp_path / "out")
+
+
+@pytest.fixture
+def submission(one, tmp_path) -> Path:
+    """An honest submission."""
+    path = tmp_path / "submission.csv"
+    path.write_bytes(one.honest)
+    return path
+
+
 def assert_one_object(done: subprocess.CompletedProcess[str], one: Exported, content: bytes) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     metrics, grade = json.loads(done.stdout), one.grade(content)
@@ -131,8 +148,7 @@ def assert_one_object(done: subprocess.CompletedProcess[str], one: Exported, con
     )
 
 
-def test_the_files_are_those_of_sandmle_with_and_without_the_answers(tmp_path):
-    one = make_exported()
+def test_the_files_are_those_of_sandmle_with_and_without_the_answers(one, tmp_path):
     public = set(one.task.public)
     assert {path.name for path in write_task(one, tmp_path / "safe").iterdir()} == public | {"evaluator.py"}
     theirs = {path.name for path in write_task(one, tmp_path / "theirs", INSECURE).iterdir()}
@@ -186,10 +202,8 @@ def test_the_evaluator_asks_the_server_and_prints_one_object(pair, tmp_path, tok
     assert server.requests[0] == (f"/v1/grade/{one.task.task_id}", f"Bearer {TOKEN}", one.honest)
 
 
-def test_an_invalid_submission_ends_with_1_and_a_short_reason(tmp_path, token_file):
-    one = make_exported()
-    public = write_task(one, tmp_path / "out")
-    submission, link = tmp_path / "submission.csv", tmp_path / "link.csv"
+def test_an_invalid_submission_ends_with_1_and_a_short_reason(one, public, submission, tmp_path, token_file):
+    link = tmp_path / "link.csv"
     link.symlink_to(tmp_path / "token")
     with serving(server := Server(one)) as address:
         for content in one.invalid().values():
@@ -202,9 +216,7 @@ def test_an_invalid_submission_ends_with_1_and_a_short_reason(tmp_path, token_fi
         assert len(server.requests) == sent
 
 
-def test_an_agent_cannot_read_other_files_through_the_evaluator(tmp_path, token_file):
-    one = make_exported()
-    public = write_task(one, tmp_path / "out")
+def test_an_agent_cannot_read_other_files_through_the_evaluator(one, public, tmp_path, token_file):
     with serving(server := Server(one)) as address:
         done = evaluate(public, Path(token_file), SANDMILL_SERVER=address, SANDMILL_TOKEN_FILE=token_file)
         assert_invalid(done)
@@ -224,11 +236,9 @@ def assert_invalid(done: subprocess.CompletedProcess[str], code: int = 1) -> Non
 @pytest.mark.parametrize(
     "fault", ["no settings", "no token file", "wrong token", "no server", "unknown task", "no JSON"]
 )
-def test_a_fault_of_the_set_up_ends_with_2_and_is_not_blamed_on_the_submission(fault, tmp_path, token_file):
-    one = make_exported()
-    public = write_task(one, tmp_path / "out")
-    submission = tmp_path / "submission.csv"
-    submission.write_bytes(one.honest)
+def test_a_fault_of_the_set_up_ends_with_2_and_is_not_blamed_on_the_submission(
+    fault, one, public, submission, tmp_path, token_file
+):
     server = Server(make_exported(LOWER) if fault == "unknown task" else one)
     server.reply = b"<html>" if fault == "no JSON" else None
     with serving(server) as address:
@@ -247,11 +257,7 @@ def test_a_fault_of_the_set_up_ends_with_2_and_is_not_blamed_on_the_submission(f
     assert TOKEN not in done.stderr
 
 
-def test_a_busy_server_is_asked_again(tmp_path, token_file):
-    one = make_exported()
-    public = write_task(one, tmp_path / "out")
-    submission = tmp_path / "submission.csv"
-    submission.write_bytes(one.honest)
+def test_a_busy_server_is_asked_again(one, public, submission, token_file):
     server = Server(one)
     server.statuses = [429]
     with serving(server) as address:
@@ -260,11 +266,7 @@ def test_a_busy_server_is_asked_again(tmp_path, token_file):
     assert len(server.requests) == 2
 
 
-def test_a_redirect_to_another_server_does_not_get_the_token(tmp_path, token_file):
-    one = make_exported()
-    public = write_task(one, tmp_path / "out")
-    submission = tmp_path / "submission.csv"
-    submission.write_bytes(one.honest)
+def test_a_redirect_to_another_server_does_not_get_the_token(one, public, submission, token_file):
     server, other = Server(one), Server(one)
     server.statuses = [302]
     with serving(other) as elsewhere, serving(server) as address:
@@ -286,16 +288,9 @@ def test_the_insecure_layout_grades_alone(pair, tmp_path):
     assert_invalid(evaluate(public, submission))
 
 
-def test_the_insecure_layout_can_be_moved_and_takes_a_path_relative_to_the_public_folder(tmp_path):
-    one = make_exported()
+def test_the_insecure_layout_can_be_moved_and_takes_a_path_relative_to_the_public_folder(one, tmp_path):
     moved = tmp_path / "moved"
     shutil.move(write_task(one, tmp_path / "out", INSECURE), moved)
     (moved / "submission.csv").write_bytes(one.honest)
     assert_one_object(evaluate(moved, Path("submission.csv")), one, one.honest)
     assert_invalid(evaluate(moved, Path("answer.csv")))
-
-
-@pytest.mark.parametrize("settings", [SETTINGS, INSECURE], ids=["safe", "insecure"])
-def test_two_exports_are_equal_byte_for_byte(settings):
-    tasks = [make_exported(pair).task for pair in (HIGHER, LOWER)]
-    assert list(export(tasks, settings)) == list(export(tasks, settings))

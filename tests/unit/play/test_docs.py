@@ -1,7 +1,5 @@
 """README.md and docs/ state the same layout, limits and fields as the code, and their example runs."""
 
-import ast
-import asyncio
 import inspect
 import re
 
@@ -14,7 +12,6 @@ from sandmill.models.run import RunLimits
 from sandmill.play.feedback import MOST_ANSWERS, Feedback
 from sandmill.sandbox import Sandbox
 from tests.releases import REPOSITORY
-from tests.unit.play.test_layout import script_from
 
 README, SANDBOX, EPISODES = (
     (REPOSITORY / name).read_text() for name in ("README.md", "docs/sandbox.md", "docs/episodes.md")
@@ -65,26 +62,3 @@ def test_no_document_shows_how_to_grade_a_file_of_the_scratch_folder():
     for text in (README, SANDBOX, EPISODES):
         assert not re.search(r"grade_folder|scratch\S* ?/ ?.submission", text)
         assert "sandmill.score(task, result)" in text or "MLEnv(task" in text
-
-
-def test_the_example_of_an_episode_runs_as_printed(small_release, agent_env):
-    (example,) = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "sandmill.MLEnv" in block]
-    heard = []
-
-    def agent(message: str) -> str:
-        heard.append(message)
-        return script_from(message) if len(heard) == 1 else "print('done')"
-
-    names = {"agent": agent}
-    code = compile(
-        example.replace("releases/micro", small_release).replace('split="train"', ""),
-        "README.md",
-        "exec",
-        flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-    )
-    asyncio.run(eval(code, names))
-    assert "At most 3 submissions are scored" in heard[0]
-    assert "Steps left: 5." in heard[1]
-    assert len(heard) == 6
-    assert (names["terminated"], names["truncated"]) == (False, True)
-    assert (names["env"].rollout.reward.total, names["env"].rollout.mask) == (0.0, False)

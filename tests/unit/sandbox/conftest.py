@@ -7,16 +7,10 @@ from pathlib import Path
 import pytest
 
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
 from sandmill.sandbox.sandbox import Capability, missing_for, probe
 from tests.sandbox_corpus import write_public
 
 ISOLATED = ("warm", "bwrap", "warm without root", "bwrap without root")
-
-
-@pytest.fixture(scope="session")
-def agent_env() -> AgentEnv:
-    return create_agent_env()
 
 
 @pytest.fixture(scope="session")
@@ -61,10 +55,3 @@ def warm(open_box) -> Sandbox:
 @pytest.fixture(params=ISOLATED)
 def box(request, open_box) -> Sandbox:
     return open_box(request.param)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need the agent environment as slow, since creating it takes a gigabyte of downloads."""
-    for item in items:
-        if "agent_env" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.slow)

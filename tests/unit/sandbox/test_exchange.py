@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandmill.sandbox.exchange import Caps, collect, fill
+from sandmill.models.run import RunLimits
+from sandmill.sandbox.exchange import INTO_PART, OUT_PART, Caps, collect, fill
 
 BLOCK = 4096
 
@@ -70,11 +71,11 @@ def test_what_the_caller_has_beyond_the_caps_is_left_out_and_stays_the_callers(p
 
 
 def test_a_file_of_the_caller_fits_beside_all_that_a_run_can_have_left():
-    disk, inodes = 512 << 20, 20_000
-    out, into = Caps.out(disk, inodes), Caps.into(disk, inodes)
+    limits = RunLimits(disk_mb=512, inodes=20_000)
+    out, into = Caps.of(limits, OUT_PART), Caps.of(limits, INTO_PART)
     assert into.bytes - out.bytes >= 16 << 20
     assert into.entries - out.entries >= 600
-    assert disk - into.bytes >= 16 << 20
+    assert (512 << 20) - into.bytes >= 16 << 20
 
 
 def test_paths_that_are_too_long_for_one_call_are_removed_too(places, monkeypatch):

@@ -262,7 +262,7 @@ def test_guest_code_needs_the_standard_library_only():
 def test_guest_code_leaves_nothing_in_the_modules(agent_env):
     code = f"""
 import runpy, sys
-for name in ("launch", "serve", "cold", "probe"):
+for name in ("serve", "cold", "probe"):
     runpy.run_path({str(GUEST / "start.py")!r})["_load"](name)
 print([m for m in sys.modules if "sandmill" in m])
 """

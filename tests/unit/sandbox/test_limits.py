@@ -1,9 +1,7 @@
 """Limits of a run hold, and no process survives its end."""
 
 import os
-import resource
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -223,23 +221,6 @@ def test_processor_time_is_bounded(agent_env, public):
         assert "processor time" in result.detail
         stubborn = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
         assert box.run(stubborn, public=public, timeout=30).outcome is Outcome.TIMEOUT
-
-
-def test_deep_trees_in_many_runs_at_a_time_are_no_trouble(warm, public, tmp_path):
-    code = "import os\nfor _ in range(31): os.mkdir('d'); os.chdir('d')"
-    folders = [tmp_path / str(number) for number in range(28)]
-    for folder in folders:
-        folder.mkdir()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
-    try:
-        with ThreadPoolExecutor(28) as pool:
-            for _ in range(2):
-                results = list(pool.map(lambda folder: warm.run(code, public=public, scratch=folder), folders))
-                assert {result.outcome for result in results} <= {Outcome.NO_SUBMISSION, Outcome.RUNTIME_ERROR}
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert {len(list(folder.rglob("*"))) for folder in folders} == {31}
 
 
 def test_a_file_of_the_environment_comes_in_beside_all_that_a_run_left(agent_env, public, tmp_path):

@@ -17,10 +17,10 @@ from sandmill.errors import InputError, SandboxUnavailable
 from sandmill.models.remote import API, PublicUpload, ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
-from sandmill.sandbox import AsyncSandbox, RemoteSandbox, fleet, remote, remote_server
-from sandmill.sandbox.fleet import Fleet, Losses
+from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
 from sandmill.sandbox.frames import FRAMES, PIECE_BYTES, Frame, MessageReader, json_pieces
 from sandmill.sandbox.public_folder import digest_of, read_folder
+from sandmill.sandbox.remote import Losses
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -257,8 +257,7 @@ LOST: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public, monkeypatch):
-    monkeypatch.setattr(fleet, "_VERDICT_S", 0.1)
+def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public):
     first, second, third = (Scripted(LOST[fault]) for _ in range(3))
     box = connect(first, second, third, limits=RunLimits(submission_mb=1))
     ran = box.run("print fine", public=public)
@@ -267,8 +266,7 @@ def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(f
     assert box.losses == Losses(runs=1, lost=2, failed=1)
 
 
-def test_the_only_server_gets_a_lost_run_again(public, monkeypatch):
-    monkeypatch.setattr(fleet, "_VERDICT_S", 0.1)
+def test_the_only_server_gets_a_lost_run_again(public):
     server = Scripted(lose())
     assert connect(server).run("x", public=public).outcome is Outcome.RUNTIME_ERROR
     assert server.asked == 2
@@ -277,32 +275,35 @@ def test_the_only_server_gets_a_lost_run_again(public, monkeypatch):
     assert connect(server).run("x", public=public).stdout == "second"
 
 
-def test_runs_of_one_task_take_no_server_away_from_others():
-    fleet = Fleet([None, None], clock=lambda: 0.0)
-    for _ in range(20):
-        fleet.lost(0, "one task", "silent")
-    assert fleet.members[0].out_until == 0
-    assert not fleet.is_shared(fleet.lost(1, "another task", "silent"))
-    fleet.lost(0, "another task", "silent")
-    assert fleet.members[0].out_until > 0
+def test_a_server_that_loses_runs_stays_in_use_if_no_other_is_left(public):
+    answers = iter([lose(), lose(), (500, b"{}", {}), (200, result(stdout="fine"), {})])
+
+    def answer_next(handler: BaseHTTPRequestHandler) -> None:
+        answer = next(answers)
+        answer(handler) if callable(answer) else handler.send(*answer)
+
+    box = connect(Scripted(answer_next))
+    outcomes = [box.run("x", public=public).outcome for _ in range(3)]
+    assert outcomes == [Outcome.RUNTIME_ERROR, Outcome.INFRA_ERROR, Outcome.OK]
+    assert box.losses == Losses(runs=3, lost=2, failed=1)
 
 
-def test_a_server_that_loses_runs_of_several_tasks_at_once_is_at_fault(public, monkeypatch, caplog):
-    monkeypatch.setattr(fleet, "_VERDICT_S", 0.5)
-    together, asked = threading.Barrier(2), iter(range(100))
+def test_losses_leave_a_server_out_for_the_shortest_time_and_faults_for_longer(public, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(remote, "monotonic", lambda: now[0])
+    bad, good = Scripted(lose()), Scripted((200, result(stdout="fine"), {}))
+    box = connect(bad, good)
 
-    def lose_both(handler: BaseHTTPRequestHandler) -> None:
-        if next(asked) < 2:
-            together.wait(10)
-        lose()(handler)
+    def asked_after(seconds: float) -> int:
+        now[0] += seconds
+        before = bad.asked
+        for _ in range(2):
+            assert box.run("x", public=public).stdout == "fine"
+        return bad.asked - before
 
-    box = connect(Scripted(lose_both))
-    with ThreadPoolExecutor(2) as pool:
-        ran = list(pool.map(lambda folder: box.run("x", public=folder), [public, other_task(public)]))
-    assert [one.outcome for one in ran] == [Outcome.INFRA_ERROR] * 2
-    assert (box.losses.runs, box.losses.shared >= 2, box.losses.failed) == (2, True, 0)
-    assert "Servers lost" in caplog.text
-    assert "more than 1 %" in caplog.text
+    assert [asked_after(seconds) for seconds in (0, 1, 3, 3, 3)] == [1, 0, 1, 1, 1]
+    bad.answer = (500, b"{}", {})
+    assert [asked_after(seconds) for seconds in (3, 3, 3, 5, 7)] == [1, 1, 0, 1, 0]
 
 
 def test_a_client_keeps_its_own_limits_whatever_a_server_sends(public):

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.models.structure import MetricName, TargetKind
 from tests.servers import Site, Sites
+from tests.task_folders import write_task
 
 
 @pytest.fixture
@@ -28,3 +30,9 @@ def pulled(tmp_path) -> Path:
 @pytest.fixture
 def site(open_site, pulled) -> Site:
     return open_site(pulled)
+
+
+@pytest.fixture(scope="session")
+def task(tmp_path_factory) -> Path:
+    """A pulled task with both halves."""
+    return write_task(tmp_path_factory.mktemp("whole"), TargetKind.BINARY, MetricName.LOG_LOSS)

@@ -118,7 +118,7 @@ def test_a_task_of_a_release_is_pulled_at_its_first_use(site, release):
     first, second, _ = load(release).task_ids
     assert site.run({"task_id": second, "code": "list"})[0]["outcome"] == "no_submission"
     assert list(cache._opened) == [second]
-    assert first in cache
+    assert cache.problem(first) is None
 
 
 def test_no_more_of_a_submission_is_copied_than_its_grader_accepts(site, folder):

@@ -8,9 +8,10 @@ from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Act
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.env import MLEnv
+from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.play.release import open_task
 from sandmill.trainers.episode import SyncEpisode
-from sandmill.trainers.single_turn import HOW_TO_ANSWER, last_script
+from sandmill.trainers.single_turn import last_script
 from tests.task_folders import write_task
 from tests.unit.play.runner import PreparedRunner, result_of
 

@@ -87,4 +87,4 @@ def test_the_documented_export_and_path_commands_run(name, small_release, tmp_pa
     assert list((tmp_path / f"{name}-data").glob("*.parquet"))
     (command,) = re.findall(r'python -c "(.*)"', "\n".join(blocks("bash")))
     shown = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
-    assert shown.strip() == str(REPOSITORY / "src/sandmill/adapters/verl.py")
+    assert shown.strip() == str(REPOSITORY / "src/sandmill/trainers/verl.py")

@@ -40,8 +40,7 @@ class GuestRun:
 def mount_run_folders(public: int, job: GuestRun) -> None:
     """Mount the run's own file system and attach the public files in it, whose copied mounts `public` describes.
 
-    Raises:
-        OSError: if a mount fails, or if `public` is another folder than the parent named.
+    Raises `OSError` if a mount fails, or if `public` is another folder than the parent named.
     """
     limits = job.limits
     options = f"size={limits['disk_bytes']},nr_inodes={limits['inodes']},mode=755"

@@ -11,11 +11,7 @@ PUBLIC = "/.public"
 
 
 def main(arguments: list[str]) -> None:
-    """Run one job.
-
-    Arguments: `bwrap` or `bare`; the run's uid, 0 if not root; the descriptors of the job and of the set-up socket; for
-    bwrap also the folder of this file.
-    """
+    """Run one job, as the unpacked arguments say. The uid is 0 if not root."""
     kind, uid, job_at, setup_at, *guest_folder = arguments
     setup_socket = socket.socket(fileno=int(setup_at))
     try:

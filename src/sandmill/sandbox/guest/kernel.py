@@ -32,7 +32,6 @@ _CAPABILITY_VERSION_3 = 0x2008_0522
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 MACHINES = tuple(_PIVOT_ROOT)
-"""Supported processors."""
 
 
 def _check(result: int, call: str, subject: str = "") -> None:

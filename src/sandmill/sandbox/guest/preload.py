@@ -59,9 +59,7 @@ for model in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=3), 
     table[["id", "label"]].to_csv(FILE, index=False)
 """
 _ROWS = 150
-"""Rows of the table that the rehearsal fits."""
 _WAIT_MS = 30_000
-"""Time-out of the rehearsal, in milliseconds."""
 _PAGE = os.sysconf("SC_PAGESIZE")
 _PRESENT, _OF_FILE, _UNSHARED = 63, 61, 56
 """Bit numbers in an entry of /proc/PID/pagemap."""

@@ -11,6 +11,7 @@ import platform
 import select
 import signal
 import socket
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from sandmill.sandbox.guest.agent import run_agent_process
 from sandmill.sandbox.guest.filter import build_filter
 from sandmill.sandbox.guest.keeper import serve_init_requests
 from sandmill.sandbox.guest.preload import Span, preload, rehearse
-from sandmill.sandbox.guest.template import build_template
+from sandmill.sandbox.guest.template import build_template, leave_host
 
 _PARENT_CHECK_MS = 1000
 """Interval at which the guard checks that the parent still lives, in milliseconds."""
@@ -30,10 +31,23 @@ large process, and would delay the report of a short run's end."""
 
 
 def main(arguments: list[str]) -> None:
-    """Serve the control socket until its other end closes. Its descriptor is the first argument, from `launch.py`."""
-    control = socket.socket(fileno=int(arguments[0]))
-    settings: dict[str, Any] = json.loads(control.recv(1 << 16))
+    """Serve the control socket, whose descriptor is the first argument, until its other end closes.
+
+    With a second argument, `root`, or `user` without root, the interpreter restarts first from read-only mounts. A
+    process can open its own program through /proc/self/exe. The link leads to the mount that the program was started
+    from, even after a change of root. On a writable mount a run could change mode, times and attributes of the file if
+    its user owns the interpreter, as ordinary users often do.
+    """
+    control_at, *right = arguments
+    control = socket.socket(fileno=int(control_at))
     try:
+        if right:
+            leave_host(right[0] == "root")
+            kernel.freeze_mounts("/")
+            # The uid map and the OOM score are written there.
+            kernel.unfreeze_mount("/proc")
+            os.execv(sys.executable, sys.orig_argv[:-1])
+        settings: dict[str, Any] = json.loads(control.recv(1 << 16))
         if server := os.fork():
             control.close()
             _guard(server)
@@ -79,13 +93,10 @@ class _RunProcesses:
     """The processes of one run: an init process that holds its namespaces, and the agent process inside them."""
 
     init: int
-    """Pidfd of the init process."""
     agent: int
-    """Pidfd of the agent process."""
     pid: int
     """Process id of the agent process, in the namespace of the server."""
     job_socket: socket.socket
-    """Sends the job to the agent process."""
     report: socket.socket | None = None
     """Reports the start and the end of the run to the parent. None before the run has a job."""
     exit_facts: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from sandmill.export.evaluator_parts.command import NotGraded
+from sandmill.export.evaluator_command import NotGraded
 
 MOST_BYTES = 64 * 1024 * 1024
 """Largest submission in bytes."""
