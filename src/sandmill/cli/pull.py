@@ -12,6 +12,7 @@ from sandmill.cli.screen import (
     SplitOption,
     StructureOption,
     TaskOption,
+    option,
     show_progress,
     write_json,
     write_text,
@@ -31,7 +32,7 @@ EXPORT_EXAMPLES = (
 
 def pull(
     release: ReleaseArgument,
-    to: Annotated[str, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
+    to: Annotated[str, option("DIR", "Folder to write into.")],
     task: TaskOption = None,
     split: SplitOption = None,
     band: BandOption = None,
@@ -71,15 +72,9 @@ def pull(
 
 def export(
     release: ReleaseArgument,
-    to: Annotated[str, typer.Option(metavar="DIR", help="New folder to write into.", show_default=False)],
+    to: Annotated[str, option("DIR", "New folder to write into.")],
     name: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, skyrl or verl.",
-            show_default=False,
-        ),
+        str, option("NAME", "harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, skyrl or verl.", flag="--format")
     ],
     task: TaskOption = None,
     split: SplitOption = None,
@@ -87,8 +82,7 @@ def export(
     metric: MetricOption = None,
     structure: StructureOption = None,
     insecure: Annotated[
-        bool,
-        typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them."),
+        bool, typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

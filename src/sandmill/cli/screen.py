@@ -25,19 +25,19 @@ _PIPE_WIDTH = 1000
 """Characters of a line where the output is no terminal, so that no cell of a table is cut."""
 
 
-def repeatable(flag: str, metavar: str, text: str) -> Any:
-    """Declare an option that may be given several times."""
-    return typer.Option(flag, metavar=metavar, help=text, show_default=False)
+def option(metavar: str, text: str, flag: str = "", **more: Any) -> Any:
+    """Declare an option that takes a value. It is named after its parameter unless `flag` names it."""
+    return typer.Option(*([flag] if flag else []), metavar=metavar, help=text, **more)
 
 
-ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, show_default=False)]
+ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-TaskOption = Annotated[list[str] | None, repeatable("--task", "ID", "Only this task; may be repeated.")]
-SplitOption = Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")]
-MetricOption = Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")]
+TaskOption = Annotated[list[str] | None, option("ID", "Only this task; may be repeated.")]
+SplitOption = Annotated[list[str] | None, option("NAME", "Only this split; may be repeated.")]
+MetricOption = Annotated[list[str] | None, option("NAME", "Only this metric; may be repeated.")]
 _PRIVATE = ", as `show` names it; may be repeated; needs the private half"
-BandOption = Annotated[list[str] | None, repeatable("--band", "NAME", f"Only this band of difficulty{_PRIVATE}.")]
-StructureOption = Annotated[list[str] | None, repeatable("--structure", "NAME", f"Only this structure{_PRIVATE}.")]
+BandOption = Annotated[list[str] | None, option("NAME", f"Only this band of difficulty{_PRIVATE}.")]
+StructureOption = Annotated[list[str] | None, option("NAME", f"Only this structure{_PRIVATE}.")]
 
 
 _LINES = "\n\t"

@@ -26,7 +26,6 @@ def seeds(
             metavar="SEEDS",
             help="Cards, folders with a table and seed.yaml, competition folders, or folders of these. None: the "
             "bundled cards.",
-            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,

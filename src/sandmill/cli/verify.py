@@ -13,6 +13,7 @@ from sandmill.cli.screen import (
     JsonOption,
     ReleaseArgument,
     TaskOption,
+    option,
     refuse_options,
     show_progress,
     write_json,
@@ -45,10 +46,9 @@ def verify(
     ] = False,
     secret_file: Annotated[
         Path | None,
-        typer.Option(
-            "--secret-file",
-            metavar="FILE",
-            help="With --rerun: the release secret, to render each design again. Default: secret/release.key of a "
+        option(
+            "FILE",
+            "With --rerun: the release secret, to render each design again. Default: secret/release.key of a "
             "local dataset, if it is yours alone. Only for a release that you trust: a design may render for ever.",
         ),
     ] = None,
@@ -73,8 +73,7 @@ def verify(
         ),
     ] = False,
     backup: Annotated[
-        str | None,
-        typer.Option("--from", metavar="RELEASE", help="With --repair: another copy of the release, local or s3://."),
+        str | None, option("RELEASE", "With --repair: another copy of the release, local or s3://.", flag="--from")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,7 +107,12 @@ def verify(
         _check_packages()
         _check_sandbox(unconfined)
     opened = load(release)
-    restored = _restore(opened, backup) if repair else []
+    restored: list[Restored] = []
+    if repair:
+        from sandmill.store.repair import restore_damaged
+
+        with show_progress("looking for damage") as progress:
+            restored = restore_damaged(opened, load(backup) if backup else None, progress)
     if restored:
         opened = load(opened.ref)  # without what was read before the repair
     if task:
@@ -151,14 +155,6 @@ def _describe_rerun(tasks: int, is_rendered: bool) -> str:
     return f", {count(tasks, 'task')} ran again ({rendered})"
 
 
-def _restore(release: "StoredRelease", backup: str | None) -> list["Restored"]:
-    from sandmill.store.release import load
-    from sandmill.store.repair import restore_damaged
-
-    with show_progress("looking for damage") as progress:
-        return restore_damaged(release, load(backup) if backup else None, progress)
-
-
 def _check_packages() -> None:
     """The panel of a task runs in this process, and reads tables with pandas and pictures with Pillow."""
     with require_extra("rerun", "sandmill verify --rerun"):
@@ -197,15 +193,13 @@ def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | 
 
 def reproduce(
     release: ReleaseArgument,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of one task.", show_default=False)],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of one task.")],
     secret_file: Annotated[
         str | None,
-        typer.Option(
-            "--secret-file",
-            metavar="FILE",
-            help="The release secret, local or on S3. Only for a release that you trust: a design may be made to "
+        option(
+            "FILE",
+            "The release secret, local or on S3. Only for a release that you trust: a design may be made to "
             "render for ever.",
-            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -266,11 +260,7 @@ def _number(files: "tuple[FileCheck, ...]", verdict: str) -> int:
 
 
 def matching_secret(release: "StoredRelease", place: str) -> bytes:
-    """Return the secret in a file, local or on S3.
-
-    Raises:
-        InputError: it cannot be read, or belongs to another release.
-    """
+    """Return the secret in a file, local or on S3. One of another release is refused."""
     from sandmill.store.secret import read_secret_at, secret_id
 
     secret = read_secret_at(place)
