@@ -26,6 +26,7 @@ def seeds(
             metavar="SEEDS",
             help="Cards, folders with a table and seed.yaml, competition folders, or folders of these. None: the "
             "bundled cards.",
+            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,
