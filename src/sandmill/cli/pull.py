@@ -13,6 +13,7 @@ from sandmill.cli.screen import (
     StructureOption,
     TaskOption,
     option,
+    selection,
     show_progress,
     write_json,
     write_text,
@@ -53,16 +54,8 @@ def pull(
 
     opened = load(release)
     with show_progress("pulling") as progress:
-        folders = opened.pull(
-            to,
-            task or None,
-            public_only,
-            progress,
-            split=split or (),
-            band=band or (),
-            metric=metric or (),
-            structure=structure or (),
-        )
+        wanted = selection(split=split, band=band, metric=metric, structure=structure)
+        folders = opened.pull(to, task or None, public_only, progress, **wanted)
     if as_json:
         write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})
     else:
@@ -96,18 +89,8 @@ def export(
 
     opened = load(release)
     with show_progress("exporting") as progress:
-        task_ids = write_export(
-            opened,
-            name,
-            to,
-            task or None,
-            split=split or (),
-            band=band or (),
-            metric=metric or (),
-            structure=structure or (),
-            is_insecure=insecure,
-            progress=progress,
-        )
+        wanted = selection(split=split, band=band, metric=metric, structure=structure)
+        task_ids = write_export(opened, name, to, task or None, **wanted, is_insecure=insecure, progress=progress)
     if as_json:
         write_json({"release": opened.ref, "format": name, "folder": to, "tasks": list(task_ids)})
     else:

@@ -11,6 +11,7 @@ from sandmill.cli.screen import (
     StructureOption,
     TaskOption,
     option,
+    selection,
 )
 from sandmill.models.run import MOST_SECONDS
 
@@ -96,7 +97,7 @@ def rollout(
         "context_tokens": context,
         "seed": seed,
     }
-    wanted = {"split": split or (), "band": band or (), "metric": metric or (), "structure": structure or ()}
+    wanted = selection(split=split, band=band, metric=metric, structure=structure)
     plan = prepare(release, to, wanted, task or (), limit, operators, parents, settings)
     client = open_client(plan, base_url, concurrency, model_timeout, max_usd, prices)
     show_end(plan, play(plan, client, n, concurrency), len(plan.task_ids) * n, as_json)

@@ -79,14 +79,17 @@ def open_console() -> PlainConsole:
 
 def fold(text: str, width: int) -> str:
     """Break long lines between words, and indent what follows. A word that is longer than the width stays whole."""
-    return "\n".join(part for line in text.split("\n") for part in _fold_line(line, width))
+    folded = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        parts = wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        folded += parts if len(line) > width else [line]
+    return "\n".join(folded)
 
 
-def _fold_line(line: str, width: int) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+def selection(**options: list[str] | None) -> dict[str, Any]:
+    """Return values of `Release.select` by name. An option that is not given leaves all tasks."""
+    return {name: tuple(values or ()) for name, values in options.items()}
 
 
 def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:

@@ -142,10 +142,13 @@ class LlmClient(_Client):
                 failures.append(f"{model}: {failure}")
                 continue
             reply = reply.model_copy(update={"passed_over": tuple(failures)})
-            # The receipt comes first, so that no reply is found again whose cost is not counted.
-            await asyncio.to_thread(self.budget.add_receipt, reply.key, reply.usage)
-            return await asyncio.to_thread(self._recordings.add, prompt, reply)
+            return await asyncio.to_thread(self._record, prompt, reply)
         raise NoAnswer("; ".join(failures))
+
+    def _record(self, prompt: Prompt, reply: Reply) -> Reply:
+        """Write the receipt before the reply, so that no reply is found again whose cost is not counted."""
+        self.budget.add_receipt(reply.key, reply.usage)
+        return self._recordings.add(prompt, reply)
 
     async def _ask_model(self, model: str, key: str, prompt: Prompt) -> Reply:
         """Ask one model in the strictest form that its server accepts."""
