@@ -107,12 +107,7 @@ def verify(
         _check_packages()
         _check_sandbox(unconfined)
     opened = load(release)
-    restored: list[Restored] = []
-    if repair:
-        from sandmill.store.repair import restore_damaged
-
-        with show_progress("looking for damage") as progress:
-            restored = restore_damaged(opened, load(backup) if backup else None, progress)
+    restored = _restore(opened, backup) if repair else []
     if restored:
         opened = load(opened.ref)  # without what was read before the repair
     if task:
@@ -153,6 +148,14 @@ def _describe_checked(release: "StoredRelease", public_only: bool) -> str:
 def _describe_rerun(tasks: int, is_rendered: bool) -> str:
     rendered = "rendered from the design" if is_rendered else _NOT_RENDERED
     return f", {count(tasks, 'task')} ran again ({rendered})"
+
+
+def _restore(release: "StoredRelease", backup: str | None) -> list["Restored"]:
+    from sandmill.store.release import load
+    from sandmill.store.repair import restore_damaged
+
+    with show_progress("looking for damage") as progress:
+        return restore_damaged(release, load(backup) if backup else None, progress)
 
 
 def _check_packages() -> None:
@@ -260,7 +263,11 @@ def _number(files: "tuple[FileCheck, ...]", verdict: str) -> int:
 
 
 def matching_secret(release: "StoredRelease", place: str) -> bytes:
-    """Return the secret in a file, local or on S3. One of another release is refused."""
+    """Return the secret in a file, local or on S3.
+
+    Raises:
+        InputError: it cannot be read, or belongs to another release.
+    """
     from sandmill.store.secret import read_secret_at, secret_id
 
     secret = read_secret_at(place)

@@ -191,14 +191,11 @@ def publish_release(
         BUILD_REPORT: overview.model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
+        "seeds.json": _json({name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()}),
+        "suites.json": _json(summary.suites),
+        "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
     }
-    tables = {
-        "seeds": {name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()},
-        "suites": summary.suites,
-        "designers": [row.model_dump(mode="json") for row in summary.designers()],
-    }
-    reports |= {f"{name}.json": f"{json.dumps(one, indent=1)}\n".encode() for name, one in tables.items()}
     manifest, is_new = publish(
         store,
         dataset=plan.request.name,
@@ -260,3 +257,7 @@ def require_filled(summary: BuildSummary, slots: int) -> None:
         f"Rejections by reason: {reasons}. Nothing was published. "
         "Finished shards are kept; change the seeds or the mix, or mend the cause, and run again."
     )
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1) + "\n").encode()

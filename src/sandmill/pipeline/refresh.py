@@ -147,7 +147,11 @@ def target_mix(rates: Mapping[Band, float], target: float) -> dict[Band, float]:
 
 
 def read_seeds(release: StoredRelease) -> tuple[SeedTask, ...]:
-    """Return the seeds of a version from its reports. A missing or damaged report is an `IntegrityError`."""
+    """Return the seeds of a version from its reports.
+
+    Raises:
+        IntegrityError: the report is missing or damaged.
+    """
     content = release.report("seeds.json", limit=MAX_REPORT_BYTES)
     try:
         return tuple(SeedTask.model_validate(card) for card in json.loads(content or b"{}")["used"])

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from sandmill.cli.app import app
 from sandmill.cli.releases import _counts
 from sandmill.fingerprint import files_digest
 from sandmill.models.package import TaskFile
@@ -19,9 +21,14 @@ from sandmill.store.release import load
 from sandmill.store.secret import SECRET_PATH, secret_id
 from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
-from tests.factories import make_seed, make_task
+from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers
-from tests.unit.cli.invoking import TASK, refused, run
+
+TASK = make_task(0).record.task_id
+
+
+def run(*arguments: object):
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -39,19 +46,13 @@ def both(request, tmp_path) -> str:
     )
 
 
-def _publish(
-    store: Store,
-    tasks: list[VerifiedTask],
-    request: dict | None = None,
-    secret: str = "0123456789ab",
-    **reports: bytes,
-) -> str:
+def _publish(store: Store, tasks: list[VerifiedTask], request: dict | None = None, secret: str = "0123456789ab") -> str:
     """Publish a version with the report of its build, as `publish_release` does."""
     numbers = [task.record.lineage.slot for task in tasks]
     counts = OverviewCounts()
     for task in tasks:
         counts.add(task.record)
-    built = {BUILD_REPORT: counts.overview(request).model_dump_json().encode()}
+    reports = {BUILD_REPORT: counts.overview(request).model_dump_json().encode()}
     manifest, _ = publish(
         store,
         dataset="micro",
@@ -61,7 +62,7 @@ def _publish(
         agent_env="e" * 16,
         seeds=["parcels"],
         refs=[fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)],
-        reports=built | {f"{name}.json": content for name, content in reports.items()},
+        reports=reports,
         card=lambda manifest: "card\n",
     )
     return f"{store.root}@{manifest.version}"
@@ -116,8 +117,12 @@ def test_releases_names_unfinished_versions_and_those_that_cannot_be_read(root):
 
 def test_releases_says_what_is_there_if_a_name_is_wrong(root):
     publish_numbers(Store(f"{root}/micro"), range(1))
-    assert "DATASET: saw 'mikro'; expected one of micro." in refused("releases", root, "mikro")
-    assert "saw no dataset" in refused("releases", f"{root}-none")
+    ran = run("releases", root, "mikro")
+    assert ran.exit_code == 2
+    assert "DATASET: saw 'mikro'; expected one of micro." in ran.stderr
+    empty = run("releases", f"{root}-none")
+    assert empty.exit_code == 2
+    assert "saw no dataset" in empty.stderr
 
 
 def test_releases_of_a_public_mirror_counts_what_it_can_read(tmp_path):
@@ -191,7 +196,10 @@ def test_diff_of_public_mirrors_compares_public_files(tmp_path):
 def test_diff_exits_with_2_on_errors(root):
     ref = _publish(Store(f"{root}/a"), [make_task(0)])
     for arguments in ((ref, f"{root}/none"), (ref, "ftp://x/y"), (f"{root}/a@9", ref)):
-        assert "expected" in refused("diff", *arguments)
+        ran = run("diff", *arguments)
+        assert ran.exit_code == 2, arguments
+        assert ran.stdout == ""
+        assert "expected" in ran.stderr
 
 
 def test_gc_lists_and_removes_only_with_delete(both, monkeypatch):
@@ -225,7 +233,9 @@ def test_gc_leaves_by_default_what_is_younger_than_a_week(tmp_path):
 
 @pytest.mark.parametrize("age", ["7", "0d", "-1d", "7w", "", "1.5d"])
 def test_gc_refuses_an_age_that_is_none(tmp_path, age):
-    assert "expected days or hours of at least 1, as 7d or 36h" in refused("gc", tmp_path, "--older-than", age)
+    ran = run("gc", tmp_path, "--older-than", age)
+    assert ran.exit_code == 2
+    assert "expected days or hours of at least 1, as 7d or 36h" in ran.stderr
 
 
 def test_lineage_names_seed_design_streams_code_run_shard_and_files(both):
@@ -253,9 +263,23 @@ def test_lineage_names_seed_design_streams_code_run_shard_and_files(both):
 
 
 def test_lineage_shows_the_seed_card_of_the_reports(tmp_path):
+    from tests.factories import make_seed
+
     store = Store(str(tmp_path / "micro"))
     used = {"used": [make_seed().model_dump(mode="json")]}
-    _publish(store, [make_task(0)], seeds=json.dumps(used).encode())
+    ref, _ = publish(
+        store,
+        dataset="micro",
+        plan_fingerprint="f" * 64,
+        secret_id="0123456789ab",
+        code_version="0.1.0",
+        agent_env="",
+        seeds=["parcels"],
+        refs=[fill_shard(store, range(1))],
+        reports={"seeds.json": json.dumps(used).encode()},
+        card=lambda manifest: "card\n",
+    )
+    assert ref
     assert "Late or not." in run("show", store.root, TASK, "--lineage").stdout
 
 
@@ -321,13 +345,15 @@ def test_reproduce_names_each_file_that_differs(tmp_path, rendered, key):
 def test_reproduce_without_the_secret_says_which_one_it_takes(tmp_path, rendered):
     store = Store(str(tmp_path / "micro"))
     _publish(store, [rendered], secret=secret_id(SECRET))
-    said = refused("reproduce", store.root, rendered.record.task_id)
-    assert f"expected a file with secret {secret_id(SECRET)}" in said
-    assert f"{store.root}/{SECRET_PATH}" in said
+    ran = run("reproduce", store.root, rendered.record.task_id)
+    assert ran.exit_code == 2
+    assert f"expected a file with secret {secret_id(SECRET)}" in ran.stderr
+    assert f"{store.root}/{SECRET_PATH}" in ran.stderr
     other = tmp_path / "other.key"
     other.write_bytes(b"another secret of 32 bytes......")
-    said = refused("reproduce", store.root, rendered.record.task_id, "--secret-file", other)
-    assert f"expected secret {secret_id(SECRET)}" in said
+    refused = run("reproduce", store.root, rendered.record.task_id, "--secret-file", other)
+    assert refused.exit_code == 2
+    assert f"expected secret {secret_id(SECRET)}" in refused.stderr
 
 
 def test_reproduce_needs_a_task_of_the_release_and_its_private_half(tmp_path, rendered, key):
