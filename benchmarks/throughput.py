@@ -23,7 +23,7 @@ LIBRARY_CALLS = (
     "tasks.building.plan_build",
     "tasks.building.plan_round",
     "tasks.building.build_shard",
-    "tasks.reporting.summarize_build",
+    "tasks.publishing.summarize_build",
     "tasks.publishing.publish_release",
 )
 """What the Prefect tasks call: time outside all of them, while the flow runs, is Prefect's."""

@@ -3,11 +3,9 @@
 import sys
 
 from prefect import flow
-from prefect.exceptions import CancelledRun
 
-from sandmill.cli.arguments import run_program
 from sandmill.models.request import AuditRequest
-from tasks.killed_runs import end_server_with_this_process, mark_killed_runs_as_crashed
+from tasks.killed_runs import mark_killed_runs_as_crashed, run_flow
 from tasks.lineage import abort_lineage, lineage_events
 from tasks.operations import audited_state, report_audit, verify_latest
 from tasks.parameters import AuditOf
@@ -28,18 +26,5 @@ def audit_release(request: AuditOf) -> str:
         return audited_state(audit)
 
 
-def _audit(request: AuditRequest) -> None:
-    end_server_with_this_process()
-    state = audit_release(request, return_state=True)
-    state.result()
-    print(state.message)
-
-
-def main() -> int:
-    """Audit from the command line."""
-    description = audit_release.__doc__ or ""
-    return run_program(_audit, PROGRAMME, description, EXAMPLES, AuditRequest, stops=(CancelledRun,))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_flow(audit_release, PROGRAMME, EXAMPLES, AuditRequest))

@@ -1,4 +1,4 @@
-"""Runs whose process was killed: their temporary server ends, and the next run on that machine marks them.
+"""Runs from the command line, and runs whose process was killed: the next run on that machine marks them.
 
 A Prefect server cannot know that the process of a run is gone.
 """
@@ -7,7 +7,8 @@ import os
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,12 +16,15 @@ from uuid import UUID
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
 from prefect.client.schemas.objects import State, StateType
+from prefect.exceptions import CancelledRun
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
+from pydantic import BaseModel
 
-from sandmill.pipeline.guard import end_with_this_process
+from sandmill.cli.arguments import run_program
+from sandmill.pipeline.workers import end_with_this_process
 from tasks.lineage import abort_lineage
 from tasks.progress import write_end
 
@@ -29,6 +33,30 @@ LABEL = "sandmill.process."
 ATTEMPT = f"{LABEL}attempt"
 """Label with the attempt that the process made. A retry has another process, which may not be recorded yet."""
 UNFINISHED = (StateType.RUNNING, StateType.CANCELLING)
+
+
+def run_flow(
+    flow: Any,
+    prog: str,
+    examples: str,
+    *models: type[BaseModel],
+    work: Callable[..., None] | None = None,
+) -> int:
+    """Run a flow on the models that the command line gives, or other work, and return the exit code.
+
+    Without other work, the message of the flow's final state is printed.
+    """
+
+    def run(*given: Any) -> None:
+        end_server_with_this_process()
+        if work:
+            work(*given)
+            return
+        state = flow(*given, return_state=True)
+        state.result()
+        sys.stdout.write(f"{state.message}\n")
+
+    return run_program(run, prog, flow.__doc__ or "", examples, *models, stops=(CancelledRun,))
 
 
 def end_server_with_this_process() -> None:
@@ -93,7 +121,7 @@ class ProcessIdentity:
     @property
     def labels(self) -> dict[str, Any]:
         """The identity as labels of a flow run."""
-        return {LABEL + name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {LABEL + name: value for name, value in asdict(self).items()}
 
     @property
     def is_gone(self) -> bool:

@@ -33,15 +33,11 @@ _ended_here: set[str] = set()
 class FlowLineage:
     """What one flow run reads and writes. Without a receiver nothing is read and nothing is sent."""
 
-    def __init__(self, run: LineageRun, sender: LineageSender | None) -> None:
+    def __init__(self, run: LineageRun, sender: LineageSender | None, places: Iterable[str]) -> None:
         self._run, self._sender = run, sender
-        self._inputs: list[LineageDataset] = []
+        self._inputs: list[LineageDataset] = list(map(place_dataset, places)) if sender else []
         self._outputs: list[LineageDataset] = []
         self._ending: Phase = "COMPLETE"
-
-    def read_places(self, places: Iterable[str]) -> None:
-        """Note folders, or places on S3, that the run reads."""
-        self._inputs += map(place_dataset, places if self._sender else ())
 
     def read_seeds(self, seeds: Iterable[SeedTask]) -> None:
         """Note the seeds of a build."""
@@ -49,26 +45,21 @@ class FlowLineage:
 
     def read_release(self, reference: str) -> None:
         """Note a release that the run reads."""
-        if self._sender:
-            self._inputs.append(find_release(reference))
+        self._inputs += [find_release(reference)] if self._sender else []
 
     def wrote_release(self, reference: str) -> None:
         """Note the version that the run published, or found published with equal content."""
-        if self._sender:
-            self._outputs.append(find_release(reference))
+        self._outputs += [find_release(reference)] if self._sender else []
 
     def was_cancelled(self) -> None:
         """Note that the run ends without its outputs because somebody cancelled it."""
         self._ending = "ABORT"
 
-    def start(self) -> None:
-        """Send START."""
-        if self._sender:
-            self._sender.send(make_event("START", self._run, self._inputs))
-
-    def end(self, phase: Phase | None = None, error: str = "") -> None:
-        """Send the event that ends the run."""
-        if self._sender:
+    def send(self, phase: Phase | None = None, error: str = "") -> None:
+        """Send START, or the event that ends the run: by default that of the ending which was noted."""
+        if self._sender and phase == "START":
+            self._sender.send(make_event(phase, self._run, self._inputs))
+        elif self._sender:
             _ended_here.add(self._run.id)
             self._sender.send(make_event(phase or self._ending, self._run, self._inputs, self._outputs, error))
 
@@ -77,28 +68,25 @@ class FlowLineage:
 def lineage_events(about: str, receiver: str | None, reads: Iterable[str] = ()) -> Iterator[FlowLineage]:
     """Send START now, and COMPLETE, FAIL or ABORT when the block ends.
 
-    Args:
-        about: dataset that the run is about, as a name or a reference. The job is named after the flow and it.
-        receiver: where events go; None sends nothing.
-        reads: places that are known to be read from the start.
+    `about` is the dataset that the run is about, as a name or a reference. The job is named after the flow and it.
+    `reads` are folders, or places on S3, that are known to be read from the start. Without a receiver nothing is sent.
     """
     dataset = about.rstrip("/").rpartition("/")[2].partition("@")[0]
     run = _attempt(str(this_run.id), int(this_run.run_count or 1), f"{this_run.flow_name}.{dataset}")
-    lineage = FlowLineage(run, LineageSender(receiver, get_run_logger().warning) if receiver else None)
-    lineage.read_places(reads)
+    lineage = FlowLineage(run, LineageSender(receiver, get_run_logger().warning) if receiver else None, reads)
     if receiver:
         with get_client(sync_client=True) as client:
             client.update_flow_run_labels(UUID(str(this_run.id)), {f"{LABEL}job": run.job, f"{LABEL}to": receiver})
-    lineage.start()
+    lineage.send("START")
     try:
         yield lineage
     except Exception as error:
-        lineage.end("ABORT" if isinstance(error, CancelledRun) else "FAIL", str(error))
+        lineage.send("ABORT" if isinstance(error, CancelledRun) else "FAIL", str(error))
         raise
     except BaseException:
-        lineage.end("ABORT", "the process was told to end")
+        lineage.send("ABORT", "the process was told to end")
         raise
-    lineage.end()
+    lineage.send()
 
 
 def abort_lineage(flow: Any, flow_run: FlowRun, state: State[Any]) -> None:

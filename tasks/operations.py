@@ -23,7 +23,10 @@ def verify_latest(request: AuditRequest) -> Audit:
 @task(name="report audit", **PLAIN)
 def report_audit(audit: Audit) -> None:
     """Keep what was found as an artifact, and warn of drift."""
-    create_markdown_artifact(_page(audit), key=f"{audit.dataset}-audit")
+    page = [audit.message]
+    for title, lines in (("Problems", audit.problems), ("Drift of libraries", audit.drift)):
+        page += ["", f"## {title}", "", *(f"- {line}" for line in lines or ("none",))]
+    create_markdown_artifact("\n".join(page), key=f"{audit.dataset}-audit")
     for line in audit.drift:
         get_run_logger().warning("drift: %s", line)
 
@@ -32,13 +35,6 @@ def audited_state(audit: Audit) -> str:
     """Make the final state of the run: failed if something does not hold, with all of it."""
     require_whole(audit)
     return cast("str", Completed(message=audit.message, data=audit.release))
-
-
-def _page(audit: Audit) -> str:
-    parts = [audit.message]
-    for title, lines in (("Problems", audit.problems), ("Drift of libraries", audit.drift)):
-        parts += ["", f"## {title}", "", *(f"- {line}" for line in lines or ("none",))]
-    return "\n".join(parts)
 
 
 @task(name="plan refresh", **STORED)

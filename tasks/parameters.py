@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from prefect.client.orchestration import get_client
 from prefect.runtime import deployment as this_deployment
-from pydantic import BeforeValidator, ConfigDict, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
 from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 
@@ -22,27 +22,18 @@ def _fill_from_deployment(given: Any, info: ValidationInfo) -> Any:
     return {**parameters.get(str(info.field_name), {}), **given}
 
 
-class PartialRequest(BuildRequest):
-    """The request as the run form and the server check it: the deployment may supply any field."""
+def _filled(model: type[BaseModel]) -> BeforeValidator:
+    """Fill a request from the deployment. In the run form and on the server, no field is required."""
 
-    model_config = ConfigDict(title="BuildRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+    class Form(model):  # type: ignore[misc, valid-type]
+        """What to do. The deployment may supply any field."""
 
+        model_config = ConfigDict(title=model.__name__, json_schema_extra=lambda schema: schema.pop("required", None))
 
-class PartialAudit(AuditRequest):
-    """The request of an audit as the run form checks it."""
-
-    model_config = ConfigDict(title="AuditRequest", json_schema_extra=lambda schema: schema.pop("required", None))
-
-
-class PartialRefresh(RefreshRequest):
-    """The request of a refresh as the run form checks it."""
-
-    model_config = ConfigDict(title="RefreshRequest", json_schema_extra=lambda schema: schema.pop("required", None))
+    return BeforeValidator(_fill_from_deployment, json_schema_input_type=Form)
 
 
-AuditOf = Annotated[AuditRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialAudit)]
-RefreshOf = Annotated[RefreshRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRefresh)]
-
-
-Request = Annotated[BuildRequest, BeforeValidator(_fill_from_deployment, json_schema_input_type=PartialRequest)]
+AuditOf = Annotated[AuditRequest, _filled(AuditRequest)]
+RefreshOf = Annotated[RefreshRequest, _filled(RefreshRequest)]
+Request = Annotated[BuildRequest, _filled(BuildRequest)]
 Settings = Annotated[RunSettings, BeforeValidator(_fill_from_deployment)]

@@ -9,22 +9,17 @@ from prefect.client.orchestration import get_client
 from prefect.concurrency.sync import concurrency
 from prefect.exceptions import ObjectNotFound
 
-from sandmill.errors import (
-    BudgetExceeded,
-    InputError,
-    IntegrityError,
-    LeakyRelease,
-    MixMissed,
-    Problem,
-    RequestError,
-    SandboxUnavailable,
-)
+from sandmill import errors
+from sandmill.errors import Problem, RequestError
 
 PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
 """For quick tasks without IO: no retries. The store's finished shards are the only cache."""
 
 
-VERDICTS = (InputError, BudgetExceeded, IntegrityError, LeakyRelease, MixMissed, SandboxUnavailable)
+VERDICTS = (
+    *(errors.InputError, errors.BudgetExceeded, errors.IntegrityError),
+    *(errors.LeakyRelease, errors.MixMissed, errors.SandboxUnavailable),
+)
 """Errors that equal input raises every time."""
 
 LLM_LIMIT = "sandmill-llm"
@@ -55,7 +50,12 @@ def llm_calls_allowed(calls: int) -> Iterator[None]:
     Raises:
         RequestError: the limit is lower than the calls of this build, so waiting would never end.
     """
-    limit = _read_limit()
+    with get_client(sync_client=True) as client:
+        try:
+            found = client.read_global_concurrency_limit_by_name(LLM_LIMIT)
+            limit = found.limit if found.active else None
+        except ObjectNotFound:
+            limit = None
     if limit is None:
         yield
         return
@@ -65,12 +65,3 @@ def llm_calls_allowed(calls: int) -> Iterator[None]:
         raise RequestError("language models", [problem])
     with concurrency(LLM_LIMIT, occupy=calls):
         yield
-
-
-def _read_limit() -> int | None:
-    with get_client(sync_client=True) as client:
-        try:
-            found = client.read_global_concurrency_limit_by_name(LLM_LIMIT)
-        except ObjectNotFound:
-            return None
-    return found.limit if found.active else None

@@ -31,8 +31,6 @@ SECONDS_BETWEEN_LINES = 15.0
 """The log gets a line sooner if a task was made."""
 LABEL = "sandmill.progress."
 """Labels of a flow run with the state of each shard. Shards may be filled by processes of other machines."""
-_MOST_SHARE = 99.0
-"""Percent of a run that has not ended: after the last task it is still to be published."""
 _PROGRESS = TypeAdapter(ShardProgress)
 
 
@@ -73,6 +71,9 @@ class BuildProgress:
         self._first = reports | self._first
         self._latest = reports
 
+    def _sum(self, name: str) -> int:
+        return sum(getattr(one, name) for one in self._latest.values())
+
     @property
     def made(self) -> int:
         """Slots that hold a task."""
@@ -80,27 +81,17 @@ class BuildProgress:
 
     @property
     def share(self) -> float:
-        """Percent of the slots that hold a task."""
-        return min(_MOST_SHARE, 100.0 * self.made / self._slots)
+        """Percent of the slots that hold a task. After the last one, the release is still to be published."""
+        return min(99.0, 100.0 * self.made / self._slots)
 
     def line(self, seconds: float) -> str:
         """Write the line of this time."""
         kept, steered = sum(one.made for one in self._first.values()), self._sum("steered")
         start = Moment(self._started, sum(one.ended for one in self._first.values()), kept)
-        figures = BuildFigures(
-            slots=self._slots,
-            made=self.made,
-            in_band=self._sum("in_band"),
-            kept=kept,
-            steered=steered,
-            faulty=self._sum("rejected") - steered,
-            stage=self._stage,
-        )
+        faulty, in_band = self._sum("rejected") - steered, self._sum("in_band")
+        figures = BuildFigures(self._slots, self.made, in_band, kept, steered, faulty, self._stage)
         now = Moment(seconds, self._sum("ended"), self.made)
         return figures.line(seconds_left(start, now, self._slots, self._workers))
-
-    def _sum(self, name: str) -> int:
-        return sum(getattr(one, name) for one in self._latest.values())
 
 
 @contextmanager

@@ -1,18 +1,24 @@
-"""Policy for publishing. A version appears at once or not at all, so a retry is safe."""
+"""Policy for reports and publishing. A version appears at once or not at all, so a retry is safe."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+from uuid import UUID, uuid5
 
 from prefect import task
-from prefect.artifacts import create_link_artifact, create_markdown_artifact
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, StateType
+from prefect.events import emit_event
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 
+from sandmill.check.gx import failed_suites
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
-from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release
+from sandmill.pipeline.publishing import KeptTasks, Publication, paid_usd, publish_release, summarize_build
+from sandmill.report.text_tables import ending_table, funnel_table, rejections_table
+from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
@@ -20,6 +26,46 @@ from tasks.progress import write_end
 
 REPORT_PAGE = "reports/report.html"
 """Page of a version that people open first. Versions of older code do not have it."""
+SUITE_FAILED = "sandmill.suite.failed"
+"""Event of an expectation suite that rejected tasks."""
+
+
+@task(name="report release", **STORED)
+def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> None:
+    """Store what the build did as artifacts, and emit failed suites, before publishing decides anything."""
+    name, summary = plan.request.name, summarize_build(plan, shards, settings)
+    tables = {
+        "funnel": funnel_table(summary.counts.funnel()),
+        "mix": mix_table(summary.mix),
+        "difficulty": ending_table(summary.shown, summary.shown_slots),
+        "rejections": rejections_table(summary.counts.rejections()),
+        "yield": yield_table(summary.work, plan.request.designer),
+        "costs": costs_table(summary.work, summary.designers(), summary.counts.usd, paid_usd(plan, settings)),
+        "slowest": slowest_table(summary.work),
+    }
+    for key, table in tables.items():
+        rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+        create_table_artifact(rows, key=f"{name}-{key}", description=table.title)
+    aside = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in plan.unsupported]
+    head = ["Seeds set aside because their structure is not supported yet:", ""]
+    create_markdown_artifact("\n".join([*head, *aside]) if aside else "All seeds were used.", key=f"{name}-seeds")
+    emit_failed_suites(name, summary.suites)
+
+
+def emit_failed_suites(dataset: str, suites: Iterable[Mapping[str, Any]]) -> None:
+    """Emit one event for each suite that rejected tasks. A repeated report gives equal ids, so the server keeps one."""
+    run = str(flow_run.id)
+    for suite, failed in failed_suites(suites).items():
+        emit_event(
+            SUITE_FAILED,
+            resource={"prefect.resource.id": f"sandmill.suite.{dataset}.{suite}", "prefect.resource.name": suite},
+            related=[
+                {"prefect.resource.id": f"prefect.flow-run.{run}", "prefect.resource.role": "flow-run"},
+                {"prefect.resource.id": f"sandmill.dataset.{dataset}", "prefect.resource.role": "dataset"},
+            ],
+            payload={"dataset": dataset, "suite": suite, "failed": failed},
+            id=uuid5(UUID(run), f"{flow_run.run_count} {suite}"),
+        )
 
 
 @task(name="publish version", **STORED)
@@ -33,18 +79,20 @@ def publish_version(
 @task(name="name version", **STORED)
 def name_run_after_version(publication: Publication) -> None:
     """Name the run after dataset and version, and keep the version as an artifact."""
-    name = f"{publication.dataset}@{publication.version}" + ("" if publication.is_new else ", nothing new")
+    dataset, reference = publication.dataset, publication.reference
+    name = f"{dataset}@{publication.version}" + ("" if publication.is_new else ", nothing new")
     with get_client(sync_client=True) as client:
         client.update_flow_run(flow_run.id, name=name)
-    create_markdown_artifact(_version_page(publication), key=f"{publication.dataset}-version")
+    head, *lines = publication.message.splitlines()
+    commands = [f"sandmill show {reference}", f"sandmill pull {reference} --to pulled", f"sandmill verify {reference}"]
+    page = [head, "", *(f"- {line}" for line in lines), "", "```", *commands, "```"]
+    create_markdown_artifact("\n".join(page), key=f"{dataset}-version")
     store = Store(publication.place)
     if store.exists(report := f"{publication.version}/{REPORT_PAGE}"):
-        create_link_artifact(as_link(store.where(report)), "Report", key=f"{publication.dataset}-report")
-
-
-def as_link(place: str) -> str:
-    """Return the address of a file as a browser takes it; places on S3 stay as they are."""
-    return place if "://" in place else Path(place).absolute().as_uri()
+        place = store.where(report)
+        # Browsers take addresses; places on S3 stay as they are.
+        link = place if "://" in place else Path(place).absolute().as_uri()
+        create_link_artifact(link, "Report", key=f"{dataset}-report")
 
 
 def completed_state(publication: Publication) -> str:
@@ -65,10 +113,3 @@ def cancelled_state() -> str:
     state: State[str] = Cancelled(message="Cancelled before publishing. Finished shards are kept.")
     write_end(flow_run.id, state)
     return cast("str", state)
-
-
-def _version_page(publication: Publication) -> str:
-    reference = publication.reference
-    lines = publication.message.splitlines()
-    commands = [f"sandmill show {reference}", f"sandmill pull {reference} --to pulled", f"sandmill verify {reference}"]
-    return "\n".join([lines[0], "", *(f"- {line}" for line in lines[1:]), "", "```", *commands, "```"])

@@ -87,39 +87,28 @@ def _ask_dask(address: str) -> list[Machine]:
     with Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False) as client:
         # The scheduler unpickles the shards that it hands on, so it has to import the tasks too.
         client.run_on_scheduler(describe_machine)
-        answers = client.run(describe_machine)
-    return list(answers.values())
+        return list(client.run(describe_machine).values())
 
 
 def _ask_ray(address: str) -> list[Machine]:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    with _connected(ray, address):
-        nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        asked = [
-            ray.remote(num_cpus=0)(describe_machine)
-            .options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
-            .remote()
-            for node in nodes
-        ]
-        answers: list[Machine] = ray.get(asked, timeout=_SECONDS_TO_DESCRIBE)
-        # Ray may be allowed fewer cores of a machine than this process sees. Half of them are for another shard.
-        cores = [max(1, int(node["Resources"]["CPU"]) // 2) for node in nodes]
-        return [Machine(one.host, count, one.code) for one, count in zip(answers, cores, strict=True)]
-
-
-@contextmanager
-def _connected(ray: Any, address: str) -> Iterator[None]:
-    """Connect to Ray, and disconnect unless this process was connected before."""
     was_connected = ray.is_initialized()
     if not was_connected:
         ray.init(address=address, namespace="prefect", log_to_driver=False)
     try:
-        yield
+        nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+        strategies = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes]
+        describe = ray.remote(num_cpus=0)(describe_machine)
+        asked = [describe.options(scheduling_strategy=strategy).remote() for strategy in strategies]
+        answers: list[Machine] = ray.get(asked, timeout=_SECONDS_TO_DESCRIBE)
     finally:
         if not was_connected:
             ray.shutdown()
+    # Ray may be allowed fewer cores of a machine than this process sees. Half of them are for another shard.
+    cores = [max(1, int(node["Resources"]["CPU"]) // 2) for node in nodes]
+    return [Machine(one.host, count, one.code) for one, count in zip(answers, cores, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -153,15 +142,13 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
         return
     if problems := runner_problems(settings):
         raise RequestError("task runner", problems)
-    if address:
-        workers = settings.shard_workers or workers_of_shard(look_at_cluster(name, address), settings.shard_size)
-    else:
-        workers = settings.shard_workers or max(1, settings.workers // SHARDS_AT_ONCE)
+    workers = settings.shard_workers or max(1, settings.workers // SHARDS_AT_ONCE)
+    if address and not settings.shard_workers:
+        workers = workers_of_shard(look_at_cluster(name, address), settings.shard_size)
     with ExitStack() as stack:
         with get_client(sync_client=True) as client:
             stack.enter_context(temporary_settings({PREFECT_API_URL: str(client.api_url).rstrip("/")}))
-        start = _start_dask if name == "dask" else _start_ray
-        yield ShardRunner(start(stack, address, workers), workers)
+        yield ShardRunner((_start_dask if name == "dask" else _start_ray)(stack, address, workers), workers)
 
 
 def runner_problems(settings: RunSettings) -> list[Problem]:
@@ -182,21 +169,16 @@ def runner_problems(settings: RunSettings) -> list[Problem]:
         return [Problem("--task-runner", why, f"a cluster that answers within {SECONDS_TO_ANSWER:g} s", hint)]
     if not machines:
         return [Problem("--task-runner", f"{address} without workers", "at least one worker of the cluster")]
-    return [*_code_problems(machines), *_sharing_problems(settings, machines)]
+    return list(_machine_problems(settings, machines))
 
 
-def _code_problems(machines: Sequence[Machine]) -> Iterator[Problem]:
-    """Compare the code that makes shards: the content of a shard depends on it."""
+def _machine_problems(settings: RunSettings, machines: Sequence[Machine]) -> Iterator[Problem]:
+    """Check that machines have this code, on which shards depend, and reach the store, the secret and the server."""
     here = describe_machine()
-    others = sorted({machine.host for machine in machines if machine.code != here.code})
-    if others:
+    if others := sorted({machine.host for machine in machines if machine.code != here.code}):
         hint = "Install the same commit and constraints.txt on every machine"
         yield Problem("--task-runner", f"other code on {', '.join(others)}", f"code version {here.code}", hint)
-
-
-def _sharing_problems(settings: RunSettings, machines: Sequence[Machine]) -> Iterator[Problem]:
-    """Check that workers on other machines reach the store, the secret and the Prefect server."""
-    others = sorted({machine.host for machine in machines} - {describe_machine().host})
+    others = sorted({machine.host for machine in machines} - {here.host})
     if not others:
         return
     where = f"workers on {', '.join(others)}"
@@ -214,11 +196,10 @@ def _sharing_problems(settings: RunSettings, machines: Sequence[Machine]) -> Ite
 def _start_dask(stack: ExitStack, address: str, workers: int) -> TaskRunner[Any]:
     from prefect_dask import DaskTaskRunner
 
-    if address:
-        return stack.enter_context(DaskTaskRunner(address=address))
     # One thread a process: a shard's own worker processes use the cores.
     local = {"n_workers": SHARDS_AT_ONCE, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    return stack.enter_context(DaskTaskRunner(cluster_kwargs=local))
+    runner = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
+    return stack.enter_context(runner)
 
 
 def _start_ray(stack: ExitStack, address: str, workers: int) -> TaskRunner[Any]:
@@ -227,7 +208,5 @@ def _start_ray(stack: ExitStack, address: str, workers: int) -> TaskRunner[Any]:
 
     # A shard waits until this many cores of one machine are free.
     stack.enter_context(remote_options(num_cpus=workers))
-    if address:
-        return stack.enter_context(RayTaskRunner(address=address))
     local = {"num_cpus": SHARDS_AT_ONCE * workers, "include_dashboard": False}
-    return stack.enter_context(RayTaskRunner(init_kwargs=local))
+    return stack.enter_context(RayTaskRunner(address=address) if address else RayTaskRunner(init_kwargs=local))

@@ -95,11 +95,6 @@ class Service:
         return pid is not None
 
 
-def services(folder: Path) -> tuple[Service, Service]:
-    """Return the server and the worker whose files lie in a folder."""
-    return Service("server", folder), Service("worker", folder)
-
-
 def start_server(server: Service, port: int) -> str:
     """Start a server and wait until it answers. Returns its address.
 

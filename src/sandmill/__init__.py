@@ -46,24 +46,18 @@ __all__ = [
 
 keep_former_names()
 
-_MODULES = {
-    "Act": "sandmill.models.rollout",
-    "AsyncSandbox": "sandmill.sandbox",
-    "EpisodeLimits": "sandmill.models.rollout",
-    "EpisodeTask": "sandmill.play.task",
-    "Feedback": "sandmill.play.feedback",
-    "MLEnv": "sandmill.play.env",
-    "Rollout": "sandmill.models.rollout",
-    "Release": "sandmill.play.release",
-    "RemoteSandbox": "sandmill.sandbox",
-    "RunLimits": "sandmill.models.run",
-    "SyncMLEnv": "sandmill.play.env",
-    "Sandbox": "sandmill.sandbox",
-    "load": "sandmill.play.release",
-    "open_task": "sandmill.play.release",
-    "prompt": "sandmill.play.prompt",
-    "score": "sandmill.play.score",
+_NAMES = {
+    "models.rollout": ("Act", "EpisodeLimits", "Rollout"),
+    "models.run": ("RunLimits",),
+    "play.env": ("MLEnv", "SyncMLEnv"),
+    "play.feedback": ("Feedback",),
+    "play.prompt": ("prompt",),
+    "play.release": ("Release", "load", "open_task"),
+    "play.score": ("score",),
+    "play.task": ("EpisodeTask",),
+    "sandbox": ("AsyncSandbox", "RemoteSandbox", "Sandbox"),
 }
+_MODULES = {name: f"sandmill.{module}" for module, names in _NAMES.items() for name in names}
 """Public names and the modules that define them."""
 
 

@@ -18,14 +18,6 @@ _FORMER = {
 """Present name by former name of a package, inner packages first."""
 
 
-def present_name(name: str) -> str | None:
-    """Return the present name of a module that had another one; None if it had not."""
-    for former, present in _FORMER.items():
-        if name == former or name.startswith(f"{former}."):
-            return present + name[len(former) :]
-    return None
-
-
 class _FormerNames(MetaPathFinder, Loader):
     """Finds modules under their former names. The module that it makes hands every attribute on."""
 
@@ -33,11 +25,15 @@ class _FormerNames(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return a spec for a former name, and None for all others."""
-        return ModuleSpec(fullname, self, is_package=True) if present_name(fullname) else None
+        for former, present in _FORMER.items():
+            if fullname == former or fullname.startswith(f"{former}."):
+                name = present + fullname.removeprefix(former)
+                return ModuleSpec(fullname, self, is_package=True, loader_state=name)
+        return None
 
     def exec_module(self, module: ModuleType) -> None:
         """Import the module under its present name."""
-        present = present_name(module.__name__) or ""
+        present = module.__spec__.loader_state if module.__spec__ else ""
         warnings.warn(f"{module.__name__} is now {present}", FutureWarning, stacklevel=2)
         module.__dict__["__getattr__"] = partial(getattr, import_module(present))
 

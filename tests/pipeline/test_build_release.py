@@ -33,7 +33,7 @@ from sandmill.store.versions import list_versions
 from tasks import lineage
 from tasks.killed_runs import ProcessIdentity
 from tasks.progress import ENDINGS, end_progress, start_progress
-from tasks.reporting import SUITE_FAILED, emit_failed_suites
+from tasks.publishing import SUITE_FAILED, emit_failed_suites
 from tests.lineage_events import read_event
 from tests.prefect_services import wait_until
 from tests.releases import QUICKEST, REPOSITORY, SMALL, SMALL_RELEASE, small_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sandmill.cli.doctor_places import check_server
+from sandmill.cli.doctor import check_server
 from sandmill.models.release import SPLITS
 from sandmill.models.reports import Medal
 from sandmill.store.files import Store

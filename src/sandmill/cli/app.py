@@ -19,13 +19,13 @@ COMMANDS = {
     "run": "run",
     "grade": "run",
     "rollout": "rollout",
-    "curriculum": "curriculum",
+    "curriculum": "report",
     "serve": "serve",
     "verify": "verify",
     "reproduce": "verify",
-    "diff": "diff",
+    "diff": "releases",
     "gc": "releases",
-    "agent-env": "agent_env",
+    "agent-env": "run",
     "doctor": "doctor",
 }
 """Module of each command, in the order of the help. It has a function of that name and the text `NAME_EXAMPLES`."""

@@ -15,7 +15,6 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.errors import Problem, RequestError, SandmillError
@@ -63,19 +62,26 @@ def parse_models(
     Options are the fields of the models, with dashes for underscores, written out in full and given once. A tuple takes
     several values. A mapping takes `key=value` pairs joined by commas or spaces. A switch alone means true.
 
-    Args:
-        argv: arguments after the program's name.
-        prog: how the program is called, for the usage line.
-        description: what it does, one sentence.
-        examples: commands that work, one a line; they end the help.
-        models: pydantic models with no field name in common. One instance of each is returned.
+    One instance of each model is returned; models have no field name in common. The help ends with the examples.
 
     Raises:
         RequestError: with one problem for every value, option and combination that is wrong; exit code 2.
         SystemExit: with code 0, after `--help` was printed.
     """
     options = {name: _Option(name, field) for model in models for name, field in model.model_fields.items()}
-    parser = _parser(prog, description, examples, options)
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        usage=f"{prog} [options]",
+        description=description,
+        epilog="examples:\n" + indent(examples, "  "),
+        formatter_class=_HelpFormatter,
+        allow_abbrev=False,
+        exit_on_error=False,
+        argument_default=argparse.SUPPRESS,
+    )
+    for option in options.values():
+        # The words of every use of every option are collected, so that no mistake ends the parsing.
+        parser.add_argument(option.flag, nargs="*", action="append", metavar=option.metavar, help=option.help)
     if not {"-h", "--help"}.isdisjoint(argv):
         parser.parse_args(["--help"])
     problems: list[Problem] = []
@@ -87,22 +93,19 @@ def parse_models(
     problems += _unknown(rest, [option.flag for option in options.values()])
     values: dict[str, Any] = {}
     for name, words in vars(given).items():
-        value = options[name].read(words)
-        if isinstance(value, Problem):
-            problems.append(value)
-        else:
-            values[name] = value
+        values[name] = options[name].read(words)
+        if isinstance(values[name], Problem):
+            problems.append(values.pop(name))
     reported = {problem.where for problem in problems}
     instances = []
     for model in models:
         try:
             instances.append(model.model_validate({name: values[name] for name in model.model_fields.keys() & values}))
         except ValidationError as error:
-            found = [
-                Problem(_where(refusal.loc, options), refusal.saw, refusal.expected, refusal.hint)
-                for refusal in explain(error, model)
-            ]
-            problems += [problem for problem in found if problem.where not in reported]
+            for refusal in explain(error, model):
+                where = _where(refusal.loc, options)
+                if where not in reported:
+                    problems.append(Problem(where, refusal.saw, refusal.expected, refusal.hint))
     if problems:
         raise RequestError(prog, problems, f"Nothing was done. {prog} --help lists every option.")
     return tuple(instances)
@@ -131,18 +134,15 @@ class _Option:
         """The field's docstring on one line, its limits and its default."""
         accepted = describe(self.field)
         limits = f"{accepted}; " if any(word in accepted for word in (" from ", " of ", " above ", " to ")) else ""
-        default = "required" if self.field.is_required() else f"default: {self._default()}"
-        return f"{' '.join((self.field.description or '').split())} ({limits}{default})".replace("%", "%%")
-
-    def _default(self) -> str:
         value = self.field.get_default(call_default_factory=True, validated_data={})
-        if value is None or value is PydanticUndefined or value in ((), [], {}):
-            return "none"
         if isinstance(value, Mapping):
-            return ",".join(f"{key}={item}" for key, item in value.items())
-        if self.annotation is bool:
-            return str(value).lower()
-        return " ".join(map(str, value)) if self.is_list else str(value)
+            value = ",".join(f"{key}={item}" for key, item in value.items())
+        elif self.is_list and not self.field.is_required():
+            value = " ".join(map(str, value))
+        elif self.annotation is bool:
+            value = str(value).lower()
+        default = "required" if self.field.is_required() else f"default: {'none' if value in (None, '') else value}"
+        return f"{' '.join((self.field.description or '').split())} ({limits}{default})".replace("%", "%%")
 
     def read(self, uses: Sequence[Sequence[str]]) -> Any:
         """Return plain data for the model to validate, or a `Problem`. Each use of the flag has its own words."""
@@ -157,8 +157,7 @@ class _Option:
         if self.is_list and words:
             return tuple(words)
         if len(words) > 1:
-            saw = f"{len(words)} values: {', '.join(map(show, words[:4]))}"
-            return Problem(self.flag, saw, describe(self.field))
+            return Problem(self.flag, f"{len(words)} values: {', '.join(map(show, words[:4]))}", describe(self.field))
         if not words or not words[0]:
             return Problem(self.flag, "no value", "one or more values" if self.is_list else describe(self.field))
         return words[0]
@@ -176,23 +175,6 @@ class _Option:
         if keys and (unknown := [name for name in names if name not in keys]):
             return Problem(self.flag, ", ".join(map(show, unknown)), any_of(keys), did_you_mean(unknown[0], keys))
         return {key: value for key, _, value in pairs}
-
-
-def _parser(prog: str, description: str, examples: str, options: Mapping[str, _Option]) -> argparse.ArgumentParser:
-    """Make a parser that collects the words of every use of every option, so that no mistake ends the parsing."""
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        usage=f"{prog} [options]",
-        description=description,
-        epilog="examples:\n" + indent(examples, "  "),
-        formatter_class=_HelpFormatter,
-        allow_abbrev=False,
-        exit_on_error=False,
-        argument_default=argparse.SUPPRESS,
-    )
-    for option in options.values():
-        parser.add_argument(option.flag, nargs="*", action="append", metavar=option.metavar, help=option.help)
-    return parser
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -1,58 +1,53 @@
-"""sandmill doctor: check whether this machine is ready, and say what to type if not."""
+"""sandmill doctor: check whether this machine is ready, and say what to type if not.
+
+The check of conditional writes creates one small object and removes it. The Prefect server is asked over HTTP: the
+library does not import Prefect.
+"""
 
 import json
 import os
 import platform
 import shutil
-import subprocess
+import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import typer
-from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 
-from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
+from sandmill.cli.screen import JsonOption, open_console, option, show_progress, write_json
+from sandmill.errors import SandmillError, StoreError, count, shorten
 
 DOCTOR_EXAMPLES = (
     "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
 )
-
-
-PIPELINE_COMMAND = "pip install -c constraints.txt -e '.[pipeline]'"
-"""From the root of a clone: building needs the clone."""
-
+PIPELINE_COMMAND = "in a clone: pip install -c constraints.txt -e '.[pipeline]'"
 NOT_INSTALLED = "not installed"
+PROBE = "sandmill-doctor/conditional-write"
+"""Object that is created and removed. One name for all runs, so that at most one object can be left behind."""
+AGENT_ENV = "agent environment"
+VARIABLE = "PREFECT_API_URL"
 
 _CONSEQUENCES = {
     "fastapi": "Prefect's server does not start",
     "sqlalchemy": "Prefect's server looks healthy, but schedules never fire",
 }
 """Effects of a wrong version that no message of the package itself explains."""
-
-_OWN_ENVIRONMENT = ("pipeline", "dev")
-"""Extras that are installed from a clone; `pipeline` has a check of its own."""
-AGENT_ENV = "agent environment"
-
-_START_S = 30
-"""Seconds that the interpreter of the agent environment may take to start."""
-
-_SETTINGS = (
-    ("/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
-    ("/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
-    (
-        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-        "sysctl kernel.apparmor_restrict_unprivileged_userns=0",
-    ),
-)
-"""Kernel settings: file, value that forbids user namespaces, and the command that allows them."""
 _DISK_FLOOR_GB = 1.0
 """Below this, builds and the installation of the agent environment are likely to fail."""
+_CONNECT_S, _ANSWER_S = 5.0, 10.0
+"""Seconds for a connection to S3, and for an answer of the Prefect server."""
+_MOST_BYTES = 2_000_000
+_SHOWN = 200
+"""Characters of an error that a line of the table shows."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +63,8 @@ class CheckResult:
 
 
 def doctor(
-    root: Annotated[
-        str, typer.Option("--root", metavar="ROOT", help="Folder or S3 prefix that holds or will hold datasets.")
-    ] = "releases",
-    pool: Annotated[str, typer.Option("--pool", metavar="NAME", help="Work pool of the Prefect server.")] = "sandmill",
+    root: Annotated[str, option("ROOT", "Folder or S3 prefix that holds or will hold datasets.")] = "releases",
+    pool: Annotated[str, option("NAME", "Work pool of the Prefect server.")] = "sandmill",
     as_json: JsonOption = False,
 ) -> None:
     """Check Python, packages, isolation, agent environment, root, Prefect server and free disk.
@@ -86,14 +79,19 @@ def doctor(
     if as_json:
         write_json({"ready": is_ready, "findings": [asdict(check) for check in checks]})
     else:
-        _print_checks(checks, is_ready)
+        console, wide = open_console(), max(len(check.what) for check in checks)
+        for check in checks:
+            console.print(f"{check.what:<{wide}}  {check.status:<4}  {check.saw}")
+            if check.do:
+                console.print(f"    {check.do}", soft_wrap=True)
+        runs_code = all(check.what != AGENT_ENV or check.status == "ok" for check in checks)
+        ready = "Ready." if runs_code else "Ready, except for running code: sandmill agent-env create"
+        console.print(f"\n{ready}" if is_ready else "\nNot ready: fix what is bad above.")
     if not is_ready:
         raise typer.Exit(1)
 
 
 def _check_all(root: str, pool: str) -> Iterator[CheckResult]:
-    from sandmill.cli.doctor_places import check_root, check_server
-
     yield check_python()
     yield from check_requirements()
     yield from check_pipeline()
@@ -105,44 +103,35 @@ def _check_all(root: str, pool: str) -> Iterator[CheckResult]:
     yield from check_disk(root)
 
 
-def _print_checks(checks: list[CheckResult], is_ready: bool) -> None:
-    console = open_console()
-    wide = max(len(check.what) for check in checks)
-    for check in checks:
-        console.print(f"{check.what:<{wide}}  {check.status:<4}  {check.saw}")
-        if check.do:
-            console.print(f"    {check.do}", soft_wrap=True)
-    ready = "Ready."
-    if any(check.what == AGENT_ENV and check.status != "ok" for check in checks):
-        ready = "Ready, except for running code: sandmill agent-env create"
-    console.print(f"\n{ready}" if is_ready else "\nNot ready: fix what is bad above.")
-
-
 def check_python() -> CheckResult:
     """Compare Python with the bounds in the metadata of the package."""
+    from packaging.specifiers import SpecifierSet
+
     running, bounds = platform.python_version(), metadata("sandmill")["Requires-Python"] or ""
     if SpecifierSet(bounds).contains(running, prereleases=True):
         return CheckResult("python", "ok", f"{running} ({bounds})")
-    return CheckResult(
-        "python", "bad", f"{running}, needs {bounds}", "python3.11 -m venv .venv; install sandmill again there"
-    )
+    do = "python3.11 -m venv .venv; install sandmill again there"
+    return CheckResult("python", "bad", f"{running}, needs {bounds}", do)
 
 
 def check_requirement(line: str, extra: str = "") -> CheckResult | None:
     """Compare one requirement of the package with what is installed; None if the requirement is not of this extra."""
+    from packaging.requirements import Requirement
+
     requirement = Requirement(line)
     name, bounds, marker = requirement.name, str(requirement.specifier), requirement.marker
     is_base = marker is None or marker.evaluate({"extra": ""})
     if is_base == bool(extra) or (marker is not None and not marker.evaluate({"extra": extra})):
         return None
+    do = f"pip install '{name}{bounds}'"
     try:
         installed = version(name)
     except PackageNotFoundError:
-        return CheckResult(name, "bad", NOT_INSTALLED, f"pip install '{name}{bounds}'")
-    if not requirement.specifier.contains(installed, prereleases=True):
-        effect = f": {_CONSEQUENCES[name]}" if name in _CONSEQUENCES else ""
-        return CheckResult(name, "bad", f"{installed}, needs {bounds}{effect}", f"pip install '{name}{bounds}'")
-    return CheckResult(name, "ok", f"{installed} ({bounds})" if bounds else installed)
+        return CheckResult(name, "bad", NOT_INSTALLED, do)
+    if requirement.specifier.contains(installed, prereleases=True):
+        return CheckResult(name, "ok", f"{installed} ({bounds})" if bounds else installed)
+    effect = f": {_CONSEQUENCES[name]}" if name in _CONSEQUENCES else ""
+    return CheckResult(name, "bad", f"{installed}, needs {bounds}{effect}", do)
 
 
 def check_requirements(extra: str = "") -> list[CheckResult]:
@@ -154,42 +143,30 @@ def check_pipeline() -> Iterator[CheckResult]:
     """Check what builds need, with the versions that break Prefect without a message."""
     found = check_requirements("pipeline")
     if all(check.what != "prefect" or check.saw == NOT_INSTALLED for check in found):
-        yield CheckResult(
-            "pipeline", "info", "not installed; needed for building only", f"in a clone: {PIPELINE_COMMAND}"
-        )
+        yield CheckResult("pipeline", "info", "not installed; needed for building only", PIPELINE_COMMAND)
         return
     bad = [check for check in found if check.status == "bad"]
     if not bad:
         yield CheckResult("pipeline", "ok", "installed")
-    yield from (CheckResult(f"pipeline: {c.what}", c.status, c.saw, f"in a clone: {PIPELINE_COMMAND}") for c in bad)
-    yield from (c for c in found if c.what in _CONSEQUENCES and c.status == "ok")
+    yield from (CheckResult(f"pipeline: {check.what}", "bad", check.saw, PIPELINE_COMMAND) for check in bad)
+    yield from (check for check in found if check.what in _CONSEQUENCES and check.status == "ok")
 
 
 def check_extras() -> Iterator[CheckResult]:
-    """Say which optional parts are usable. A package of the wrong version is named; an absent extra is no problem."""
-    absent = []
-    for extra in metadata("sandmill").get_all("Provides-Extra") or ():
-        if extra in _OWN_ENVIRONMENT:
-            continue
-        found = check_requirements(extra)
-        wrong = [check for check in found if check.status == "bad" and check.saw != NOT_INSTALLED]
-        if any(check.saw == NOT_INSTALLED for check in found):
-            absent.append(extra)
-        elif wrong:
-            saw = "; ".join(f"{check.what} {check.saw}" for check in wrong)
-            yield CheckResult(f"extra: {extra}", "info", saw, f"pip install 'sandmill[{extra}]'")
-        else:
-            yield CheckResult(f"extra: {extra}", "ok", "installed")
+    """Say which optional parts are usable. `pipeline` has a check of its own; `dev` is for a clone."""
+    extras = [one for one in metadata("sandmill").get_all("Provides-Extra") or () if one not in ("pipeline", "dev")]
+    absent = [one for one in extras if any(check.status == "bad" for check in check_requirements(one))]
+    yield CheckResult("extras", "ok", f"installed: {', '.join(one for one in extras if one not in absent) or 'none'}")
     if absent:
-        yield CheckResult("other extras", "info", f"not installed: {', '.join(absent)}", "pip install 'sandmill[NAME]'")
+        saw = f"not installed, or of other versions: {', '.join(absent)}"
+        yield CheckResult("other extras", "info", saw, "pip install 'sandmill[NAME]'")
 
 
 def check_isolation() -> Iterator[CheckResult]:
-    """Check user namespaces, both backends that isolate, and which of them runs use."""
+    """Check both backends that isolate, and which of them runs use."""
     from sandmill.errors import SandboxUnavailable
     from sandmill.sandbox.sandbox import choose_backend, missing_for, probe
 
-    yield _check_namespaces()
     for backend in ("warm", "bwrap"):
         missing = missing_for(backend)
         saw = "; ".join(f"{problem.where}: {problem.saw}" for problem in missing)
@@ -204,63 +181,233 @@ def check_isolation() -> Iterator[CheckResult]:
     yield CheckResult("sandbox in use", "ok", f"{chosen}, {rights}")
 
 
-def _check_namespaces() -> CheckResult:
-    """Read the kernel settings that forbid user namespaces. Root needs none."""
-    forbidden = [do for file, bad_value, do in _SETTINGS if _read(Path(file)) == bad_value]
-    if not forbidden:
-        return CheckResult("user namespaces", "ok", "allowed by the kernel's settings")
-    needed = "not needed by root" if os.geteuid() == 0 else "needed, since this user is not root"
-    return CheckResult("user namespaces", "info", f"forbidden; {needed}", f"as root: {'; '.join(forbidden)}")
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text().strip()
-    except OSError:
-        return ""
-
-
 def check_agent_env() -> CheckResult:
-    """Check that the agent environment exists, has the pins of this version, and starts."""
+    """Check that the agent environment exists and has the pins of this version."""
     from sandmill.sandbox.agent_env import COMMAND, default_place, find_agent_env
 
-    env = find_agent_env()
+    env, place = find_agent_env(), default_place()
+    if env is None and place.exists():
+        saw = f"{place} has other pins, or lost its interpreter; needed for running code"
+        return CheckResult(AGENT_ENV, "info", saw, f"rm -r {place} && {COMMAND}")
     if env is None:
-        place = default_place()
-        if place.exists():
-            saw = f"{place} has other pins, or lost its interpreter; needed for running code"
-            return CheckResult(AGENT_ENV, "info", saw, f"rm -r {place} && {COMMAND}")
         return CheckResult(AGENT_ENV, "info", f"none in {place}; needed for running code", COMMAND)
-    command = [str(env.python), "-I", "-c", "import json, platform; print(json.dumps(platform.python_version()))"]
-    try:
-        ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_START_S)
-        started = str(json.loads(ran.stdout))
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        saw = f"{env.path}: the interpreter does not start ({type(error).__name__})"
-        return CheckResult(AGENT_ENV, "bad", saw, f"rm -r {env.path} && {COMMAND}")
-    if started != env.python_version:
-        saw = f"{env.path} was made for Python {env.python_version} and runs {started}"
-        return CheckResult(AGENT_ENV, "bad", saw, f"rm -r {env.path} && {COMMAND}")
-    return CheckResult(AGENT_ENV, "ok", f"Python {started} in {env.path}, pins match")
+    return CheckResult(AGENT_ENV, "ok", f"Python {env.python_version} in {env.path}, pins match")
 
 
 def check_disk(root: str) -> Iterator[CheckResult]:
     """Check the free space at the root, if it is local, and in the folder for temporary files."""
+    places = {}
     if "://" not in root:
-        yield _check_space("free disk at the root", _nearest(Path(root).expanduser().absolute()))
-    yield _check_space("free disk for temporary files", Path(tempfile.gettempdir()))
+        place = Path(root).expanduser().absolute()
+        places["free disk at the root"] = next(folder for folder in (place, *place.parents) if folder.is_dir())
+    places["free disk for temporary files"] = Path(tempfile.gettempdir())
+    for what, folder in places.items():
+        free = shutil.disk_usage(folder).free / 1e9
+        do = f"free {_DISK_FLOOR_GB:.0f} GB: du -xh -d 2 {folder} | sort -h | tail" if free < _DISK_FLOOR_GB else ""
+        yield CheckResult(what, "bad" if do else "ok", f"{free:.1f} GB in {folder}", do)
 
 
-def _check_space(what: str, folder: Path) -> CheckResult:
-    free = shutil.disk_usage(folder).free / 1e9
-    saw = f"{free:.1f} GB in {folder}"
-    if free < _DISK_FLOOR_GB:
-        return CheckResult(what, "bad", saw, f"free {_DISK_FLOOR_GB:.0f} GB: du -xh -d 2 {folder} | sort -h | tail")
-    return CheckResult(what, "ok", saw)
+def check_root(root: str) -> Iterator[CheckResult]:
+    """Check a local root or one on S3. Later checks are left out if an earlier one fails."""
+    found = _check_bucket(root) if "://" in root else _check_local(Path(root).expanduser())
+    yield from found
+    if all(check.status == "ok" for check in found[:1]):
+        yield from _check_halves(root)
 
 
-def _nearest(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that exists."""
-    while not folder.is_dir():
-        folder = folder.parent
-    return folder
+def _check_local(folder: Path) -> list[CheckResult]:
+    if not folder.exists():
+        return [CheckResult("root", "info", f"{folder} does not exist; a build creates it")]
+    if not folder.is_dir():
+        return [CheckResult("root", "bad", f"{folder} is no folder", f"mv {folder} {folder}.other")]
+    if not os.access(folder, os.R_OK | os.X_OK):
+        return [CheckResult("root", "bad", f"{folder} is not readable", f"chmod u+rx {folder}")]
+    rights = "readable and writable" if os.access(folder, os.W_OK) else "readable; a build needs to write"
+    return [CheckResult("root", "ok", f"{folder}, {rights}")]
+
+
+def _check_bucket(root: str) -> list[CheckResult]:
+    from sandmill.store.files import AccessDenied, Store
+
+    if find_spec("s3fs") is None:
+        return [CheckResult("S3", "bad", "s3fs is not installed", "pip install 'sandmill[s3]'")]
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    try:
+        if endpoint:
+            # S3's client would try for minutes.
+            parts = urlsplit(endpoint)
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
+        names = Store(root).folders()
+    except OSError as error:
+        saw = f"{endpoint} does not answer: {error.strerror or error}"
+        return [CheckResult("S3 endpoint", "bad", saw, "export AWS_ENDPOINT_URL=http://HOST:PORT")]
+    except SandmillError as error:
+        bucket = root.partition("://")[2].partition("/")[0]
+        do = "export AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=...; AWS_ENDPOINT_URL for other servers than AWS"
+        if "no such bucket" in str(error):
+            do = f"aws s3 mb s3://{bucket}"
+        elif isinstance(error, AccessDenied):
+            do = f"allow s3:ListBucket on {bucket} for these credentials: docs/operating.md, section S3"
+        return [CheckResult("S3 root", "bad", shorten(str(error), _SHOWN), do)]
+    listed = CheckResult("S3 root", "ok", f"{root} can be listed, {count(len(names), 'folder')}")
+    return [listed, _check_conditional_writes(root)]
+
+
+def _check_conditional_writes(root: str) -> CheckResult:
+    """Create an object twice. The server must refuse the second write, or two runs could publish one number."""
+    from sandmill.store.files import AccessDenied, Store
+
+    what, store = "S3 conditional writes", Store(root)
+    found = CheckResult(what, "ok", "honoured")
+    try:
+        store.create(PROBE, b"made by sandmill doctor, may be removed")
+    except AccessDenied:
+        return CheckResult(what, "info", "not checked: these credentials may not write; enough for readers")
+    except StoreError as error:
+        do = "use AWS S3, or a server that honours If-None-Match"
+        found = CheckResult(what, "bad", shorten(str(error), _SHOWN), do)
+    try:
+        store.remove(PROBE)
+    except StoreError:
+        saw = f"{found.saw}; the probe could not be removed"
+        return CheckResult(what, found.status, saw, f"aws s3 rm {root}/{PROBE}")
+    return found
+
+
+def _check_halves(root: str) -> Iterator[CheckResult]:
+    """Say for each dataset which half can be read. Machines that agents use must not read the private one."""
+    from sandmill.store.catalogue import find_datasets
+    from sandmill.store.release import load
+    from sandmill.store.secret import SECRET_PATH
+    from sandmill.store.versions import list_versions
+
+    try:
+        datasets = find_datasets(root)
+    except SandmillError:
+        do = f"python -m flows.build_release --name micro --root {root}"
+        yield CheckResult("datasets", "info", "none here yet", do)
+        return
+    for store in datasets:
+        what = f"dataset {shorten(store.root.rpartition('/')[2], 40)}"
+        try:
+            if not (versions := list_versions(store)):
+                yield CheckResult(what, "info", "no published version", "run its build again")
+                continue
+            saw = f"{versions[-1]}: public half readable, private half"
+            if not load(f"{store.root}@{versions[-1]}").has_private:
+                yield CheckResult(what, "ok", f"{saw} not: agents may use this machine's credentials")
+                continue
+        except SandmillError as error:
+            yield CheckResult(what, "bad", shorten(str(error), _SHOWN), f"sandmill verify {store.root}")
+            continue
+        try:
+            secret = "and the secret " if store.read_start(SECRET_PATH, 1) else ""
+        except StoreError:
+            secret = ""
+        yield CheckResult(what, "ok", f"{saw} {secret}too: keep agents from these credentials")
+
+
+class _NoAnswer(Exception):
+    """The server did not answer a question; the message says why."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def check_server(pool: str) -> Iterator[CheckResult]:
+    """Check the server that `PREFECT_API_URL` names: versions, the pool and its workers, schedules."""
+    what, api = "Prefect server", os.environ.get(VARIABLE, "").rstrip("/")
+    shown, do = shorten(api), f"export {VARIABLE}=http://127.0.0.1:4200/api"
+    if not api:
+        saw = f"{VARIABLE} is not set; each build starts a server of its own"
+        yield CheckResult(what, "info", saw, f"make serve; {do}")
+        return
+    if not api.startswith(("http://", "https://")):
+        yield CheckResult(what, "bad", f"{VARIABLE}={shown} is no address", do)
+        return
+    try:
+        served = str(_ask(api, "admin/version"))
+        saw = f"{shown} runs {shorten(served, 20)}"
+        try:
+            installed = version("prefect")
+        except PackageNotFoundError:
+            yield CheckResult(what, "ok", f"{saw}; no Prefect is installed here")
+        else:
+            do = f"pip install 'prefect=={shorten(served, 20)}', or the same on the server"
+            same = CheckResult(what, "ok", f"{saw}, as installed here")
+            other = CheckResult(what, "bad", f"{saw}, but {installed} is installed here", do)
+            yield same if installed == served else other
+        yield _check_pool(api, pool)
+        yield from _check_schedules(api)
+    except _NoAnswer as error:
+        if error.status in (401, 403):
+            yield CheckResult(what, "info", f"{shown} wants a login, so it was not asked", "prefect config view")
+            return
+        do = f"make serve, or export {VARIABLE}=http://HOST:4200/api, or unset {VARIABLE}"
+        yield CheckResult(what, "bad", f"{shown}: {error}", do)
+
+
+def _check_pool(api: str, pool: str) -> CheckResult:
+    """Check that the pool exists, is not paused, and has a worker."""
+    name = shorten(pool, 40)
+    what = f"work pool {name}"
+    try:
+        found = _ask(api, f"work_pools/{pool}")
+    except _NoAnswer as error:
+        if error.status != 404:
+            raise
+        return CheckResult(what, "info", "does not exist on this server", "make deploy")
+    if found.get("is_paused"):
+        return CheckResult(what, "info", "paused: no run starts", f"prefect work-pool resume {name}")
+    workers = _ask(api, f"work_pools/{pool}/workers/filter", {})
+    online = sum(worker.get("status") == "ONLINE" for worker in workers)
+    if not online:
+        return CheckResult(what, "bad", "no worker is online: scheduled runs wait", "make worker")
+    return CheckResult(what, "ok", f"{count(online, 'worker')} online")
+
+
+def _check_schedules(api: str) -> Iterator[CheckResult]:
+    """List schedules. One that is on must have runs waiting, else the server's scheduler does not work."""
+    found = _ask(api, "deployments/filter", {})
+    if not found:
+        yield CheckResult("schedules", "info", "no deployments", "make deploy")
+        return
+    flows = {flow.get("id"): flow.get("name") for flow in _ask(api, "flows/filter", {})}
+    off = []
+    for deployment in found:
+        # Commands of Prefect take a deployment by the name of its flow and its own.
+        name = shorten(f"{flows.get(deployment.get('flow_id'), 'FLOW')}/{deployment.get('name')}", 80)
+        schedules = deployment.get("schedules") or []
+        if deployment.get("paused") or not any(schedule.get("active") for schedule in schedules):
+            off += [name] if schedules else []
+            continue
+        deployed = {"id": {"any_": [str(deployment.get("id"))]}}
+        scheduled = {"state": {"type": {"any_": ["SCHEDULED"]}}}
+        waiting = int(_ask(api, "flow_runs/count", {"deployments": deployed, "flow_runs": scheduled}))
+        if waiting:
+            yield CheckResult(f"schedule of {name}", "ok", f"on, {count(waiting, 'run')} planned")
+            continue
+        saw = "on, but no run is planned: right after deploying wait a minute, else the scheduler does not work"
+        do = "in the server's environment: pip install 'sqlalchemy[asyncio]<2.1', then restart it"
+        yield CheckResult(f"schedule of {name}", "bad", saw, do)
+    if off:
+        command, first = "prefect deployment schedule", min(off)
+        do = f"{command} ls {first}, then {command} resume {first} ID"
+        yield CheckResult("schedules off", "info", ", ".join(sorted(off)), do)
+
+
+def _ask(api: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """Send one request: GET, or POST with a body. Raises `_NoAnswer` for everything but a JSON answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(f"{api}/{path}", data, {"Content-Type": "application/json"})
+    try:
+        with urlopen(request, timeout=_ANSWER_S) as answer:
+            return json.loads(answer.read(_MOST_BYTES))
+    except HTTPError as error:
+        raise _NoAnswer(f"status {error.code} for {path}", error.code) from None
+    except URLError as error:
+        raise _NoAnswer(f"does not answer ({error.reason})") from None
+    except (OSError, HTTPException, ValueError) as error:
+        raise _NoAnswer(f"no valid answer to {path} ({type(error).__name__})") from None

@@ -14,8 +14,9 @@ from sandmill.errors import count, name_some
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource
-from sandmill.pipeline.preview import Preview, Shown
-from sandmill.report import FunnelCounts, ending_table, funnel_table, set_aside_table
+from sandmill.pipeline.designing import Preview, Shown
+from sandmill.report.funnel import FunnelCounts
+from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
 
 _MOST_TASKS = 40
@@ -38,7 +39,10 @@ def show_ending(reference: str, message: str) -> None:
     if rejections:
         console.print()
         console.print_table(set_aside_table(counts.rejections()))
-    for line in (*sum_up_empty(release.slot_reports(), rejections), *_seeds(release), "", *message.splitlines()):
+    seeds = json.loads(release.report("seeds.json") or b"{}")
+    notes = sum_up_notes([SeedNote.model_validate(note) for note in seeds.get("notes", [])])
+    skipped = sum_up_skipped([SkippedSource.model_validate(source) for source in seeds.get("skipped", [])])
+    for line in (*sum_up_empty(release.slot_reports(), rejections), *notes, *skipped, "", *message.splitlines()):
         console.print(line)
     for line in _next_steps(release, reference, shown[0]):
         console.print(line, soft_wrap=True)
@@ -65,22 +69,12 @@ def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -
     reasons = Counter(f"{one.stage} {one.reason}" for slot, one in last.items() if slot not in filled)
     if not reasons:
         return []
-    named = name_some(_by_frequency(reasons), _MOST_NEEDS)
+    often = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    named = name_some((f"{name} ({number})" for name, number in often), _MOST_NEEDS)
     lines = [f"Slots that stayed empty: {reasons.total()}; they failed at last with {named}."]
     if any(reason.endswith(" max_usd") for reason in reasons):
         lines.append("The money of --max-usd is spent. With more of it, what was answered is not paid for again.")
     return lines
-
-
-def _by_frequency(counts: Counter[str]) -> list[str]:
-    return [f"{name} ({number})" for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-
-
-def _seeds(release: StoredRelease) -> list[str]:
-    seeds = json.loads(release.report("seeds.json") or b"{}")
-    notes = [SeedNote.model_validate(note) for note in seeds.get("notes", [])]
-    skipped = [SkippedSource.model_validate(source) for source in seeds.get("skipped", [])]
-    return [*sum_up_notes(notes), *sum_up_skipped(skipped)]
 
 
 def _next_steps(release: StoredRelease, reference: str, task_id: str) -> list[str]:

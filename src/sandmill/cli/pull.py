@@ -12,6 +12,8 @@ from sandmill.cli.screen import (
     SplitOption,
     StructureOption,
     TaskOption,
+    option,
+    selection,
     show_progress,
     write_json,
     write_text,
@@ -31,7 +33,7 @@ EXPORT_EXAMPLES = (
 
 def pull(
     release: ReleaseArgument,
-    to: Annotated[str, typer.Option(metavar="DIR", help="Folder to write into.", show_default=False)],
+    to: Annotated[str, option("DIR", "Folder to write into.")],
     task: TaskOption = None,
     split: SplitOption = None,
     band: BandOption = None,
@@ -52,16 +54,8 @@ def pull(
 
     opened = load(release)
     with show_progress("pulling") as progress:
-        folders = opened.pull(
-            to,
-            task or None,
-            public_only,
-            progress,
-            split=split or (),
-            band=band or (),
-            metric=metric or (),
-            structure=structure or (),
-        )
+        wanted = selection(split=split, band=band, metric=metric, structure=structure)
+        folders = opened.pull(to, task or None, public_only, progress, **wanted)
     if as_json:
         write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})
     else:
@@ -71,15 +65,9 @@ def pull(
 
 def export(
     release: ReleaseArgument,
-    to: Annotated[str, typer.Option(metavar="DIR", help="New folder to write into.", show_default=False)],
+    to: Annotated[str, option("DIR", "New folder to write into.")],
     name: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, skyrl or verl.",
-            show_default=False,
-        ),
+        str, option("NAME", "harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, skyrl or verl.", flag="--format")
     ],
     task: TaskOption = None,
     split: SplitOption = None,
@@ -87,8 +75,7 @@ def export(
     metric: MetricOption = None,
     structure: StructureOption = None,
     insecure: Annotated[
-        bool,
-        typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them."),
+        bool, typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -102,18 +89,8 @@ def export(
 
     opened = load(release)
     with show_progress("exporting") as progress:
-        task_ids = write_export(
-            opened,
-            name,
-            to,
-            task or None,
-            split=split or (),
-            band=band or (),
-            metric=metric or (),
-            structure=structure or (),
-            is_insecure=insecure,
-            progress=progress,
-        )
+        wanted = selection(split=split, band=band, metric=metric, structure=structure)
+        task_ids = write_export(opened, name, to, task or None, **wanted, is_insecure=insecure, progress=progress)
     if as_json:
         write_json({"release": opened.ref, "format": name, "folder": to, "tasks": list(task_ids)})
     else:

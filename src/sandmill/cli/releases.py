@@ -1,18 +1,16 @@
-"""sandmill releases and gc: the datasets under a root, their versions, and what no published version needs."""
+"""sandmill releases, diff and gc: datasets under a root, how versions differ, and what no version needs."""
 
 import re
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, size_text, write_json
-from sandmill.errors import InputError, Problem, count, shorten
+from sandmill.cli.screen import RELEASE_HELP, JsonOption, open_console, option, size_text, write_json, write_text
+from sandmill.errors import InputError, Problem, SandmillError, count, shorten
 
 if TYPE_CHECKING:
-    from sandmill.store.catalogue import DatasetVersions, VersionFacts
-    from sandmill.store.files import Store
-    from sandmill.store.garbage import Garbage
+    from sandmill.store.catalogue import VersionFacts
 
 RELEASES_EXAMPLES = (
     "Examples: `sandmill releases releases` · `sandmill releases s3://bucket/releases micro` · "
@@ -25,16 +23,21 @@ GC_EXAMPLES = (
     "Examples: `sandmill gc releases` · `sandmill gc releases/micro --older-than 30d --delete` · "
     "`sandmill gc s3://bucket/releases --json`"
 )
+DIFF_EXAMPLES = (
+    "Examples: `sandmill diff releases/micro@1 releases/micro` · "
+    "`sandmill diff s3://bucket/releases/micro@3 releases/micro@3 --json`"
+)
 _SECONDS = {"d": 86_400, "h": 3_600}
 
 
+RootArgument = Annotated[
+    str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets, or one dataset.")
+]
+
+
 def releases(
-    root: Annotated[
-        str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets, or one dataset.")
-    ],
-    dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="Only this dataset.", show_default=False)
-    ] = None,
+    root: RootArgument,
+    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="Only this dataset.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List datasets and their versions: date, tasks, bytes, bands and kinds. The latest version is marked with *.
@@ -48,23 +51,20 @@ def releases(
     if as_json:
         write_json({"root": root, "datasets": [one.model_dump(mode="json") for one in found]})
         return
-    for number, one in enumerate(found):
-        _print_versions(one, is_first=number == 0)
+    from sandmill.report.text_tables import TextTable
 
-
-def _print_versions(found: "DatasetVersions", is_first: bool) -> None:
     console = open_console()
-    if not is_first:
-        console.print()
-    console.print(f"{found.place}: {count(len(found.versions), 'version')}", style="bold", soft_wrap=True)
-    if found.versions:
-        from sandmill.report.text_tables import TextTable
-
-        rows = tuple(("*" if one.is_latest else "", one.version, *_cells(one)) for one in found.versions)
-        header = ("", "version", "published", "tasks", "size", "bands", "kinds")
-        console.print_table(TextTable("", header, rows, frozenset({3, 4})))
-    for name in found.unfinished:
-        console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it", soft_wrap=True)
+    for number, dataset_found in enumerate(found):
+        if number:
+            console.print()
+        versions = dataset_found.versions
+        console.print(f"{dataset_found.place}: {count(len(versions), 'version')}", style="bold", soft_wrap=True)
+        if versions:
+            rows = tuple(("*" if one.is_latest else "", one.version, *_cells(one)) for one in versions)
+            header = ("", "version", "published", "tasks", "size", "bands", "kinds")
+            console.print_table(TextTable("", header, rows, frozenset({3, 4})))
+        for name in dataset_found.unfinished:
+            console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it", soft_wrap=True)
 
 
 def _cells(one: "VersionFacts") -> tuple[str, ...]:
@@ -86,18 +86,60 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(said) or "-"
 
 
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help=RELEASE_HELP)],
+    b: Annotated[str, typer.Argument(metavar="B", help=RELEASE_HELP)],
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="Tasks of each list that are named at most; --json lists all.")
+    ] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two releases: tasks added, removed and changed, and the inputs and figures that differ.
+
+    A task is changed if both releases have its id and its files differ. Tasks are compared by the digests of both
+    halves; where a private half is not readable, by their public files. Number and date of a version do not count.
+
+    Exit code: 0 if nothing differs, 1 if something does, 2 on errors.
+    """
+    from sandmill.store.difference import compare_releases, describe_fact
+    from sandmill.store.release import load
+
+    try:
+        found = compare_releases(load(a), load(b))
+    except SandmillError as error:
+        write_text(str(error), to_stderr=True)
+        raise typer.Exit(2) from error
+    if as_json:
+        write_json({**found.model_dump(mode="json"), "differs": found.differs})
+        if found.differs:
+            raise typer.Exit(1)
+        return
+    console = open_console()
+    console.print(f"{found.a} -> {found.b}", style="bold", soft_wrap=True)
+    if not found.differs:
+        console.print(f"nothing differs: {count(found.same, 'equal task')}, compared by {found.compared}")
+        return
+    for title, ids in {"+ added": found.added, "- removed": found.removed, "~ changed": found.changed}.items():
+        more = f" ... and {len(ids) - limit} more; see --limit" if len(ids) > limit else ""
+        if ids:
+            console.print(f"{title}: {count(len(ids), 'task')}: {' '.join(ids[:limit])}{more}")
+    console.print(f"= equal: {count(found.same, 'task')}, compared by {found.compared}")
+    if found.facts:
+        from sandmill.report.text_tables import TextTable
+
+        rows = tuple((one.part, shorten(one.name), describe_fact(one.a), describe_fact(one.b)) for one in found.facts)
+        console.print()
+        console.print_table(TextTable("", ("part", "fact", "A", "B"), rows))
+    raise typer.Exit(1)
+
+
 def gc(
-    root: Annotated[
-        str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets, or one dataset.")
-    ],
+    root: RootArgument,
     delete: Annotated[
         bool, typer.Option("--delete", help="Remove it. Without this option nothing is removed.")
     ] = False,
     older_than: Annotated[
-        str,
-        typer.Option(
-            "--older-than", metavar="AGE", help="Least time since the last write or use: days or hours, as 7d or 36h."
-        ),
+        str, option("AGE", "Least time since the last write or use: days or hours, as 7d or 36h.")
     ] = "7d",
     as_json: JsonOption = False,
 ) -> None:
@@ -112,52 +154,32 @@ def gc(
     from sandmill.store.catalogue import find_datasets
     from sandmill.store.garbage import find_garbage, remove_garbage
 
-    seconds = _read_age(older_than)
-    found: list[tuple[Store, Garbage]] = []
+    age = re.fullmatch(r"(\d{1,5})([dh])", older_than)
+    if age is None or int(age[1]) == 0:
+        problem = Problem("--older-than", repr(older_than), "days or hours of at least 1, as 7d or 36h")
+        raise InputError("sandmill gc", [problem], "Nothing was removed.")
+    seconds, now = float(int(age[1]) * _SECONDS[age[2]]), time.time()
+    items: list[dict[str, Any]] = []
     for store in find_datasets(root):
         for item in find_garbage(store, seconds):
             if not delete or remove_garbage(store, item, seconds):
-                found.append((store, item))
-    files, size = sum(len(item.files) for _, item in found), sum(item.bytes for _, item in found)
+                named = {"dataset": store.root, "kind": item.kind.value, "name": item.name}
+                days = round((now - item.modified) / _SECONDS["d"], 2)
+                items.append({**named, "files": len(item.files), "bytes": item.bytes, "days": days})
+    files, size = sum(facts["files"] for facts in items), sum(facts["bytes"] for facts in items)
     if as_json:
-        items = [
-            {
-                "dataset": store.root,
-                "kind": item.kind.value,
-                "name": item.name,
-                "files": len(item.files),
-                "bytes": item.bytes,
-                "days": round((time.time() - item.modified) / _SECONDS["d"], 2),
-            }
-            for store, item in found
-        ]
         write_json({"root": root, "deleted": delete, "files": files, "bytes": size, "items": items})
         return
-    _print_garbage(found, f"{count(files, 'file')}, {size_text(size)}", root, delete, older_than)
-
-
-def _print_garbage(found: "list[tuple[Store, Garbage]]", total: str, root: str, delete: bool, age: str) -> None:
     console = open_console()
-    if not found:
-        console.print(f"{root}: nothing to remove that is older than {age}", soft_wrap=True)
+    if not items:
+        console.print(f"{root}: nothing to remove that is older than {older_than}", soft_wrap=True)
         return
     from sandmill.report.text_tables import TextTable
 
-    rows = []
-    for store, item in found:
-        days = f"{(time.time() - item.modified) / _SECONDS['d']:.1f}"
-        dataset = store.root.rpartition("/")[2]
-        rows.append((dataset, item.kind.value, item.name, str(len(item.files)), size_text(item.bytes), days))
+    for facts in items:
+        facts |= {"dataset": facts["dataset"].rpartition("/")[2], "bytes": size_text(facts["bytes"])}
+    rows = tuple(tuple(str(value) for value in facts.values()) for facts in items)
     header = ("dataset", "what", "name", "files", "size", "days")
-    console.print_table(TextTable("", header, tuple(rows), frozenset({3, 4, 5})))
-    word = "Removed" if delete else "Would remove"
-    hint = "" if delete else " Nothing was removed; --delete removes it."
-    console.print(f"\n{word} {total}.{hint}", soft_wrap=True)
-
-
-def _read_age(text: str) -> float:
-    match = re.fullmatch(r"(\d{1,5})([dh])", text)
-    if match is None or int(match[1]) == 0:
-        problem = Problem("--older-than", repr(text), "days or hours of at least 1, as 7d or 36h")
-        raise InputError("sandmill gc", [problem], "Nothing was removed.")
-    return float(int(match[1]) * _SECONDS[match[2]])
+    console.print_table(TextTable("", header, rows, frozenset({3, 4, 5})))
+    word, hint = ("Removed", "") if delete else ("Would remove", " Nothing was removed; --delete removes it.")
+    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}", soft_wrap=True)

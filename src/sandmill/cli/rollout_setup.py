@@ -1,27 +1,40 @@
-"""Check the arguments of `sandmill rollout`, and open what they name, before anything is asked or written."""
+"""What `sandmill rollout` does: check and open everything before anything is asked or written, play, show figures."""
 
+import asyncio
+import os
+import sys
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import typer
 from pydantic import ValidationError
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sandmill.errors import InputError, Problem, shorten
+from sandmill.cli.screen import open_console, write_json, write_text
+from sandmill.errors import InputError, Problem, count, shorten
 from sandmill.fingerprint import fingerprint
+from sandmill.llm import Budget, ChatClient
+from sandmill.llm.provider import missing_keys
+from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.rollout import Rollout, RolloutSettings, TaskPlace
 from sandmill.models.run import RunLimits
+from sandmill.play.batch import BatchEnd, BatchProgress, RolloutBatch
 from sandmill.play.operators import OperatorMix
 from sandmill.play.release import Release, load
+from sandmill.report.rollouts import figure_lines, groups_table, pass_table, rollout_figures
+from sandmill.rewards import get_reward
+from sandmill.sandbox import AsyncSandbox
 from sandmill.store.files import Store
 from sandmill.store.rollouts import RolloutFolder, check_release
-
-if TYPE_CHECKING:
-    from sandmill.llm import ChatClient
 
 _SOURCE, _FOOTER = "sandmill rollout", "Nothing was asked, and nothing was written."
 _RETRIES = 4
 """Retries of a request to the model after transient errors."""
+_MOST_ERRORS = 5
 
 
 @dataclass(frozen=True)
@@ -37,11 +50,7 @@ class RolloutPlan:
 
 
 def require_litellm() -> None:
-    """Refuse to go on without LiteLLM.
-
-    Raises:
-        InputError: names the extra.
-    """
+    """Refuse to go on without LiteLLM, and name its extra."""
     if find_spec("litellm") is None:
         hint = "Install it with: pip install 'sandmill[rollout]'"
         raise InputError(_SOURCE, [Problem("litellm", "no such package", "LiteLLM", hint)], _FOOTER)
@@ -55,26 +64,16 @@ def prepare(
     limit: int | None,
     operators: str | None,
     parents: str | None,
-    **settings: Any,
+    settings: Mapping[str, Any],
 ) -> RolloutPlan:
-    """Open the release, select its tasks, and check the folder of the rollouts.
+    """Open the release, select at most `limit` of its tasks, and check the folder of the rollouts.
 
-    Args:
-        ref: of the release.
-        to: folder of the rollouts.
-        wanted: values of `Release.select`.
-        task_ids: only these tasks; empty for all.
-        limit: most tasks.
-        operators: as given on the command line.
-        parents: folder of earlier rollouts.
-        settings: further fields of `RolloutSettings`.
+    `wanted` has values of `Release.select`, `settings` the fields of `RolloutSettings` that no other argument gives.
 
     Raises:
         InputError: if an argument is wrong, or other settings made the folder.
         AccessDenied: if the private half of the release cannot be read.
     """
-    from sandmill.rewards import get_reward
-
     mix = _read_operators(operators, parents)
     get_reward(settings["reward"])
     release = load(ref)
@@ -84,9 +83,15 @@ def prepare(
     if not chosen:
         problem = Problem("selection", "no task that has all of these values", "at least one task")
         raise InputError(release.ref, [problem], f"List the tasks with: sandmill show {release.ref}")
-    earlier, digest = _open_parents(release, parents)
+    earlier: Sequence[Rollout] = ()
+    digest = ""
+    if parents is not None:
+        folder = RolloutFolder(Store(parents))
+        check_release(release, [folder])
+        earlier = sorted((record.rollout for record in folder.records()), key=lambda one: (one.task_id, one.sample))
+        digest = fingerprint([[one.task_id, one.sample, *(step.code for step in one.steps)] for one in earlier])
     common = {"release": release.version, "operators": mix, "parents": digest, "memory_mb": RunLimits().memory_mb}
-    made = RolloutSettings.model_validate(settings | common)
+    made = RolloutSettings.model_validate({**settings, **common})
     folder = RolloutFolder(Store(to))
     folder.check(made)
     return RolloutPlan(release, tuple(chosen[:limit]), made, folder, places, earlier)
@@ -113,21 +118,6 @@ def _read_operators(operators: str | None, parents: str | None) -> dict[str, flo
     return mix
 
 
-def _open_parents(release: Release, parents: str | None) -> tuple[Sequence[Rollout], str]:
-    """Return earlier rollouts and their content hash.
-
-    Raises:
-        InputError: if the folder holds no rollouts, or those of another release.
-    """
-    if parents is None:
-        return (), ""
-    folder = RolloutFolder(Store(parents))
-    check_release(release, [folder])
-    rollouts = sorted((record.rollout for record in folder.records()), key=lambda one: (one.task_id, one.sample))
-    scripts = [[one.task_id, one.sample, *(step.code for step in one.steps)] for one in rollouts]
-    return rollouts, fingerprint(scripts)
-
-
 def open_client(
     plan: RolloutPlan,
     base_url: str | None,
@@ -135,16 +125,8 @@ def open_client(
     timeout_s: float,
     max_usd: float | None,
     prices: tuple[float, float] | None,
-) -> "ChatClient":
-    """Make the client of the model.
-
-    Raises:
-        InputError: if a key is missing in the environment, or a price that --max-usd needs is not known.
-    """
-    from sandmill.llm import Budget, ChatClient
-    from sandmill.llm.provider import missing_keys
-    from sandmill.models.llm import LlmSettings, ModelChoice
-
+) -> ChatClient:
+    """Make the client of the model. Refuse a missing key, and --max-usd without a known price."""
     name = plan.settings.model
     if base_url and not name.startswith("openai/"):
         name = f"openai/{name}"
@@ -165,3 +147,67 @@ def open_client(
     if problems:
         raise InputError(_SOURCE, problems, _FOOTER)
     return client
+
+
+def play(plan: RolloutPlan, client: ChatClient, samples: int, concurrency: int) -> BatchEnd:
+    """Play all rollouts of a plan, with a progress bar and the cost on standard error, if that is a terminal."""
+    # LiteLLM leaves coroutines behind when a request is cancelled.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+    columns = (TextColumn("rollouts"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[cost]}"))
+    console, is_quiet = Console(stderr=True), not sys.stderr.isatty()
+    bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=is_quiet, transient=True)
+    task = bar.add_task("rollouts", total=None, cost="")
+
+    def update(state: BatchProgress) -> None:
+        masked = f", {state.masked} masked" if state.masked else ""
+        bar.update(task, completed=state.done, total=state.total, cost=f"{state.usd:.4f} USD{masked}")
+
+    async def run() -> BatchEnd:
+        async with AsyncSandbox(concurrency=min(concurrency, os.cpu_count() or 1)) as sandbox:
+            batch = RolloutBatch(
+                plan.release,
+                plan.task_ids,
+                samples,
+                plan.settings,
+                model=client,
+                sandbox=sandbox,
+                folder=plan.folder,
+                concurrency=concurrency,
+                parents=plan.parents,
+                splits={task_id: place.split for task_id, place in plan.places.items()},
+            )
+            return await batch.run(update)
+
+    with bar:
+        return asyncio.run(run())
+
+
+def show_end(plan: RolloutPlan, end: BatchEnd, wanted: int, as_json: bool) -> None:
+    """Print all figures, and why rollouts are not finished. Exit code 1 if there are such."""
+    settings, figures = plan.settings, rollout_figures(plan.folder.facts(), plan.places)
+    unfinished = wanted - end.kept - end.played
+    if as_json:
+        facts = {"release": plan.release.ref, "model": settings.model, "folder": plan.folder.store.root}
+        errors = [{"task_id": key[0], "sample": key[1], "error": error} for key, error in end.errors.items()]
+        state = {"played": end.played, "kept": end.kept, "unfinished": unfinished, "errors": errors}
+        write_json(facts | state | figures.model_dump(mode="json"))
+    else:
+        console, rollouts = open_console(), count(figures.all.rollouts, "rollout")
+        masked = f", and {figures.masked} masked" if figures.masked else ""
+        title = f"{settings.model} on {plan.release.ref}: {rollouts} of {count(figures.tasks, 'task')}{masked}"
+        console.print(title, style="bold", soft_wrap=True)
+        for table in (groups_table(figures), pass_table(figures)):
+            if table.rows:
+                console.print_table(table)
+        for line in figure_lines(figures):
+            console.print(line)
+    lines = [f"{task_id}, rollout {sample}: {error}" for (task_id, sample), error in end.errors.items()]
+    lines[_MOST_ERRORS:] = [f"and {len(lines) - _MOST_ERRORS} more"] if len(lines) > _MOST_ERRORS else []
+    if end.spend_limit:
+        lines.append(f"The money of --max-usd is spent: {end.spend_limit}.")
+    if unfinished:
+        lines.append(f"{count(unfinished, 'rollout')} not finished. Run the same command again to continue.")
+    for line in lines:
+        write_text(line, to_stderr=True)
+    if unfinished:
+        raise typer.Exit(1)

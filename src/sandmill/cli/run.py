@@ -1,47 +1,51 @@
-"""sandmill run and grade: run one script in the sandbox, and grade a submission."""
+"""sandmill run, grade and agent-env: run a script in the sandbox, grade a submission, and the Python of agents."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from sandmill.cli.screen import write_json
+from sandmill.cli.screen import JsonOption, open_console, option, show_progress, write_json, write_text
 from sandmill.errors import InputError, Problem
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
 RUN_EXAMPLES = "Example: `sandmill run tasks/sm3f9a1c0d5e7b solution.py --timeout 60`"
 
+AGENT_ENV_EXAMPLES = "Example: `sandmill agent-env create`"
+
 GRADE_EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
 
 
+TaskFolder = Annotated[Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")]
+
+
 def run(
-    task_dir: Annotated[
-        Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")
-    ],
+    task_dir: TaskFolder,
     script: Annotated[
         Path, typer.Argument(metavar="SCRIPT.py", help="Run as `python solution.py public submission.csv`.")
     ],
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="S", min=0.1, max=MOST_SECONDS, help="Seconds of wall time.")
-    ] = 30.0,
+    timeout: Annotated[float, option("S", "Seconds of wall time.", min=0.1, max=MOST_SECONDS)] = 30.0,
     backend: Annotated[
         Literal["auto", "warm", "bwrap", "subprocess"],
-        typer.Option("--backend", help="auto: warm, else bwrap; subprocess isolates nothing."),
+        typer.Option(help="auto: warm, else bwrap; subprocess isolates nothing."),
     ] = "auto",
-    memory_mb: Annotated[
-        int | None,
-        typer.Option("--memory-mb", metavar="MB", min=128, help="Memory of all its processes. Default: 2048."),
-    ] = None,
-    cores: Annotated[
-        int | None, typer.Option("--cores", metavar="N", min=1, help="Processors it may use. Default: all.")
-    ] = None,
+    memory_mb: Annotated[int | None, option("MB", "Memory of all its processes. Default: 2048.", min=128)] = None,
+    cores: Annotated[int | None, option("N", "Processors it may use. Default: all.", min=1)] = None,
 ) -> None:
     """Run a script in the sandbox over a task's public files, grade what it leaves, write one JSON object.
 
     A run that fails is a result too: its outcome says how, its reward is 0, and the exit code is 0. The exit code is 1
     if the sandbox failed before the script started.
     """
-    code = _read_script(script)
+    try:
+        code, saw = script.read_bytes().decode("utf-8"), ""
+    except OSError as error:
+        saw = error.strerror or str(error)
+    except UnicodeDecodeError:
+        saw = "bytes that are not UTF-8"
+    if saw:
+        raise InputError(str(script), [Problem("SCRIPT.py", saw, "a Python script")], "Nothing was run.")
     from sandmill.play.score import score
     from sandmill.sandbox import Sandbox
     from sandmill.scoring.grading.private_half import read_private
@@ -59,20 +63,8 @@ def run(
         raise typer.Exit(1)
 
 
-def _read_script(script: Path) -> str:
-    try:
-        return script.read_bytes().decode("utf-8")
-    except OSError as error:
-        saw = error.strerror or str(error)
-    except UnicodeDecodeError:
-        saw = "bytes that are not UTF-8"
-    raise InputError(str(script), [Problem("SCRIPT.py", saw, "a Python script")], "Nothing was run.")
-
-
 def grade(
-    task_dir: Annotated[
-        Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")
-    ],
+    task_dir: TaskFolder,
     submission: Annotated[Path, typer.Argument(metavar="SUBMISSION.csv", help="Submission to grade.")],
 ) -> None:
     """Grade a submission and write one JSON object to standard output.
@@ -94,3 +86,35 @@ def grade(
     from sandmill.scoring.grading import grade_folder
 
     write_json(grade_folder(task_dir, submission).model_dump(mode="json"))
+
+
+def agent_env(
+    action: Annotated[
+        Literal["create", "show"], typer.Argument(metavar="create|show", help="Make it, or describe it.")
+    ],
+    path: Annotated[Path | None, option("P", "Where, if not in $SANDMILL_AGENT_ENV or the cache folder.")] = None,
+    with_torch: Annotated[bool, typer.Option("--with-torch", help="With PyTorch; for create.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make or describe the pinned environment of the agent's code: numpy to xgboost, and no sandmill.
+
+    Creating takes a minute and 1 GB, and does nothing if it is there. It uses uv if that is on PATH, else venv and pip.
+    """
+    from sandmill.sandbox.agent_env import create_agent_env, require_agent_env
+
+    if with_torch and action == "show":
+        raise InputError("agent-env show", [Problem("--with-torch", "the option", "it with create only")], "")
+    with show_progress("installing packages" if action == "create" else "looking"):
+        env = (
+            create_agent_env(path, with_torch, partial(write_text, to_stderr=True))
+            if action == "create"
+            else require_agent_env(path)
+        )
+    if as_json:
+        facts = {"path": str(env.path), "python": str(env.python), "version": env.python_version}
+        write_json({**facts, "packages": env.packages})
+        return
+    console = open_console()
+    console.print(f"{env.path}\nPython {env.python_version} on {env.base_prefix}")
+    for name, version in sorted(env.packages.items(), key=lambda item: item[0].lower()):
+        console.print(f"  {name} {version}")

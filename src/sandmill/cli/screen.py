@@ -25,19 +25,19 @@ _PIPE_WIDTH = 1000
 """Characters of a line where the output is no terminal, so that no cell of a table is cut."""
 
 
-def repeatable(flag: str, metavar: str, text: str) -> Any:
-    """Declare an option that may be given several times."""
-    return typer.Option(flag, metavar=metavar, help=text, show_default=False)
+def option(metavar: str, text: str, flag: str = "", **more: Any) -> Any:
+    """Declare an option that takes a value. It is named after its parameter unless `flag` names it."""
+    return typer.Option(*([flag] if flag else []), metavar=metavar, help=text, **more)
 
 
-ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP, show_default=False)]
+ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP)]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-TaskOption = Annotated[list[str] | None, repeatable("--task", "ID", "Only this task; may be repeated.")]
-SplitOption = Annotated[list[str] | None, repeatable("--split", "NAME", "Only this split; may be repeated.")]
-MetricOption = Annotated[list[str] | None, repeatable("--metric", "NAME", "Only this metric; may be repeated.")]
+TaskOption = Annotated[list[str] | None, option("ID", "Only this task; may be repeated.")]
+SplitOption = Annotated[list[str] | None, option("NAME", "Only this split; may be repeated.")]
+MetricOption = Annotated[list[str] | None, option("NAME", "Only this metric; may be repeated.")]
 _PRIVATE = ", as `show` names it; may be repeated; needs the private half"
-BandOption = Annotated[list[str] | None, repeatable("--band", "NAME", f"Only this band of difficulty{_PRIVATE}.")]
-StructureOption = Annotated[list[str] | None, repeatable("--structure", "NAME", f"Only this structure{_PRIVATE}.")]
+BandOption = Annotated[list[str] | None, option("NAME", f"Only this band of difficulty{_PRIVATE}.")]
+StructureOption = Annotated[list[str] | None, option("NAME", f"Only this structure{_PRIVATE}.")]
 
 
 _LINES = "\n\t"
@@ -79,14 +79,17 @@ def open_console() -> PlainConsole:
 
 def fold(text: str, width: int) -> str:
     """Break long lines between words, and indent what follows. A word that is longer than the width stays whole."""
-    return "\n".join(part for line in text.split("\n") for part in _fold_line(line, width))
+    folded = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        parts = wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        folded += parts if len(line) > width else [line]
+    return "\n".join(folded)
 
 
-def _fold_line(line: str, width: int) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+def selection(**options: list[str] | None) -> dict[str, Any]:
+    """Return values of `Release.select` by name. An option that is not given leaves all tasks."""
+    return {name: tuple(values or ()) for name, values in options.items()}
 
 
 def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:

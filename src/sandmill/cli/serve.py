@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sandmill.cli.screen import write_text
+from sandmill.cli.screen import option, write_text
 from sandmill.errors import InputError, Problem, count
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
@@ -17,48 +17,38 @@ SERVE_EXAMPLES = (
 )
 
 _LOOPBACK = ("127.", "localhost", "::1")
-_SOURCES_HELP = "Folders of pulled tasks, and releases. Without any, clients upload public folders."
+_SOURCES = "Folders of pulled tasks, and releases. Without any, clients upload public folders."
 
 
 def serve(
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 chooses a free one.")],
+    port: Annotated[int, option("N", "Port; 0 chooses a free one.", min=0, max=65535)],
     token_file: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="File with the token that clients send; mode 600, 16 characters or more."),
+        Path, option("FILE", "File with the token that clients send; mode 600, 16 characters or more.")
     ],
-    sources: Annotated[
-        list[str] | None, typer.Argument(metavar="RELEASE_OR_TASKS", help=_SOURCES_HELP, show_default=False)
-    ] = None,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    sources: Annotated[list[str] | None, typer.Argument(metavar="RELEASE_OR_TASKS", help=_SOURCES)] = None,
+    host: Annotated[str, option("HOST", "Address to listen on.")] = "127.0.0.1",
     concurrency: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=1024, help="Runs at a time. Default: number of processors.")
+        int | None, option("N", "Runs at a time. Default: number of processors.", min=1, max=1024)
     ] = None,
-    queue: Annotated[int, typer.Option(metavar="N", min=0, max=100_000, help="Runs that may wait.")] = 256,
+    queue: Annotated[int, option("N", "Runs that may wait.", min=0, max=100_000)] = 256,
     timeout: Annotated[
-        float, typer.Option(metavar="S", min=0.1, max=MOST_SECONDS, help="Longest wall time of a run, in seconds.")
+        float, option("S", "Longest wall time of a run, in seconds.", min=0.1, max=MOST_SECONDS)
     ] = 300.0,
-    grace: Annotated[
-        float, typer.Option(metavar="S", min=0, max=3600, help="Seconds in which runs may end after SIGTERM.")
-    ] = 10.0,
-    memory_mb: Annotated[
-        int | None, typer.Option("--memory-mb", metavar="MB", min=128, help="Most memory of a run. Default: 2048.")
-    ] = None,
-    cores: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Most processors of a run. Default: all.")
-    ] = None,
-    max_request_mb: Annotated[
-        int, typer.Option("--max-request-mb", metavar="MB", min=1, max=4096, help="Largest request.")
-    ] = 256,
-    backend: Annotated[
-        Literal["auto", "warm", "bwrap"], typer.Option("--backend", help="auto: warm, else bwrap.")
-    ] = "auto",
+    grace: Annotated[float, option("S", "Seconds in which runs may end after SIGTERM.", min=0, max=3600)] = 10.0,
+    memory_mb: Annotated[int | None, option("MB", "Most memory of a run. Default: 2048.", min=128)] = None,
+    cores: Annotated[int | None, option("N", "Most processors of a run. Default: all.", min=1)] = None,
+    max_request_mb: Annotated[int, option("MB", "Largest request.", min=1, max=4096)] = 256,
+    backend: Annotated[Literal["auto", "warm", "bwrap"], typer.Option(help="auto: warm, else bwrap.")] = "auto",
 ) -> None:
     """Run and grade agents' code over HTTP, for trainers on other machines.
 
     Clients send the token as `Authorization: Bearer TOKEN`. SIGTERM and Ctrl-C stop the server in order. It needs
     `pip install 'sandmill[serve]'`.
     """
-    _require_packages()
+    if missing := [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]:
+        hint = "Run: pip install 'sandmill[serve]'"
+        problems = [Problem(name, "not installed", "the packages of the extra serve", hint) for name in missing]
+        raise InputError("sandmill serve", problems, "Nothing was started.")
     from sandmill.serve.settings import ServerSettings, read_token
 
     token = read_token(token_file)
@@ -88,11 +78,3 @@ def serve(
                 )
 
         start(listener, token, sources or [], box, settings, at_a_time, queue, announce)
-
-
-def _require_packages() -> None:
-    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
-    if missing:
-        hint = "Run: pip install 'sandmill[serve]'"
-        problems = [Problem(name, "not installed", "the packages of the extra serve", hint) for name in missing]
-        raise InputError("sandmill serve", problems, "Nothing was started.")

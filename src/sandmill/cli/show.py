@@ -6,18 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import (
-    JsonOption,
-    ReleaseArgument,
-    open_console,
-    refuse_options,
-    write_json,
-)
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refuse_options, write_json
 from sandmill.errors import InputError, IntegrityError, Problem, count, shorten, visible
 
 if TYPE_CHECKING:
     from sandmill.cli.screen import PlainConsole
-    from sandmill.models.calibration import Calibration
     from sandmill.models.release import TaskRecord
     from sandmill.report.text_tables import TextTable
     from sandmill.store.lineage import TaskLineage
@@ -40,9 +33,7 @@ _LONGEST_FACT = 500
 
 def show(
     release: ReleaseArgument,
-    task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="Id of one task, to see all of it.", show_default=False)
-    ] = None,
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="Id of one task, to see all of it.")] = None,
     lineage: Annotated[
         bool,
         typer.Option(
@@ -50,8 +41,7 @@ def show(
         ),
     ] = False,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.", show_default=False),
+        int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -186,6 +176,7 @@ def _read_funnel(release: "StoredRelease") -> dict[str, int] | None:
 
 
 def _print_release(facts: dict[str, Any], total: int) -> None:
+    from sandmill.models.base import Band
     from sandmill.report.text_tables import TextTable
 
     console, rows = open_console(), facts["tasks"]
@@ -198,29 +189,15 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
     _print_table(console, TextTable("", tuple(columns), cells, numeric), total - len(rows))
     console.print()
     if facts["private"]:
-        _print_mix(console, facts, total)
+        for band in Band:
+            reached, wanted = facts["bands"].get(band, 0), facts["wanted"].get(band, 0)
+            if reached or wanted:
+                console.print(f"{band:<7} {reached:>5} ({reached / total:4.0%}), asked for {wanted}")
     else:
         console.print("The private half is not readable here; only public facts are shown.")
     if facts["funnel"]:
         steps = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in facts["funnel"].items())
         console.print(f"Funnel: {steps}")
-
-
-def _print_mix(console: "PlainConsole", facts: dict[str, Any], total: int) -> None:
-    from sandmill.models.base import Band
-
-    for band in Band:
-        reached, wanted = facts["bands"].get(band, 0), facts["wanted"].get(band, 0)
-        if reached or wanted:
-            console.print(f"{band:<7} {reached:>5} ({reached / total:4.0%}), asked for {wanted}")
-
-
-def _medals(measured: "Calibration") -> str:
-    """Describe how thresholds follow, and how hard they are to reach."""
-    medals = measured.medal_hardness
-    if medals is None:
-        return f"by {measured.rule}"
-    return f"by {measured.rule}; hardness {medals.band} {medals.value:.3f} ({medals.low:.3f} to {medals.high:.3f})"
 
 
 def _print_task(record: "TaskRecord") -> None:
@@ -234,7 +211,8 @@ def _print_task(record: "TaskRecord") -> None:
     unscored = f", {spec.unscored_items} not scored" if spec.unscored_items else ""
     direction = "lower" if measured.is_lower_better else "higher"
     difficulty, thresholds, rate = measured.difficulty, measured.thresholds, measured.solve_rate
-    truths = record.verification.truths
+    truths, medals = record.verification.truths, measured.medal_hardness
+    hardness = f"; hardness {medals.band} {medals.value:.3f} ({medals.low:.3f} to {medals.high:.3f})" if medals else ""
     broken = [name for name, holds in truths.items() if not holds]
     facts = {
         "domain": spec.domain,
@@ -251,7 +229,7 @@ def _print_task(record: "TaskRecord") -> None:
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
-        "medals": _medals(measured),
+        "medals": f"by {measured.rule}{hardness}",
         "solve rate": f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})" if rate else "not measured",
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }

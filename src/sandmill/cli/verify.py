@@ -13,6 +13,7 @@ from sandmill.cli.screen import (
     JsonOption,
     ReleaseArgument,
     TaskOption,
+    option,
     refuse_options,
     show_progress,
     write_json,
@@ -45,10 +46,9 @@ def verify(
     ] = False,
     secret_file: Annotated[
         Path | None,
-        typer.Option(
-            "--secret-file",
-            metavar="FILE",
-            help="With --rerun: the release secret, to render each design again. Default: secret/release.key of a "
+        option(
+            "FILE",
+            "With --rerun: the release secret, to render each design again. Default: secret/release.key of a "
             "local dataset, if it is yours alone. Only for a release that you trust: a design may render for ever.",
         ),
     ] = None,
@@ -73,8 +73,7 @@ def verify(
         ),
     ] = False,
     backup: Annotated[
-        str | None,
-        typer.Option("--from", metavar="RELEASE", help="With --repair: another copy of the release, local or s3://."),
+        str | None, option("RELEASE", "With --repair: another copy of the release, local or s3://.", flag="--from")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -197,15 +196,13 @@ def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | 
 
 def reproduce(
     release: ReleaseArgument,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of one task.", show_default=False)],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of one task.")],
     secret_file: Annotated[
         str | None,
-        typer.Option(
-            "--secret-file",
-            metavar="FILE",
-            help="The release secret, local or on S3. Only for a release that you trust: a design may be made to "
+        option(
+            "FILE",
+            "The release secret, local or on S3. Only for a release that you trust: a design may be made to "
             "render for ever.",
-            show_default=False,
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -6,8 +6,7 @@ records nothing.
 
 from sandmill.llm.budget import Budget
 from sandmill.llm.cache import Recordings
-from sandmill.llm.chat import ChatClient, ChatReply
-from sandmill.llm.client import LlmClient
+from sandmill.llm.client import ChatClient, ChatReply, LlmClient
 from sandmill.llm.provider import RequestFailed
 
 __all__ = ["Budget", "ChatClient", "ChatReply", "LlmClient", "Recordings", "RequestFailed"]

@@ -8,15 +8,13 @@ from functools import cache
 
 from sandmill.errors import SpendLimit
 from sandmill.llm.cache import Files
-from sandmill.llm.provider import Completion, load_litellm, wire_messages
-from sandmill.models.llm import AnswerForm, Prompt, Usage
+from sandmill.llm.provider import Completion, load_litellm
+from sandmill.models.llm import Usage
 
 _MICRO = 1_000_000
 
 _CHARACTERS_PER_TOKEN = 3
 """Low on purpose, so that estimates are too high: English has about 4, JSON a little more than 3."""
-_TOKENS_PER_MESSAGE = 8
-"""Tokens that each message costs in addition to its text."""
 
 
 @dataclass
@@ -108,31 +106,24 @@ class Prices:
     answer: float = 0.0
     is_known: bool = True
 
-    def highest(self, prompt: Prompt, max_tokens: int) -> float:
-        """Return the highest cost of a request: its whole prompt and the longest answer."""
-        texts = sum(count_tokens(message.content) + _TOKENS_PER_MESSAGE for message in prompt.messages)
-        return self.prompt * (texts + count_tokens(str(prompt.answer))) + self.answer * max_tokens
-
-    def usage(self, prompt: Prompt, form: AnswerForm, completion: Completion) -> Usage:
+    def usage(self, completion: Completion, asked: int) -> Usage:
         """Return the usage of one request: the server's token counts, or estimates if it gives none."""
-        asked, answered = completion.prompt_tokens, completion.answer_tokens
-        if asked is None:
-            asked = sum(count_tokens(message["content"]) for message in wire_messages(prompt, form))
-        if answered is None:
-            answered = count_tokens(completion.text)
-        usd = round(self.prompt * asked + self.answer * answered, 9)
-        return Usage(requests=1, prompt_tokens=asked, answer_tokens=answered, usd=usd)
+        prompt, answer = completion.prompt_tokens, completion.answer_tokens
+        prompt = asked if prompt is None else prompt
+        answer = count_tokens(completion.text + completion.reasoning) if answer is None else answer
+        usd = round(self.prompt * prompt + self.answer * answer, 9)
+        return Usage(requests=1, prompt_tokens=prompt, answer_tokens=answer, usd=usd)
 
 
 def prices_of(model: str, given: Mapping[str, float] | None = None) -> Prices:
     """Return a model's prices: the given ones, in dollars per million tokens of `input` and `output`, or LiteLLM's."""
     if given:
         return Prices(given.get("input", 0.0) / 1e6, given.get("output", 0.0) / 1e6)
-    return _listed(model)
+    return _listed_prices(model)
 
 
 @cache
-def _listed(model: str) -> Prices:
+def _listed_prices(model: str) -> Prices:
     try:
         info = load_litellm().get_model_info(model)
     except Exception:  # noqa: BLE001  LiteLLM raises a bare Exception for models that it does not list

@@ -58,12 +58,8 @@ class Recordings:
     folder: str = "llm/replies"
 
     def find(self, key: str) -> Reply | None:
-        """Return the recorded reply to a request, or None.
-
-        Raises:
-            StoreError: if the file is damaged.
-        """
-        path = self._path(key)
+        """Return the recorded reply to a request, or None. A damaged file is a `StoreError`."""
+        path = f"{self.folder}/{key}.json"
         if not self.files.exists(path):
             return None
         try:
@@ -80,10 +76,7 @@ class Recordings:
             "messages": [message.model_dump() for message in prompt.messages],
             "reply": reply.model_dump(mode="json", exclude=_NOT_RECORDED),
         }
-        if self.files.create(self._path(reply.key), canonical_json(content).encode(), owner_only=True):
+        if self.files.create(f"{self.folder}/{reply.key}.json", canonical_json(content).encode(), owner_only=True):
             return reply
         first = self.find(reply.key)
         return first.model_copy(update={"is_recorded": False, "usage": reply.usage}) if first else reply
-
-    def _path(self, key: str) -> str:
-        return f"{self.folder}/{key}.json"

@@ -1,32 +1,41 @@
-"""The client for prompts: recorded replies first, then each model in turn, within limits of time and money."""
+"""Clients: one for prompts (recorded replies first, then each model in turn), one for conversations with one model."""
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from sandmill.errors import NoAnswer, ReplayMiss
-from sandmill.llm.budget import Budget, prices_of
+from sandmill.llm.budget import Budget, Prices, count_tokens, prices_of
 from sandmill.llm.cache import Recordings, request_key
-from sandmill.llm.provider import FORMS, RequestFailed, complete, read_json
-from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt, Reply
+from sandmill.llm.provider import (
+    FORMS,
+    Completion,
+    RequestFailed,
+    complete,
+    find_context,
+    read_json,
+    send,
+    wire_messages,
+)
+from sandmill.models.llm import AnswerForm, LlmSettings, Message, ModelChoice, Prompt, Reply, Usage
 
 FIRST_WAIT_S = 0.5
 """Mean wait before the first retry; doubled for each further one."""
 LONGEST_WAIT_S = 60.0
 """Longest wait before a retry. A model whose server asks for more is passed over."""
-
+_TOKENS_PER_MESSAGE = 8
+"""Tokens that each message costs in addition to its text."""
 
 _Answer = TypeVar("_Answer")
 
 
 async def retry(send: Callable[[], Awaitable[_Answer]], retries: int) -> _Answer:
-    """Send a request, and send it again after each transient failure.
-
-    Raises:
-        RequestFailed: the last failure.
-    """
+    """Send a request, and send it again after each transient failure. The last failure is raised."""
     for attempt in range(retries + 1):
         try:
             return await send()
@@ -41,16 +50,44 @@ async def retry(send: Callable[[], Awaitable[_Answer]], retries: int) -> _Answer
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-class LlmClient:
-    """Answers prompts. Concurrent tasks of one event loop may share a client.
+class _Client:
+    """What both clients have. Concurrent tasks of one event loop may share a client.
 
     Args:
-        choice: models and parameters; they are part of every request's key.
+        choice: models and parameters.
         settings: how requests are sent.
-        recordings: replies that were paid for, and where new ones are written.
         budget: spending limit; None means no limit.
         prices: dollars per million tokens of `input` and `output`; they replace LiteLLM's table.
     """
+
+    def __init__(
+        self,
+        choice: ModelChoice,
+        settings: LlmSettings,
+        budget: Budget | None = None,
+        prices: Mapping[str, float] | None = None,
+    ) -> None:
+        self._choice, self._settings, self._prices = choice, settings, prices
+        self.budget = budget or Budget()
+        self._slots = asyncio.Semaphore(settings.concurrency)
+
+    async def _paid(
+        self, prices: Prices, highest: float, asked: int, request: Callable[[], Awaitable[Completion]]
+    ) -> tuple[Completion, Usage]:
+        """Send a request once and book its cost, whether the answer is usable or not."""
+        async with self._slots, self.budget.reserve(highest):
+            completion = await request()
+            usage = prices.usage(completion, asked)
+            self.budget.paid = self.budget.paid.plus(usage)
+        return completion, usage
+
+
+def _tokens_of(texts: Iterable[str], each: int = 0) -> int:
+    return sum(count_tokens(text) + each for text in texts)
+
+
+class LlmClient(_Client):
+    """Answers prompts. Replies that were paid for are read from the recordings, and new ones are written there."""
 
     def __init__(
         self,
@@ -60,9 +97,8 @@ class LlmClient:
         budget: Budget | None = None,
         prices: Mapping[str, float] | None = None,
     ) -> None:
-        self._choice, self._settings, self._recordings, self._prices = choice, settings, recordings, prices
-        self.budget = budget or Budget()
-        self._slots = asyncio.Semaphore(settings.concurrency)
+        super().__init__(choice, settings, budget, prices)
+        self._recordings = recordings
         self._form_number: dict[str, int] = {}
         """Place in `FORMS` of the strictest form that each model's server accepts."""
         self._in_flight: dict[str, asyncio.Task[Reply]] = {}
@@ -83,15 +119,13 @@ class LlmClient:
         return await asyncio.shield(task)
 
     async def _answer(self, prompt: Prompt, keys: list[str]) -> Reply:
-        reply = await self._find(keys) or await self._ask_models(prompt, keys)
+        for key in keys:
+            if reply := await asyncio.to_thread(self._recordings.find, key):
+                break
+        else:
+            reply = await self._ask_models(prompt, keys)
         found = read_json(reply.text)
         return reply.model_copy(update={"problem": found} if isinstance(found, str) else {"value": found})
-
-    async def _find(self, keys: list[str]) -> Reply | None:
-        for key in keys:
-            if found := await asyncio.to_thread(self._recordings.find, key):
-                return found
-        return None
 
     async def _ask_models(self, prompt: Prompt, keys: list[str]) -> Reply:
         if self._settings.is_replay:
@@ -111,6 +145,11 @@ class LlmClient:
             return await asyncio.to_thread(self._record, prompt, reply)
         raise NoAnswer("; ".join(failures))
 
+    def _record(self, prompt: Prompt, reply: Reply) -> Reply:
+        """Write the receipt before the reply, so that no reply is found again whose cost is not counted."""
+        self.budget.add_receipt(reply.key, reply.usage)
+        return self._recordings.add(prompt, reply)
+
     async def _ask_model(self, model: str, key: str, prompt: Prompt) -> Reply:
         """Ask one model in the strictest form that its server accepts."""
         for number in range(self._form_number.get(model, 0), len(FORMS)):
@@ -125,18 +164,74 @@ class LlmClient:
         raise AssertionError("unreachable: the last form returns or raises")
 
     async def _send(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> Reply:
-        """Send a request once and book its cost, whether the answer is usable or not."""
-        prices = prices_of(model, self._prices)
-        async with self._slots, self.budget.reserve(prices.highest(prompt, self._choice.max_tokens)):
-            completion = await complete(model, self._choice, self._settings, prompt, form)
-            usage = prices.usage(prompt, form, completion)
-            self.budget.paid = self.budget.paid.plus(usage)
+        choice, prices = self._choice, prices_of(model, self._prices)
+        # The highest cost: the whole prompt and the longest answer.
+        most = _tokens_of((message.content for message in prompt.messages), _TOKENS_PER_MESSAGE)
+        highest = prices.prompt * (most + count_tokens(str(prompt.answer))) + prices.answer * choice.max_tokens
+        asked = _tokens_of(message["content"] for message in wire_messages(prompt, form))
+        request = partial(complete, model, choice, self._settings, prompt, form)
+        completion, usage = await self._paid(prices, highest, asked, request)
         if completion.problem:
             await asyncio.to_thread(self.budget.add_receipt, key, usage)
             raise RequestFailed(completion.problem)
         return Reply(text=completion.text, model=model, form=form, usage=usage, key=key)
 
-    def _record(self, prompt: Prompt, reply: Reply) -> Reply:
-        """Write the receipt before the reply, so that no reply is found again whose cost is not counted."""
-        self.budget.add_receipt(reply.key, reply.usage)
-        return self._recordings.add(prompt, reply)
+
+@dataclass(frozen=True)
+class ChatReply:
+    """One message of the model."""
+
+    text: str
+    """The message as the model wrote it; empty if the model refused."""
+    usage: Usage
+    seconds: float
+    """Time from the request to the answer, with retries and waiting."""
+    is_cut_off: bool = False
+    """Whether the message reached the limit of tokens."""
+    is_priced: bool = True
+    """Whether the price of the model is known, so that `usage.usd` means something."""
+
+
+class ChatClient(_Client):
+    """Continues conversations with one model, and records nothing."""
+
+    @property
+    def prices(self) -> Prices:
+        """Prices of the model, which may be unknown."""
+        return prices_of(self._choice.models[0], self._prices)
+
+    async def context_tokens(self) -> int | None:
+        """Return the longest conversation that leaves room for an answer; None if the server does not say."""
+        context = await find_context(self._choice.models[0], self._settings)
+        return None if context is None else max(1, context - self._choice.max_tokens)
+
+    async def reply(
+        self, messages: Sequence[Message], seed: int | None = None, most_tokens: int | None = None
+    ) -> ChatReply:
+        """Return the next message of the model. Transient failures are tried again.
+
+        Only servers that can repeat a draw get the seed. Without `most_tokens`, the choice of this client holds.
+
+        Raises:
+            SpendLimit: if the request could cost more than what is left.
+            RequestFailed: if the last attempt failed.
+        """
+        began = time.monotonic()
+        wire = [message.model_dump() for message in messages]
+        choice = self._choice.model_copy(update={"max_tokens": most_tokens} if most_tokens else {})
+        completion, usage = await retry(lambda: self._send(choice, wire, seed), self._settings.retries)
+        text = completion.text
+        if completion.reasoning:
+            text = f"<think>\n{completion.reasoning.strip()}\n</think>\n{text.lstrip()}"
+        return ChatReply(text, usage, time.monotonic() - began, completion.is_cut_off, self.prices.is_known)
+
+    async def _send(
+        self, choice: ModelChoice, wire: list[dict[str, str]], seed: int | None
+    ) -> tuple[Completion, Usage]:
+        prices, options = self.prices, {} if seed is None else {"seed": seed}
+        asked = _tokens_of((message["content"] for message in wire), _TOKENS_PER_MESSAGE)
+        highest = prices.prompt * asked + prices.answer * choice.max_tokens
+        request = partial(send, choice.models[0], choice, self._settings, wire, options)
+        completion, usage = await self._paid(prices, highest, asked, request)
+        await asyncio.to_thread(self.budget.add_receipt, secrets.token_hex(12), usage)
+        return completion, usage

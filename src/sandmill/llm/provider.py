@@ -61,8 +61,7 @@ def response_format(prompt: Prompt, form: AnswerForm) -> dict[str, Any]:
 def read_json(text: str) -> dict[str, Any] | str:
     """Find the JSON object of an answer: the whole text, a fenced block, or the first object in the text.
 
-    Returns:
-        The object, or a description of the problem that the model can act on.
+    A string describes the problem, so that the model can act on it.
     """
     problem = ""
     for piece in (text, *_FENCE.findall(text), text[max(text.find("{"), 0) :]):
@@ -88,33 +87,24 @@ def _refuse(name: str) -> float:
     raise ValueError(f"{name} is not a number of JSON")
 
 
+@dataclass(eq=False)
 class RequestFailed(Exception):
-    """A request without a usable answer.
+    """A request without a usable answer."""
 
-    Args:
-        message: one line without keys.
-        is_transient: the same request may succeed later.
-        may_be_form: a plainer answer form may succeed.
-        retry_after_s: wait that the server asks for.
-        is_too_long: the request has more tokens or bytes than the server takes.
-        is_busy: the server refuses for now: too many requests, or it says when to come again.
-        is_lasting: no other request can succeed either, for example because the key is wrong or the model is unknown.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        is_transient: bool = False,
-        may_be_form: bool = False,
-        retry_after_s: float | None = None,
-        is_too_long: bool = False,
-        is_busy: bool = False,
-        is_lasting: bool = False,
-    ) -> None:
-        self.is_transient, self.may_be_form, self.retry_after_s = is_transient, may_be_form, retry_after_s
-        self.is_too_long, self.is_busy, self.is_lasting = is_too_long, is_busy, is_lasting
-        super().__init__(message)
+    message: str
+    """One line without keys."""
+    is_transient: bool = False
+    """The same request may succeed later."""
+    may_be_form: bool = False
+    """A plainer answer form may succeed."""
+    retry_after_s: float | None = None
+    """Wait that the server asks for."""
+    is_too_long: bool = False
+    """The request has more tokens or bytes than the server takes."""
+    is_busy: bool = False
+    """The server refuses for now: too many requests, or it says when to come again."""
+    is_lasting: bool = False
+    """No other request can succeed either, for example because the key is wrong or the model is unknown."""
 
 
 @dataclass(frozen=True)
@@ -149,12 +139,18 @@ def load_litellm() -> Any:
 async def complete(
     model: str, choice: ModelChoice, settings: LlmSettings, prompt: Prompt, form: AnswerForm
 ) -> Completion:
-    """Send one request, once.
-
-    Raises:
-        RequestFailed: after an error, or if the whole answer has not come within the time-out.
-    """
-    options = {} if form == "text" else _format_options(model, response_format(prompt, form))
+    """Send one request, once, as `send` does."""
+    options: dict[str, Any] = {}
+    if form != "text":
+        asked = response_format(prompt, form)
+        if model.startswith("openai/"):
+            # LiteLLM's list of models does not know what a server of one's own accepts; the server itself refuses.
+            options = {"extra_body": {"response_format": asked}}
+        elif "response_format" in (load_litellm().get_supported_openai_params(model) or ()):
+            options = {"response_format": asked}
+        else:
+            # LiteLLM would drop the form, and the schema with it, without an error.
+            raise RequestFailed(f"{model} has no response_format", may_be_form=True)
     return await send(model, choice, settings, wire_messages(prompt, form), options)
 
 
@@ -191,16 +187,6 @@ async def send(
         # The chain of causes may hold headers with keys.
         raise _failure(error) from None
     return _read(response)
-
-
-def _format_options(model: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Pass the form on, or refuse it if LiteLLM would drop it, and the schema with it, without an error."""
-    if model.startswith("openai/"):
-        # LiteLLM's list of models does not know what a server of one's own accepts; the server itself refuses.
-        return {"extra_body": {"response_format": asked}}
-    if "response_format" not in (load_litellm().get_supported_openai_params(model) or ()):
-        raise RequestFailed(f"{model} has no response_format", may_be_form=True)
-    return {"response_format": asked}
 
 
 def _read(response: Any) -> Completion:

@@ -36,14 +36,12 @@ class Tier(StrEnum):
 
 
 class BoardEntry(Private):
-    """Scores of one solver on one task, rounded to 5 decimals as in mle-bench."""
+    """Scores of one solver on the final and the feedback part, rounded to 5 decimals as in mle-bench."""
 
     solver: str
     tier: Tier
     final: float
-    """Score on the final part."""
     feedback: float
-    """Score on the feedback part."""
 
 
 class Thresholds(Private):
@@ -86,7 +84,6 @@ class Sizing(Frozen):
 
     pilot_rows: int
     final_rows: int
-    """Rows of the final part."""
     order_foretold: float = Field(ge=0, le=1)
     """Predicted share of bootstraps in which the thresholds keep their order at this size."""
 
@@ -106,14 +103,12 @@ class Difficulty(Frozen):
 
 
 class MilestoneEntry(Private):
-    """A run that decides a threshold, measured on several training draws."""
+    """A run that decides a threshold, measured on several training draws. Scores are rounded to 5 decimals."""
 
     solver: str
     tier: Tier
     final: float
-    """Score on the final part, rounded to 5 decimals."""
     feedback: float
-    """Score on the feedback part."""
     shares: tuple[float, ...] = Field(min_length=1)
     """Gap closed on the pilot rows after training on each draw. The first draw is that of the task."""
     on_board: bool = True
@@ -137,7 +132,6 @@ class Milestones(Private):
     """Largest share of the gap that a single column closes on the rows of the pilot, used as the prediction without a
     model. Bronze lies above it. None in older releases, and where no column can be a prediction."""
     feedback_oracle: float
-    """Score of the oracle on the feedback part."""
     entries: tuple[MilestoneEntry, ...] = Field(min_length=1)
 
 
@@ -152,7 +146,6 @@ class MedalHardness(Frozen):
     high: float = Field(ge=0, le=1)
     """`low` and `high` are a 90 % confidence interval from a bootstrap over scripts."""
     band: Band
-    """Band by the same floors as difficulty."""
     share: float = Field(ge=0, le=1)
     """Over scripts, and over training draws where there are several."""
     scripts: int = Field(ge=1)
@@ -160,7 +153,6 @@ class MedalHardness(Frozen):
     draws: int = Field(ge=1)
     """Training draws that the share is taken over: that of the task. Older releases have three."""
     version: int
-    """Version of the distribution of pipelines."""
 
 
 class SolveRate(Frozen):
@@ -255,9 +247,7 @@ class Calibration(Private):
     """None where the rule is `ranks`."""
     medal_hardness: MedalHardness | None = None
     reference: str = ""
-    """Approach of the reference solution."""
     scripts: tuple[ScriptScore, ...] = ()
-    """Reference, competent and naive script."""
     scripts_rise: bool = True
     """Whether each of the scripts beats the next lower one on the final part."""
     no_data: float = Field(default=0.0, ge=0)

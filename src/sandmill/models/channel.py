@@ -18,7 +18,6 @@ class Cue(Frozen):
     parameters: tuple[str | float, ...] = ()
     """What the measure needs to know, such as words or frequencies. The text states all of it."""
     text: str
-    """Sentence of the description."""
     place: Literal["list", "house"] = "list"
     """Where the description states it: in the list of what items show, or among the customs of the house."""
 

@@ -52,7 +52,6 @@ class Kind(Frozen):
     measures: str | None = None
     """Module like the reader whose tables hold an estimate of each latent column that the description explains."""
     id_column: str = "id"
-    """Name of the column that identifies an item."""
     ids: Literal["token", "item", "timestamp"] = "token"
     """What identifies an item: a random token, the item itself, or a random time stamp."""
     medals: MedalRule = "ranks"
@@ -85,11 +84,7 @@ class Kind(Frozen):
         return self.channel is None
 
     def load(self, part: str) -> Any:
-        """Import a part by the name of its field.
-
-        Raises:
-            ValueError: if the kind has no such part.
-        """
+        """Import a part by the name of its field. A kind without it is a ValueError."""
         path = getattr(self, part)
         if path is None:
             raise ValueError(f"kind {self.name} has no {part}")
@@ -116,11 +111,7 @@ def known_kinds() -> dict[str, Kind]:
 
 
 def kind_named(name: str) -> Kind:
-    """Return a kind by its name.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """Return a kind by its name; a ValueError names the known ones."""
     known = known_kinds()
     if name not in known:
         raise ValueError(f"unknown kind of task {name!r}; known are {', '.join(sorted(known))}")

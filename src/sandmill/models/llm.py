@@ -21,7 +21,6 @@ class Prompt(Frozen):
     """Role that asks, such as `strategist`."""
     messages: tuple[Message, ...] = Field(min_length=1)
     answer: dict[str, Any]
-    """JSON Schema of the answer."""
     answer_version: int = Field(default=1, ge=1)
     """Raise it when the meaning of the answer changes while its schema does not."""
     draw: str = ""
@@ -35,7 +34,6 @@ class ModelChoice(Frozen):
     """Names in LiteLLM's notation, such as `openai/gpt-4o-mini`."""
     temperature: float = Field(default=0.7, ge=0, le=2)
     max_tokens: int = Field(default=6000, ge=16)
-    """Most tokens of one answer."""
 
 
 class LlmSettings(Frozen):
@@ -45,11 +43,9 @@ class LlmSettings(Frozen):
     timeout_s: float = Field(default=120.0, gt=0)
     """Deadline for the whole answer to one request."""
     retries: int = Field(default=3, ge=0, le=20)
-    """Retries after a transient error."""
     api_base: str | None = None
     """Address of a server with OpenAI's interface, for models named `openai/...`; None means the provider's own."""
     is_replay: bool = False
-    """Answer from recorded replies only."""
 
 
 class Usage(Frozen):
@@ -83,9 +79,7 @@ class Reply(Frozen):
     """Model that answered; earlier models may have failed."""
     form: AnswerForm
     usage: Usage
-    """Original cost of the answer."""
     key: str
-    """Key of the request, 64 hexadecimal digits."""
     source: str = "model"
     """Author: `model`, or a word such as `fixture` for recordings that were written by hand."""
     is_recorded: bool = False
@@ -93,7 +87,6 @@ class Reply(Frozen):
     passed_over: tuple[str, ...] = ()
     """Models that failed before, each with its reason."""
     value: dict[str, Any] | None = None
-    """JSON object of the text, or None."""
     problem: str = ""
     """Why the text has no JSON object, in words that the model can act on."""
 

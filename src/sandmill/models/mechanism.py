@@ -53,15 +53,16 @@ class Mechanism(Private):
     limits: tuple[Order | Exclusion, ...] = ()
     """What never occurs. Rows that would break a limit are drawn again."""
     child: ChildTable | None = None
-    """Events of every row, in a file of their own."""
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> "Mechanism":
         problems = [
             *self._unknown_names(),
             *self._misused_faults(),
+            *self._misplaced_kinds(),
             *self._wrong_widths(),
-            *self._impossible_dependence(),
+            *self._impossible_identities(),
+            *self._impossible_limits(),
         ]
         if problems:
             raise ValueError("; ".join(problems))
@@ -69,44 +70,41 @@ class Mechanism(Private):
 
     def _unknown_names(self) -> list[str]:
         names = [column.name for column in self.columns]
-        units = {column.unit for column in self.columns if column.unit}
         doubled = [f"column {name} is declared twice" for name in sorted(set(names)) if names.count(name) > 1]
         used = {
             *(name for term in self.terms for name in columns_of(term.motif)),
             *self._fault_free_columns(),
             *(fault.column for fault in (*self.cell_faults(), *self.mixed_types())),
-            *units,
-            *(part for law in self._identities() for part in law.of),
-            *self._limited(),
+            *(column.unit for column in self.columns if column.unit),
+            *(part for law in self._identities().values() for part in law.of),
+            *(name for limit in self.limits for name in _read_by(limit)),
         }
         return doubled + [f"{name} is used but is not a column" for name in sorted(used - set(names))]
 
     def _misused_faults(self) -> list[str]:
         """List misplaced faults. With faults in a column that others depend on, the posterior cannot be computed."""
-        faulty = [fault.column for fault in self.cell_faults()]
+        faulty, motifs = [fault.column for fault in self.cell_faults()], [term.motif for term in self.terms]
         misplaced = sorted({*faulty} & self._fault_free_columns())
         problems = [f"{name} has cell faults, so no other part may depend on it" for name in misplaced]
         problems += [f"{name} has two cell faults" for name in sorted(set(faulty)) if faulty.count(name) > 1]
-        has_local = any(isinstance(term.motif, LocalRule) for term in self.terms)
-        if has_local != (self.subgroup is not None):
+        if any(isinstance(motif, LocalRule) for motif in motifs) != (self.subgroup is not None):
             problems.append("a local rule and a subgroup need each other")
         if self.label_noise() and not class_names(self.link):
             problems.append("label noise applies to classes, not to numbers")
-        if self.child is None and any(isinstance(term.motif, Aggregate) for term in self.terms):
+        if self.child is None and any(isinstance(motif, Aggregate) for motif in motifs):
             problems.append("an aggregate needs a child table")
-        return problems + self._misplaced_kinds()
+        return problems
 
     def _misplaced_kinds(self) -> list[str]:
         """List references to columns of the wrong kind."""
-        by_name = self.column_by_name
-        units = [term.motif for term in self.terms if isinstance(term.motif, KnownUnit)]
+        by_name, motifs = self.column_by_name, [term.motif for term in self.terms]
         wanted: list[tuple[str, type[Frozen]]] = [
             *((column.trend.by, Date) for column in self.columns if column.trend),
             *((column.unit, Unit) for column in self.columns if column.unit),
-            *((term.motif.column, Date) for term in self.terms if isinstance(term.motif, Drift)),
-            *((term.motif.column, Unit) for term in self.terms if isinstance(term.motif, UnitEffect)),
-            *((term.motif.column, Categorical) for term in self.terms if isinstance(term.motif, CodeValue)),
-            *((name, Categorical) for motif in units for name in columns_of(motif)),
+            *((motif.column, Date) for motif in motifs if isinstance(motif, Drift)),
+            *((motif.column, Unit) for motif in motifs if isinstance(motif, UnitEffect)),
+            *((motif.column, Categorical) for motif in motifs if isinstance(motif, CodeValue)),
+            *((name, Categorical) for motif in motifs if isinstance(motif, KnownUnit) for name in columns_of(motif)),
             *((column.conversion.by, Categorical) for column in self.columns if column.conversion),
             *((limit.by, Categorical) for limit in self.limits if isinstance(limit, Exclusion)),
         ]
@@ -131,70 +129,45 @@ class Mechanism(Private):
             *(gap.given for gap in self.missing()),
             *(column.shift.by for column in self.columns if column.shift),
             *(column.name for column in self.columns if isinstance(column.distribution, Date | Unit | Identity)),
-            *(
-                part
-                for column in self.columns
-                if isinstance(column.distribution, Identity)
-                for part in column.distribution.of
-            ),
+            *(part for law in self._identities().values() for part in law.of),
             *(column.conversion.by for column in self.columns if column.conversion),
             *(column.name for column in self.columns if column.in_text),
             *({self.subgroup.by} if self.subgroup else ()),
         }
 
-    def _impossible_dependence(self) -> list[str]:
-        """List identities and limits that cannot be drawn."""
-        by_name = self.column_by_name
-        problems = []
-        for column in self.columns:
-            law = column.distribution
-            if not isinstance(law, Identity):
-                continue
-            parts = [by_name[name].distribution for name in law.of if name in by_name]
+    def _impossible_identities(self) -> list[str]:
+        by_name, problems = self.column_by_name, []
+        for name, law in self._identities().items():
+            column, parts = by_name[name], [by_name[part].distribution for part in law.of if part in by_name]
             if law.how in ("difference", "quotient") and len(law.of) != 2:
-                problems.append(f"{column.name}: a {law.how} has two parts")
+                problems.append(f"{name}: a {law.how} has two parts")
             if any(isinstance(part, Categorical | Date | Unit | Identity) for part in parts):
-                problems.append(f"{column.name}: the parts of an identity are numbers that are no identities")
+                problems.append(f"{name}: the parts of an identity are numbers that are no identities")
             if law.how == "quotient" and not isinstance(parts[-1], LogNormal):
-                problems.append(f"{column.name}: the divisor of a quotient must be lognormal, so that it is never 0")
+                problems.append(f"{name}: the divisor of a quotient must be lognormal, so that it is never 0")
             if column.unit or column.shift or column.trend:
-                problems.append(f"{column.name}: an identity has no unit, shift or trend; its parts may have")
-        problems += [
-            f"{name} belongs to a unit, so no limit may read it"
-            for name in sorted(self._limited())
-            if name in by_name and (by_name[name].unit or isinstance(by_name[name].distribution, Unit))
-        ]
-        numbers = {
-            name
-            for limit in self.limits
-            for name in ((limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column,))
-        }
-        return problems + [
-            f"{name} is a category, so it has no order"
-            for name in sorted(numbers)
-            if name in by_name and isinstance(by_name[name].distribution, Categorical)
+                problems.append(f"{name}: an identity has no unit, shift or trend; its parts may have")
+        return problems
+
+    def _impossible_limits(self) -> list[str]:
+        known = self.column_by_name
+        read = sorted({name for limit in self.limits for name in _read_by(limit)} & known.keys())
+        numbers = {name for limit in self.limits for name in _read_by(limit)[: 2 if isinstance(limit, Order) else 1]}
+        of_unit = [name for name in read if known[name].unit or isinstance(known[name].distribution, Unit)]
+        ordered = [name for name in read if name in numbers and isinstance(known[name].distribution, Categorical)]
+        return [
+            *(f"{name} belongs to a unit, so no limit may read it" for name in of_unit),
+            *(f"{name} is a category, so it has no order" for name in ordered),
         ]
 
-    def _identities(self) -> list[Identity]:
-        return [column.distribution for column in self.columns if isinstance(column.distribution, Identity)]
-
-    def _limited(self) -> set[str]:
-        """Names of columns that limits read."""
-        return {
-            name
-            for limit in self.limits
-            for name in ((limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by))
-        }
+    def _identities(self) -> dict[str, Identity]:
+        return {one.name: one.distribution for one in self.columns if isinstance(one.distribution, Identity)}
 
     def _wrong_widths(self) -> list[str]:
-        outputs = output_count(self.link)
+        outputs, widths = output_count(self.link), [len(term.weights) for term in self.terms]
         if not self.terms and not isinstance(self.link, RenderedLink):
             return ["there are no terms; only targets that are rendered need none"]
-        return [
-            f"a term has {len(t.weights)} weights for {outputs} outputs"
-            for t in self.terms
-            if len(t.weights) != outputs
-        ]
+        return [f"a term has {width} weights for {outputs} outputs" for width in widths if width != outputs]
 
     @property
     def column_by_name(self) -> dict[str, Column]:
@@ -240,3 +213,8 @@ class Mechanism(Private):
     def unit_column(self) -> str | None:
         """Name of the unit column, if there is one."""
         return next((column.name for column in self.columns if isinstance(column.distribution, Unit)), None)
+
+
+def _read_by(limit: Order | Exclusion) -> tuple[str, str]:
+    """Return the columns that a limit reads; those of an order are both numbers, of an exclusion the first one."""
+    return (limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by)

@@ -64,11 +64,7 @@ class TaskFacts(Frozen):
 
     @property
     def picture(self) -> tuple[int, int]:
-        """Rows and columns of pixels of a target that is a picture.
-
-        Raises:
-            ValueError: if the facts state none.
-        """
+        """Rows and columns of pixels of a target that is a picture. Facts without a shape are a ValueError."""
         if self.shape is None:
             raise ValueError("the facts state no shape of a picture")
         return self.shape

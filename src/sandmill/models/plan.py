@@ -20,7 +20,6 @@ class Slot(Frozen):
     seed: SeedTask
     band: Band
     steered: Steered = "difficulty"
-    """Measure that the band is about."""
     place: float | None = Field(default=None, ge=0, lt=1)
     """Where its domain stands in the list of all, from 0 to 1, so that domains come up evenly. None: it is drawn."""
     draft: DesignDraft | None = None
@@ -28,7 +27,6 @@ class Slot(Frozen):
     world: ItemWorld | SpokenWorld | None = None
     """Texts of a language model for a design without a rule over columns. None: those of the library."""
     authorship: Authorship | None = None
-    """Who wrote the draft or the world."""
 
     @property
     def structure(self) -> Structure:
@@ -49,7 +47,6 @@ class Attempt:
     parent: str | None = None
     """Fingerprint of the design that this one is steered from."""
     any_band: bool = False
-    """Whether every difficulty is accepted."""
     replicate: int = 0
     design_band: Band | None = None
     """Band that the design is made for, if not the slot's: texts of designs for the easy band state no facts."""
@@ -65,16 +62,13 @@ class BuildPlan(Frozen):
     unsupported: tuple[UnsupportedSeed, ...] = ()
     """Seeds that are set aside: they are reported, and no task is made from them."""
     notes: tuple[SeedNote, ...] = ()
-    """Warnings about seeds."""
     skipped: tuple[SkippedSource, ...] = ()
-    """Entries of seed folders that are no seeds."""
 
 
 class ShardPlan(Frozen):
     """The slots that one Prefect task run fills."""
 
     dataset: str
-    """`<root>/<dataset>`."""
     key: str
     """(plan fingerprint, code version, secret id, round, slots) in one hash: names the shard's folder."""
     plan_fingerprint: str

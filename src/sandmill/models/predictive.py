@@ -36,11 +36,7 @@ class NumberPredictive:
 
     @cached_property
     def grid(self) -> tuple[Floats, Floats]:
-        """Possible values in any order, and their probabilities, which sum to 1 in each row; shape (rows, nodes).
-
-        Raises:
-            TypeError: if only the mean is known.
-        """
+        """Possible values in any order, and their probabilities, which sum to 1 in each row; shape (rows, nodes)."""
         if self.make is None:
             raise TypeError("this rule needs the distribution of the number (values and weights), not only its mean")
         return self.make()

@@ -50,11 +50,9 @@ class Lineage(Frozen):
     parent: str | None = None
     designer: str
     authorship: Authorship | None = None
-    """Authorship of the design draft, if a language model designed the task."""
     plan_fingerprint: str
     code_version: str
     libraries: dict[str, str] = {}
-    """Versions of the numeric libraries."""
     slot: int
     round: int
     attempt: int
@@ -68,7 +66,6 @@ class TaskRecord(Private):
     split: Split = "train"
     wanted: Band
     steered: Steered = "difficulty"
-    """Measure that the wanted band is about."""
     spec: TaskSpec
     facts: TaskFacts
     calibration: Calibration
@@ -141,13 +138,10 @@ class ReleaseOverview(Frozen):
     kept_from: str = ""
     """Version whose tasks were taken over; empty if all tasks were made for this version."""
     kept: int = Field(default=0, ge=0)
-    """Number of tasks that were taken over."""
     libraries: dict[str, tuple[str, ...]] = {}
     """Versions of the numeric libraries that made the tasks; several if tasks were taken over."""
     bands: Counts = {}
-    """Tasks by band of difficulty."""
     wanted: Counts = {}
-    """Tasks by the band that was asked for."""
     kinds: Counts = {}
     splits: Counts = {}
     figures: dict[str, float] = {}

@@ -120,9 +120,7 @@ class ScratchChanges(Frozen):
     """Difference between a scratch folder before and after a run."""
 
     written: tuple[ScratchEntry, ...] = ()
-    """New and changed files, and new folders."""
     removed: tuple[InnerPath, ...] = ()
-    """Files and folders that are not there any more."""
 
 
 class PublicUpload(Frozen):
@@ -141,7 +139,6 @@ class RunRequest(Frozen):
     """One run of a request."""
 
     code: str
-    """Python source."""
     task_id: TaskId | None = None
     """Task of the server whose public files the code sees."""
     public: Digest | None = None
@@ -242,14 +239,12 @@ class ServerInfo(Frozen):
     backend: str
     isolation: Isolation
     limits: RunLimits
-    """Largest limits of a run."""
     timeout: float
     """Longest wall time of a run, in seconds."""
     concurrency: int
     queue: int
     max_request_bytes: int
     tasks: int
-    """Number of tasks that the server knows by id."""
 
 
 class Refusal(Frozen):

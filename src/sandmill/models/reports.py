@@ -27,7 +27,6 @@ class Rejection(Frozen):
     seconds: float = Field(default=0.0, ge=0)
     """Work spent on the attempt."""
     usd: float = Field(default=0.0, ge=0)
-    """What language models cost for it."""
     transcript: str = ""
     """Private file with all that was said over it, where a language model designed it."""
     traceback: str = ""
@@ -91,19 +90,15 @@ class GradeReport(Private):
     gap_closed: float | None = None
     """0 is the trivial solver, 1 the oracle; unclipped."""
     trivial: float | None = None
-    """Score of the trivial solver on the final part."""
     oracle: float | None = None
-    """Score of the oracle on the final part."""
     gap_to_gold: float | None = None
     """0 is the trivial solver, 1 the threshold of gold; unclipped."""
     ceiling_is_loose: bool = False
     """Whether the ends of the ceiling are so far apart that `gap_closed` says little."""
     checks: tuple[Check, ...] = ()
-    """Checks that the submission passed."""
     feedback_score: float | None = None
     """Exact score on the feedback part. Repeated exact scores give labels away: show agents `Feedback` answers only."""
     problems: tuple[str, ...] = ()
-    """What is wrong with an invalid submission."""
 
 
 class Verification(Frozen):
@@ -189,7 +184,6 @@ class SlotReport(Frozen):
     seconds: dict[Stage, float] = {}
     """Work by stage, all attempts together."""
     path: tuple[AttemptReport, ...] = ()
-    """The search, step by step, without replicates."""
 
 
 class Funnel(Frozen):

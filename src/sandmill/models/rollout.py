@@ -35,7 +35,6 @@ class Score(Frozen):
     mask: bool = False
     """True if the sandbox failed before the agent's code started. The rollout must be left out of the loss."""
     problems: tuple[str, ...] = ()
-    """Problems of an invalid submission."""
 
 
 class FeedbackStatus(StrEnum):
@@ -62,13 +61,11 @@ class FeedbackAnswer(Frozen):
     position: int | None = None
     """Position of the rounded score on the leaderboard of the feedback part; 1 is best."""
     entries: int | None = None
-    """Entries of that leaderboard."""
     medal: Medal | None = None
     """Medal of the rounded score on the feedback part. The final part decides over the medal that counts."""
     step: float = Field(gt=0)
     """Rounding step of all scores of this episode."""
     problems: tuple[str, ...] = ()
-    """Format problems of an invalid submission."""
     submissions_left: int = Field(ge=0)
     """Number of further valid submissions that will be scored."""
 
@@ -102,7 +99,6 @@ class Action(StrEnum):
     RUN = "run"
     """Run a script. If it leaves a valid submission, this becomes the candidate for the final score."""
     SUBMIT = "submit"
-    """Ask for feedback on the submission of the latest run."""
     FINISH = "finish"
     """End the episode, with the latest valid submission or with that of a named step."""
 
@@ -112,7 +108,6 @@ class Act(Frozen):
 
     action: Action
     code: str = ""
-    """The script to run."""
     step: int | None = Field(default=None, ge=1)
     """For `finish`: number of the step whose submission is graded. None means the latest valid one."""
 
@@ -144,7 +139,6 @@ class EpisodeLimits(Frozen):
     max_steps: int = Field(default=12, ge=1)
     """Actions of all kinds together."""
     max_submissions: int = Field(default=5, ge=1)
-    """Valid submissions that get feedback."""
     time_budget: float = Field(default=600.0, gt=0)
     """Seconds of all runs together. Time that runs wait for the sandbox, and the time of the model, do not count."""
     timeout: float = Field(default=30.0, gt=0, le=MOST_SECONDS)
@@ -167,11 +161,8 @@ class Ending(StrEnum):
     """Why an episode ended."""
 
     FINISHED = "finished"
-    """The agent chose to finish."""
     STEPS = "steps"
-    """The last of `max_steps` was used."""
     TIME = "time"
-    """The time budget was used."""
     STOPPED = "stopped"
     """The trainer stopped the episode, for example because the context of the model was full."""
     INFRA = "infra"
@@ -188,20 +179,16 @@ class Step(Frozen):
     outcome: Outcome | None = None
     """How the run ended, or the outcome of the submission; None for `finish`."""
     duration_s: float = Field(default=0.0, ge=0)
-    """Wall time of the agent's code in seconds."""
     stdout: str = ""
     stderr: str = ""
     detail: str = ""
-    """Explanation of the outcome."""
     checks: tuple[Check, ...] = ()
     """Checks of the format that the submission of this step passed. The parent process makes them."""
     markers: tuple[Marker, ...] = ()
     """Markers in standard output of an instrumented script, each once."""
     feedback: FeedbackAnswer | None = None
     problems: tuple[str, ...] = ()
-    """Format problems of its submission."""
     mask: bool = False
-    """True if the sandbox failed before the agent's code started."""
 
 
 class Usage(Frozen):
@@ -210,7 +197,6 @@ class Usage(Frozen):
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
     seconds: float = Field(default=0.0, ge=0)
-    """Time waited for the model."""
     usd: float | None = Field(default=None, ge=0)
     """Price; None if it is not known."""
 
@@ -296,7 +282,6 @@ class RolloutRecord(Frozen):
 
     rollout: Rollout
     messages: tuple[Message, ...] = ()
-    """The conversation with the model."""
     operator: Operator = Operator.DRAFT
     error: str = ""
     """Why the model did not answer, if this ended the episode; empty after a full context."""
@@ -377,16 +362,13 @@ class RolloutSettings(Frozen):
     limits: EpisodeLimits
     temperature: float
     max_tokens: int
-    """Most tokens of one message of the model."""
     context_tokens: int | None = None
     """Longest conversation in tokens. None leaves it to the server."""
     seed: int | None = None
     operators: dict[str, float] = {}
-    """Weights of the operators; empty for the task alone."""
     parents: str = ""
     """Content hash of the earlier rollouts that prompts may show."""
     memory_mb: int
-    """Memory of a script."""
 
 
 class TaskPlace(Frozen):

@@ -41,7 +41,6 @@ class RunLimits(Frozen):
     memory_mb: int = Field(default=2048, ge=128)
     """Private memory of all processes together, in MB. Each process may also add as much address space."""
     processes: int = Field(default=64, ge=2)
-    """Processes and threads together."""
     open_files: int = Field(default=1024, ge=32)
     """File descriptors of each process."""
     disk_mb: int = Field(default=512, ge=1)
@@ -49,7 +48,6 @@ class RunLimits(Frozen):
     inodes: int = Field(default=20_000, ge=64)
     """Most files and folders in the places that `disk_mb` counts."""
     file_mb: int = Field(default=256, ge=1)
-    """Largest file, in MB."""
     cpu_s: int | None = Field(default=None, ge=1)
     """CPU seconds of each process. None means twice the wall time."""
     cores: int | None = Field(default=None, ge=1)
@@ -57,7 +55,6 @@ class RunLimits(Frozen):
     output_kb: int = Field(default=64, ge=1)
     """Kilobytes kept of the end of standard output and of standard error, each. The rest is discarded."""
     submission_mb: int = Field(default=64, ge=1)
-    """Largest submission.csv, in MB."""
 
     def cpu_seconds(self, timeout: float) -> int:
         """Return the CPU seconds of each process in a run of `timeout` seconds of wall time."""
@@ -72,13 +69,10 @@ class RunResult(Frozen):
     duration_s: float = Field(default=0.0, ge=0)
     """Wall time of the agent's code in seconds, without set-up and clean-up."""
     cpu_s: float = Field(default=0.0, ge=0)
-    """CPU seconds of all processes that were waited for."""
     peak_mb: float = Field(default=0.0, ge=0)
     """Larger of two peaks in MB: resident memory of one process (with shared libraries), private memory of all."""
     stdout: str = ""
-    """Last `output_kb` of standard output."""
     stderr: str = ""
-    """Last `output_kb` of standard error."""
     submission: bytes | None = None
     """Content of submission.csv, if the run exited with 0 and wrote it as a regular file."""
     detail: str = ""

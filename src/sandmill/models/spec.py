@@ -72,16 +72,13 @@ class TaskSpec(Private):
     target: TargetKind
     metric: MetricName
     split: SplitKind = SplitKind.RANDOM
-    """How rows are split into train and test."""
     mechanism: Mechanism
     sizes: Sizes
     wanted: Band
     hardness: float = Field(ge=0, le=1)
     """Hardness of the design: 0 is the easiest that the designer makes, 1 the hardest."""
     knobs: Knobs = Knobs()
-    """Knob positions of the design."""
     parent: str | None = None
-    """Fingerprint of the design that this one was steered from."""
     hints: tuple[Hint, ...] = ()
     """Facts that the texts of the task state and its data hardly show."""
     notes: Notes | None = None

@@ -99,8 +99,14 @@ def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
             if findings := check_package(made.package):
                 raise rejection_of(findings)
     except ItemRejected as error:
-        failed = Failed.after(made, error) if made else _fail_early(error, spec, job)
-        return Ended(failed, clock.stage, clock.seconds)
+        if made:
+            return Ended(Failed.after(made, error), clock.stage, clock.seconds)
+        package = None
+        if spec and job.keeps_reject:
+            with suppress(Exception):
+                package = render(spec, job.secret, attempt.replicate).package
+        measured = error.measured if isinstance(error, OffBand) and error.steered == "difficulty" else None
+        return Ended(Failed(error, spec, package, measured), clock.stage, clock.seconds)
     return Ended(made, clock.stage, clock.seconds)
 
 
@@ -119,16 +125,6 @@ def prove(made: Calibrated, secret: bytes) -> Ended[Verification]:
     return Ended(facts, clock.stage, clock.seconds)
 
 
-def _fail_early(error: ItemRejected, spec: TaskSpec | None, job: AttemptJob) -> Failed:
-    """Describe an attempt without a calibrated package. Its package is rendered if rejects are kept."""
-    package = None
-    if spec and job.keeps_reject:
-        with suppress(Exception):
-            package = render(spec, job.secret, job.attempt.replicate).package
-    measured = error.measured if isinstance(error, OffBand) and error.steered == "difficulty" else None
-    return Failed(error, spec, package, measured)
-
-
 def rejection_of(findings: Sequence[Finding]) -> ItemRejected:
     """Turn what gates or suites found into a rejection. The first finding gives the reason."""
     return ItemRejected(Stage.CHECK, findings[0].gate, "; ".join(map(str, findings)))
@@ -137,10 +133,9 @@ def rejection_of(findings: Sequence[Finding]) -> ItemRejected:
 def _design(job: AttemptJob) -> TaskSpec:
     """Design a slot. A fresh variant draws its domain: the one that was the slot's turn may be what failed."""
     attempt = job.attempt
-    is_fresh = attempt.round > 0 or attempt.variant > 0
     slot = attempt.slot.model_copy(update={"band": attempt.design_band or attempt.slot.band})
-    if is_fresh:
+    if attempt.round > 0 or attempt.variant > 0:
         slot = slot.model_copy(update={"place": None})
-    streams = Streams(job.secret, job.plan_fingerprint)
-    slot_streams = streams.child(f"slot {attempt.slot.number} round {attempt.round} variant {attempt.variant}")
-    return design_task(slot, slot_streams, attempt.hardness, attempt.parent)
+    name = f"slot {slot.number} round {attempt.round} variant {attempt.variant}"
+    streams = Streams(job.secret, job.plan_fingerprint).child(name)
+    return design_task(slot, streams, attempt.hardness, attempt.parent)

@@ -1,26 +1,45 @@
-"""Drafts by language models for all slots of a round, made before any shard is built, and the client that asks them."""
+"""Drafts by language models for all slots of a round, made before any shard is built, and the client that asks them.
+
+A preview shows the first designs and forecasts the cost. The build reuses these designs without paying again.
+"""
 
 import asyncio
+import math
 from collections.abc import Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
 
+from sandmill.calibrate.panel import TRIVIAL, open_panel
 from sandmill.check.giveaways import GIVEAWAYS
+from sandmill.design import design_task
 from sandmill.design.llm import Designed, KnownDomain, LlmDesigner, Refused
+from sandmill.draw import render
 from sandmill.errors import Problem
 from sandmill.fingerprint import fingerprint
+from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.library import load_domains
+from sandmill.kinds.table import TABLE
 from sandmill.llm import Budget, LlmClient, Recordings
 from sandmill.llm.budget import Ledger, prices_of
 from sandmill.models.base import Stage
-from sandmill.models.llm import LlmSettings, ModelChoice
+from sandmill.models.calibration import Tier
+from sandmill.models.kind import kind_of
+from sandmill.models.llm import LlmSettings, ModelChoice, Usage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.plan import plan_slots
+from sandmill.models.spec import Sizes
+from sandmill.pipeline.band_search import first_hardness
+from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.run import open_dataset
-from sandmill.pipeline.sample_preview import preview_sample
 from sandmill.pipeline.workers import shared_workers
+from sandmill.report.item_samples import item_samples
+from sandmill.rng import Streams
+from sandmill.scoring import get_metric
+from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
 
@@ -31,6 +50,14 @@ DESIGNS_A_CALL = 4
 it is 1: designs that are in progress when the limit is reached are paid for in part and lost."""
 PREVIEW_TIMEOUT_S = 120.0
 """Wall-clock limit in seconds for rendering one sample and scoring it."""
+_SPREAD_OF_ONE = 0.5
+"""Relative standard error of the mean cost of a design if only one was seen."""
+_COMPETENT = 3
+"""Competent solvers of which scores are shown, beside the trivial one."""
+ROWS_SHOWN = 5
+_TEST_ROWS = 500
+_SAMPLE_SECRET = b"a look at a design is no secret: it is shown to whoever designs"
+"""Used in place of the release secret, because the model provider sees the sample."""
 
 
 def design_round(
@@ -55,8 +82,7 @@ def design_round(
     settled = settle(plan, slots, done, settings, client, f"round {round_number}")
     outcomes = [outcome for outcome in settled if outcome.slot.number in numbers]
     for outcome in outcomes:
-        path = _transcript_path(round_number, outcome.slot)
-        store.write(path, outcome.transcript.encode(), owner_only=True)
+        store.write(_transcript_path(round_number, outcome.slot), outcome.transcript.encode(), owner_only=True)
     by_number = {outcome.slot.number: outcome for outcome in outcomes}
     return tuple(_with_drafts(shard, [by_number[slot.number] for slot in shard.slots]) for shard in pending)
 
@@ -78,19 +104,47 @@ def settle(
     at_once = settings.llm_calls * (1 if settings.max_usd is not None else DESIGNS_A_CALL)
     # Separate threads: asyncio's default threads must stay free to write replies.
     with ThreadPoolExecutor(settings.workers, thread_name_prefix="sample") as threads:
-        look = partial(_look, threads, settings.workers) if plan.request.revise else None
-        designer = LlmDesigner(client.ask, plan.request.repairs, GIVEAWAYS, look, at_once, forgives)
+
+        async def look(slot: Slot) -> str:
+            return await asyncio.get_running_loop().run_in_executor(threads, render_sample, slot, settings.workers)
+
+        shown = look if plan.request.revise else None
+        designer = LlmDesigner(client.ask, plan.request.repairs, GIVEAWAYS, shown, at_once, forgives)
         return asyncio.run(designer.design(slots, known, draw))
+
+
+def preview_sample(slot: Slot) -> str:
+    """Render what a model wrote for a slot with draws that no task uses, and return rows and scores as text."""
+    written = slot.draft or slot.world
+    streams = Streams(_SAMPLE_SECRET, fingerprint(written) if written else "")
+    spec = design_task(slot, streams, first_hardness(slot.structure, slot.band))
+    tested = min(_TEST_ROWS, (kind_of(slot.structure) or TABLE).pilot)
+    sizes = Sizes(train=spec.sizes.train, feedback=tested, final=tested)
+    rendered = render(spec.model_copy(update={"sizes": sizes}), _SAMPLE_SECRET)
+    metric, final = get_metric(spec.metric), rendered.answers.is_final
+    truth = rendered.answers.truth[final]
+    with TemporaryDirectory(prefix="sandmill-look-") as name:
+        write_files(Path(name), rendered.package.public)
+        panel = open_panel(Path(name), rendered.package.facts)
+        usual = [entry.name for entry in panel.entries if entry.tier is Tier.COMPETENT][:_COMPETENT]
+        runs = panel.run([TRIVIAL, *usual])
+    scores = {run.name: metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run}
+    scores["the best that is possible"] = metric.rounded(truth, rendered.oracle[final])
+    lines = "\n".join(f"- {solver.replace('_', ' ')}: {score:.2f}" for solver, score in scores.items())
+    better = "lower" if metric.is_lower_better else "higher"
+    package, train = rendered.package, spec.sizes.train
+    if package.spec.channel:
+        shown = "\n".join([f"First items, of {train} to train on:", *item_samples(package)])
+    else:
+        rows = package.public[layout_of(package.spec).train].decode().splitlines()[: ROWS_SHOWN + 1]
+        shown = "\n".join([f"First rows, of {train} to train on:", *rows])
+    return f"{shown}\n\nScores ({spec.metric}, {better} is better):\n{lines}"
 
 
 def render_sample(slot: Slot, workers: int) -> str:
     """Return the sample of a draft, rendered in a worker process. If that fails, return the error to be repaired."""
     ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
     return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
-
-
-async def _look(threads: Executor, workers: int, slot: Slot) -> str:
-    return await asyncio.get_running_loop().run_in_executor(threads, render_sample, slot, workers)
 
 
 def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> ShardPlan:
@@ -119,6 +173,57 @@ def _with_drafts(shard: ShardPlan, outcomes: Sequence[Designed | Refused]) -> Sh
 
 def _transcript_path(round_number: int, slot: Slot) -> str:
     return f"{FOLDER}/transcripts/r{round_number}-s{slot.number:06d}.json"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One design of a preview."""
+
+    outcome: Designed | Refused
+    usage: Usage
+    sample: str
+    """Rows and first scores; empty for a refusal."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The first designs and the cost forecast for all."""
+
+    shown: tuple[Shown, ...]
+    slots: int
+    low_usd: float
+    high_usd: float
+    paid_usd: float
+    """Paid so far over all runs of this build."""
+
+
+def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
+    """Design and render the first slots of a build and forecast the cost of all."""
+    plan = plan_build(request, ingest(request.seeds))
+    slots = plan_slots(plan)
+    client = open_client(plan, settings, open_dataset(plan, settings))
+    outcomes = settle(plan, slots[: settings.preview], [], settings, client, "round 0")
+    shown = []
+    for outcome in outcomes:
+        if isinstance(outcome, Refused):
+            shown.append(Shown(outcome, outcome.usage, ""))
+        else:
+            authorship, sample = outcome.slot.authorship, render_sample(outcome.slot, settings.workers)
+            shown.append(Shown(outcome, authorship.usage if authorship else Usage(), sample))
+    low, high = forecast([one.usage.usd for one in shown], sum(not one.sample for one in shown), len(slots))
+    return Preview(tuple(shown), len(slots), low, high, client.budget.spent)
+
+
+def forecast(costs: list[float], refused: int, slots: int) -> tuple[float, float]:
+    """Return a range of dollars that contains the cost of a build in about 90 % of cases.
+
+    It follows from the dollars of each design seen, refused ones included. Later rounds try refused slots again.
+    """
+    mean, seen = fmean(costs), len(costs)
+    spread = 1.65 * (stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean)
+    again = (refused + 1.65 * math.sqrt(refused * (seen - refused) / seen) + 1) / (seen + 1)
+    retries = min(again, 1.0) + min(again, 1.0) ** 2
+    return max(0.0, mean - spread) * slots, (mean + spread) * slots * (1 + retries)
 
 
 def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClient:

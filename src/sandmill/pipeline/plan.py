@@ -26,11 +26,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 
 def plan_build(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
-    """Bind a request to the content of its seeds. Paths are left out, so equal content gives an equal plan.
-
-    Raises:
-        RequestError: if no seed is of a kind that the request asks for.
-    """
+    """Bind a request to the content of its seeds. Paths are left out, so equal content gives an equal plan."""
     asks_all = request.structures == "all"
     supported = [seed for seed in intake.supported if asks_all or seed.id in LITE]
     seeds = tuple(sorted(supported, key=lambda seed: seed.id))
@@ -67,7 +63,11 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
             for seed in _in_turns([seed for seed in plan.seeds if _kind(seed).name == name], count, streams.child(name))
         ]
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
-    steered = [_steered(seed, plan.request) for seed in seeds]
+    # Medal hardness is measured where medals are milestones and pipelines read tables of features.
+    steered: list[Steered] = [
+        plan.request.steer if _kind(seed).medals == "milestones" and not _kind(seed).panel else "difficulty"
+        for seed in seeds
+    ]
     paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
     places = even_places(total, streams.generator("domains").random())
     return tuple(
@@ -88,15 +88,6 @@ def group_ends(total: int) -> tuple[int, ...]:
 def even_places(count: int, start: float = 0.0) -> list[float]:
     """Return places from 0 to 1 that lie evenly, however many of them are taken."""
     return [round((start + number * _GOLDEN) % 1, 9) % 1 for number in range(count)]
-
-
-def _steered(seed: SeedTask, request: BuildRequest) -> Steered:
-    """Return what the band of a slot is about.
-
-    Medal hardness is measured where medals are milestones and pipelines read tables of features.
-    """
-    kind = _kind(seed)
-    return request.steer if kind.medals == "milestones" and not kind.panel else "difficulty"
 
 
 def share_out(shares: Mapping[Share, float], total: int) -> dict[Share, int]:
@@ -123,14 +114,8 @@ def plan_shards(
 ) -> tuple[ShardPlan, ...]:
     """Cut slots into shards. The key of a shard is a hash of everything that decides its content.
 
-    Args:
-        plan: the build.
-        slots: slots still to be filled.
-        dataset: `<root>/<dataset>`.
-        shard_size: slots a shard.
-        code: from `code_version`.
-        secret_id: public name of the release secret.
-        round: 0, then one more for each refill of slots that stayed empty.
+    `dataset` is `<root>/<dataset>`, `code` comes from `code_version`, and the round is 0, then one more for each refill
+    of slots that stayed empty.
     """
     shards = []
     for start in range(0, len(slots), shard_size):

@@ -12,7 +12,7 @@ from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
 from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen
 from sandmill.models.kind import kind_of
-from sandmill.models.plan import BuildPlan, ShardRef, Slot
+from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
@@ -122,34 +122,23 @@ class BuildSummary:
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(record)
 
-    @property
-    def excused(self) -> set[int]:
-        """Empty slots for which no design is to blame: the money was spent, or our own code failed."""
-        return (self.unpaid | {one.slot for _, one in self.internal}) - self.filled
-
     def designers(self) -> list[DesignerRow]:
         """Sum up by designer."""
-        attempts, lost = self.counts.attempts, self.counts.usd
-        return [self._designers[name].row(attempts, lost) for name in sorted(self._designers)]
+        return [one.row(self.counts.attempts, self.counts.usd) for _, one in sorted(self._designers.items())]
 
 
 def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:
     """Add up the content of the shards of a build. Each table of each shard is read once."""
     store = open_dataset(plan, settings)
     summary = BuildSummary({seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds})
-    summary.work = WorkCounts({slot.number: _structure_of(slot) for slot in plan_slots(plan)})
+    asked = {slot.number: slot.seed.structure for slot in plan_slots(plan)}
+    kinds = {number: (kind_of(structure) or TABLE).name for number, structure in asked.items()}
+    summary.work = WorkCounts({n: f"{kinds[n]}/{one.target}/{one.split or 'any split'}" for n, one in asked.items()})
     for ref in shards:
         summary.add_reports(ref.key, read_shard_reports(store, ref))
         for record in read_shard_records(store, ref):
             summary.add_record(record)
     return summary
-
-
-def _structure_of(slot: Slot) -> str:
-    """Name the structure that a slot asks for: kind, target and split of its seed."""
-    structure = slot.seed.structure
-    kind = kind_of(structure)
-    return f"{kind.name if kind else TABLE.name}/{structure.target}/{structure.split or 'any split'}"
 
 
 def paid_usd(plan: BuildPlan, settings: RunSettings) -> float:
@@ -197,7 +186,7 @@ def publish_release(
     seeds = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
     request = plan.request.model_dump(mode="json", exclude={"seeds"})
-    overview = summary.overview.overview(request, kept.version if kept else "", kept.tasks if kept else 0)
+    overview = summary.overview.overview(request, *((kept.version, kept.tasks) if kept else ("", 0)))
     reports = {
         BUILD_REPORT: overview.model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
@@ -232,11 +221,7 @@ def publish_release(
 
 
 def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
-    """Refuse a build in which our own code failed often.
-
-    Raises:
-        BudgetExceeded: names the first error and where all tracebacks lie.
-    """
+    """Refuse a build in which our own code failed often: name the first error and where all tracebacks lie."""
     errors, attempts = len(summary.internal), summary.counts.attempts
     if errors <= max(1, INTERNAL_ERRORS_ALLOWED * attempts):
         return
@@ -254,18 +239,15 @@ def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
 
 
 def require_filled(summary: BuildSummary, slots: int) -> None:
-    """Refuse a build with too many empty slots. Slots that are empty for lack of money or by our fault do not count.
-
-    Raises:
-        BudgetExceeded: names the reasons.
-    """
+    """Refuse a build with too many empty slots. Slots that are empty for lack of money or by our fault do not count."""
     if summary.unpaid and not summary.filled:
         raise BudgetExceeded(
             f"the money of --max-usd ended before any of {slots} slots was filled; nothing was published. Answers are "
             "recorded and not paid for again. A request needs the price of its whole --max-tokens to be left: "
             "raise --max-usd, or lower --max-tokens, and run again."
         )
-    empty = slots - len(summary.filled) - len(summary.excused)
+    excused = (summary.unpaid | {one.slot for _, one in summary.internal}) - summary.filled
+    empty = slots - len(summary.filled) - len(excused)
     if empty <= EMPTY_SLOTS_ALLOWED * slots:
         return
     rows = summary.counts.rejections()

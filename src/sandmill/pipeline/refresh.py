@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sandmill.errors import InputError, IntegrityError, Problem, count
 from sandmill.models.base import Band, Frozen
@@ -11,7 +11,7 @@ from sandmill.models.release import VerifiedTask
 from sandmill.models.request import BuildRequest, RefreshRequest, RunSettings
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.plan import plan_build
-from sandmill.report.rollouts import Curriculum, CurriculumTask, Solved, make_curriculum
+from sandmill.report.rollouts import Curriculum, Solved, make_curriculum
 from sandmill.store.catalogue import read_overview
 from sandmill.store.files import Store
 from sandmill.store.limits import MAX_REPORT_BYTES
@@ -73,9 +73,17 @@ def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
     check_release(release, folders)
     root, _, name = release.store.root.rpartition("/")
     settings = settings.model_copy(update={"root": root or "."})
-    _check_secret(release, settings)
+    # With another secret, held-out domains and motifs would differ.
+    found, wanted = secret_id(release_secret(release.store, settings.secret_file)), release.manifest.secret_id
+    if found != wanted:
+        problem = Problem("--secret-file", f"secret {found}", f"secret {wanted}, of this version")
+        raise InputError(release.ref, [problem], "Nothing was built.")
     measured = make_curriculum(release.ref, [folder.facts() for folder in folders], release.places())
-    retired = tuple(task.task_id for task in measured.tasks if _is_retired(task, request))
+    retired = tuple(
+        task.task_id
+        for task in measured.tasks
+        if task.kind is not Solved.FRONTIER and task.rollouts >= request.least_rollouts and task.split in request.splits
+    )
     kept = tuple(task_id for task_id in release.task_ids if task_id not in set(retired))
     base = BuildRequest.model_validate({**read_overview(release).request, "name": name})
     rates = band_rates(_solved_by_band(release, measured, base.steer), request.target)
@@ -87,23 +95,19 @@ def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
         plan = plan_build(
             BuildRequest.model_validate({**base.model_dump(), **changes}), SeedIntake(supported=read_seeds(release))
         )
-    return Refresh(
-        release=release.ref,
-        version=release.version,
-        kept=kept,
-        retired=retired,
-        kept_because=_why_kept(measured, len(release.task_ids), request),
-        rates=rates,
-        plan=plan,
-        settings=settings,
-    )
+    because = _why_kept(measured, len(release.task_ids), request)
+    named = {"release": release.ref, "version": release.version, "kept": kept, "retired": retired}
+    return Refresh(**named, kept_because=because, rates=rates, plan=plan, settings=settings)
 
 
 def keep_for_next(refresh: Refresh) -> tuple[ShardRef, ...]:
     """Store the tasks that stay as shards of the dataset. Shards that are there already are not made again."""
-    release = load(refresh.release)
-    chunks = (refresh.kept[start : start + _TASKS_PER_SHARD] for start in range(0, len(refresh.kept), _TASKS_PER_SHARD))
-    return tuple(keep_tasks(release.store, release.version, _read(release, chunk)) for chunk in chunks)
+    release, shards = load(refresh.release), []
+    for start in range(0, len(refresh.kept), _TASKS_PER_SHARD):
+        chunk = refresh.kept[start : start + _TASKS_PER_SHARD]
+        tasks = [VerifiedTask(package=release.package(task_id), record=release.record(task_id)) for task_id in chunk]
+        shards.append(keep_tasks(release.store, release.version, tasks))
+    return tuple(shards)
 
 
 def band_rates(solved: Mapping[Band, tuple[int, int]], target: float) -> dict[Band, float]:
@@ -113,14 +117,13 @@ def band_rates(solved: Mapping[Band, tuple[int, int]], target: float) -> dict[Ba
     odds per band away from the nearest measured one. Without any rollouts, all rates are the target.
     """
     bands = list(Band)
-    measured = {
-        place: _log_odds((solved[band][0] + target) / (solved[band][1] + 1))
-        for place, band in enumerate(bands)
-        if solved.get(band, (0, 0))[1]
-    }
+    measured, rates = {}, {}
+    for place, band in enumerate(bands):
+        if band in solved and solved[band][1]:
+            rate = (solved[band][0] + target) / (solved[band][1] + 1)
+            measured[place] = math.log(rate / (1 - rate))
     if not measured:
         return dict.fromkeys(bands, target)
-    rates = {}
     for place, band in enumerate(bands):
         nearest = min(measured, key=lambda known: (abs(known - place), known))
         rates[band] = round(1 / (1 + math.exp(-(measured[nearest] - STEP * (place - nearest)))), 4)
@@ -129,13 +132,18 @@ def band_rates(solved: Mapping[Band, tuple[int, int]], target: float) -> dict[Ba
 
 def target_mix(rates: Mapping[Band, float], target: float) -> dict[Band, float]:
     """Return shares of bands, larger the nearer their solve rate is to the target. They are multiples of 0.01."""
-    weights = {band: math.exp(-GROUP * _divergence(target, rate)) for band, rate in rates.items()}
+    weights = {}
+    for band, rate in rates.items():
+        kept = min(max(rate, 1e-9), 1 - 1e-9)
+        # The Kullback-Leibler divergence of two coins.
+        divergence = target * math.log(target / kept) + (1 - target) * math.log((1 - target) / (1 - kept))
+        weights[band] = math.exp(-GROUP * divergence)
     most, total = max(weights, key=lambda band: weights[band]), sum(weights.values())
     if not total:
         return {most: 1.0}
     hundredths = {band: round(100 * weight / total) for band, weight in weights.items()}
-    kept = {band: share for band, share in hundredths.items() if share >= 100 * LEAST_SHARE and band is not most}
-    return {band: share / 100 for band, share in {**kept, most: 100 - sum(kept.values())}.items()}
+    large = {band: share for band, share in hundredths.items() if share >= 100 * LEAST_SHARE and band is not most}
+    return {band: share / 100 for band, share in {**large, most: 100 - sum(large.values())}.items()}
 
 
 def read_seeds(release: StoredRelease) -> tuple[SeedTask, ...]:
@@ -149,11 +157,6 @@ def read_seeds(release: StoredRelease) -> tuple[SeedTask, ...]:
         return tuple(SeedTask.model_validate(card) for card in json.loads(content or b"{}")["used"])
     except (ValueError, KeyError, TypeError) as error:
         raise IntegrityError(f"{release.ref}: reports/seeds.json does not hold the seeds of the version") from error
-
-
-def _is_retired(task: CurriculumTask, request: RefreshRequest) -> bool:
-    is_decided = task.kind is not Solved.FRONTIER and task.rollouts >= request.least_rollouts
-    return is_decided and task.split in request.splits
 
 
 def _why_kept(measured: Curriculum, tasks: int, request: RefreshRequest) -> str:
@@ -178,28 +181,7 @@ def _solved_by_band(release: StoredRelease, measured: Curriculum, steer: str) ->
     band_of = {row["task_id"]: Band((by_medals and row["medal_band"]) or row["band"]) for row in rows}
     found: dict[Band, tuple[int, int]] = {}
     for task in measured.tasks:
-        solved, rollouts = found.get(band_of[task.task_id], (0, 0))
-        found[band_of[task.task_id]] = solved + task.solved, rollouts + task.rollouts
+        band = band_of[task.task_id]
+        solved, rollouts = found.get(band, (0, 0))
+        found[band] = solved + task.solved, rollouts + task.rollouts
     return found
-
-
-def _check_secret(release: StoredRelease, settings: RunSettings) -> None:
-    """Require the secret of the version: with another one, held-out domains and motifs would differ."""
-    found, wanted = secret_id(release_secret(release.store, settings.secret_file)), release.manifest.secret_id
-    if found != wanted:
-        problem = Problem("--secret-file", f"secret {found}", f"secret {wanted}, of this version")
-        raise InputError(release.ref, [problem], "Nothing was built.")
-
-
-def _read(release: StoredRelease, task_ids: Sequence[str]) -> list[VerifiedTask]:
-    return [VerifiedTask(package=release.package(task_id), record=release.record(task_id)) for task_id in task_ids]
-
-
-def _log_odds(rate: float) -> float:
-    return math.log(rate / (1 - rate))
-
-
-def _divergence(target: float, rate: float) -> float:
-    """Return the Kullback-Leibler divergence of two coins."""
-    kept = min(max(rate, 1e-9), 1 - 1e-9)
-    return target * math.log(target / kept) + (1 - target) * math.log((1 - target) / (1 - kept))

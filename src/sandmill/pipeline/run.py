@@ -75,11 +75,7 @@ def due_slots(plan: BuildPlan, done: Sequence[ShardRef]) -> tuple[int, list[Slot
 
 
 def check_guessing(specs: Iterable[TaskSpec]) -> MetaLeak:
-    """Train across the release to guess the rule from names and texts.
-
-    Raises:
-        LeakyRelease: if that succeeds.
-    """
+    """Train across the release to guess the rule from names and texts. If that succeeds, raise `LeakyRelease`."""
     found = check_meta_leak(specs)
     if found.verdict == "leaks":
         raise LeakyRelease(

@@ -1,8 +1,8 @@
 """Make one shard. Each slot goes on by itself: attempts, proof, suites, replicates; then it is finished and kept."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt, ShardPlan
 from sandmill.models.release import VerifiedTask
-from sandmill.models.reports import AttemptReport, Rejection, SlotReport, Verification
+from sandmill.models.reports import AttemptReport, Rejection, SlotReport
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
 from sandmill.pipeline.band_search import ATTEMPTS, SETTLING, Miss, SlotSearch
@@ -100,38 +100,29 @@ class _SlotWork(SlotSearch):
     """Whether the replicates of the task were begun."""
 
     def finish(self) -> FinishedSlot:
-        """Put together what the slot adds to its shard."""
+        """Put together what the slot adds to its shard: outcome and cost."""
         self.tasks.sort(key=lambda task: task.record.replicate)
-        return FinishedSlot(
-            tasks=tuple(self.tasks),
-            rejections=tuple(self.booked_rejections()),
-            report=self.report(),
-            suites=tuple(self.suites),
-            rejects=tuple(self.rejects),
-        )
-
-    def report(self) -> SlotReport:
-        """Sum up cost and outcome."""
-        first = self.tasks[0].record if self.tasks else None
-        return SlotReport(
+        rejections = sorted(self.rejections, key=lambda rejection: rejection.replicate)
+        if rejections and not self.tasks and self.slot.authorship:
+            # No task accounts for the price of the draft, so the last rejection does.
+            rejections[-1] = rejections[-1].model_copy(update={"usd": self.slot.authorship.usage.usd})
+        report = SlotReport(
             slot=self.slot.number,
             round=self.round,
             wanted=self.slot.band,
-            reached=first.reached if first else None,
+            reached=self.tasks[0].record.reached if self.tasks else None,
             task_ids=tuple(task.record.task_id for task in self.tasks),
             attempts=self.tried,
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             path=tuple(self.steps),
         )
-
-    def booked_rejections(self) -> list[Rejection]:
-        """Book the price of the draft on the last rejection if the slot stays empty: no task accounts for it."""
-        authorship = self.slot.authorship
-        ordered = sorted(self.rejections, key=lambda rejection: rejection.replicate)
-        if self.tasks or authorship is None or not ordered:
-            return ordered
-        *earlier, last = ordered
-        return [*earlier, last.model_copy(update={"usd": authorship.usage.usd})]
+        return FinishedSlot(
+            tasks=tuple(self.tasks),
+            rejections=tuple(rejections),
+            report=report,
+            suites=tuple(self.suites),
+            rejects=tuple(self.rejects),
+        )
 
 
 @dataclass
@@ -143,6 +134,8 @@ class _Try:
     repeats: TaskSpec | None = None
     """The design that a replicate repeats."""
     seconds: float = 0.0
+    made: Calibrated | None = None
+    """The package that passed its gates, whose proof and suites are still to come."""
 
     def spend(self, seconds: Mapping[Stage, float]) -> None:
         """Book work on the attempt and on its slot."""
@@ -155,26 +148,17 @@ class _Try:
         attempt = self.attempt
         if attempt.replicate:
             return
-        self.slot.steps.append(
-            AttemptReport(
-                attempt=attempt.number,
-                variant=attempt.variant,
-                hardness=attempt.hardness,
-                knobs=spec.knobs if spec else Knobs.all_at(attempt.hardness),
-                train_rows=spec.sizes.train if spec else None,
-                difficulty=difficulty,
-                panel_s=panel_s,
-                outcome=outcome,
-            )
+        step = AttemptReport(
+            attempt=attempt.number,
+            variant=attempt.variant,
+            hardness=attempt.hardness,
+            knobs=spec.knobs if spec else Knobs.all_at(attempt.hardness),
+            train_rows=spec.sizes.train if spec else None,
+            difficulty=difficulty,
+            panel_s=panel_s,
+            outcome=outcome,
         )
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """An attempt whose package passed its gates. Its proof and the suites are still to come."""
-
-    attempt: _Try
-    made: Calibrated
+        self.slot.steps.append(step)
 
 
 @dataclass
@@ -199,7 +183,7 @@ class ShardBuild:
     def __post_init__(self) -> None:
         self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots if slot.number not in self.kept]
         self._finished = dict(self.kept)
-        self._running: dict[int, _Try | _Candidate] = {}
+        self._running: dict[int, _Try] = {}
         self._ended = 0
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
@@ -213,13 +197,17 @@ class ShardBuild:
             for slot in self._slots:
                 self._go_on(slot, batch)
             for number, outcome in batch.ended():
-                work = self._running.pop(number)
+                one = self._running.pop(number)
                 self._ended += 1
-                if isinstance(work, _Candidate):
-                    slot = self._end_proof(work, outcome)
+                one.slot.running -= 1
+                # A lost worker does not say where it was; most of an attempt is calibration.
+                ended = _ending(outcome, Stage.VERIFY if one.made else Stage.CALIBRATE)
+                one.spend(ended.seconds)
+                if one.made:
+                    self._end_proof(one, one.made, ended)
                 else:
-                    slot = self._end_attempt(work, outcome, batch)
-                self._go_on(slot, batch)
+                    self._end_attempt(one, ended, batch)
+                self._go_on(one.slot, batch)
         slots = [self._finished[slot.number] for slot in self.plan.slots]
         return Shard(
             tasks=tuple(task for slot in slots for task in slot.tasks),
@@ -238,86 +226,57 @@ class ShardBuild:
             return
         if slot.is_open:
             attempt = slot.next_attempt()
-            self._submit(batch, _Try(slot, attempt), attempt.number)
+            self._begin(_Try(slot, attempt), batch, attempt.number)
         elif not slot.has_replicates:
             slot.has_replicates = True
-            for replicate in list(self._replicates(slot)):
-                self._submit(batch, replicate, _REPLICATE)
+            for record in [task.record for task in slot.tasks]:
+                number, spec = record.lineage.attempt, record.spec
+                again = Attempt(slot.slot, self.plan.round, number, variant=0, hardness=spec.hardness, any_band=True)
+                for replicate in range(1, self.plan.replicates):
+                    self._begin(_Try(slot, replace(again, replicate=replicate), spec), batch, _REPLICATE)
         if not slot.running:
             finished = slot.finish()
             self._finished[slot.slot.number] = finished
             self.keep(finished)
 
-    def _submit(self, batch: WorkBatch, work: _Try | _Candidate, urgency: int) -> None:
-        if isinstance(work, _Candidate):
-            number = batch.submit(partial(prove, secret=self.secret), work.made, urgency)
-            work.attempt.slot.running += 1
-        else:
-            number = batch.submit(run_attempt, self._job(work), urgency)
-            work.slot.running += 1
-        self._running[number] = work
+    def _begin(self, one: _Try, batch: WorkBatch, urgency: int) -> None:
+        """Submit an attempt, or the proof of its package."""
+        job = AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats, self.keep_rejects > 0)
+        function = partial(prove, secret=self.secret) if one.made else run_attempt
+        self._running[batch.submit(function, one.made or job, urgency)] = one
+        one.slot.running += 1
 
-    def _end_attempt(self, one: _Try, outcome: Any, batch: WorkBatch) -> _SlotWork:
+    def _end_attempt(self, one: _Try, ended: Ended[Any], batch: WorkBatch) -> None:
         """Note a failed attempt, or begin the proof of a package."""
-        # A lost worker does not say where it was; most of an attempt is calibration.
-        ended = _ending(outcome, Stage.CALIBRATE)
-        one.slot.running -= 1
-        one.spend(ended.seconds)
         if isinstance(ended.result, Failed):
             self._reject(one, ended.result)
         else:
-            self._submit(batch, _Candidate(one, ended.result), _PROOF)
+            one.made = ended.result
+            self._begin(one, batch, _PROOF)
         self._tell(ended.stage)
-        return one.slot
 
-    def _end_proof(self, candidate: _Candidate, outcome: Any) -> _SlotWork:
-        """Accept a package that is proved and passes the suites, or reject it."""
-        one, ended = candidate.attempt, _ending(outcome, Stage.VERIFY)
-        one.slot.running -= 1
-        one.spend(ended.seconds)
+    def _end_proof(self, one: _Try, made: Calibrated, ended: Ended[Any]) -> None:
+        """Accept a package that is proved and passes the suites, or reject it.
+
+        The suites run over one package, so that its verdict depends on no other package.
+        """
+        package, slot = made.package, one.slot
         if isinstance(ended.result, Failed):
-            self._reject(one, Failed.after(candidate.made, ended.result.error))
+            self._reject(one, Failed.after(made, ended.result.error))
             self._tell(ended.stage)
-            return one.slot
-        self._tell(ended.stage, proved=1 if not one.slot.tasks else 0)
-        if failed := self._check(candidate):
-            self._reject(one, failed)
-            self._tell(Stage.CHECK)
-        else:
-            self._accept(one, candidate.made, ended.result)
-        return one.slot
-
-    def _check(self, candidate: _Candidate) -> Failed | None:
-        """Run the suites over one package, so that its verdict depends on no other package."""
-        started, one, package = time.monotonic(), candidate.attempt, candidate.made.package
+            return
+        self._tell(ended.stage, proved=0 if slot.tasks else 1)
+        started = time.monotonic()
         checked = check_suites([package], self.suites)
-        one.slot.suites = add_summaries([one.slot.suites, checked.suites])
+        slot.suites = add_summaries([slot.suites, checked.suites])
         one.spend({Stage.CHECK: time.monotonic() - started})
-        findings = checked.findings.get(package.task_id)
-        return Failed.after(candidate.made, rejection_of(findings)) if findings else None
-
-    def _replicates(self, slot: _SlotWork) -> Iterator[_Try]:
-        for record in [task.record for task in slot.tasks]:
-            for replicate in range(1, self.plan.replicates):
-                attempt = Attempt(
-                    slot=slot.slot,
-                    round=self.plan.round,
-                    number=record.lineage.attempt,
-                    variant=0,
-                    hardness=record.spec.hardness,
-                    any_band=True,
-                    replicate=replicate,
-                )
-                yield _Try(slot, attempt, record.spec)
-
-    def _job(self, one: _Try) -> AttemptJob:
-        return AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats, self.keep_rejects > 0)
-
-    def _accept(self, one: _Try, made: Calibrated, verification: Verification) -> None:
-        task = make_task(made, one.attempt, verification, self.plan, self.code, self.secret)
-        one.slot.tasks.append(task)
-        one.slot.is_closed = True
-        package, difficulty = made.package, made.calibration.difficulty
+        if findings := checked.findings.get(package.task_id):
+            self._reject(one, Failed.after(made, rejection_of(findings)))
+            self._tell(Stage.CHECK)
+            return
+        slot.tasks.append(make_task(made, one.attempt, ended.result, self.plan, self.code, self.secret))
+        slot.is_closed = True
+        difficulty = made.calibration.difficulty
         one.note_step("verified", package.spec, difficulty.value, made.panel_s)
         named = f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
         self._tell(Stage.VERIFY, task=named)
@@ -351,30 +310,29 @@ class ShardBuild:
         return tuple(latest[-self.keep_rejects :]) if self.keep_rejects else ()
 
     def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
-        slots: list[_SlotWork | FinishedSlot] = [*self._slots, *self.kept.values()]
-        attempts = [slot.report.attempts if isinstance(slot, FinishedSlot) else slot.tried for slot in slots]
-        self.listen(
-            ShardProgress(
-                stage=stage,
-                slots=len(self.plan.slots),
-                filled=sum(bool(slot.tasks) for slot in slots),
-                attempts=sum(attempts),
-                rejected=sum(len(slot.rejections) for slot in slots),
-                done=self._ended,
-                total=self._ended + len(self._running),
-                proved=proved,
-                kept=len(self.kept),
-                task=task,
-                in_band=sum(_is_in_band(slot) for slot in slots),
-                steered=sum(one.reason == OFF_BAND for slot in slots for one in slot.rejections),
-            )
+        kept = self.kept.values()
+        tried = sum(slot.tried for slot in self._slots) + sum(slot.report.attempts for slot in kept)
+        rejections = [one for slot in self._slots for one in slot.rejections]
+        rejections += [one for slot in kept for one in slot.rejections]
+        wanted = [(slot.slot.band, slot.tasks) for slot in self._slots] + [
+            (one.report.wanted, one.tasks) for one in kept
+        ]
+        reached = [(band, tasks[0].record.reached) for band, tasks in wanted if tasks]
+        progress = ShardProgress(
+            stage=stage,
+            slots=len(self.plan.slots),
+            filled=len(reached),
+            attempts=tried,
+            rejected=len(rejections),
+            done=self._ended,
+            total=self._ended + len(self._running),
+            proved=proved,
+            kept=len(self.kept),
+            task=task,
+            in_band=sum(wanted == band for wanted, band in reached),
+            steered=sum(one.reason == OFF_BAND for one in rejections),
         )
-
-
-def _is_in_band(slot: _SlotWork | FinishedSlot) -> bool:
-    """Whether a slot holds a task in the band that was asked for."""
-    wanted = slot.report.wanted if isinstance(slot, FinishedSlot) else slot.slot.band
-    return any(task.record.reached == wanted for task in slot.tasks[:1])
+        self.listen(progress)
 
 
 def _ending(outcome: Any, stage: Stage) -> Ended[Any]:

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,6 +25,8 @@ from sandmill.errors import SandmillError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_Item = tuple[Callable[[Any], Any], Any, float]
+"""A function, what it works on, and the seconds that it may take."""
 
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMEXPR_NUM", "VECLIB_MAXIMUM", "POLARS_MAX")
 ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
@@ -44,6 +45,15 @@ MOST_KEPT_MB = 512
 _HIRING = Lock()
 """Shards begin at once. Without the lock, each would hire a pool of its own."""
 _PR_SET_PDEATHSIG = 1
+_GUARD = """
+import os, select, signal, sys
+parent, server = int(sys.argv[1]), os.pidfd_open(int(sys.argv[2]))
+while os.getppid() == parent:
+    if select.select([server], [], [], 0.5)[0]:
+        sys.exit()
+signal.pidfd_send_signal(server, signal.SIGKILL)
+"""
+"""Ends with the server, and kills the server when its own parent is gone."""
 _BOOT = "import sys; from sandmill.pipeline.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 
 
@@ -75,7 +85,7 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker-caller")
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         self._all: set[_Worker] = set()
-        self._waiting: queue.PriorityQueue[tuple[int, int, int, _Waiting]] = queue.PriorityQueue()
+        self._waiting: queue.PriorityQueue[tuple[int, int, int, Future[Any], _Item]] = queue.PriorityQueue()
         self._numbers = count()
         self._closing, self._is_closed = Lock(), False
         for _ in range(workers):
@@ -106,7 +116,7 @@ class WorkerPool:
             if self._is_closed:
                 future.cancel()
                 return future
-            self._waiting.put((order, -urgency, next(self._numbers), _Waiting(function, item, timeout_s, future)))
+            self._waiting.put((order, -urgency, next(self._numbers), future, (function, item, timeout_s)))
             self._threads.submit(self._run_next)
         return future
 
@@ -117,7 +127,7 @@ class WorkerPool:
             self._threads.shutdown(wait=False, cancel_futures=True)
             with suppress(queue.Empty):
                 while True:
-                    self._waiting.get_nowait()[-1].future.cancel()
+                    self._waiting.get_nowait()[3].cancel()
         for worker in tuple(self._all):
             worker.kill()
         self._threads.shutdown(wait=True)
@@ -134,15 +144,15 @@ class WorkerPool:
     def _run_next(self) -> None:
         """Run the next item that waits. It need not be the one for which this call was queued."""
         try:
-            waiting = self._waiting.get_nowait()[-1]
+            *_, future, (function, item, timeout_s) = self._waiting.get_nowait()
         except queue.Empty:  # the pool is closing
             return
-        if not waiting.future.set_running_or_notify_cancel():
+        if not future.set_running_or_notify_cancel():
             return
         try:
-            waiting.future.set_result(self._run(waiting.function, waiting.item, waiting.timeout_s))
+            future.set_result(self._run(function, item, timeout_s))
         except BaseException as error:
-            waiting.future.set_exception(error)
+            future.set_exception(error)
             raise
 
     def _run(self, function: Callable[[Any], Any], item: Any, timeout_s: float) -> Any:
@@ -162,14 +172,6 @@ class WorkerPool:
         worker = self._nursery.submit(_Worker).result()
         self._all.add(worker)
         return worker
-
-
-@dataclass(frozen=True)
-class _Waiting:
-    function: Callable[[Any], Any]
-    item: Any
-    timeout_s: float
-    future: Future[Any]
 
 
 class WorkBatch:
@@ -194,11 +196,9 @@ class WorkBatch:
         return number
 
     def ended(self) -> Iterator[tuple[int, Any]]:
-        """Yield items as they end, until none is open. Items may be submitted meanwhile.
+        """Yield the number of each item as it ends, with its result or exception. Items may be submitted meanwhile.
 
-        Yields:
-            (number of the item, its result or exception). `WorkerTimeout`, `WorkerLost` and `WorkerFault` are failures
-            around the function. Never raises for an item.
+        `WorkerTimeout`, `WorkerLost` and `WorkerFault` are failures around the function. No item raises here.
         """
         while self._open:
             future = self._done.get()
@@ -268,6 +268,17 @@ class _Worker:
         except subprocess.TimeoutExpired:
             return "it closed its pipe"
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def end_with_this_process(pid: int) -> None:
+    """Start a guard that kills another process as soon as this one is gone, also after `kill -9`.
+
+    A death signal of the kernel would not do: it is sent when the thread ends that started the process.
+    """
+    command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(pid)]
+    # In a session of its own, Ctrl-C does not reach the guard. It needs no terminal and holds no pipe open.
+    silent = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent, start_new_session=True)
 
 
 def serve(descriptor: int, parent: int) -> None:

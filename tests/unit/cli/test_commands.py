@@ -16,8 +16,8 @@ from sandmill.store.secret import SECRET_PATH
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, VERIFICATION, make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.unit.cli.invoking import TASK, refused, run
 
-TASK = make_task(0).record.task_id
 SECRET_ID = "0123456789ab"
 """Of the releases that `publish_numbers` makes."""
 
@@ -34,10 +34,6 @@ def own_release(tmp_path) -> str:
     root = str(tmp_path / "releases/micro")
     publish_numbers(Store(root), range(2))
     return root
-
-
-def run(*arguments: object):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
 
 
 def test_show_tells_a_person_what_a_release_holds(release):
@@ -63,9 +59,7 @@ def test_show_cuts_a_long_list_and_says_so(release):
     ],
 )
 def test_show_refuses_options_that_have_no_effect(release, arguments, option):
-    ran = run("show", release, *arguments)
-    assert (ran.exit_code, ran.stdout) == (2, "")
-    assert option in ran.stderr
+    assert option in refused("show", release, *arguments)
 
 
 def test_show_cuts_no_id_where_the_output_is_no_terminal(release):
@@ -122,18 +116,12 @@ def test_show_of_a_public_mirror_shows_the_prompt(own_release):
 
 
 def test_a_wrong_reference_exits_with_2_and_a_message_on_stderr(release):
-    for arguments in (
-        ("show", f"{release}@9"),
-        ("show", release, "nope"),
-        ("verify", f"{release}x"),
-        ("show", "ftp://x/y"),
-    ):
+    for arguments in (("show", release, "nope"), ("verify", f"{release}x"), ("show", "ftp://x/y")):
         ran = run(*arguments)
-        assert ran.exit_code in (1, 2)
-        assert ran.stdout == ""
+        assert (ran.exit_code in (1, 2), ran.stdout) == (True, "")
         assert "expected" in ran.stderr
         assert "Traceback" not in ran.stderr
-    assert run("show", f"{release}@9").exit_code == 2
+    assert "expected" in refused("show", f"{release}@9")
     assert run("no-such-command").exit_code == 2
     assert "Did you mean 'show'" in run("shwo").stderr
 
@@ -151,10 +139,9 @@ def test_pull_takes_what_is_asked_for_and_refuses_what_there_is_not(release, tmp
         "pull", release, "--to", tmp_path, "--split", "train", "--band", "medium", "--metric", "roc_auc", "--json"
     )
     assert (ran.exit_code, len(json.loads(ran.stdout)["tasks"])) == (0, 4)
-    ran = run("pull", release, "--to", tmp_path / "none", "--split", "test", "--structure", "graph")
-    assert ran.exit_code == 2
-    assert "--split: saw 'test'; expected one of train" in ran.stderr
-    assert "--structure: saw 'graph'; expected one of tabular/binary/random" in ran.stderr
+    said = refused("pull", release, "--to", tmp_path / "none", "--split", "test", "--structure", "graph")
+    assert "--split: saw 'test'; expected one of train" in said
+    assert "--structure: saw 'graph'; expected one of tabular/binary/random" in said
     assert not (tmp_path / "none").exists()
 
 
@@ -211,8 +198,7 @@ def test_verify_repairs_what_is_damaged_and_lists_it(own_release, tmp_path):
     parts = sorted(Path(own_release).glob("0*/private/*"))
     for part in parts:
         part.unlink()
-    refused = run("verify", own_release)
-    assert (refused.exit_code, "--repair" in refused.stderr) == (2, True)
+    assert "--repair" in refused("verify", own_release)
     ran = run("verify", own_release, "--repair", "--from", tmp_path / "backup")
     assert ran.exit_code == 0, ran.stderr
     *lines, last = ran.stdout.splitlines()
@@ -225,23 +211,16 @@ def test_verify_repairs_what_is_damaged_and_lists_it(own_release, tmp_path):
 
 
 def test_verify_refuses_options_that_contradict(release):
-    assert run("verify", release, "--repair", "--public-only").exit_code == 2
-    ran = run("verify", release, "--from", "elsewhere")
-    assert (ran.exit_code, "--repair beside it" in ran.stderr) == (2, True)
-    ran = run("verify", release, "--task", TASK)
-    assert ran.exit_code == 2
-    assert "add" in ran.stderr or "--rerun beside it" in ran.stderr
-    assert run("verify", release, "--rerun", "--public-only").exit_code == 2
-    ran = run("verify", release, "--secret-file", "release.key")
-    assert ran.exit_code == 2
-    assert "Only a rerun renders again" in ran.stderr
+    assert "only one of them" in refused("verify", release, "--repair", "--public-only")
+    assert "--repair beside it" in refused("verify", release, "--from", "elsewhere")
+    assert "--rerun beside it" in refused("verify", release, "--task", TASK)
+    assert "only one of them" in refused("verify", release, "--rerun", "--public-only")
+    assert "Only a rerun renders again" in refused("verify", release, "--secret-file", "release.key")
 
 
 def test_grade_refuses_a_folder_without_its_private_half(release, tmp_path):
     run("pull", release, "--to", tmp_path, "--task", TASK, "--public-only")
-    ran = run("grade", tmp_path / TASK, tmp_path / "submission.csv")
-    assert ran.exit_code == 2
-    assert "no private/ in it" in ran.stderr
+    assert "no private/ in it" in refused("grade", tmp_path / TASK, tmp_path / "submission.csv")
 
 
 def test_grade_writes_one_object_for_a_valid_and_for_an_invalid_submission(release, tmp_path):
@@ -269,17 +248,14 @@ def test_grade_refuses_a_path_that_holds_no_file(release, tmp_path, kind):
             path.symlink_to(tmp_path / "gone.csv")
         case "endless name":
             path = tmp_path / ("n" * 300)
-    ran = run("grade", tmp_path / TASK, path)
-    assert (ran.exit_code, ran.stdout) == (2, "")
-    assert str(path) in ran.stderr.replace("\n", "")
+    assert str(path) in refused("grade", tmp_path / TASK, path).replace("\n", "")
 
 
 def test_grade_names_all_that_is_wrong_with_its_arguments(tmp_path):
-    ran = run("grade", tmp_path / "task", tmp_path / "nope.csv")
-    assert ran.exit_code == 2
-    assert "sandmill grade: 2 problems" in ran.stderr
-    assert "no private/ in it" in ran.stderr
-    assert "nope.csv: saw no such file; expected a submission in CSV" in ran.stderr
+    said = refused("grade", tmp_path / "task", tmp_path / "nope.csv")
+    assert "sandmill grade: 2 problems" in said
+    assert "no private/ in it" in said
+    assert "nope.csv: saw no such file; expected a submission in CSV" in said
 
 
 def test_verify_with_rerun_says_which_facts_do_not_hold(release):
@@ -352,18 +328,15 @@ def test_a_rerun_leaves_a_secret_alone_that_no_build_here_wrote(own_release, sec
 def test_another_secret_is_refused_before_anything_runs(own_release, secrets, tmp_path):
     path = tmp_path / "other.key"
     path.write_bytes(b"another secret of 32 bytes......")
-    ran = run("verify", own_release, "--rerun", "--secret-file", path)
-    assert ran.exit_code == 2
-    assert f"expected secret {SECRET_ID}" in ran.stderr
-    assert "Nothing ran again" in ran.stderr
-    assert b"another".hex() not in ran.stderr
+    said = refused("verify", own_release, "--rerun", "--secret-file", path)
+    assert f"expected secret {SECRET_ID}" in said
+    assert "Nothing ran again" in said
+    assert b"another".hex() not in said
     assert secrets == []
 
 
 def test_a_secret_file_that_cannot_be_read_is_refused(own_release, secrets, tmp_path):
-    ran = run("verify", own_release, "--rerun", "--secret-file", tmp_path / "none.key")
-    assert ran.exit_code == 2
-    assert "no such file" in ran.stderr
+    assert "no such file" in refused("verify", own_release, "--rerun", "--secret-file", tmp_path / "none.key")
     assert secrets == []
 
 
@@ -422,7 +395,5 @@ def test_tasks_are_pulled_neither_to_an_address_nor_nowhere_nor_into_a_dataset(o
     monkeypatch.chdir(root)
     (version,) = [path.name for path in Path(own_release).glob("0001-*")]
     before = sorted(root.rglob("*"))
-    ran = run("pull", "releases/micro", "--to", to.format(version=version))
-    assert ran.exit_code == 2
-    assert "--to: saw" in ran.stderr
+    assert "--to: saw" in refused("pull", "releases/micro", "--to", to.format(version=version))
     assert sorted(root.rglob("*")) == before

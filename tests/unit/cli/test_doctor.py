@@ -9,25 +9,27 @@ from typing import Any
 import pytest
 import yaml
 from prefect.flows import load_flow_from_entrypoint
-from typer.testing import CliRunner
 
 from sandmill.cli import doctor
-from sandmill.cli.app import app
-from sandmill.cli.doctor import check_agent_env, check_isolation, check_python, check_requirement
-from sandmill.cli.doctor_places import PROBE, check_root, check_server
+from sandmill.cli.doctor import (
+    PROBE,
+    check_agent_env,
+    check_isolation,
+    check_python,
+    check_requirement,
+    check_root,
+    check_server,
+)
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.files import AccessDenied, Store
 from tests.publishing import publish_numbers
 from tests.releases import REPOSITORY
+from tests.unit.cli.invoking import run
 
 
 @pytest.fixture(autouse=True)
 def no_server(monkeypatch):
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-
-
-def run(*arguments: str):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, ["doctor", *arguments])
 
 
 def status(checks, what):
@@ -36,26 +38,26 @@ def status(checks, what):
 
 
 def test_doctor_finds_this_machine_ready(tmp_path):
-    ran = run("--json", "--root", str(tmp_path))
+    ran = run("doctor", "--json", "--root", str(tmp_path))
     found = json.loads(ran.stdout)
     assert found["ready"] is True
     assert ran.exit_code == 0
     wanted = {"python", "pydantic", "sandbox in use", "agent environment", "root", "Prefect server"}
     assert wanted <= {f["what"] for f in found["findings"]}
-    assert "Ready." in run("--root", str(tmp_path)).stdout
+    assert "Ready." in run("doctor", "--root", str(tmp_path)).stdout
 
 
 def test_something_bad_ends_with_exit_code_1_and_every_problem_says_what_to_type(tmp_path, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "127.0.0.1:4200")
     (tmp_path / "file").write_text("")
-    ran = run("--json", "--root", str(tmp_path / "file"))
+    ran = run("doctor", "--json", "--root", str(tmp_path / "file"))
     found = json.loads(ran.stdout)
     assert ran.exit_code == 1
     assert found["ready"] is False
     bad = [f for f in found["findings"] if f["status"] == "bad"]
     assert {f["what"] for f in bad} == {"root", "Prefect server"}
     assert all(f["do"] for f in bad)
-    assert "Not ready" in run("--root", str(tmp_path / "file")).stdout
+    assert "Not ready" in run("doctor", "--root", str(tmp_path / "file")).stdout
 
 
 def test_versions_are_compared_as_numbers():

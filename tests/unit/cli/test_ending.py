@@ -10,7 +10,7 @@ from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource
-from sandmill.pipeline.preview import Preview, Shown
+from sandmill.pipeline.designing import Preview, Shown
 from sandmill.seeds import ingest
 from tests.llm_asking import Scripted
 

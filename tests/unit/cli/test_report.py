@@ -1,14 +1,14 @@
 import json
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
+from tests.unit.cli import invoking
 
 
 @pytest.fixture
@@ -17,8 +17,7 @@ def dataset(tmp_path: Path) -> Path:
     return tmp_path / "releases" / "micro"
 
 
-def run(*arguments: object):
-    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+run = partial(invoking.run, "report")
 
 
 def test_a_report_is_a_page_and_its_numbers(dataset, tmp_path):

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.llm import client as client_module
 from sandmill.play.release import load
 from sandmill.sandbox.agent_env import create_agent_env
@@ -21,6 +19,7 @@ from sandmill.store.files import Store
 from sandmill.store.rollouts import RolloutFolder
 from tests.llm_server import Answer, error, serve
 from tests.rollout_agents import AGENTS, script_for, turn_of
+from tests.unit.cli.invoking import run
 
 pytestmark = pytest.mark.slow
 
@@ -43,16 +42,12 @@ def server(release):
         yield running
 
 
-def invoke(*arguments):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
-
-
 def command(release, to, base, agent="good", *more):
     return ["rollout", release.ref, "--model", agent, "--base-url", base, "--to", to, "--n", 2, *more]
 
 
 def roll_out(release, to, base, agent="good", *more):
-    return invoke(*command(release, to, base, agent, *more))
+    return run(*command(release, to, base, agent, *more))
 
 
 def facts(to):
@@ -212,14 +207,14 @@ def test_bad_arguments_are_refused_before_anything_is_asked(release, tmp_path, m
 
 
 def test_a_missing_key_is_named(release, tmp_path):
-    ran = invoke("rollout", release.ref, "--model", "openai/gpt-5", "--to", tmp_path / "r")
+    ran = run("rollout", release.ref, "--model", "openai/gpt-5", "--to", tmp_path / "r")
     assert ran.exit_code == 2
     assert "OPENAI_API_KEY" in ran.stderr
 
 
 def test_without_litellm_the_extra_is_named(release, tmp_path, monkeypatch):
     monkeypatch.setattr("sandmill.cli.rollout_setup.find_spec", lambda name: None)
-    ran = invoke("rollout", release.ref, "--model", "openai/gpt-5", "--to", tmp_path / "r")
+    ran = run("rollout", release.ref, "--model", "openai/gpt-5", "--to", tmp_path / "r")
     assert ran.exit_code == 2
     assert "pip install 'sandmill[rollout]'" in ran.stderr
 
@@ -228,7 +223,7 @@ def test_a_release_without_its_private_half_is_refused(release, server, tmp_path
     root = Path(release.store.root)
     copied = Path(shutil.copytree(root, tmp_path / root.name))
     shutil.rmtree(copied / release.version / "private")
-    ran = invoke("rollout", copied, "--model", "good", "--base-url", server.base, "--to", tmp_path / "r")
+    ran = run("rollout", copied, "--model", "good", "--base-url", server.base, "--to", tmp_path / "r")
     assert ran.exit_code != 0
     assert "private half" in ran.stderr
     assert not (tmp_path / "r").exists()
@@ -288,16 +283,16 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     with serve(script) as server:
         more = ("--n", 6, "--seed", 1, "--max-steps", 3)
         assert roll_out(release, tmp_path / "r", server.base, "some", *more).exit_code == 0
-    found = json.loads(invoke("curriculum", release.ref, tmp_path / "r", "--json").stdout)
+    found = json.loads(run("curriculum", release.ref, tmp_path / "r", "--json").stdout)
     assert (found["always"], found["frontier"], found["never"]) == ([], [first], [release.task_ids[1]])
     assert found["reward_variance"] == [first]
     task = found["tasks"][0]
     assert (task["band"], task["rollouts"]) == (release.record(first).calibration.difficulty.band, 6)
     assert task["structure"]
-    text = invoke("curriculum", release.ref, tmp_path / "r").stdout
+    text = run("curriculum", release.ref, tmp_path / "r").stdout
     assert "frontier: 1 task, 1 with different rewards" in text
     to = tmp_path / "curriculum.json"
-    assert invoke("curriculum", release.ref, tmp_path / "r", "--to", to).exit_code == 0
+    assert run("curriculum", release.ref, tmp_path / "r", "--to", to).exit_code == 0
     assert json.loads(to.read_text()) == found
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -313,7 +308,7 @@ def test_a_curriculum_of_another_release_is_refused(release, tmp_path):
         ((tmp_path / "r", tmp_path / "r"), "the same folder twice"),
         ((tmp_path / "r", "--json", "--to", tmp_path / "x.json"), "only one of them"),
     ):
-        ran = invoke("curriculum", release.ref, *arguments)
+        ran = run("curriculum", release.ref, *arguments)
         assert ran.exit_code == 2
         assert said in ran.stderr
     assert not (tmp_path / "x.json").exists()

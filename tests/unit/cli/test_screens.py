@@ -19,7 +19,7 @@ from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import Rejection
-from sandmill.pipeline.preview import Preview, Shown
+from sandmill.pipeline.designing import Preview, Shown
 from sandmill.store.files import Store
 from sandmill.store.shards import write_shard
 from sandmill.verify.reproduce import FileCheck, FileComparison, Reproduction

@@ -10,10 +10,9 @@ from sandmill.errors import BudgetExceeded, ReplayMiss, RequestError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.designing import design_round
+from sandmill.pipeline.designing import design_round, forecast, preview_build
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.preflight import check_inputs
-from sandmill.pipeline.preview import forecast, preview_build
 from sandmill.pipeline.publishing import BuildSummary, publish_release, require_filled
 from sandmill.pipeline.run import build_shard, open_dataset, plan_round
 from sandmill.pipeline.shard import ShardBuild

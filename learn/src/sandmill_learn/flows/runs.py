@@ -23,7 +23,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Crashed
 
 from sandmill.errors import InputError, IntegrityError, SandboxUnavailable
-from sandmill.pipeline.guard import end_with_this_process
+from sandmill.pipeline.workers import end_with_this_process
 from sandmill.publish.lineage import LineageDataset, LineageRun, LineageSender, find_release, make_event, place_dataset
 
 SECONDS_BETWEEN_UPDATES = 2.0

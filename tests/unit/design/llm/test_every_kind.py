@@ -10,7 +10,7 @@ from sandmill.design.llm import Designed, LlmDesigner
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
-from sandmill.pipeline.sample_preview import preview_sample
+from sandmill.pipeline.designing import preview_sample
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET
