@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -67,6 +67,8 @@ class StoredRelease:
 
     store: Store
     manifest: Manifest
+    _prompts: dict[str, str] = field(default_factory=dict, init=False, compare=False)
+    """Cache by task. A row group holds many, so that reading one task after another reads each once."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.ref!r}, {count(self.manifest.tasks, 'task')})"
@@ -116,11 +118,11 @@ class StoredRelease:
                 with self.open_part(part) as reader:
                     for group in reader.groups(["task_id", "prompt"], task_id):
                         self._prompts.update(
-                            zip(group["task_id"].to_pylist(), group["prompt"].to_pylist(), strict=True)
+                            zip(*(group[name].to_pylist() for name in ("task_id", "prompt")), strict=True)
                         )
         if task_id not in self._prompts:
             raise StoreError(f"{self.ref}: public/tasks has no row of task {task_id}")
-        return str(self._prompts[task_id])
+        return self._prompts[task_id]
 
     def record(self, task_id: str) -> TaskRecord:
         """Return all facts of a task. Needs the private half."""
@@ -130,15 +132,11 @@ class StoredRelease:
             raise IntegrityError(f"{self.ref}: task {task_id}: {error}") from None
 
     def files(self, side: str, task_id: str) -> dict[str, bytes]:
-        """Return the files of one side, public or private, each checked against its hash.
-
-        Raises:
-            IntegrityError: stored bytes differ from their hash, or a path may not become a file of the task's folder.
-        """
+        """Return the files of one side, public or private, each checked against its hash and its path."""
         return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id))
 
     def package(self, task_id: str) -> TaskPackage:
-        """Return a task as it was rendered: design, facts, public and private files. Needs the private half."""
+        """Return a task as it was rendered. Needs the private half."""
         record = self.record(task_id)
         return TaskPackage(
             task_id=task_id,
@@ -161,26 +159,23 @@ class StoredRelease:
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
     ) -> list[Path]:
-        """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all.
+        """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all. Returns them in order.
 
-        A second call leaves equal folders alone and adds missing ones. A plain string selects one value.
+        A second call leaves equal folders alone and adds missing ones.
 
         Args:
             to: local folder, made if missing.
             task_ids: these tasks; all if None.
             public_only: leave the private half out.
             progress: called with (tasks done, tasks in all).
-            split: only tasks of these splits.
-            band: only tasks of these bands of difficulty; needs the private half to be readable, as `structure` does.
+            split: only tasks of these splits. As with the next ones, a plain string is one value.
+            band: only tasks of these bands of difficulty; needs a readable private half, as `structure` does.
             metric: only tasks of these metrics.
             structure: only tasks of these structures, such as `tabular/binary/random`.
 
-        Returns:
-            The folders, in the order asked for.
-
         Raises:
-            RequestError: no task is of these splits, bands, metrics and structures; or folders that are there hold
-                something else: they are left alone, all others are written.
+            RequestError: nothing is selected; or folders that are there hold something else: they are left alone, all
+                others are written.
             IntegrityError: the release holds names or amounts that no release may hold.
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
@@ -231,10 +226,9 @@ class StoredRelease:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
         """
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
-        listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
-        given = {column: values for column, values in listed.items() if values}
-        asked_ranges = {"difficulty": difficulty, "medal_hardness": medal_hardness}
-        ranges = {column: ends for column, ends in asked_ranges.items() if ends is not None}
+        given = {name: [values] if isinstance(values, str) else values for name, values in wanted.items() if values}
+        both = {"difficulty": difficulty, "medal_hardness": medal_hardness}
+        ranges = {name: ends for name, ends in both.items() if ends is not None}
         if not given and not ranges:
             return self.task_ids
         splits = set(given.get("split", ()))
@@ -266,20 +260,18 @@ class StoredRelease:
 
     def slot_reports(self) -> Iterator[SlotReport]:
         """Yield cost and outcome of each slot, one part in memory at a time."""
-        yield from map(read_slot, self._iterate("reports/slots"))
+        return map(read_slot, self._iterate("reports/slots"))
 
     def rejections(self) -> Iterator[Rejection]:
         """Yield the rejections, one part in memory at a time."""
-        yield from map(Rejection.model_validate, self._iterate("reports/rejections"))
+        return map(Rejection.model_validate, self._iterate("reports/rejections"))
 
     def read_columns(
         self, table: str, columns: Sequence[str], task_ids: Collection[str] | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of a table, such as public/tasks, with some columns only. Others are not decompressed.
+        """Yield the rows of a table, such as public/tasks, with some columns only, and of some tasks. Others are not decoded.
 
         Facts of all tasks come from the table of facts, if the version has one: the order of rows is that of the files.
-
-        With `task_ids`, which needs the column `task_id`, rows of other tasks are left out before they become objects.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -306,11 +298,7 @@ class StoredRelease:
         return found
 
     def require_private(self) -> None:
-        """Refuse a release without a private half.
-
-        Raises:
-            AccessDenied: if the private half cannot be read.
-        """
+        """Raise AccessDenied if the private half cannot be read."""
         if not self.has_private:
             raise AccessDenied(
                 f"{self.ref}: the private half is not readable here. Bands, grades and rewards need it: use a copy or "
@@ -331,11 +319,6 @@ class StoredRelease:
     def part_files(self) -> PartFiles:
         """The Parquet files of the version."""
         return PartFiles(self.store, self.version, self.ref)
-
-    @cached_property
-    def _prompts(self) -> dict[str, str]:
-        """Cache of prompts by task. A row group holds many, so that reading one task after another reads each once."""
-        return {}
 
     def _iterate(self, table: str) -> Iterator[Row]:
         for part in self.parts(table):
@@ -361,17 +344,14 @@ class StoredRelease:
         return found
 
     def parts_with(self, table: str, columns: Collection[str]) -> list[PartFile]:
-        """List the files to read columns of a table from, in order.
-
-        For public/tasks and private/tasks it is the table of facts, if the version has one and it has all the columns.
-        """
+        """List the files to read columns of a table from: those of the table of facts, if there is one with all columns."""
         facts = table.replace("/tasks", "/facts")
         schema = FACTS_TABLES.get(facts)
         found = self.parts(facts) if schema is not None and set(columns) <= set(schema.names) else []
         return found or self.parts(table)
 
     def _splits(self) -> set[str]:
-        """Return the splits that the names of files contain; empty in releases of format 1."""
+        """Return the splits in the names of files; none in releases of format 1."""
         names = filter(None, (part_name(part.path) for part in self.parts("public/tasks")))
         return {name.split for name in names if name.split}
 
@@ -412,7 +392,7 @@ class StoredRelease:
     def parts_of(self, table: str, task_id: str) -> list[PartFile]:
         """List the files of a table that may hold a task."""
         self.check_ids([task_id])
-        return self.parts_of_group(table, self._group_of[task_id])
+        return self.parts_of_group(table, self.group_of(task_id))
 
     def parts_of_group(self, table: str, group: str) -> list[PartFile]:
         """List the files of a table that hold the tasks of a group; see `group_of`."""
@@ -461,13 +441,9 @@ def select_ids(
     wanted: Mapping[str, Collection[str]],
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> tuple[str, ...]:
-    """Return the tasks that have one of the wanted values in each column.
+    """Return the tasks that have one of the wanted values in each column, and a value within each range.
 
-    Args:
-        facts: a row a task, with the columns of `wanted` that can be read.
-        ref: names the release, for messages.
-        wanted: values by column.
-        ranges: least and greatest value by column, between 0 and 1. A task without a value is in no range.
+    `facts` has a row a task, with the columns of `wanted` that can be read. A task without a value is in no range.
 
     Raises:
         RequestError: a column or a value that the release does not have, all at once, or no task has all of them.
@@ -499,11 +475,7 @@ def select_ids(
 
 
 def require_some(ref: str, task_ids: Sequence[str]) -> None:
-    """Refuse an empty selection.
-
-    Raises:
-        RequestError: there is no task.
-    """
+    """Raise RequestError if nothing is selected."""
     if not task_ids:
         problem = Problem("selection", "no task that has all of these values", "at least one task")
         raise RequestError(ref, [problem], f"List the tasks with: sandmill show {ref}")

@@ -12,6 +12,7 @@ from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.catalogue import read_libraries
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
+from sandmill.verify.reproduce import installed_code
 from sandmill.verify.rerun import rerun_task
 
 _WEEK_S = 7 * 86_400
@@ -28,7 +29,8 @@ class Audit(Frozen):
     problems: tuple[str, ...]
     """What does not hold, as sentences."""
     drift: tuple[str, ...]
-    """Libraries that differ from those that made the version. Drift alone is no problem of the version."""
+    """Libraries that differ from those that made the version, and what this code finds otherwise on tasks that other
+    code made. Drift alone is no problem of the version."""
 
     @property
     def message(self) -> str:
@@ -51,9 +53,11 @@ def audit_release(request: AuditRequest) -> Audit:
     release = load(request.release)
     problems = verify_hashes(release)
     sample = () if problems else _sample(release, request.rerun)
+    installed, other = installed_code(release) if sample else None, []
     for task_id in sample:
-        found = rerun_task(release.package(task_id), release.record(task_id))
-        problems += [f"task {task_id}: {problem}" for problem in found]
+        found = rerun_task(release.package(task_id), release.record(task_id), installed=installed)
+        problems += [f"task {task_id}: {problem}" for problem in found.problems]
+        other += [f"task {task_id}: {found.describe_code()}"] if found.differences else []
     return Audit(
         release=release.ref,
         dataset=release.manifest.dataset,
@@ -61,7 +65,7 @@ def audit_release(request: AuditRequest) -> Audit:
         rerun=len(sample),
         problems=tuple(problems),
         # Drift is read from the tables, which a damaged version may lack.
-        drift=() if problems else tuple(_drift(release)),
+        drift=() if problems else (*_drift(release), *other),
     )
 
 

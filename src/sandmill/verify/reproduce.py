@@ -1,8 +1,11 @@
 """Render a published task again from its lineage, and compare the bytes of its files."""
 
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
+from itertools import islice
 
 from sandmill.draw import render
 from sandmill.draw.render import task_id
@@ -11,7 +14,10 @@ from sandmill.models.base import Frozen, Stage
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.package import TaskFile, TaskPackage
 from sandmill.models.release import TaskRecord
-from sandmill.provenance import numeric_versions
+from sandmill.provenance import code_version, numeric_versions
+from sandmill.store.files import AccessDenied, FileMissing
+from sandmill.store.limits import MIB
+from sandmill.store.release import StoredRelease
 from sandmill.verify.records import described_files
 
 
@@ -45,7 +51,10 @@ class Reproduction(Frozen):
     libraries: dict[str, tuple[str, str]] = {}
     """Libraries with another version here: recorded, installed."""
     failure: str = ""
-    """Why the design could not be rendered; empty if it could."""
+    """Why the design could not be rendered, or that its id is wrong; empty otherwise."""
+    made_by: str = ""
+    """Code version of the task, if it is another one than the installed one. Empty: the same."""
+    installed: str = ""
 
     @property
     def holds(self) -> bool:
@@ -54,15 +63,56 @@ class Reproduction(Frozen):
             check.verdict in (FileComparison.EQUAL, FileComparison.NOT_RENDERED) for check in self.files
         )
 
+    @property
+    def fails(self) -> bool:
+        """Whether something is wrong. That other code renders other bytes, or none, is nothing wrong."""
+        is_id_wrong = bool(self.failure and self.files)
+        return is_id_wrong or not (self.holds or self.made_by)
 
-def reproduce_task(package: TaskPackage, record: TaskRecord, secret: bytes) -> Reproduction:
+    def describe_code(self) -> str:
+        """Say how a task of other code compares; empty for a task of this code."""
+        if not self.made_by:
+            return ""
+        ending = "compared and equal" if self.holds else "compared and differs" if self.files else "not compared"
+        return f"made by code {shorten(self.made_by)}, this is {self.installed}: {ending}"
+
+
+_MOST_SUITES = 16
+_SUITE = re.compile(r"reports/(expectations/([a-z_]+)\.json)")
+
+
+def installed_code(release: StoredRelease) -> str:
+    """Return the code version that this installation gives to tasks that pass the suites of a release.
+
+    It depends on the files of the library and the versions of numeric libraries. Suites that cannot be read count as
+    none.
+    """
+    suites = {}
+    with suppress(AccessDenied, FileMissing):
+        found = filter(None, (_SUITE.fullmatch(part.path) for part in release.manifest.parts))
+        for match in islice(found, _MOST_SUITES):
+            suites[match[2]] = release.report(match[1], limit=MIB) or b""
+    return code_version(suites)
+
+
+def reproduce_task(
+    package: TaskPackage, record: TaskRecord, secret: bytes, installed: str | None = None
+) -> Reproduction:
     """Render the design of a task again and compare all files with the published ones.
 
     Public files and answers.csv are rendered from design, secret and replicate. leaderboard.csv is written again from
     the record. task.json is compared with the record by its values, since a record keeps no order of keys.
 
     The release must be trusted: a design may be made to render for ever.
+
+    Args:
+        package: public and private files as published.
+        record: the recorded facts.
+        secret: of the release.
+        installed: code version of this installation, of `installed_code`. None: that of the task.
     """
+    made_by = "" if installed in (None, record.lineage.code_version) else record.lineage.code_version
+    code = {"made_by": made_by, "installed": installed or ""}
     here = numeric_versions()
     libraries = {
         name: (number, here.get(name, "not installed"))
@@ -73,14 +123,16 @@ def reproduce_task(package: TaskPackage, record: TaskRecord, secret: bytes) -> R
         with boundary(Stage.VERIFY):
             again = render(record.spec, secret, record.replicate).package
     except ItemRejected as error:
-        return Reproduction(task_id=package.task_id, files=(), libraries=libraries, failure=shorten(error.detail, 300))
+        failure = shorten(error.detail, 300)
+        return Reproduction(task_id=package.task_id, files=(), libraries=libraries, failure=failure, **code)
     facts = TaskFile.model_validate({name: getattr(record, name) for name in TaskFile.model_fields})
     public = _compare("public", package.public, again.public)
     private = _compare("private", package.private, {**again.private, **described_files(facts)})
     # The id belongs to the design before its test was sized, whose fingerprint is in the lineage.
     named = task_id(record.lineage.spec_fingerprint, record.replicate, secret)
     failure = "" if named == package.task_id else f"its lineage and the secret give the id {named}"
-    return Reproduction(task_id=package.task_id, files=(*public, *private), libraries=libraries, failure=failure)
+    files = (*public, *private)
+    return Reproduction(task_id=package.task_id, files=files, libraries=libraries, failure=failure, **code)
 
 
 def _compare(side: str, published: Mapping[str, bytes], rendered: Mapping[str, bytes]) -> list[FileCheck]:

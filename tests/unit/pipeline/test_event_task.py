@@ -136,7 +136,7 @@ def test_the_task_is_calibrated_proved_published_played_and_exported(is_number, 
     proved, _ = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
     assert proved.holds
     task = make_task(made, attempt, proved, make_shard_plan("micro", range(1)), "0.1.0", SECRET)
-    assert rerun_task(task.package, task.record, SECRET, unconfined=True) == []
+    assert rerun_task(task.package, task.record, SECRET, unconfined=True).problems == ()
     store = Store(str(tmp_path / "micro"))
     publish_shards(store, [fill_shard(store, range(1), [task])])
     release = load(tmp_path / "micro")
