@@ -14,7 +14,7 @@ from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.pipeline.publishing import paid_usd, summarize_build
-from sandmill.report import TextTable, ending_table, funnel_table, rejections_table
+from sandmill.report.text_tables import TextTable, ending_table, funnel_table, rejections_table
 from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table
 from tasks.policies import STORED
 

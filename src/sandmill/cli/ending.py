@@ -15,7 +15,8 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource
 from sandmill.pipeline.preview import Preview, Shown
-from sandmill.report import FunnelCounts, ending_table, funnel_table, set_aside_table
+from sandmill.report.funnel import FunnelCounts
+from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
 
 _MOST_TASKS = 40

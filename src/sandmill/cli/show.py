@@ -119,8 +119,7 @@ def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
 
     from sandmill.report.text_tables import TextTable
     from sandmill.store.files import Store
-    from sandmill.store.reference import list_datasets
-    from sandmill.store.versions import list_versions
+    from sandmill.store.versions import list_datasets, list_versions
 
     if "@" in place.rpartition("/")[2] or list_versions(Store(place)) or not (found := list_datasets(place)):
         return False

@@ -130,19 +130,19 @@ def verify(
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
         facts |= {"parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)}
-        listed = [one.model_dump(mode="json", exclude={"problems"}) for one in other]
-        write_json({**facts, "other_code": listed, "restored": [asdict(one) for one in restored]})
+        told = [one.model_dump(mode="json", exclude={"problems"}) for one in other]
+        write_json({**facts, "other_code": told, "restored": [asdict(one) for one in restored]})
     else:
         for one in restored:
             write_text(f"{visible(one.path)}: written again from {visible(one.source)}")
-        for task_of_other_code in other:
-            write_text(f"task {task_of_other_code.task_id}: {visible(task_of_other_code.describe_code())}")
+        for ran in other:
+            write_text(f"task {ran.task_id}: {visible(ran.describe_code())}")
         if problems:
             listed = (f"  {visible(line)}" for line in problems)
             write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
         else:
-            ran = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
-            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: all holds{ran}")
+            ending = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
+            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: all holds{ending}")
     if problems:
         raise typer.Exit(1)
 

@@ -23,13 +23,10 @@ class ReleaseDigest:
     asked: Counter[Band] = field(default_factory=Counter)
     reached: Counter[Band] = field(default_factory=Counter)
     hit: Counter[Band] = field(default_factory=Counter)
-    """Tasks whose band is the one asked for."""
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in _KINDS})
-    """Tasks by domain, structure, metric, seed and split."""
     designs: Counter[int] = field(default_factory=Counter)
     """Tasks by replicate number: those of replicate 0 are the distinct designs."""
     medal_bands: Counter[Band] = field(default_factory=Counter)
-    """Tasks by band of medal hardness, where it was measured."""
     golds: Counter[str] = field(default_factory=Counter)
     """Tasks on which each solver that reads the data alone reached gold."""
     hinted: int = 0
@@ -45,11 +42,11 @@ class ReleaseDigest:
     bracket_widths: list[float] = field(default_factory=list)
     """Where it lies between two bounds, their distances as shares of the gap."""
     verified: int = 0
-    """Tasks of which every recorded fact holds."""
 
     def add(self, record: TaskRecord) -> None:
         """Count one task."""
         spec, measured = record.spec, record.calibration
+        gold, sign = measured.thresholds.gold, -1 if measured.is_lower_better else 1
         self.tasks += 1
         self.asked[record.wanted] += 1
         self.reached[record.reached] += 1
@@ -65,20 +62,14 @@ class ReleaseDigest:
         if ceiling.kind == "bracket":
             self.bracket_widths.append(ceiling.width(measured.trivial))
         self.verified += record.verification.holds
-        self._add_milestones(measured)
-        sign = -1 if measured.is_lower_better else 1
-        winners = {e.solver for e in measured.board if sign * (e.final - measured.thresholds.gold) >= 0}
-        self.golds.update(winners - {e.solver for e in measured.board if e.tier in (Tier.TRIVIAL, Tier.READER)})
-
-    def _add_milestones(self, measured: Calibration) -> None:
-        if (found := measured.milestones) is None:
-            return
-        sign, gold = -1 if measured.is_lower_better else 1, measured.thresholds.gold
-        winners = [entry for entry in found.entries if sign * (entry.final - gold) >= 0]
-        self.hinted += found.gold == "readers"
-        self.reader_golds += any(entry.tier is Tier.READER for entry in winners)
-        self.adversary_tasks += any(not entry.on_board for entry in found.entries)
-        self.adversary_golds += any(not entry.on_board for entry in winners)
+        reads_data = (one for one in measured.board if one.tier not in (Tier.TRIVIAL, Tier.READER))
+        self.golds.update({one.solver for one in reads_data if sign * (one.final - gold) >= 0})
+        if found := measured.milestones:
+            winners = [entry for entry in found.entries if sign * (entry.final - gold) >= 0]
+            self.hinted += found.gold == "readers"
+            self.reader_golds += any(entry.tier is Tier.READER for entry in winners)
+            self.adversary_tasks += any(not entry.on_board for entry in found.entries)
+            self.adversary_golds += any(not entry.on_board for entry in winners)
 
     @property
     def best_gold_rate(self) -> float:
@@ -115,18 +106,12 @@ def best_scores_in_words(digest: ReleaseDigest) -> str:
 
 def mix_table(digest: ReleaseDigest) -> TextTable:
     """Show the mix: asked for, reached, reached where it was asked for, and the bands of medal hardness."""
-    rows = tuple(
-        (
-            str(band),
-            str(digest.asked[band]),
-            str(digest.reached[band]),
-            share(digest.hit[band], digest.asked[band]),
-            str(digest.medal_bands[band]),
-        )
-        for band in Band
-    )
+    rows = []
+    for band in Band:
+        met = share(digest.hit[band], digest.asked[band])
+        rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met, str(digest.medal_bands[band])))
     header = ("band", "asked for", "reached", "met where asked", "by medal hardness")
-    return TextTable("Difficulty", header, rows, frozenset({1, 2, 3, 4}))
+    return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3, 4}))
 
 
 def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:

@@ -3,8 +3,7 @@
 from math import floor, log10
 
 from sandmill.models.base import Frozen, Stage
-from sandmill.report.html.figure import Figure
-from sandmill.report.html.page import Edition
+from sandmill.report.html.figure import Edition, Figure
 from sandmill.report.queries import Queries
 
 _ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
@@ -23,14 +22,6 @@ _LOST = f"""WITH lost AS (
 begun AS (
   SELECT (SELECT coalesce(sum(attempts), 0) FROM slots) - (SELECT count(*) FROM lost WHERE is_internal) AS attempts)"""
 
-_SEEDS = (
-    "rejections-seeds",
-    "Rejections by seed",
-    """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
-FROM rejections
-GROUP BY seed_id
-ORDER BY count DESC, seed""",
-)
 _ATTEMPTS = (
     "attempts",
     "Attempts of a slot",
@@ -38,6 +29,14 @@ _ATTEMPTS = (
 FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
 GROUP BY attempts
 ORDER BY attempts""",
+)
+_SEEDS = (
+    "rejections-seeds",
+    "Rejections by seed",
+    """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
+FROM rejections
+GROUP BY seed_id
+ORDER BY count DESC, seed""",
 )
 _COSTS = (
     "costs",
@@ -69,22 +68,18 @@ def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
 
 
 def _funnel(queries: Queries) -> Figure:
-    """Count the attempts that passed each stage, and the tasks that came of them."""
-    places = list(Stage)
-    steps = []
-    for number, (name, stage) in enumerate(_PASSED):
-        lost = f"(SELECT count(*) FROM lost WHERE NOT is_internal AND stage <= {places.index(stage)})" if stage else "0"
-        steps.append(f"SELECT {number} AS place, '{name}' AS step, attempts - {lost} AS number FROM begun")
-    sums = {
-        "filled": "count(*) FILTER (reached IS NOT NULL)",
-        "tasks": "sum(len(task_ids))",
-        "in_band": "count(*) FILTER (reached = wanted)",
-    }
-    steps += [
-        f"SELECT {len(_PASSED) + place}, '{name}', coalesce({value}, 0) FROM slots"
-        for place, (name, value) in enumerate(sums.items())
-    ]
-    union = "\nUNION ALL ".join(steps)
+    numbers = {}
+    for name, stage in _PASSED:
+        until = f"stage <= {list(Stage).index(stage)}" if stage else ""
+        lost = f"(SELECT count(*) FROM lost WHERE NOT is_internal AND {until})" if until else "0"
+        numbers[name] = f"attempts - {lost}", "begun"
+    numbers["filled"] = "coalesce(count(*) FILTER (reached IS NOT NULL), 0)", "slots"
+    numbers["tasks"] = "coalesce(sum(len(task_ids)), 0)", "slots"
+    numbers["in_band"] = "coalesce(count(*) FILTER (reached = wanted), 0)", "slots"
+    union = "\nUNION ALL ".join(
+        f"SELECT {place} AS place, '{name}' AS step, {number} AS number FROM {source}"
+        for place, (name, (number, source)) in enumerate(numbers.items())
+    )
     return queries.figure(
         "funnel",
         "Funnel",
@@ -115,7 +110,6 @@ ORDER BY {_ORDER}, count DESC, reason""",
 
 
 def _seconds(queries: Queries) -> Figure:
-    """Add up the work of each stage."""
     union = "\nUNION ALL ".join(
         f"SELECT {place} AS place, '{stage}' AS stage, sum(seconds_{stage}) AS seconds, "
         f"median(seconds_{stage}) AS median FROM slots"
@@ -130,13 +124,13 @@ def _seconds(queries: Queries) -> Figure:
     )
 
 
-_BINS = 12
-"""Most bars of a facet of numbers."""
+_BINS = 12  # most bars of a facet of numbers
 
 DIGITS = "len(regexp_extract_all(prompt, '[0-9]'))"
 TOKENS = f"CAST({DIGITS} + ceil((strlen(prompt) - {DIGITS}) / 3.0) AS BIGINT)"
 """Estimate without a tokenizer, too high rather than too low: one for each digit, one for each 3 other bytes."""
 
+_ESTIMATE = "An estimate that is rather too high."
 JOINED = "public_tasks JOIN private_tasks AS p USING (task_id)"
 
 
@@ -149,7 +143,6 @@ class FacetPlan(Frozen):
     """Expression over `public_tasks`, and over `p`, the private half, if the facet is private."""
     is_number: bool = False
     is_whole: bool = False
-    """Whether the numbers are whole ones."""
     is_private: bool = False
     note: str = ""
 
@@ -177,14 +170,7 @@ PLANS = (
     FacetPlan(id="structure", title="Structure", sql="p.structure", is_private=True),
     FacetPlan(id="rows-train", title="Training rows", sql="rows_train", is_number=True, is_whole=True),
     FacetPlan(id="rows-test", title="Test rows", sql="rows_test", is_number=True, is_whole=True),
-    FacetPlan(
-        id="tokens",
-        title="Tokens of the prompt",
-        sql=TOKENS,
-        is_number=True,
-        is_whole=True,
-        note="An estimate that is rather too high.",
-    ),
+    FacetPlan(id="tokens", title="Tokens of the prompt", sql=TOKENS, is_number=True, is_whole=True, note=_ESTIMATE),
     FacetPlan(id="difficulty", title="Difficulty", sql="p.difficulty", is_number=True, is_private=True),
     FacetPlan(id="medal-hardness", title="Medal hardness", sql="p.medal_hardness", is_number=True, is_private=True),
 )
@@ -204,14 +190,11 @@ def count_facets(queries: Queries, edition: Edition) -> tuple[Facet, ...]:
 def _count(queries: Queries, plan: FacetPlan) -> Facet:
     source = JOINED if plan.is_private else "public_tasks"
     step = _step(queries, plan, source) if plan.is_number else 1.0
+    name, value, where, order = "value", plan.sql, "", "tasks DESC, value"
     if plan.is_number:
-        value = f"round(floor(round(({plan.sql}) / {step:g}, 9)) * {step:g}, 9)"
-        sql = (
-            f"SELECT {value} AS at_least, count(*) AS tasks\nFROM {source}\nWHERE ({plan.sql}) IS NOT NULL\n"
-            "GROUP BY ALL ORDER BY at_least"
-        )
-    else:
-        sql = f"SELECT {plan.sql} AS value, count(*) AS tasks\nFROM {source}\nGROUP BY ALL ORDER BY tasks DESC, value"
+        name, value = "at_least", f"round(floor(round(({plan.sql}) / {step:g}, 9)) * {step:g}, 9)"
+        where, order = f"\nWHERE ({plan.sql}) IS NOT NULL", "at_least"
+    sql = f"SELECT {value} AS {name}, count(*) AS tasks\nFROM {source}{where}\nGROUP BY ALL ORDER BY {order}"
     figure = queries.figure(f"facet-{plan.id}", plan.title, sql, plan.note)
     return Facet(id=plan.id, title=plan.title, is_number=plan.is_number, step=step, figure=figure)
 

@@ -25,7 +25,6 @@ class Moment:
 
     seconds: float
     attempts: int
-    """Attempts that have ended."""
     made: int
     """Slots that hold a task."""
 
@@ -38,11 +37,9 @@ class BuildFigures:
     made: int
     in_band: int
     kept: int
-    """Tasks that an earlier run had made."""
     steered: int
     """Designs outside their band. The search for the band goes on from them, so they are no faults."""
     faulty: int
-    """Designs that failed in another way."""
     stage: str
 
     def line(self, left: float | None) -> str:

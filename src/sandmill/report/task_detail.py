@@ -5,8 +5,7 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.release import TaskRecord
 from sandmill.report.digest import best_score_in_words
 
-_BOARD = 40
-"""Entries of a leaderboard that are shown."""
+_BOARD = 40  # entries of a leaderboard that are shown
 
 
 class Mark(Frozen):
@@ -29,9 +28,7 @@ class PrivateDetail(Frozen):
     is_lower_better: bool
     marks: tuple[Mark, ...]
     difficulty: tuple[float, float, float]
-    """Value and the ends of its interval."""
     best_score: str
-    """What is known of the best possible score."""
     band: str
     wanted: str
     motifs: tuple[str, ...]
@@ -64,25 +61,20 @@ def private_detail(record: TaskRecord) -> PrivateDetail:
 
 def ladder(measured: Calibration) -> list[Mark]:
     """Return the scores from trivial to ceiling, in this order."""
-    whole = measured.oracle - measured.trivial
+    whole, thresholds, steady = measured.oracle - measured.trivial, measured.thresholds, measured.steadiness
 
     def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> Mark:
         gap = (value - measured.trivial) / whole if whole else 0.0
         low, high = sorted(ends) if ends else (None, None)
         return Mark(name=name, value=value, low=low, high=high, gap=round(gap, 6), note=note)
 
-    thresholds, steady = measured.thresholds, measured.steadiness
-    best = next((entry for entry in measured.board), None)
-    marks = [
+    ceiling = measured.ceiling
+    return [
         mark("trivial", measured.trivial),
         mark("bronze", thresholds.bronze, steady.bronze),
         mark("silver", thresholds.silver, steady.silver),
         mark("gold", thresholds.gold, steady.gold),
+        *(mark("best", entry.final, note=entry.solver) for entry in measured.board[:1]),
+        *([mark("informed", measured.informed)] if measured.informed is not None else []),
+        mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None),
     ]
-    if best:
-        marks.append(mark("best", best.final, note=best.solver))
-    if measured.informed is not None:
-        marks.append(mark("informed", measured.informed))
-    ceiling = measured.ceiling
-    marks.append(mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None))
-    return marks

@@ -120,7 +120,6 @@ class ReleaseTable:
     """One of the four tables of a release."""
 
     name: str
-    """Such as `public/tasks`."""
     schema: Any
     rows: Callable[[VerifiedTask], list[Row]]
     rows_per_group: int | None
@@ -129,7 +128,7 @@ class ReleaseTable:
 
 def public_task_row(record: TaskRecord, prompt: str) -> Row:
     """Return the public facts of a task."""
-    spec, sizes = record.spec, record.spec.sizes
+    spec = record.spec
     return {
         "task_id": record.task_id,
         "split": record.split,
@@ -137,7 +136,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
         "modality": spec.structure.modality.value,
         "target": spec.target.value,
         "metric": spec.metric.value,
-        "rows_train": sizes.train,
+        "rows_train": spec.sizes.train,
         "rows_test": spec.test_items,
     }
 
@@ -145,7 +144,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
 def private_task_row(record: TaskRecord) -> Row:
     """Return all facts of a task, the most used ones in separate columns."""
     spec, measured = record.spec, record.calibration
-    medals = measured.medal_hardness
+    hard, medals = measured.difficulty, measured.medal_hardness
     return {
         "task_id": record.task_id,
         "replicate": record.replicate,
@@ -155,10 +154,10 @@ def private_task_row(record: TaskRecord) -> Row:
         "metric": spec.metric.value,
         "motifs": list(spec.mechanism.motif_names),
         "wanted": record.wanted.value,
-        "band": measured.difficulty.band.value,
-        "difficulty": measured.difficulty.value,
-        "difficulty_low": measured.difficulty.low,
-        "difficulty_high": measured.difficulty.high,
+        "band": hard.band.value,
+        "difficulty": hard.value,
+        "difficulty_low": hard.low,
+        "difficulty_high": hard.high,
         "trivial": measured.trivial,
         "oracle": measured.oracle,
         **measured.thresholds.model_dump(),
@@ -207,12 +206,10 @@ def rejection_rows(rejections: Iterable[Rejection]) -> list[Row]:
 
 def slot_rows(slots: Iterable[SlotReport]) -> list[Row]:
     """Return slots as rows, with one column for the seconds of each stage."""
+    ordered = sorted(slots, key=lambda slot: (slot.slot, slot.round))
+    seconds = ({f"seconds_{stage}": slot.seconds.get(stage) for stage in Stage} for slot in ordered)
     return [
-        {
-            **slot.model_dump(mode="json", exclude={"seconds"}),
-            **{f"seconds_{stage}": slot.seconds.get(stage) for stage in Stage},
-        }
-        for slot in sorted(slots, key=lambda s: (s.slot, s.round))
+        slot.model_dump(mode="json", exclude={"seconds"}) | spent for slot, spent in zip(ordered, seconds, strict=True)
     ]
 
 
@@ -244,11 +241,9 @@ class PartName:
     """The facts in the path of a table's part."""
 
     table: str
-    """Such as `public/tasks`."""
     split: str | None
     """None in releases of format 1, whose parts hold several splits."""
     number: str
-    """Number of its shard."""
 
     @property
     def group(self) -> str:

@@ -24,9 +24,7 @@ CONNECT_SECONDS, READ_SECONDS = 5, 30
 """A connection that takes longer, or a server that sends nothing for longer, counts as cut.
 A server copies the largest file of a release in a few seconds."""
 
-_CONFLICT_RETRIES = 5
-"""S3 answers 409 when two conditional writes meet in flight, and asks to try again."""
-
+_CONFLICT_RETRIES = 5  # S3 answers 409 when two conditional writes meet in flight, and asks to try again
 _LOST_RACE = {"PreconditionFailed", "412"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
 _CONFLICT = {"ConditionalRequestConflict", "OperationAborted", "409"}
@@ -153,8 +151,8 @@ class BucketFiles:
     def details(self, folder: str) -> list[StoredFile]:
         """Return size and age of all objects below a folder, in the order of their paths.
 
-        If the listing is empty, s3fs asks what the folder itself is. It then returns the folder, if another process has
-        written the first object meanwhile.
+        If the listing is empty, s3fs asks what the folder itself is, and returns it if another process has written the
+        first object meanwhile.
         """
         prefix, start = f"{self._full(folder)}/", len(self._full("")) + 1
         found = self._fs.find(prefix, detail=True)
@@ -204,7 +202,7 @@ class BucketFiles:
                 self._fs.pipe_file(self._full(path), content, mode="create")
             except OSError as error:
                 if isinstance(error, FileExistsError) or _code(error) in _LOST_RACE:
-                    return False, _was_retried(error)
+                    return False, bool(_response(error).get("ResponseMetadata", {}).get("RetryAttempts"))
                 if _code(error) not in _CONFLICT or attempt == _CONFLICT_RETRIES - 1:
                     raise
                 time.sleep(0.1 * 2**attempt)
@@ -228,10 +226,6 @@ def _to_the_end(fetch: Callable[[], Any]) -> bytes:
         except (AioReadTimeoutError, ClientPayloadError, IncompleteReadError, ResponseStreamingError):
             time.sleep(0.1 * 2**attempt)
     return cast(bytes, fetch())
-
-
-def _was_retried(error: BaseException) -> bool:
-    return bool(_response(error).get("ResponseMetadata", {}).get("RetryAttempts"))
 
 
 def _code(error: BaseException | None) -> str:
@@ -260,10 +254,8 @@ class RangedFile(io.RawIOBase):
     def __init__(self, fetch: Callable[[int, int], bytes], measure: Callable[[], int], size: int | None) -> None:
         """Fetch the end of the file.
 
-        Args:
-            fetch: returns the bytes from a first to before a last position. Fewer come at the end of the object.
-            measure: asks for the size of the object.
-            size: of the object, where it is known. It saves a request, and is checked.
+        `fetch` returns the bytes from a first to before a last position, fewer at the end of the object; `measure` asks
+        for its size. A `size` that is known saves a request, and is checked.
         """
         super().__init__()
         self._fetch, self._at = fetch, 0

@@ -4,21 +4,24 @@ One manifest and one small report a version are read. A release is untrusted, an
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
+from contextlib import suppress
+from statistics import fmean
+from typing import Any
 
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, IntegrityError, Problem, SandmillError, name_some, shorten
 from sandmill.models.base import Frozen
 from sandmill.models.release import BUILD_REPORT, ReleaseOverview
+from sandmill.store.arrow_tables import Row
 from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.garbage import unfinished_versions
 from sandmill.store.limits import MAX_RECORD_BYTES, MIB
 from sandmill.store.release import StoredRelease
 from sandmill.store.versions import first_fault, list_versions, read_manifest
 
-_MARKS = ("versions", "shards")
-"""Folders that a build makes before a version is published."""
+_MARKS = ("versions", "shards")  # folders that a build makes before a version is published
 
 
 class VersionFacts(Frozen):
@@ -29,13 +32,11 @@ class VersionFacts(Frozen):
     created: str = ""
     tasks: int = 0
     bytes: int = 0
-    """Bytes of all files of the version."""
     bands: dict[str, int] = {}
     """Tasks by band; empty if the private half and the reports are not readable."""
     kinds: dict[str, int] = {}
     """Tasks by kind, or by modality in versions of older code."""
     problem: str = ""
-    """Why the version cannot be read; empty if it can."""
 
 
 class DatasetVersions(Frozen):
@@ -83,20 +84,19 @@ def _describe(store: Store, version: str, is_latest: bool) -> VersionFacts:
         manifest = read_manifest(store, version)
     except SandmillError as error:
         return VersionFacts(version=version, is_latest=is_latest, problem=str(error))
-    facts = VersionFacts(
-        version=version,
-        is_latest=is_latest,
-        created=manifest.created,
-        tasks=manifest.tasks,
-        bytes=sum(part.size for part in manifest.parts),
-    )
+    facts: dict[str, Any] = {
+        "created": manifest.created,
+        "tasks": manifest.tasks,
+        "bytes": sum(part.size for part in manifest.parts),
+    }
     try:
         overview = read_overview(StoredRelease(store, manifest))
+        facts |= {"bands": overview.bands, "kinds": overview.kinds}
     except (AccessDenied, FileMissing):
-        return facts
+        pass
     except SandmillError as error:
-        return facts.model_copy(update={"problem": str(error)})
-    return facts.model_copy(update={"bands": overview.bands, "kinds": overview.kinds})
+        facts["problem"] = str(error)
+    return VersionFacts(version=version, is_latest=is_latest, **facts)
 
 
 def _is_dataset(store: Store) -> bool:
@@ -124,11 +124,9 @@ def recorded_overview(release: StoredRelease) -> ReleaseOverview | None:
     Raises:
         IntegrityError: it is damaged.
     """
+    content = release.readable_report(BUILD_REPORT, limit=_MAX_BYTES)
     try:
-        content = release.report(BUILD_REPORT, limit=_MAX_BYTES)
         return None if content is None else ReleaseOverview.model_validate_json(content)
-    except (AccessDenied, FileMissing):
-        return None
     except ValidationError as error:
         raise IntegrityError(f"{release.ref}: reports/{BUILD_REPORT} is damaged: {first_fault(error)}") from None
 
@@ -141,22 +139,15 @@ def read_libraries(release: StoredRelease) -> dict[str, tuple[str, ...]]:
     recorded = recorded_overview(release)
     if recorded or not release.has_private:
         return recorded.libraries if recorded else {}
-    found: dict[str, set[str]] = {}
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for part in release.parts("private/tasks"):
         with release.open_part(part) as reader:
-            row = next(iter(reader.rows(["record"])))
-        for name, version in _libraries(row["record"]).items():
-            found.setdefault(name, set()).add(version)
+            record = next(iter(reader.rows(["record"])))["record"]
+        # A record of older code may lack fields of the present one.
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            for name, version in json.loads(record[:MAX_RECORD_BYTES])["lineage"]["libraries"].items():
+                found[str(name)].add(shorten(str(version)))
     return {name: tuple(sorted(found[name])) for name in sorted(found)}
-
-
-def _libraries(record: str) -> dict[str, str]:
-    """Read the libraries of a record alone, since a record of older code may lack fields of the present one."""
-    try:
-        found = json.loads(record[:MAX_RECORD_BYTES])["lineage"]["libraries"]
-        return {str(name): shorten(str(version)) for name, version in found.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
 
 
 def count_overview(release: StoredRelease) -> ReleaseOverview:
@@ -166,15 +157,14 @@ def count_overview(release: StoredRelease) -> ReleaseOverview:
     """
     rows = list(release.read_columns("public/tasks", ["split", "modality"]))
     private = list(release.read_columns("private/tasks", _PRIVATE)) if release.has_private else []
-    counts = {
-        name: dict(sorted(Counter(row[name] for row in source).items()))
-        for name, source in (("split", rows), ("modality", rows), ("band", private), ("wanted", private))
-    }
-    figures = {"difficulty": round(sum(row["difficulty"] for row in private) / len(private), 6)} if private else {}
+
+    def counts(source: list[Row], name: str) -> dict[str, int]:
+        return dict(sorted(Counter(row[name] for row in source).items()))
+
     return ReleaseOverview(
-        bands=counts["band"],
-        wanted=counts["wanted"],
-        kinds=counts["modality"],
-        splits=counts["split"],
-        figures=figures,
+        bands=counts(private, "band"),
+        wanted=counts(private, "wanted"),
+        kinds=counts(rows, "modality"),
+        splits=counts(rows, "split"),
+        figures={"difficulty": round(fmean(row["difficulty"] for row in private), 6)} if private else {},
     )

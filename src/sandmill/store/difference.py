@@ -1,6 +1,7 @@
 """Compare two releases: tasks, inputs and figures."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,7 +9,6 @@ from sandmill.errors import IntegrityError, shorten
 from sandmill.fingerprint import digest_of_hashes
 from sandmill.models.base import Frozen
 from sandmill.store.catalogue import count_overview, read_libraries, recorded_overview
-from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.limits import MAX_FUNNEL_BYTES
 from sandmill.store.release import StoredRelease
 
@@ -16,8 +16,7 @@ _MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_
 _FUNNEL = "funnel.json"
 
 
-_LONGEST_FACT = 200
-"""Characters of a fact that people are shown."""
+_LONGEST_FACT = 200  # characters of a fact that people are shown
 
 
 class Changed(Frozen):
@@ -33,13 +32,10 @@ class Changed(Frozen):
 
 def describe_fact(value: Any) -> str:
     """Return one side of a changed fact in words."""
-    if value is None:
-        return "not recorded"
-    if isinstance(value, list | tuple):
-        return shorten(", ".join(map(str, value)), _LONGEST_FACT)
     if isinstance(value, dict):
-        return shorten(", ".join(f"{name}={item}" for name, item in value.items()), _LONGEST_FACT)
-    return shorten(str(value), _LONGEST_FACT)
+        value = [f"{name}={item}" for name, item in value.items()]
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return "not recorded" if value is None else shorten(text, _LONGEST_FACT)
 
 
 class ReleaseDifference(Frozen):
@@ -54,7 +50,6 @@ class ReleaseDifference(Frozen):
     changed: tuple[str, ...]
     """Tasks of both releases whose files differ."""
     same: int
-    """Number of tasks with equal files."""
     facts: tuple[Changed, ...]
 
     @property
@@ -70,7 +65,7 @@ def compare_releases(a: StoredRelease, b: StoredRelease) -> ReleaseDifference:
         IntegrityError: a table or a report is damaged.
     """
     both = a.has_private and b.has_private
-    before, after = (_digests(one) if both else _public_digests(one) for one in (a, b))
+    before, after = (_digests(one, both) for one in (a, b))
     shared = before.keys() & after.keys()
     changed = {task_id for task_id in shared if before[task_id] != after[task_id]}
     return ReleaseDifference(
@@ -85,11 +80,10 @@ def compare_releases(a: StoredRelease, b: StoredRelease) -> ReleaseDifference:
     )
 
 
-def _digests(release: StoredRelease) -> dict[str, str]:
-    return {row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])}
-
-
-def _public_digests(release: StoredRelease) -> dict[str, str]:
+def _digests(release: StoredRelease, is_private: bool) -> dict[str, str]:
+    """Return a digest of each task: of both halves, or of the public files."""
+    if is_private:
+        return {row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])}
     hashes: dict[str, list[tuple[str, str, str]]] = {task_id: [] for task_id in release.task_ids}
     for row in release.read_columns("public/files", ["task_id", "path", "sha256"]):
         hashes.setdefault(row["task_id"], []).append(("public", row["path"], row["sha256"]))
@@ -97,13 +91,11 @@ def _public_digests(release: StoredRelease) -> dict[str, str]:
 
 
 def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
-    one, other = a.manifest.model_dump(mode="json"), b.manifest.model_dump(mode="json")
+    one, other = ({**release.manifest.model_dump(), "seeds": set(release.manifest.seeds)} for release in (a, b))
     yield from _changed("build", {name: one[name] for name in _MANIFEST}, {name: other[name] for name in _MANIFEST})
-    seeds = set(a.manifest.seeds), set(b.manifest.seeds)
-    if gone := sorted(seeds[0] - seeds[1]):
-        yield Changed(part="build", name="seeds removed", a=gone)
-    if new := sorted(seeds[1] - seeds[0]):
-        yield Changed(part="build", name="seeds added", b=new)
+    for name, gone in (("removed", one["seeds"] - other["seeds"]), ("added", other["seeds"] - one["seeds"])):
+        if gone:
+            yield Changed(part="build", name=f"seeds {name}", **{"a" if name == "removed" else "b": sorted(gone)})
     before, after = recorded_overview(a), recorded_overview(b)
     if before and after:
         yield from _changed("request", before.request, after.request)
@@ -113,11 +105,11 @@ def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
         before, after = count_overview(a), count_overview(b)
     yield from _changed("libraries", read_libraries(a), read_libraries(b))
     for name in ("bands", "wanted", "kinds", "splits"):
-        counts = getattr(before, name), getattr(after, name)
+        counts = [Counter({f"{name} {key}": n for key, n in getattr(one, name).items()}) for one in (before, after)]
         yield from (
-            Changed(part="mix", name=f"{name} {key}", a=counts[0].get(key, 0), b=counts[1].get(key, 0))
+            Changed(part="mix", name=key, a=counts[0][key], b=counts[1][key])
             for key in sorted(counts[0].keys() | counts[1].keys())
-            if counts[0].get(key, 0) != counts[1].get(key, 0)
+            if counts[0][key] != counts[1][key]
         )
     figures = (
         {"tasks": release.manifest.tasks, "bytes": sum(part.size for part in release.parts("public/files"))}
@@ -136,12 +128,7 @@ def _changed(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
 
 def _funnel(release: StoredRelease) -> dict[str, Any]:
     try:
-        content = release.report(_FUNNEL, limit=MAX_FUNNEL_BYTES)
-        found = json.loads(content) if content else {}
-    except (AccessDenied, FileMissing):
-        return {}
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise IntegrityError(f"{release.ref}: reports/{_FUNNEL} does not hold counts by stage")
-    return {f"funnel {name}": value for name, value in found.items()}
+        found = json.loads(release.readable_report(_FUNNEL, limit=MAX_FUNNEL_BYTES) or b"{}")
+        return {f"funnel {name}": value for name, value in found.items()}
+    except (ValueError, AttributeError):
+        raise IntegrityError(f"{release.ref}: reports/{_FUNNEL} does not hold counts by stage") from None

@@ -169,7 +169,6 @@ class _LocalFiles:
                 yield StoredFile(path, found.st_size, found.st_mtime)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return the entries of a folder; none if it does not exist or is a file."""
         try:
             with os.scandir(self.root / folder) as entries:
                 return [entry for entry in entries if not entry.name.startswith(".")]
@@ -177,7 +176,6 @@ class _LocalFiles:
             return []
 
     def _target(self, path: str) -> Path:
-        """Make the parent folders of a file, and return its full path."""
         target = self.root / path
         if not target.parent.is_dir():
             self.root.mkdir(parents=True, exist_ok=True)

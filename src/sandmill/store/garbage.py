@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
 from sandmill.store.arrow_tables import part_name
 from sandmill.store.files import Store, StoredFile
@@ -68,7 +69,10 @@ class Garbage:
 def find_garbage(store: Store, older_than_s: float) -> list[Garbage]:
     """Return what may be removed from a dataset, nothing of which was written or used in the last seconds."""
     before = time.time() - older_than_s
-    found = [*_staging(store), *_versions(store), *_shards(store), *_rejects(store)]
+    found = [Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging()]
+    found += [*_versions(store), *_shards(store)]
+    rejects = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
+    found += [Garbage(GarbageKind.REJECTS, name, group) for name, group in _by_folder(rejects, 3)]
     return [item for item in found if item.files and item.modified < before]
 
 
@@ -103,34 +107,20 @@ def unfinished_versions(store: Store) -> list[str]:
     return [name for name in version_folders(store) if name not in published]
 
 
-def _staging(store: Store) -> Iterator[Garbage]:
-    yield from (Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging())
-
-
 def _versions(store: Store) -> Iterator[Garbage]:
-    claims = {file.path: file for file in store.details("versions")}
+    claims = {file.path for file in store.details("versions")}
     for version in unfinished_versions(store):
-        claim = claims.get(_claim(version))
         # The claim is made before the folder. A folder without one is not of a build.
-        if claim is None:
-            continue
-        files = [file for file in store.details(version) if _is_of_version(file.path.removeprefix(f"{version}/"))]
-        yield Garbage(GarbageKind.VERSION, version, tuple(files))
-
-
-def _is_of_version(path: str) -> bool:
-    return part_name(path) is not None or bool(_REPORT_FILE.fullmatch(path))
-
-
-def _claim(version: str) -> str:
-    return f"versions/{version.partition('-')[0]}"
+        if f"versions/{version.partition('-')[0]}" in claims:
+            inside = ((file, file.path.removeprefix(f"{version}/")) for file in store.details(version))
+            files = [file for file, path in inside if part_name(path) is not None or _REPORT_FILE.fullmatch(path)]
+            yield Garbage(GarbageKind.VERSION, version, tuple(files))
 
 
 def _shards(store: Store) -> Iterator[Garbage]:
     files = [file for file in store.details("shards") if _SHARD_FILE.fullmatch(file.path)]
-    if not files:
-        return
-    published = set(_published_hashes(store))
+    manifests = (read_manifest(store, version) for version in list_versions(store)) if files else ()
+    published = {part.path[-_HASH_AT:] for manifest in manifests for part in manifest.parts}
     for name, group in _by_folder(files, 2):
         yield Garbage(_kind_of_shard(name, group, published), name, group)
 
@@ -143,18 +133,7 @@ def _kind_of_shard(name: str, files: Sequence[StoredFile], published: set[str]) 
     return GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
 
 
-def _published_hashes(store: Store) -> Iterator[str]:
-    for version in list_versions(store):
-        yield from (part.path[-_HASH_AT:] for part in read_manifest(store, version).parts)
-
-
-def _rejects(store: Store) -> Iterator[Garbage]:
-    files = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
-    yield from (Garbage(GarbageKind.REJECTS, name, group) for name, group in _by_folder(files, 3))
-
-
 def _by_folder(files: Iterable[StoredFile], depth: int) -> Iterator[tuple[str, tuple[StoredFile, ...]]]:
-    groups: dict[str, list[StoredFile]] = {}
-    for file in files:
-        groups.setdefault("/".join(file.path.split("/")[:depth]), []).append(file)
-    yield from ((name, tuple(group)) for name, group in groups.items())
+    """Group files, which are in the order of their paths, by their folder at a depth."""
+    for folder, group in groupby(files, key=lambda file: "/".join(file.path.split("/")[:depth])):
+        yield folder, tuple(group)

@@ -4,9 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sandmill.models.base import Frozen
-from sandmill.models.release import PartFile, TaskRecord
-from sandmill.store.files import AccessDenied, FileMissing
-from sandmill.store.limits import MAX_REPORT_BYTES
+from sandmill.models.release import PartFile
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
@@ -50,7 +48,12 @@ def read_lineage(release: "StoredRelease", task_id: str) -> TaskLineage:
             "motifs": list(spec.mechanism.motif_names),
             "hardness": spec.hardness,
         },
-        streams=_streams(release, record),
+        streams={
+            "secret_id": manifest.secret_id,
+            "rows": spec.rows_key,
+            "replicate": record.replicate,
+            "design": f"plan {made.plan_fingerprint}, slot {made.slot}, round {made.round}",
+        },
         code={"code_version": made.code_version, "libraries": made.libraries, "agent_env": manifest.agent_env},
         run={
             "version": manifest.version,
@@ -71,24 +74,11 @@ def read_lineage(release: "StoredRelease", task_id: str) -> TaskLineage:
     )
 
 
-def _streams(release: "StoredRelease", record: TaskRecord) -> dict[str, Any]:
-    return {
-        "secret_id": release.manifest.secret_id,
-        "rows": record.spec.rows_key,
-        "replicate": record.replicate,
-        "design": f"plan {record.lineage.plan_fingerprint}, slot {record.lineage.slot}, round {record.lineage.round}",
-    }
-
-
 def _seed_card(release: "StoredRelease", seed_id: str) -> dict[str, Any]:
     """Return the card of a seed from the reports; empty if they are not readable or do not have it."""
     try:
-        content = release.report(_SEEDS, limit=MAX_REPORT_BYTES)
-        used = json.loads(content)["used"] if content else []
-        return next(
-            {name: card[name] for name in ("title", "summary", "source", "licence", "origin", "structure")}
-            for card in used
-            if card["id"] == seed_id
-        )
-    except (AccessDenied, FileMissing, StopIteration, ValueError, KeyError, TypeError):
+        used = json.loads(release.readable_report(_SEEDS) or b"{}")["used"]
+        card = next(card for card in used if card["id"] == seed_id)
+        return {name: card[name] for name in ("title", "summary", "source", "licence", "origin", "structure")}
+    except (StopIteration, ValueError, KeyError, TypeError):
         return {}

@@ -39,23 +39,17 @@ from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.part_files import PartFiles, checked_files, in_stored_order, reading_in_sequence
-from sandmill.store.reference import resolve
-from sandmill.store.versions import read_manifest
+from sandmill.store.versions import read_manifest, resolve
 
 if TYPE_CHECKING:
     import polars as pl
 
-_HIDDEN = ("record", "split", "metric")
-"""Private columns that the joined table leaves out: too large, or also public."""
-
+_HIDDEN = ("record", "split", "metric")  # private columns that the joined table leaves out: too large, or also public
 _FIRST, _LAST = ("task_id", "domain", "structure", "metric"), ("split", "band", "difficulty", "prompt")
 """Columns at both ends of the joined table: a printed frame shows the first four and the last four."""
 
-_PROMPTS_KEPT = 4096
-"""Prompts of 6 kB each."""
-
-_LISTED = 20
-"""Values that an error about a selection lists at most."""
+_PROMPTS_KEPT = 4096  # prompts of 6 kB each
+_LISTED = 20  # values that an error about a selection lists at most
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,11 +80,9 @@ class StoredRelease:
     @cached_property
     def has_private(self) -> bool:
         """Whether the private half can be read."""
-        part = next(iter(self.parts("private/tasks")), None)
-        if part is None:
-            return False
         try:
-            return len(self.store.read_start(f"{self.version}/{part.path}", 4)) == 4
+            parts = self.parts("private/tasks")[:1]
+            return any(len(self.store.read_start(f"{self.version}/{part.path}", 4)) == 4 for part in parts)
         except (FileMissing, AccessDenied):
             return False
 
@@ -258,6 +250,13 @@ class StoredRelease:
         known = any(part.path == f"reports/{name}" for part in self.manifest.parts)
         return self.store.read(f"{self.version}/reports/{name}", limit=limit) if known else None
 
+    def readable_report(self, name: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
+        """Return a file of reports/; None also where it cannot be read, as with public credentials."""
+        try:
+            return self.report(name, limit)
+        except (AccessDenied, FileMissing):
+            return None
+
     def slot_reports(self) -> Iterator[SlotReport]:
         """Yield cost and outcome of each slot, one part in memory at a time."""
         return map(read_slot, self._iterate("reports/slots"))
@@ -269,9 +268,9 @@ class StoredRelease:
     def read_columns(
         self, table: str, columns: Sequence[str], task_ids: Collection[str] | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of a table, such as public/tasks, with some columns only, and of some tasks. Others are not decoded.
+        """Yield the rows of a table, such as public/tasks, with some columns only, and of some tasks..
 
-        Facts of all tasks come from the table of facts, if the version has one: the order of rows is that of the files.
+        Facts of all tasks come from the table of facts, if there is one: the order of rows is that of the files.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -344,11 +343,10 @@ class StoredRelease:
         return found
 
     def parts_with(self, table: str, columns: Collection[str]) -> list[PartFile]:
-        """List the files to read columns of a table from: those of the table of facts, if there is one with all columns."""
+        """List the files to read columns of a table from: the table of facts, if there is one with all columns."""
         facts = table.replace("/tasks", "/facts")
-        schema = FACTS_TABLES.get(facts)
-        found = self.parts(facts) if schema is not None and set(columns) <= set(schema.names) else []
-        return found or self.parts(table)
+        has_all = facts in FACTS_TABLES and set(columns) <= set(FACTS_TABLES[facts].names)
+        return (self.parts(facts) if has_all else []) or self.parts(table)
 
     def _splits(self) -> set[str]:
         """Return the splits in the names of files; none in releases of format 1."""
@@ -356,14 +354,12 @@ class StoredRelease:
         return {name.split for name in names if name.split}
 
     def _joined(self, columns: Sequence[str]) -> "pl.DataFrame":
-        """Read public columns of all tasks, and private ones where they can be read."""
-        public = self._frame("public/tasks", columns)
+        found = self._frame("public/tasks", columns)
         if self.has_private:
             kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
-            public = public.join(self._frame("private/tasks", kept), on="task_id", how="left")
-        first, last = ([name for name in ends if name in public.columns] for ends in (_FIRST, _LAST))
-        others = [name for name in public.columns if name not in (*_FIRST, *_LAST)]
-        return public.select([*first, *others, *last]).sort("task_id")
+            found = found.join(self._frame("private/tasks", kept), on="task_id", how="left")
+        middle = [name for name in found.columns if name not in (*_FIRST, *_LAST)]
+        return found.select([name for name in (*_FIRST, *middle, *_LAST) if name in found.columns]).sort("task_id")
 
     def _frame(self, table: str, columns: Sequence[str], splits: Collection[str] = ()) -> "pl.DataFrame":
         """Read columns of a table, of the tasks of some splits or of all tasks."""
@@ -416,9 +412,9 @@ class StoredRelease:
             with self.open_part(part) as reader:
                 if rows := reader.rows_of_task(task_id):
                     return rows
-        if table.endswith("/files"):
-            return []
-        raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
+        if table.endswith("/tasks"):
+            raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
+        return []
 
 
 def load(ref: str | Path) -> StoredRelease:
@@ -450,8 +446,9 @@ def select_ids(
     """
     import polars as pl
 
-    problems = []
+    problems, tests = [], []
     for column, (low, high) in ranges.items():
+        tests.append(pl.col(column).is_between(low, high))
         if not 0 <= low <= high <= 1:
             flag = f"--{column.replace('_', '-')}"
             problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
@@ -460,15 +457,12 @@ def select_ids(
             hint = "Band, structure, difficulty and medal hardness are in the private half of a release."
             problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
-        if column not in facts.columns:
-            continue
-        known = facts[column].drop_nulls().unique().sort().to_list()
+        tests.append(pl.col(column).is_in(list(values)))
+        known = facts[column].drop_nulls().unique().sort().to_list() if column in facts.columns else values
         expected = f"one of {name_some(map(shorten, known), _LISTED)}"
         problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")
-    tests = [pl.col(column).is_in(list(values)) for column, values in wanted.items()]
-    tests += [pl.col(column).is_between(*ends) for column, ends in ranges.items()]
     ids = tuple(facts.filter(*tests)["task_id"].to_list())
     require_some(ref, ids)
     return ids

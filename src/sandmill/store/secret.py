@@ -16,14 +16,9 @@ _BYTES = 32
 
 
 def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
-    """Return the dataset's secret. The first run creates it, so that all runs make the same tasks.
+    """Return the dataset's secret, at least 32 bytes. The first run creates it, so that all runs make the same tasks.
 
-    Args:
-        store: the dataset.
-        secret_file: the operator's own secret instead: raw bytes, or hexadecimal digits as in `release.key`.
-
-    Returns:
-        At least 32 bytes.
+    `secret_file` is the operator's own instead: raw bytes, or hexadecimal digits as in `release.key`.
 
     Raises:
         RequestError: the operator's file cannot be read or is too short.
@@ -61,11 +56,7 @@ def read_secret_at(place: str) -> bytes:
 
 
 def read_secret_file(path: Path) -> bytes:
-    """Read the operator's own secret.
-
-    Raises:
-        RequestError: the file cannot be read, is too short or too long.
-    """
+    """Read the operator's own secret. Raises as `read_secret_at` does."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SECRET_BYTES + 1)

@@ -37,8 +37,7 @@ from sandmill.store.release import StoredRelease
 from sandmill.store.repair import byte_faults, repair_of
 
 _TASK_FILE, _BOARD, _PAGE = "private/task.json", "private/leaderboard.csv", "public/description.md"
-_SHOWN = 5
-"""Tasks that a message names."""
+_SHOWN = 5  # tasks that a message names
 _ORDER = ("private/tasks", "public/tasks", "public/files", "private/files")
 """Tables of a shard in the order in which they are checked: what a record says is known before the other tables."""
 
@@ -46,7 +45,7 @@ _ORDER = ("private/tasks", "public/tasks", "public/files", "private/files")
 def verify_hashes(
     release: StoredRelease, *, public_only: bool = False, progress: OnProgress | None = None
 ) -> list[str]:
-    """Check every part and every file, and that tables, files and records agree.
+    """Check every part and every file, and that tables, files and records agree. Returns problems as sentences.
 
     Names and sizes are checked too, since a release is untrusted. One row group is in memory at a time.
 
@@ -54,9 +53,6 @@ def verify_hashes(
         release: what to check.
         public_only: leave the private half out, for a copy that does not have it.
         progress: called with (done, in all). Each file counts twice, since it is hashed and then read as a table.
-
-    Returns:
-        Problems as sentences; empty if everything holds.
     """
     problems: list[str] = []
     report = progress or (lambda done, whole: None)
@@ -206,7 +202,6 @@ class _TableCheck:
             yield f"{part.path}: {size} bytes of files; the manifest says {part.content}"
 
     def compare_facts(self, name: str, parts: list[PartFile]) -> Iterator[str]:
-        """Yield what a table of facts says otherwise than the tables of tasks."""
         found: dict[str, str] = {}
         try:
             for part in parts:
@@ -229,11 +224,7 @@ class _TableCheck:
 
 
 def _said_by_record(record: TaskRecord) -> dict[str, str]:
-    """Return the digests of what other places must hold on a task, by place.
-
-    Raises:
-        ValueError: a number is not finite.
-    """
+    """Return the digests of what other places must hold on a task, by place."""
     row = public_task_row(record, prompt="")
     file = TaskFile.model_validate({name: getattr(record, name) for name in TaskFile.model_fields})
     board = enumerate(record.calibration.board, start=1)
@@ -244,11 +235,7 @@ def _said_by_record(record: TaskRecord) -> dict[str, str]:
 
 
 def _record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
-    """Read and check the record in a row of private/tasks.
-
-    Returns:
-        The record, None if it cannot be read, and the problems.
-    """
+    """Read and check the record in a row of private/tasks. Returns it, if it can be read, and the problems."""
     try:
         record = read_record(row)
         expected = private_task_row(record)

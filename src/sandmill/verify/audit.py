@@ -27,7 +27,6 @@ class Audit(Frozen):
     tasks: int
     rerun: int
     problems: tuple[str, ...]
-    """What does not hold, as sentences."""
     drift: tuple[str, ...]
     """Libraries that differ from those that made the version, and what this code finds otherwise on tasks that other
     code made. Drift alone is no problem of the version."""
@@ -70,11 +69,7 @@ def audit_release(request: AuditRequest) -> Audit:
 
 
 def require_whole(audit: Audit) -> None:
-    """Refuse a version that does not hold.
-
-    Raises:
-        IntegrityError: lists all problems.
-    """
+    """Raise IntegrityError with all problems of a version that does not hold."""
     if audit.problems:
         raise IntegrityError("\n".join([audit.message, *(f"  {problem}" for problem in audit.problems)]))
 
@@ -88,8 +83,7 @@ def _sample(release: StoredRelease, size: int) -> tuple[str, ...]:
 def _drift(release: StoredRelease) -> Iterator[str]:
     here = numeric_versions()
     for name, versions in read_libraries(release).items():
-        others = [version for version in versions if version != here.get(name)]
-        if others:
+        if others := [version for version in versions if version != here.get(name)]:
             yield f"{name}: made with {', '.join(others)}; here is {here.get(name, 'none')}"
     recorded, pins = release.manifest.agent_env, pins_hash()
     if recorded and recorded != pins:

@@ -17,8 +17,7 @@ from sandmill.sandbox import Sandbox
 from sandmill.sandbox.sandbox import BackendName, missing_for
 
 TIMEOUT_S = 60.0
-_LONGEST_LINE = 500
-"""Characters kept of the last line of the errors."""
+_LONGEST_LINE = 500  # characters kept of the last line of the errors
 
 
 def trusting_backend() -> BackendName:

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from itertools import islice
 
@@ -15,7 +14,6 @@ from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.package import TaskFile, TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.provenance import code_version, numeric_versions
-from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.limits import MIB
 from sandmill.store.release import StoredRelease
 from sandmill.verify.records import described_files
@@ -43,7 +41,24 @@ class FileCheck(Frozen):
     """First line that differs, counted from 1."""
 
 
-class Reproduction(Frozen):
+class CodeVersions(Frozen):
+    """The code version that made a task, and the installed one. Both are empty if they are the same or not compared."""
+
+    made_by: str = ""
+    installed: str = ""
+
+    def name_code(self, ending: str) -> str:
+        """Say how a task of other code compares; empty for a task of this code."""
+        return f"made by code {shorten(self.made_by)}, this is {self.installed}: {ending}" if self.made_by else ""
+
+
+def compare_code(record: TaskRecord, installed: str | None) -> dict[str, str]:
+    """Return the fields of `CodeVersions`."""
+    made_by = record.lineage.code_version
+    return {} if installed in (None, made_by) else {"made_by": made_by, "installed": installed or ""}
+
+
+class Reproduction(CodeVersions):
     """The result of one rendering."""
 
     task_id: str
@@ -52,9 +67,6 @@ class Reproduction(Frozen):
     """Libraries with another version here: recorded, installed."""
     failure: str = ""
     """Why the design could not be rendered, or that its id is wrong; empty otherwise."""
-    made_by: str = ""
-    """Code version of the task, if it is another one than the installed one. Empty: the same."""
-    installed: str = ""
 
     @property
     def holds(self) -> bool:
@@ -71,10 +83,8 @@ class Reproduction(Frozen):
 
     def describe_code(self) -> str:
         """Say how a task of other code compares; empty for a task of this code."""
-        if not self.made_by:
-            return ""
-        ending = "compared and equal" if self.holds else "compared and differs" if self.files else "not compared"
-        return f"made by code {shorten(self.made_by)}, this is {self.installed}: {ending}"
+        differs = "compared and differs" if self.files else "not compared"
+        return self.name_code("compared and equal" if self.holds else differs)
 
 
 _MOST_SUITES = 16
@@ -87,12 +97,8 @@ def installed_code(release: StoredRelease) -> str:
     It depends on the files of the library and the versions of numeric libraries. Suites that cannot be read count as
     none.
     """
-    suites = {}
-    with suppress(AccessDenied, FileMissing):
-        found = filter(None, (_SUITE.fullmatch(part.path) for part in release.manifest.parts))
-        for match in islice(found, _MOST_SUITES):
-            suites[match[2]] = release.report(match[1], limit=MIB) or b""
-    return code_version(suites)
+    found = islice(filter(None, (_SUITE.fullmatch(part.path) for part in release.manifest.parts)), _MOST_SUITES)
+    return code_version({match[2]: release.readable_report(match[1], limit=MIB) or b"" for match in found})
 
 
 def reproduce_task(
@@ -111,8 +117,7 @@ def reproduce_task(
         secret: of the release.
         installed: code version of this installation, of `installed_code`. None: that of the task.
     """
-    made_by = "" if installed in (None, record.lineage.code_version) else record.lineage.code_version
-    code = {"made_by": made_by, "installed": installed or ""}
+    code = compare_code(record, installed)
     here = numeric_versions()
     libraries = {
         name: (number, here.get(name, "not installed"))
@@ -135,24 +140,25 @@ def reproduce_task(
     return Reproduction(task_id=package.task_id, files=files, libraries=libraries, failure=failure, **code)
 
 
-def _compare(side: str, published: Mapping[str, bytes], rendered: Mapping[str, bytes]) -> list[FileCheck]:
-    return [_check(f"{side}/{path}", path, published, rendered) for path in sorted(published.keys() | rendered.keys())]
+def _compare(side: str, published: Mapping[str, bytes], rendered: Mapping[str, bytes]) -> Iterator[FileCheck]:
+    for path in sorted(published.keys() | rendered.keys()):
+        name, line, verdict = f"{side}/{path}", None, FileComparison.EQUAL
+        if path not in published:
+            verdict = FileComparison.MISSING
+        elif path not in rendered:
+            is_script = path in RUNG_FILES.values() and side == "private"
+            verdict = FileComparison.NOT_RENDERED if is_script else FileComparison.EXTRA
+        elif not _is_equal(path, published[path], rendered[path]):
+            lines = published[path].split(b"\n"), rendered[path].split(b"\n")
+            shared = (number for number, (one, other) in enumerate(zip(*lines, strict=False), start=1) if one != other)
+            verdict, line = FileComparison.DIFFERS, next(shared, min(map(len, lines)) + 1)
+        yield FileCheck(path=name, verdict=verdict, line=line)
 
 
-def _check(name: str, path: str, published: Mapping[str, bytes], rendered: Mapping[str, bytes]) -> FileCheck:
-    if path not in published:
-        return FileCheck(path=name, verdict=FileComparison.MISSING)
-    if path not in rendered:
-        is_script = path in RUNG_FILES.values() and name.startswith("private/")
-        return FileCheck(path=name, verdict=FileComparison.NOT_RENDERED if is_script else FileComparison.EXTRA)
-    if published[path] == rendered[path] or (path == "task.json" and _is_equal_json(published[path], rendered[path])):
-        return FileCheck(path=name, verdict=FileComparison.EQUAL)
-    lines = published[path].split(b"\n"), rendered[path].split(b"\n")
-    shared = (number for number, pair in enumerate(zip(*lines, strict=False), start=1) if pair[0] != pair[1])
-    return FileCheck(path=name, verdict=FileComparison.DIFFERS, line=next(shared, min(map(len, lines)) + 1))
-
-
-def _is_equal_json(published: bytes, rendered: bytes) -> bool:
+def _is_equal(path: str, published: bytes, rendered: bytes) -> bool:
+    """Compare bytes, and the values of task.json."""
+    if path != "task.json" or published == rendered:
+        return published == rendered
     try:
         return bool(json.loads(published) == json.loads(rendered))
     except ValueError:

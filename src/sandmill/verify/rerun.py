@@ -14,7 +14,7 @@ from sandmill.draw import Rendered, render
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.tables import MAX_COLUMNS, child_excess, table_excess
-from sandmill.models.base import Frozen, Part, Stage
+from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
@@ -27,10 +27,10 @@ from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import read_answers
 from sandmill.verify.reference import describe_ending, trusting_backend
+from sandmill.verify.reproduce import CodeVersions, compare_code
 from sandmill.verify.verify import verify_task
 
-_LONGEST = 300
-"""Characters of a message that a task made our code raise."""
+_LONGEST = 300  # characters of a message that a task made our code raise
 
 PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 """Private files that a rerun reads."""
@@ -55,24 +55,19 @@ _WHAT = {
 _OTHER_BYTES = "rendering the design again gives other bytes"
 
 
-class TaskRerun(Frozen):
+class TaskRerun(CodeVersions):
     """What a rerun of one task found, as sentences."""
 
     task_id: str
     problems: tuple[str, ...] = ()
-    """What does not hold."""
-    made_by: str = ""
-    """Code version of the task, if it is another one than the installed one. Empty: the same."""
-    installed: str = ""
     differences: tuple[str, ...] = ()
     """What the installed code renders or scores otherwise than the other code that made the task."""
 
     def describe_code(self) -> str:
         """Say how a task of other code compares; empty for a task of this code."""
-        if not self.made_by:
-            return ""
-        ending = f"differs: {'; '.join(self.differences)}" if self.differences else "does not differ"
-        return f"made by code {shorten(self.made_by)}, this is {self.installed}: compared and {ending}"
+        if self.differences:
+            return self.name_code(f"compared and differs: {'; '.join(self.differences)}")
+        return self.name_code("not compared" if self.problems else "compared and does not differ")
 
 
 def rerun_task(
@@ -86,7 +81,7 @@ def rerun_task(
     """Establish the seven facts of a task again: run the scripts and the whole panel, grade, recompute, render.
 
     The task may be a stranger's. Its scripts run confined. Our own code reads its tables only if they are as small as
-    those of a micro task, and an exception there is a problem of the task.
+    those of a micro task, and an exception there is a problem of the task. Scores agree to 6 significant digits.
 
     Args:
         package: public and private files as published.
@@ -96,22 +91,18 @@ def rerun_task(
         installed: code version of this installation, of `installed_code`. On a task that another version made, what the
             installed code renders and scores otherwise is a difference and no problem. None: never compared.
 
-    Returns:
-        What does not hold. Scores agree to 6 significant digits.
-
     Raises:
         SandboxUnavailable: nothing can confine the scripts here, or the agent's interpreter is missing.
     """
     backend = trusting_backend() if unconfined else choose_backend("auto")
     require_agent_env()
-    is_other = installed not in (None, record.lineage.code_version)
-    code = {"made_by": record.lineage.code_version, "installed": installed} if is_other else {}
+    code = compare_code(record, installed)
     differences: list[str] = []
     problems = list(_task_faults(package, record))
     if not problems:
         try:
             with boundary(Stage.VERIFY):
-                problems, differences = _prove_again(package, record, secret, backend, is_other)
+                problems, differences = _prove_again(package, record, secret, backend, bool(code))
         except ItemRejected as error:
             problems = [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
     return TaskRerun(task_id=record.task_id, problems=tuple(problems), differences=tuple(differences), **code)
@@ -219,10 +210,7 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
 
 
 def _tier_problems(record: TaskRecord) -> Iterator[str]:
-    """Find solvers of other tiers than in the panel.
-
-    A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
-    """
+    """Find solvers of other tiers than in the panel. One that is left out may have failed, or be newer."""
     tiers = {entry.name: entry.tier for entry in entries_of(record.facts.kind)}
     tiers |= dict.fromkeys(reader_names(record.facts.kind), Tier.READER)
     for entry in record.calibration.board:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import yaml
 
-from sandmill.report import dataset_card
+from sandmill.report.card import dataset_card
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
 from tests.factories import make_task
