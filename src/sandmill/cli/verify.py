@@ -281,9 +281,9 @@ def matching_secret(release: "StoredRelease", place: str) -> bytes:
     Raises:
         InputError: it cannot be read, or belongs to another release.
     """
-    from sandmill.store.secret import read_secret_at, secret_id
+    from sandmill.store.secret import read_secret_file, secret_id
 
-    secret = read_secret_at(place)
+    secret = read_secret_file(place)
     if secret_id(secret) == release.manifest.secret_id:
         return secret
     seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"

@@ -62,7 +62,11 @@ def describe_item(content: bytes) -> list[str]:
             return _describe_sound(content)
     except Exception:  # noqa: BLE001 - Pillow raises errors of any kind on damaged files
         return [f"{len(content)} bytes that cannot be decoded"]
-    return _describe_text(content.decode(errors="replace"))
+    text = content.decode(errors="replace")
+    lines = text.splitlines()
+    if len(lines) > 1:
+        return [f"{len(lines)} lines, {len(text)} characters", *(shorten(line) for line in lines[:_LINES])]
+    return [f"{len(text)} characters: {shorten(text, _CHARACTERS)}"]
 
 
 def _describe_picture(content: bytes) -> list[str]:
@@ -111,10 +115,3 @@ def _describe_sound(content: bytes) -> list[str]:
     peak = float(np.abs(samples).max(initial=0)) / full
     told = f"{'WAV' if is_wave else 'AIFF'}, {len(samples) / channels / rate:.2f} s at {rate:g} samples a second"
     return [f"{told}, {bits} bits, loudness {loudness:.3f}, peak {peak:.3f} of the most"]
-
-
-def _describe_text(text: str) -> list[str]:
-    lines = text.splitlines()
-    if len(lines) > 1:
-        return [f"{len(lines)} lines, {len(text)} characters", *(shorten(line) for line in lines[:_LINES])]
-    return [f"{len(text)} characters: {shorten(text, _CHARACTERS)}"]

@@ -61,8 +61,7 @@ def seconds_left(start: Moment, now: Moment, slots: int, workers: int) -> float 
     if ended <= 0:
         return None
     a_task = (WEIGHT * ATTEMPTS_A_TASK + now.attempts) / (WEIGHT + now.made)
-    idle = max(1.0, workers / max(1, unfilled))
-    return (now.seconds - start.seconds) / ended * a_task * unfilled * idle
+    return (now.seconds - start.seconds) / ended * a_task * unfilled * max(1.0, workers / max(1, unfilled))
 
 
 def _duration(seconds: float) -> str:

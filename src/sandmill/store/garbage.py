@@ -11,7 +11,7 @@ Files with other names, `secret/`, `llm/` and every folder with a manifest are n
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
@@ -84,21 +84,17 @@ def remove_garbage(store: Store, item: Garbage, older_than_s: float) -> bool:
     now = [file for file in store.details(item.name) if file.path in {known.path for known in item.files}]
     if not now or max(file.modified for file in now) >= time.time() - older_than_s:
         return False
-    if item.kind is GarbageKind.VERSION and not _may_remove(store, item.name):
+    manifest = f"{item.name}/{MANIFEST}"
+    # The claim of a version stays, so that its number is not given again. A publisher of an older Sandmill decides no
+    # ending, so the manifest is looked for before and after.
+    if item.kind is GarbageKind.VERSION and (
+        store.exists(manifest) or not decide_ending(store, item.name, VersionEnding.REMOVED) or store.exists(manifest)
+    ):
         return False
     # The index first: without it a shard does not exist, and a build makes it again.
     for file in sorted(now, key=lambda file: not file.path.endswith("/shard.json")):
         store.remove(file.path)
     return True
-
-
-def _may_remove(store: Store, version: str) -> bool:
-    """Decide that a version without a manifest is removed. Its claim stays, so that its number is not given again."""
-    manifest = f"{version}/{MANIFEST}"
-    if store.exists(manifest) or not decide_ending(store, version, VersionEnding.REMOVED):
-        return False
-    # A publisher of an older Sandmill decides no ending.
-    return not store.exists(manifest)
 
 
 def unfinished_versions(store: Store) -> list[str]:
@@ -122,15 +118,12 @@ def _shards(store: Store) -> Iterator[Garbage]:
     manifests = (read_manifest(store, version) for version in list_versions(store)) if files else ()
     published = {part.path[-_HASH_AT:] for manifest in manifests for part in manifest.parts}
     for name, group in _by_folder(files, 2):
-        yield Garbage(_kind_of_shard(name, group, published), name, group)
-
-
-def _kind_of_shard(name: str, files: Sequence[StoredFile], published: set[str]) -> GarbageKind:
-    """Say whether a shard is finished, and whether a version has its tasks. Names of parts end in their hash."""
-    if f"{name}/shard.json" not in {file.path for file in files}:
-        return GarbageKind.DEAD_SHARD
-    hashes = {file.path[-_HASH_AT:] for file in files if file.path.startswith((f"{name}/public/", f"{name}/private/t"))}
-    return GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
+        paths = [file.path for file in group]
+        # Names of parts end in their hash.
+        hashes = {path[-_HASH_AT:] for path in paths if path.startswith((f"{name}/public/", f"{name}/private/t"))}
+        kind = GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
+        is_finished = f"{name}/shard.json" in paths
+        yield Garbage(kind if is_finished else GarbageKind.DEAD_SHARD, name, group)
 
 
 def _by_folder(files: Iterable[StoredFile], depth: int) -> Iterator[tuple[str, tuple[StoredFile, ...]]]:

@@ -159,11 +159,18 @@ class TableReader:
         for each task would take quadratic time.
         """
         found = [number for number, group in enumerate(self.footer) if group.rows]
-        if task_id is not None:
-            found = [number for number in found if _may_hold(self.footer[number], task_id)]
-            if len(found) > 1:
-                raise IntegrityError(f"task {task_id} may lie in more than one row group")
-        return found
+        if task_id is None:
+            return found
+        holding = []
+        for number in found:
+            column = next((one for one in self.footer[number].columns if one.name == "task_id"), None)
+            if column is None or column.least is None or column.greatest is None:
+                raise IntegrityError("a row group notes no least and greatest task_id")
+            if column.least <= task_id.encode() <= column.greatest:
+                holding.append(number)
+        if len(holding) > 1:
+            raise IntegrityError(f"task {task_id} may lie in more than one row group")
+        return holding
 
     def _prefetch(self, number: int, columns: Sequence[str], ahead: int) -> None:
         """Fetch the columns of a group by one request, if the file is remote."""
@@ -206,13 +213,6 @@ def _check_columns(found: Any, schema: Any) -> None:
             continue
         if field.name not in found.names or found.field(field.name).type != field.type:
             raise IntegrityError(f"no column {field.name} of type {field.type}")
-
-
-def _may_hold(group: Group, task_id: str) -> bool:
-    column = next((column for column in group.columns if column.name == "task_id"), None)
-    if column is None or column.least is None or column.greatest is None:
-        raise IntegrityError("a row group notes no least and greatest task_id")
-    return column.least <= task_id.encode() <= column.greatest
 
 
 @contextmanager

@@ -111,7 +111,7 @@ class PartsAhead:
         self._start_next()
         coming = self._coming.pop(part.path, None)
         self._start_next()
-        return coming and coming.result
+        return None if coming is None else coming.result
 
     def _start_next(self) -> None:
         while self._planned and len(self._coming) < PARTS_AT_ONCE:

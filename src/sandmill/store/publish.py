@@ -70,11 +70,23 @@ def publish(
             garbage collection removed the parts of this version meanwhile.
     """
     shards = [read_shard(store, key) for key in dict.fromkeys(ref.key for ref in refs)]
-    content = content_of(_gather_digests(shards))
-    _require_few_parts(shards, reports)
-    existing = _find_equal(store, content)
-    if existing is not None:
-        return existing, False
+    digests: dict[str, str] = {}
+    for shard in shards:
+        if twice := sorted(digests.keys() & shard.digests.keys()):
+            raise StoreError(f"shard {shard.key}: tasks {', '.join(twice[:5])} lie in an earlier shard too")
+        digests |= shard.digests
+    if not digests:
+        raise StoreError("nothing to publish: no shard holds a task")
+    # Before anything is copied: no reader would accept the manifest.
+    files = sum(len(shard.parts) + len(shard.reports) for shard in shards) + len(reports) + 1
+    if files > MAX_PARTS:
+        raise StoreError(
+            f"nothing published: {files} files, and a release has at most {MAX_PARTS}. Use a larger --shard-size."
+        )
+    content = content_of(digests)
+    for likely in (read_manifest(store, name) for name in list_versions(store) if name.endswith(content[:8])):
+        if likely.content == content:
+            return likely, False
     version = _claim(store, content)
     parts = list(_copy_parts(store, version, shards))
     parts += [_settle(store, version, f"reports/{name}", reports[name]) for name in sorted(reports)]
@@ -109,32 +121,6 @@ def publish(
 def content_of(digests: Mapping[str, str]) -> str:
     """Return the content hash of tasks, given digests by task id. It does not depend on shards."""
     return fingerprint([[task_id, digests[task_id]] for task_id in sorted(digests)])
-
-
-def _gather_digests(shards: Sequence[FinishedShard]) -> dict[str, str]:
-    digests: dict[str, str] = {}
-    for shard in shards:
-        if twice := sorted(digests.keys() & shard.digests.keys()):
-            raise StoreError(f"shard {shard.key}: tasks {', '.join(twice[:5])} lie in an earlier shard too")
-        digests |= shard.digests
-    if not digests:
-        raise StoreError("nothing to publish: no shard holds a task")
-    return digests
-
-
-def _require_few_parts(shards: Sequence[FinishedShard], reports: Mapping[str, bytes]) -> None:
-    """Refuse a release with too many files before anything is copied: no reader would accept the manifest."""
-    count = sum(len(shard.parts) + len(shard.reports) for shard in shards) + len(reports) + 1
-    if count > MAX_PARTS:
-        raise StoreError(
-            f"nothing published: {count} files, and a release has at most {MAX_PARTS}. Use a larger --shard-size."
-        )
-
-
-def _find_equal(store: Store, content: str) -> Manifest | None:
-    likely = (version for version in list_versions(store) if version.endswith(content[:8]))
-    manifests = (read_manifest(store, version) for version in likely)
-    return next((manifest for manifest in manifests if manifest.content == content), None)
 
 
 def _claim(store: Store, content: str) -> str:

@@ -8,7 +8,7 @@ it.
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -37,6 +37,7 @@ from sandmill.store.release import StoredRelease
 from sandmill.store.repair import byte_faults, repair_of
 
 _TASK_FILE, _BOARD, _PAGE = "private/task.json", "private/leaderboard.csv", "public/description.md"
+_REPEATED = (_TASK_FILE, _BOARD)  # files that repeat facts of the record
 _SHOWN = 5  # tasks that a message names
 _ORDER = ("private/tasks", "public/tasks", "public/files", "private/files")
 """Tables of a shard in the order in which they are checked: what a record says is known before the other tables."""
@@ -124,7 +125,7 @@ class _Shard:
                 yield f"public/tasks: prompt is not that of {_PAGE}"
             elif holds is False:
                 yield f"{place} is not that of its record"
-            elif holds is None and place in _READERS:
+            elif holds is None and place in _REPEATED:
                 yield f"{place} is missing"
 
 
@@ -195,7 +196,7 @@ class _TableCheck:
                 shard.hashes[task_id].append((side, path, row["sha256"]))
                 if digest(content) != row["sha256"]:
                     yield f"task {task_id}: {place}: the stored bytes differ from their hash"
-                said = _digest(_read_file(place, content)) if place in _READERS else digest(content)
+                said = _digest(_read_file(place, content)) if place in _REPEATED else digest(content)
                 shard.compare(task_id, place, said)
             yield from (f"task {task_id}: {side}: {fault}" for fault in path_faults(paths))
         if part.content is not None and size != part.content:
@@ -243,40 +244,31 @@ def _record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
         return None, [str(error)]
     except (ValueError, SandmillError) as error:
         return None, [f"its record cannot be read: {shorten(str(error), 200)}"]
+    spec, facts, measured = record.spec, record.facts, record.calibration
     # An older version may have written the same record with fewer fields.
-    by_ranks = {"rule"} if row["rule"] is None and record.calibration.rule == "ranks" else set()
-    skipped = {"record"} | by_ranks
-    wrong = [name for name in expected if name not in skipped and row[name] != expected[name]]
+    by_ranks = {"rule"} if row["rule"] is None and measured.rule == "ranks" else set()
+    wrong = [name for name in expected if name not in {"record", *by_ranks} and row[name] != expected[name]]
     problems = [f"private/tasks: {name} is not that of its record" for name in wrong]
-    return record, problems + list(_contradictions(record))
-
-
-def _contradictions(record: TaskRecord) -> Iterator[str]:
-    spec, facts = record.spec, record.facts
     if (spec.metric, spec.target) != (facts.metric, facts.target):
-        yield f"its design has {spec.metric} of {spec.target}; its facts has {facts.metric} of {facts.target}"
+        seen = f"its facts has {facts.metric} of {facts.target}"
+        problems.append(f"its design has {spec.metric} of {spec.target}; {seen}")
     is_lower_better = get_metric(facts.metric).is_lower_better
-    if record.calibration.is_lower_better != is_lower_better:
-        yield f"its calibration says that {'higher' if is_lower_better else 'lower'} {facts.metric} is better"
-
-
-def _read_task_file(content: bytes) -> Any:
-    return TaskFile.model_validate_json(content).model_dump(mode="json")
-
-
-def _read_board(content: bytes) -> Any:
-    lines = csv.DictReader(io.StringIO(content.decode()), strict=True)
-    return [[int(line["rank"]), float(line["score"]), line["solver"], line["tier"]] for line in lines]
-
-
-_READERS: Mapping[str, Callable[[bytes], Any]] = {_TASK_FILE: _read_task_file, _BOARD: _read_board}
-"""Files that repeat facts of the record."""
+    if measured.is_lower_better != is_lower_better:
+        problems.append(
+            f"its calibration says that {'higher' if is_lower_better else 'lower'} {facts.metric} is better"
+        )
+    return record, problems
 
 
 def _read_file(place: str, content: bytes) -> Any:
     """Return the facts of a file that repeats facts of the record; None if it cannot be read."""
     try:
-        return None if len(content) > MAX_TASK_FILE_BYTES else _READERS[place](content)
+        if len(content) > MAX_TASK_FILE_BYTES:
+            return None
+        if place == _TASK_FILE:
+            return TaskFile.model_validate_json(content).model_dump(mode="json")
+        lines = csv.DictReader(io.StringIO(content.decode()), strict=True)
+        return [[int(line["rank"]), float(line["score"]), line["solver"], line["tier"]] for line in lines]
     except (ValueError, KeyError, TypeError, csv.Error):
         return None
 

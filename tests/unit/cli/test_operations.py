@@ -17,14 +17,13 @@ from sandmill.models.release import BUILD_REPORT, VerifiedTask
 from sandmill.provenance import code_version
 from sandmill.report.digest import OverviewCounts
 from sandmill.store.files import Store
-from sandmill.store.publish import publish
 from sandmill.store.release import load
 from sandmill.store.secret import SECRET_PATH, secret_id
 from sandmill.verify import rerun
 from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
-from tests.factories import make_task
-from tests.publishing import fill_shard, publish_numbers
+from tests.factories import make_seed, make_task
+from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 TASK = make_task(0).record.task_id
 
@@ -54,19 +53,9 @@ def _publish(store: Store, tasks: list[VerifiedTask], request: dict | None = Non
     counts = OverviewCounts()
     for task in tasks:
         counts.add(task.record)
+    refs = [fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)]
     reports = {BUILD_REPORT: counts.overview(request).model_dump_json().encode()}
-    manifest, _ = publish(
-        store,
-        dataset="micro",
-        plan_fingerprint="f" * 64,
-        secret_id=secret,
-        code_version="0.1.0",
-        agent_env="e" * 16,
-        seeds=["parcels"],
-        refs=[fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)],
-        reports=reports,
-        card=lambda manifest: "card\n",
-    )
+    manifest, _ = publish_shards(store, refs, secret_id=secret, reports=reports)
     return f"{store.root}@{manifest.version}"
 
 
@@ -265,23 +254,9 @@ def test_lineage_names_seed_design_streams_code_run_shard_and_files(both):
 
 
 def test_lineage_shows_the_seed_card_of_the_reports(tmp_path):
-    from tests.factories import make_seed
-
     store = Store(str(tmp_path / "micro"))
     used = {"used": [make_seed().model_dump(mode="json")]}
-    ref, _ = publish(
-        store,
-        dataset="micro",
-        plan_fingerprint="f" * 64,
-        secret_id="0123456789ab",
-        code_version="0.1.0",
-        agent_env="",
-        seeds=["parcels"],
-        refs=[fill_shard(store, range(1))],
-        reports={"seeds.json": json.dumps(used).encode()},
-        card=lambda manifest: "card\n",
-    )
-    assert ref
+    publish_shards(store, [fill_shard(store, range(1))], reports={"seeds.json": json.dumps(used).encode()})
     assert "Late or not." in run("show", store.root, TASK, "--lineage").stdout
 
 
