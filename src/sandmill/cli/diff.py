@@ -10,7 +10,7 @@ from sandmill.errors import SandmillError, count, shorten
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sandmill.store.difference import ReleaseDifference
+    from sandmill.store.catalogue import ReleaseDifference
 
 DIFF_EXAMPLES = (
     "Examples: `sandmill diff releases/micro@1 releases/micro` · "
@@ -35,7 +35,7 @@ def diff(
 
     Exit code: 0 if nothing differs, 1 if something does, 2 on errors.
     """
-    from sandmill.store.difference import compare_releases
+    from sandmill.store.catalogue import compare_releases
     from sandmill.store.release import load
 
     try:
@@ -63,7 +63,7 @@ def _print(found: "ReleaseDifference", limit: int) -> None:
     console.print(f"= equal: {count(found.same, 'task')}, compared by {found.compared}")
     if found.facts:
         from sandmill.report.text_tables import TextTable
-        from sandmill.store.difference import describe_fact
+        from sandmill.store.catalogue import describe_fact
 
         rows = tuple((one.part, shorten(one.name), describe_fact(one.a), describe_fact(one.b)) for one in found.facts)
         console.print()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sandmill.models.calibration import Calibration
     from sandmill.models.release import TaskRecord
     from sandmill.report.text_tables import TextTable
-    from sandmill.store.lineage import TaskLineage
+    from sandmill.store.catalogue import TaskLineage
     from sandmill.store.release import StoredRelease
 
 SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
@@ -100,7 +100,7 @@ def show(
         write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
         return
     if lineage:
-        from sandmill.store.lineage import read_lineage
+        from sandmill.store.catalogue import read_lineage
 
         found = read_lineage(opened, task)
         write_json(found.model_dump(mode="json")) if as_json else print_lineage(found)

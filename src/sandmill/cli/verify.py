@@ -142,7 +142,13 @@ def verify(
             write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
         else:
             ending = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
-            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: all holds{ending}")
+            differing = sum(bool(one.differences) for one in other)
+            held = (
+                f"{count(differing, 'task')} of other code with differences, all else holds"
+                if differing
+                else "all holds"
+            )
+            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: {held}{ending}")
     if problems:
         raise typer.Exit(1)
 
@@ -175,7 +181,7 @@ def _check_packages() -> None:
 
 def _check_sandbox(unconfined: bool) -> None:
     from sandmill.sandbox.sandbox import choose_backend
-    from sandmill.verify.reference import trusting_backend
+    from sandmill.verify.verify import trusting_backend
 
     if unconfined:
         if trusting_backend() == "subprocess":

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from sandmill.errors import InputError, IntegrityError, Problem, StoreError, name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.report.figures import build_figures, count_facets, task_columns
+from sandmill.report.digest import private_detail
 from sandmill.report.html.figure import Cell, Edition, Figure
 from sandmill.report.html.page import (
     PageHead,
@@ -25,10 +25,9 @@ from sandmill.report.html.page import (
     render_page,
     tasks_section,
 )
-from sandmill.report.queries import Queries, View, open_queries
+from sandmill.report.queries import Queries, View, build_figures, count_facets, open_queries, task_columns
 from sandmill.report.samples import sample_files
 from sandmill.report.similarity import TaskMap, map_tasks
-from sandmill.report.task_detail import private_detail
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.files import AccessDenied, FileMissing, Store, storage_faults
 from sandmill.store.pull import check_destination

@@ -1,4 +1,4 @@
-"""Facts of a release that are safe to publish, and its overview, counted one record at a time."""
+"""Facts of a release that are safe to publish, its overview, and the private figures of a task, from their records."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Literal
 
 from sandmill.errors import count
-from sandmill.models.base import Band
+from sandmill.models.base import Band, Frozen
 from sandmill.models.calibration import Calibration, Ceiling, Tier
 from sandmill.models.release import ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
@@ -156,3 +156,78 @@ class OverviewCounts:
             figures={name: round(sum(found) / len(found), 6) for name, found in sorted(self.figures.items())},
             **counts,
         )
+
+
+_BOARD = 40  # entries of a leaderboard that are shown
+
+
+class Mark(Frozen):
+    """One score on the axis of a task."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """Ends of its interval: 90 % for thresholds, the bracket of a ceiling."""
+    gap: float
+    """Share of the way from the trivial solver to the oracle."""
+    note: str = ""
+
+
+class PrivateDetail(Frozen):
+    """Private figures of one task."""
+
+    metric: str
+    is_lower_better: bool
+    marks: tuple[Mark, ...]
+    difficulty: tuple[float, float, float]
+    best_score: str
+    band: str
+    wanted: str
+    motifs: tuple[str, ...]
+    truths: dict[str, bool]
+    board: tuple[tuple[str, str, float, float], ...]
+    """Solver, tier, final and feedback score."""
+    reference: str
+    seed: str
+
+
+def private_detail(record: TaskRecord) -> PrivateDetail:
+    """Return the private figures of a task."""
+    measured = record.calibration
+    difficulty = measured.difficulty
+    return PrivateDetail(
+        metric=record.spec.metric.value,
+        is_lower_better=measured.is_lower_better,
+        marks=tuple(ladder(measured)),
+        difficulty=(difficulty.value, difficulty.low, difficulty.high),
+        best_score=best_score_in_words(measured),
+        band=difficulty.band.value,
+        wanted=record.wanted.value,
+        motifs=tuple(record.spec.mechanism.motif_names),
+        truths=record.verification.truths,
+        board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
+        reference=measured.reference,
+        seed=record.lineage.seed_id,
+    )
+
+
+def ladder(measured: Calibration) -> list[Mark]:
+    """Return the scores from trivial to ceiling, in this order."""
+    whole, thresholds, steady = measured.oracle - measured.trivial, measured.thresholds, measured.steadiness
+
+    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> Mark:
+        gap = (value - measured.trivial) / whole if whole else 0.0
+        low, high = sorted(ends) if ends else (None, None)
+        return Mark(name=name, value=value, low=low, high=high, gap=round(gap, 6), note=note)
+
+    ceiling = measured.ceiling
+    return [
+        mark("trivial", measured.trivial),
+        mark("bronze", thresholds.bronze, steady.bronze),
+        mark("silver", thresholds.silver, steady.silver),
+        mark("gold", thresholds.gold, steady.gold),
+        *(mark("best", entry.final, note=entry.solver) for entry in measured.board[:1]),
+        *([mark("informed", measured.informed)] if measured.informed is not None else []),
+        mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None),
+    ]

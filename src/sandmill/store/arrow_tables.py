@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pydantic import ValidationError
@@ -236,8 +236,7 @@ TABLES = (
 _PART_NAME = re.compile(r"((?:public|private)/(?:tasks|files))-(?:([a-z_]+)-)?(\d{5,})-[0-9a-f]{8}\.parquet")
 
 
-@dataclass(frozen=True)
-class PartName:
+class PartName(NamedTuple):
     """The facts in the path of a table's part."""
 
     table: str
@@ -254,7 +253,7 @@ class PartName:
 def part_name(path: str) -> PartName | None:
     """Read the path of a part; None for reports and for README.md."""
     match = _PART_NAME.fullmatch(path)
-    return PartName(match[1], match[2], match[3]) if match else None
+    return PartName(*match.groups()) if match else None
 
 
 _FACTS_NAME = re.compile(r"((?:public|private)/facts)-[0-9a-f]{8}\.parquet")

@@ -163,7 +163,9 @@ def _groups(fields: Fields, room: int) -> tuple[Group, ...]:
     if not written_by.startswith(_WRITER) or fields.keys() & {8, 9}:
         by = shorten(written_by.decode("utf-8", "replace"))
         raise IntegrityError(f"written by {by!r}; releases are written by {_WRITER.decode()}, without encryption")
-    groups = tuple(_group(one) for one in fields[4])
+    if (columns := max((len(one[1]) for one in fields[4]), default=0)) > MAX_COLUMNS:
+        raise IntegrityError(f"{columns} columns; the most is {MAX_COLUMNS}")
+    groups = tuple(Group(_count(one, 3), tuple(map(_column, one[1]))) for one in fields[4])
     rows, sizes = _count(fields, 3), [group.rows for group in groups]
     if sum(sizes) != rows or max(sizes, default=0) > MAX_GROUP_ROWS:
         raise IntegrityError(f"{rows} rows in groups that have others, or more than {MAX_GROUP_ROWS}")
@@ -172,12 +174,6 @@ def _groups(fields: Fields, room: int) -> tuple[Group, ...]:
     if claimed > room:
         raise IntegrityError(f"its columns claim {claimed} bytes of {room}")
     return groups
-
-
-def _group(fields: Fields) -> Group:
-    if len(fields[1]) > MAX_COLUMNS:
-        raise IntegrityError(f"{len(fields[1])} columns; the most is {MAX_COLUMNS}")
-    return Group(_count(fields, 3), tuple(_column(one) for one in fields[1]))
 
 
 def _column(chunk: Fields) -> ColumnChunk:

@@ -209,9 +209,8 @@ def _check_columns(found: Any, schema: Any) -> None:
     if len(set(found.names)) != len(found.names):
         raise IntegrityError("two columns have one name")
     for field in schema or ():
-        if is_later(field) and field.name not in found.names:
-            continue
-        if field.name not in found.names or found.field(field.name).type != field.type:
+        is_there = field.name in found.names
+        if not (is_there and found.field(field.name).type == field.type) and (is_there or not is_later(field)):
             raise IntegrityError(f"no column {field.name} of type {field.type}")
 
 

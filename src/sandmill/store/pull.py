@@ -53,8 +53,11 @@ def check_destination(to: str | Path, source: str = "pull", footer: str = "Nothi
 
 
 def _is_dataset(folder: Path) -> bool:
+    with suppress(OSError):  # another user's secret/ cannot be looked into
+        if (folder / SECRET_PATH).exists():
+            return True
     with suppress(SandmillError, OSError):
-        return (folder / SECRET_PATH).exists() or bool(list_versions(Store(str(folder))))
+        return bool(list_versions(Store(str(folder))))
     return False
 
 

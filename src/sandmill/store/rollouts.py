@@ -275,7 +275,6 @@ class RolloutFolder:
         return [name for name in self.store.list() if _TABLE.fullmatch(name)]
 
     def _rows(self, name: str, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         with self.store.open(name) as file:
@@ -350,28 +349,22 @@ def read_rollout_sets(place: str) -> list[RolloutSet]:
 
 
 def _read_file(place: str) -> list[RolloutSet]:
-    facts: defaultdict[str, list[RolloutFacts]] = defaultdict(list)
-    presets: defaultdict[str, set[str]] = defaultdict(set)
-    for row in _rows(place):
-        facts[row["model"]].append(facts_of(row))
-        presets[row["model"]].update(filter(None, [row["reward_preset"]]))
-    if not facts:
-        raise InputError(place, [Problem("rows", "none", "a row for each rollout")])
-    return [RolloutSet(model, frozenset(presets[model]), tuple(facts[model]), place) for model in sorted(facts)]
-
-
-def _rows(place: str) -> Iterator[dict[str, Any]]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parent, _, name = place.rpartition("/")
+    facts: defaultdict[str, list[RolloutFacts]] = defaultdict(list)
+    presets: defaultdict[str, set[str]] = defaultdict(set)
+    columns, (parent, _, name) = [*FACTS, *_EXTRA], place.rpartition("/")
     with Store(parent or ".").open(name) as file:
         try:
             table = pq.ParquetFile(file)
-            if missing := [column for column in (*FACTS, *_EXTRA) if column not in table.schema_arrow.names]:
+            if missing := [column for column in columns if column not in table.schema_arrow.names]:
                 expected = "the columns of a file that sandmill rollout wrote"
                 raise InputError(place, [Problem("columns", f"no {', '.join(missing)}", expected)])
-            for batch in table.iter_batches(batch_size=1000, columns=[*FACTS, *_EXTRA]):
-                yield from batch.to_pylist()
+            for row in (row for batch in table.iter_batches(1000, columns=columns) for row in batch.to_pylist()):
+                facts[row["model"]].append(facts_of(row))
+                presets[row["model"]].update(filter(None, [row["reward_preset"]]))
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"{place}: cannot be read: {shorten(str(error), 200)}") from error
+    if not facts:
+        raise InputError(place, [Problem("rows", "none", "a row for each rollout")])
+    return [RolloutSet(model, frozenset(presets[model]), tuple(facts[model]), place) for model in sorted(facts)]

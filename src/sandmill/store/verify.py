@@ -56,6 +56,7 @@ def verify_hashes(
         progress: called with (done, in all). Each file counts twice, since it is hashed and then read as a table.
     """
     problems: list[str] = []
+    known = {part.path for part in release.manifest.parts}
     report = progress or (lambda done, whole: None)
     wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
     groups: defaultdict[str, dict[str, list[PartFile]]] = defaultdict(lambda: {name: [] for name in _ORDER})
@@ -71,7 +72,10 @@ def verify_hashes(
             facts[table].append(part)
         elif part.path.startswith(("public/", "private/")):
             problems.append(f"{part.path}: no part of a table has such a name")
-    problems += _check_strays(release, public_only)
+    # Readers that use file patterns would read files that the manifest does not list.
+    for side in ("public",) if public_only else ("public", "private"):
+        inside = (path.removeprefix(f"{release.version}/") for path in release.store.list(f"{release.version}/{side}"))
+        problems += [f"{path}: not in the manifest" for path in inside if path not in known]
     check, done = _TableCheck(release, {name: {} for name in facts}), len(wanted)
     for group, tables in sorted(groups.items()):
         report(done, 2 * len(wanted))
@@ -84,16 +88,6 @@ def verify_hashes(
     elif not public_only and content_of(check.digests) != release.manifest.content:
         problems.append("manifest.json: its content hash is not that of the tasks")
     return problems
-
-
-def _check_strays(release: StoredRelease, public_only: bool) -> Iterator[str]:
-    """Find files that the manifest does not list. Readers that use file patterns would read them."""
-    known = {part.path for part in release.manifest.parts}
-    for side in ("public",) if public_only else ("public", "private"):
-        for path in release.store.list(f"{release.version}/{side}"):
-            inside = path.removeprefix(f"{release.version}/")
-            if inside not in known:
-                yield f"{inside}: not in the manifest"
 
 
 @dataclass

@@ -26,9 +26,8 @@ from sandmill.sandbox.sandbox import BackendName, choose_backend
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import read_answers
-from sandmill.verify.reference import describe_ending, trusting_backend
 from sandmill.verify.reproduce import CodeVersions, compare_code
-from sandmill.verify.verify import verify_task
+from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
 
 _LONGEST = 300  # characters of a message that a task made our code raise
 

@@ -362,6 +362,7 @@ def test_a_rerun_tells_tasks_of_this_code_from_those_of_other_code(tmp_path, ren
         f"task {other.record.task_id}: made by code 0123456789ab, this is {code_version({})}: compared and differs: "
         "a solver scored 0.5"
     )
+    assert "1 task of other code with differences, all else holds, 2 tasks ran again" in ran.stdout
     (found,) = json.loads(run("verify", store.root, "--rerun", "--secret-file", key, "--json").stdout)["other_code"]
     assert (found["task_id"], found["differences"]) == (other.record.task_id, ["a solver scored 0.5"])
 
@@ -397,6 +398,7 @@ def test_reproduce_of_a_real_build_names_the_design_by_its_lineage(small_release
     for task_id in load(small_release).task_ids:
         ran = run("reproduce", small_release, task_id, "--secret-file", key)
         assert ran.exit_code == 0, ran.stderr
+        assert "made by code" not in ran.stdout
 
 
 def test_reproduce_refuses_a_lineage_that_does_not_give_the_id(tmp_path, rendered, key):

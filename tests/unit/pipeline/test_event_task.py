@@ -23,9 +23,8 @@ from sandmill.sandbox.public_folder import check_public
 from sandmill.scoring import get_metric
 from sandmill.store.files import Store
 from sandmill.verify.records import make_task
-from sandmill.verify.reference import trusting_backend
 from sandmill.verify.rerun import rerun_task
-from sandmill.verify.verify import is_micro, verify_task
+from sandmill.verify.verify import is_micro, trusting_backend, verify_task
 from tests.designs import SECRET, make_seed
 from tests.event_designs import CHILD, RECENT_REPAIRS, make_event_spec
 from tests.factories import make_shard_plan

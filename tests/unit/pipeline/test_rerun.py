@@ -7,8 +7,8 @@ import pytest
 from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.provenance import numeric_versions
 from sandmill.verify import rerun, verify
-from sandmill.verify.reference import run_reference
 from sandmill.verify.rerun import rerun_task
+from sandmill.verify.verify import run_reference
 from tests.designs import SECRET
 from tests.packages import put
 from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored

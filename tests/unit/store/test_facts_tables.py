@@ -11,7 +11,7 @@ from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.release import PartFile
 from sandmill.store import publish as publishing
 from sandmill.store.arrow_tables import FACTS_TABLES
-from sandmill.store.difference import compare_releases
+from sandmill.store.catalogue import compare_releases
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_tables
 from sandmill.store.publish import FACTS_ABOVE, content_of

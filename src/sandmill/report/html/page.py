@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from sandmill.models.base import Frozen
-from sandmill.report.figures import Facet
 from sandmill.report.html.figure import ID_PATTERN, Cell, Edition, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import Markup, element, join, json_block
+from sandmill.report.queries import Facet
 from sandmill.report.similarity import TaskMap
 
 TWIN_FORMAT = 1
