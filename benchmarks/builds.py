@@ -11,7 +11,7 @@ from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.request import DEFAULT_MIX, BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, open_dataset, plan_round
-from sandmill.report import FunnelCounts, RejectionRow
+from sandmill.report.funnel import FunnelCounts, RejectionRow
 from sandmill.seeds import ingest
 from sandmill.store.shards import read_shard_records, read_shard_reports
 

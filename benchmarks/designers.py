@@ -4,8 +4,8 @@ import json
 import sys
 from collections.abc import Iterable
 
-from sandmill.report import TextTable, to_markdown
 from sandmill.report.designers import DesignerRow
+from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill.store.release import load
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from sandmill.models.base import Band, Stage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Funnel, SlotReport
-from sandmill.report import FunnelCounts, RejectionRow
+from sandmill.report.funnel import FunnelCounts, RejectionRow
 from sandmill.store.release import StoredRelease, load
 
 

@@ -43,9 +43,14 @@ LADDER = 12
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most cases of long parametrizations (each metric, each domain) to the slow tests."""
+    """Leave most cases of long parametrizations (each metric, each domain) to the slow tests.
+
+    Tests that need the agent environment are slow too, since creating it takes a gigabyte of downloads.
+    """
     ladders: dict[str, list[pytest.Item]] = {}
     for item in items:
+        if "agent_env" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if not any(item.get_closest_marker(mark) for mark in ("slow", "llm", "clients")):
             ladders.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in ladders.values():
@@ -80,13 +85,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def agent_env() -> AgentEnv:
     """Give the agent environment. The first test process creates it in its default place."""
     return create_agent_env()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that need the agent environment as slow, since creating it takes a gigabyte of downloads."""
-    for item in items:
-        if "agent_env" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

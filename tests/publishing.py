@@ -1,6 +1,7 @@
 """Steps of a build that tests of the store and of the command line share."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sandmill.models.base import Stage
 from sandmill.models.plan import ShardRef
@@ -21,20 +22,20 @@ def fill_shard(store: Store, numbers: range, tasks: Sequence[VerifiedTask] | Non
     return write_shard(store, plan, made, [make_rejection(numbers.start)], [make_slot_report(task) for task in made])
 
 
-def publish_shards(store: Store, refs: Sequence[ShardRef]) -> tuple[Manifest, bool]:
-    """Publish with a small funnel and a card of one line."""
-    return publish(
-        store,
-        dataset="micro",
-        plan_fingerprint="f" * 64,
-        secret_id="0123456789ab",
-        code_version="0.1.0",
-        agent_env="e" * 16,
-        seeds=["parcels"],
-        refs=refs,
-        reports={"funnel.json": FUNNEL.model_dump_json().encode(), "stages.txt": Stage.VERIFY.encode()},
-        card=lambda manifest: f"# {manifest.dataset} {manifest.version}: {manifest.tasks} tasks\n",
-    )
+def publish_shards(store: Store, refs: Sequence[ShardRef], **changes: Any) -> tuple[Manifest, bool]:
+    """Publish with a small funnel and a card of one line, or with other arguments of `publish`."""
+    given: dict[str, Any] = {
+        "dataset": "micro",
+        "plan_fingerprint": "f" * 64,
+        "secret_id": "0123456789ab",
+        "code_version": "0.1.0",
+        "agent_env": "e" * 16,
+        "seeds": ["parcels"],
+        "refs": refs,
+        "reports": {"funnel.json": FUNNEL.model_dump_json().encode(), "stages.txt": Stage.VERIFY.encode()},
+        "card": lambda manifest: f"# {manifest.dataset} {manifest.version}: {manifest.tasks} tasks\n",
+    }
+    return publish(store, **(given | changes))
 
 
 def fill_splits(store: Store, splits: Mapping[int, Split]) -> ShardRef:

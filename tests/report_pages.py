@@ -2,10 +2,8 @@
 
 import pyarrow as pa
 
-from sandmill.report.figures import count_facets, task_columns
-from sandmill.report.html.page import PageHead, render_page
-from sandmill.report.html.sections import map_section, tasks_section
-from sandmill.report.queries import View, open_queries
+from sandmill.report.html.page import PageHead, map_section, render_page, tasks_section
+from sandmill.report.queries import View, count_facets, open_queries, task_columns
 from sandmill.report.similarity import map_tasks
 from sandmill.store.arrow_tables import PUBLIC_TASKS
 

@@ -7,7 +7,7 @@ from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thr
 from sandmill.models.release import Lineage, Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Verification
 from sandmill.models.structure import TargetKind
-from sandmill.report import ReleaseDigest
+from sandmill.report.digest import ReleaseDigest
 from tests.factories import FACTS, STEADY
 from tests.packages import make_brief, make_spec
 

@@ -31,7 +31,7 @@ def schema_files() -> dict[str, str]:
     The texts are the same on every machine: computed defaults, such as the number of CPU cores, are not in them.
     """
     from sandmill.store import arrow_tables
-    from sandmill.store.rollout_table import ROLLOUTS
+    from sandmill.store.rollouts import ROLLOUTS
 
     tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS")
     files = {f"{name.lower()}.{VERSION}.arrow.txt": _arrow_text(getattr(arrow_tables, name)) for name in tables}

@@ -7,15 +7,9 @@ import pytest
 
 from sandmill.models.base import Stage
 from sandmill.models.reports import Funnel, SlotReport
-from sandmill.report import (
-    RejectionRow,
-    dataset_card,
-    ending_table,
-    funnel_table,
-    rejections_table,
-    to_markdown,
-    to_text,
-)
+from sandmill.report.card import dataset_card
+from sandmill.report.funnel import RejectionRow
+from sandmill.report.text_tables import ending_table, funnel_table, rejections_table, to_markdown, to_text
 from tests.report_records import RECORDS, make_digest, make_manifest
 
 FOLDER = Path(__file__).parent / "report"

@@ -25,7 +25,7 @@ from sandmill.errors import BudgetExceeded, SeedError, StoreError
 from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.run import build_shard
-from sandmill.report import MixCounts
+from sandmill.report.work import MixCounts
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes

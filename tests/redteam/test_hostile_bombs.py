@@ -14,8 +14,7 @@ import pytest
 import sandmill
 from sandmill.errors import IntegrityError
 from sandmill.store import arrow_tables as tables
-from sandmill.store.footer import read_footer
-from sandmill.store.pages import column_bytes
+from sandmill.store.footer import column_bytes, read_footer
 from sandmill.store.parquet import TableReader
 from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses
 

@@ -616,7 +616,7 @@ def test_what_a_task_does_to_our_own_code_is_a_problem_of_the_task(tmp_path, nam
     for path, content in HOSTILE_TASKS[name].items():
         side, _, file = path.partition("/")
         package = package.model_copy(update={side: getattr(package, side) | {file: content}})
-    problems = rerun.rerun_task(package, opened.record(task_id))
+    problems = rerun.rerun_task(package, opened.record(task_id), installed="other code").problems
     assert problems
     assert all(len(problem) < 1000 for problem in problems)
 
@@ -634,7 +634,7 @@ def test_a_task_with_other_rows_than_its_design_runs_neither_script_nor_panel(tm
     for path, content in HOSTILE_TASKS[name].items():
         side, _, file = path.partition("/")
         package = package.model_copy(update={side: getattr(package, side) | {file: content}})
-    said = " ".join(rerun.rerun_task(package, opened.record(task_id), unconfined=True))
+    said = " ".join(rerun.rerun_task(package, opened.record(task_id), unconfined=True).problems)
     assert "its design has" in said or "carriage returns" in said or "the most is" in said
     assert not ran
 
@@ -668,5 +668,5 @@ def test_a_rerun_confines_the_script_of_a_release(trapped):
     answers = sandmill.load(honest.ref).package(task_id).private["answers.csv"]
     script = package.private["solution.py"]
     private = {"answers.csv": answers, **dict.fromkeys(RUNG_FILES.values(), script)}
-    assert rerun_task(package.model_copy(update={"private": private}), opened.record(task_id))
+    assert rerun_task(package.model_copy(update={"private": private}), opened.record(task_id)).problems
     assert not trap.exists()

@@ -10,8 +10,7 @@ from pydantic import Field
 from sandmill.errors import InputError, Problem
 from sandmill.models.base import Frozen, OnProgress
 from sandmill.models.run import MOST_SECONDS
-from sandmill.report import TextTable
-from sandmill.report.text_tables import to_markdown
+from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill_learn.baselines import BASELINES, choose_baselines, score_baselines
 from sandmill_learn.evaluate import SampleSettings, evaluate
 from sandmill_learn.executions import Executor

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from sandmill.models.base import Frozen
-from sandmill.report import TextTable
+from sandmill.report.text_tables import TextTable
 from sandmill_learn import statistics
 from sandmill_learn.results import Scored
 from sandmill_learn.statistics import ConfidenceInterval, mean_interval, paired_difference, sign_test

@@ -101,7 +101,7 @@ def diff(
 
     Exit code: 0 if nothing differs, 1 if something does, 2 on errors.
     """
-    from sandmill.store.difference import compare_releases, describe_fact
+    from sandmill.store.catalogue import compare_releases, describe_fact
     from sandmill.store.release import load
 
     try:

@@ -20,7 +20,7 @@ from sandmill.cli.screen import (
 from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
-    from sandmill.report.html.page import Edition
+    from sandmill.report.html.figure import Edition
 
 REPORT_EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
@@ -58,8 +58,7 @@ def report(
     Every version has its public page in `reports/report.html` already.
     """
     from sandmill.publish.overlay import rollouts_section
-    from sandmill.publish.release_report import PAGE, make_report
-    from sandmill.publish.report_folder import check_folder, write_folder
+    from sandmill.publish.release_report import PAGE, check_folder, make_report, write_folder
     from sandmill.store.release import load
 
     opened = load(release)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandmill.cli.screen import PlainConsole
     from sandmill.models.release import TaskRecord
     from sandmill.report.text_tables import TextTable
-    from sandmill.store.lineage import TaskLineage
+    from sandmill.store.catalogue import TaskLineage
     from sandmill.store.release import StoredRelease
 
 SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
@@ -90,7 +90,7 @@ def show(
         write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
         return
     if lineage:
-        from sandmill.store.lineage import read_lineage
+        from sandmill.store.catalogue import read_lineage
 
         found = read_lineage(opened, task)
         write_json(found.model_dump(mode="json")) if as_json else print_lineage(found)
@@ -109,8 +109,7 @@ def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
 
     from sandmill.report.text_tables import TextTable
     from sandmill.store.files import Store
-    from sandmill.store.reference import list_datasets
-    from sandmill.store.versions import list_versions
+    from sandmill.store.versions import list_datasets, list_versions
 
     if "@" in place.rpartition("/")[2] or list_versions(Store(place)) or not (found := list_datasets(place)):
         return False

@@ -24,7 +24,8 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable, count, requ
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
     from sandmill.store.repair import Restored
-    from sandmill.verify.reproduce import FileCheck, Reproduction
+    from sandmill.verify.reproduce import Reproduction
+    from sandmill.verify.rerun import TaskRerun
 
 VERIFY_EXAMPLES = (
     "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
@@ -119,22 +120,34 @@ def verify(
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
     secret = matching_secret(opened, str(secret_file)) if secret_file else own_secret(opened) if rerun else None
     chosen: tuple[str, ...] = ()
+    other: list[TaskRerun] = []
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids
-        problems = _rerun(opened, chosen, secret, unconfined)
+        ran_again = _rerun(opened, chosen, secret, unconfined)
+        problems = [f"task {one.task_id}: {problem}" for one in ran_again for problem in one.problems]
+        other = [one for one in ran_again if one.made_by]
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
         facts |= {"parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)}
-        write_json({**facts, "restored": [asdict(one) for one in restored]})
+        told = [one.model_dump(mode="json", exclude={"problems"}) for one in other]
+        write_json({**facts, "other_code": told, "restored": [asdict(one) for one in restored]})
     else:
         for one in restored:
             write_text(f"{visible(one.path)}: written again from {visible(one.source)}")
+        for ran in other:
+            write_text(f"task {ran.task_id}: {visible(ran.describe_code())}")
         if problems:
             listed = (f"  {visible(line)}" for line in problems)
             write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
         else:
-            ran = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
-            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: all holds{ran}")
+            ending = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
+            differing = sum(bool(one.differences) for one in other)
+            held = (
+                f"{count(differing, 'task')} of other code with differences, all else holds"
+                if differing
+                else "all holds"
+            )
+            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: {held}{ending}")
     if problems:
         raise typer.Exit(1)
 
@@ -167,7 +180,7 @@ def _check_packages() -> None:
 
 def _check_sandbox(unconfined: bool) -> None:
     from sandmill.sandbox.sandbox import choose_backend
-    from sandmill.verify.reference import trusting_backend
+    from sandmill.verify.verify import trusting_backend
 
     if unconfined:
         if trusting_backend() == "subprocess":
@@ -181,17 +194,20 @@ def _check_sandbox(unconfined: bool) -> None:
         raise SandboxUnavailable("a confined rerun", [*error.problems, problem]) from error
 
 
-def _rerun(release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool) -> list[str]:
+def _rerun(
+    release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool
+) -> "list[TaskRerun]":
+    from sandmill.verify.reproduce import installed_code
     from sandmill.verify.rerun import rerun_task
 
-    problems: list[str] = []
+    installed, found = installed_code(release), []
     # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
     with show_progress("running again") as progress, warnings.catch_warnings(action="ignore"):
         for done, task_id in enumerate(task_ids, start=1):
-            found = rerun_task(release.package(task_id), release.record(task_id), secret, unconfined=unconfined)
-            problems += [f"task {task_id}: {problem}" for problem in found]
+            package, record = release.package(task_id), release.record(task_id)
+            found.append(rerun_task(package, record, secret, unconfined=unconfined, installed=installed))
             progress(done, len(task_ids))
-    return problems
+    return found
 
 
 def reproduce(
@@ -212,22 +228,24 @@ def reproduce(
     Public files and answers are rendered; leaderboard.csv and the values of task.json follow from the record. Scripts
     come from calibration and are not compared: `sandmill verify --rerun` runs them and compares their scores.
 
-    Exit code 1 if a file differs, which it names.
+    Exit code 1 if a file of a task of this code differs, which it names. A task that another version of the code made
+    is compared and said to be such.
     """
     from sandmill.store.release import load
-    from sandmill.verify.reproduce import reproduce_task
+    from sandmill.verify.reproduce import installed_code, reproduce_task
 
     opened = load(release)
     opened.check_ids([task])
     opened.require_private()
     secret = matching_secret(opened, secret_file or _refuse_without(opened))
     with show_progress("rendering again"):
-        found = reproduce_task(opened.package(task), opened.record(task), secret)
+        found = reproduce_task(opened.package(task), opened.record(task), secret, installed_code(opened))
     if as_json:
-        write_json({"release": opened.ref, "holds": found.holds, **found.model_dump(mode="json")})
+        facts = {"release": opened.ref, "holds": found.holds, "fails": found.fails}
+        write_json({**facts, **found.model_dump(mode="json")})
     else:
         _print_reproduction(opened.ref, found)
-    if not found.holds:
+    if found.fails:
         raise typer.Exit(1)
 
 
@@ -250,16 +268,14 @@ def _print_reproduction(ref: str, found: "Reproduction") -> None:
         write_text(f"  {check.verdict.value:<12} {visible(check.path)}{at}")
     for name, (recorded, installed) in found.libraries.items():
         write_text(f"  note: made with {visible(name)} {visible(recorded)}, here is {installed}")
+    if said := found.describe_code():
+        write_text(f"{where}: {visible(said)}")
     if found.holds:
-        write_text(f"{where}: {count(_number(found.files, 'equal'), 'file')} equal")
+        equal = sum(check.verdict.value == "equal" for check in found.files)
+        write_text(f"{where}: {count(equal, 'file')} equal")
     elif not found.failure:
-        wrong = [check.path for check in found.files if check.verdict.value in ("differs", "missing", "extra")]
-        note = "Other code or libraries may render other bytes; see the code with: sandmill show --lineage"
-        write_text(f"{where}: {count(len(wrong), 'file')} not equal: {', '.join(wrong)}\n{note}", to_stderr=True)
-
-
-def _number(files: "tuple[FileCheck, ...]", verdict: str) -> int:
-    return sum(check.verdict.value == verdict for check in files)
+        wrong = [visible(one.path) for one in found.files if one.verdict.value in ("differs", "missing", "extra")]
+        write_text(f"{where}: {count(len(wrong), 'file')} not equal: {', '.join(wrong)}", to_stderr=found.fails)
 
 
 def matching_secret(release: "StoredRelease", place: str) -> bytes:
@@ -268,9 +284,9 @@ def matching_secret(release: "StoredRelease", place: str) -> bytes:
     Raises:
         InputError: it cannot be read, or belongs to another release.
     """
-    from sandmill.store.secret import read_secret_at, secret_id
+    from sandmill.store.secret import read_secret_file, secret_id
 
-    secret = read_secret_at(place)
+    secret = read_secret_file(place)
     if secret_id(secret) == release.manifest.secret_id:
         return secret
     seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"

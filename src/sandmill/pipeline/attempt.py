@@ -18,8 +18,7 @@ from sandmill.models.plan import Attempt
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
-from sandmill.verify.reference import describe_ending, trusting_backend
-from sandmill.verify.verify import verify_task
+from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
 
 
 @dataclass(frozen=True)

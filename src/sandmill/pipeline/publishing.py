@@ -22,10 +22,11 @@ from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.run import REJECTS, ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
 from sandmill.publish.release_report import make_report
-from sandmill.report import FunnelCounts, MixCounts, ReleaseDigest, dataset_card
+from sandmill.report.card import dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
-from sandmill.report.digest import OverviewCounts
-from sandmill.report.work import WorkCounts
+from sandmill.report.digest import OverviewCounts, ReleaseDigest
+from sandmill.report.funnel import FunnelCounts
+from sandmill.report.work import MixCounts, WorkCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish

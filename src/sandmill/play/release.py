@@ -16,9 +16,8 @@ from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import storage_faults
 from sandmill.store.pull import pull_task
-from sandmill.store.reference import resolve
 from sandmill.store.release import StoredRelease
-from sandmill.store.versions import read_manifest
+from sandmill.store.versions import read_manifest, resolve
 
 if TYPE_CHECKING:
     from sandmill.scoring.grading.private_half import PrivateHalf

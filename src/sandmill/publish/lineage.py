@@ -56,7 +56,6 @@ class LineageDataset(Frozen):
     version: str = ""
     description: str = ""
     columns: tuple[tuple[str, str], ...] = ()
-    """Name and type of each public column."""
     rows: int | None = None
     bytes: int | None = None
     files: int | None = None
@@ -113,7 +112,13 @@ def find_release(reference: str) -> LineageDataset:
 
 
 def _assertions(release: StoredRelease) -> Iterator[Assertion]:
-    for row in _suite_rows(release):
+    """Yield the results of the suites; none where they cannot be read."""
+    try:
+        content = release.report("suites.json", limit=MAX_REPORT_BYTES)
+        rows = [row for row in json.loads(content or b"[]") if set(row) >= _SUITE_ROW]
+    except (SandmillError, ValueError, TypeError):
+        return
+    for row in rows:
         columns = [str(name) for name in row["columns"]]
         yield Assertion(
             name=f"{row['table']} line {row['line']}",
@@ -123,14 +128,6 @@ def _assertions(release: StoredRelease) -> Iterator[Assertion]:
             holds=True,
             rejected=int(row["failing_tasks"]),
         )
-
-
-def _suite_rows(release: StoredRelease) -> list[dict[str, Any]]:
-    try:
-        content = release.report("suites.json", limit=MAX_REPORT_BYTES)
-        return [row for row in json.loads(content or b"[]") if set(row) >= _SUITE_ROW]
-    except (SandmillError, ValueError, TypeError):
-        return []
 
 
 Phase = Literal["START", "COMPLETE", "FAIL", "ABORT"]
@@ -144,13 +141,11 @@ class LineageRun(Frozen):
     """One attempt of a run: a retry of the same flow run is a run of its own."""
 
     id: str
-    """UUID."""
     job: str
     """Flow and dataset, such as `build-release.micro`."""
     tags: dict[str, str] = Field(default_factory=dict)
     """Such as the flow run that it belongs to."""
     engine_version: str = ""
-    """Version of Prefect."""
 
 
 def make_event(
@@ -165,15 +160,13 @@ def make_event(
     from openlineage.client import facet_v2 as facets
 
     ol.set_producer(PRODUCER)
+    tag = facets.tags_run.TagsRunFacetFields
     run_facets: dict[str, Any] = {
         "processing_engine": facets.processing_engine_run.ProcessingEngineRunFacet(
             version=run.engine_version, name="Prefect", openlineageAdapterVersion=version("sandmill")
         ),
         "tags": facets.tags_run.TagsRunFacet(
-            tags=[
-                facets.tags_run.TagsRunFacetFields(key=key, value=value, source="SANDMILL")
-                for key, value in run.tags.items()
-            ]
+            tags=[tag(key=key, value=value, source="SANDMILL") for key, value in run.tags.items()]
         ),
     }
     if error:
@@ -198,11 +191,10 @@ def _input(one: LineageDataset) -> "InputDataset":
     from openlineage.client import event_v2 as ol
     from openlineage.client.facet_v2 import input_statistics_input_dataset as statistics
 
-    counts: dict[str, Any] = {}
+    facets: dict[str, Any] = _quality(one)
     if one.rows is not None:
-        counts["inputStatistics"] = statistics.InputStatisticsInputDatasetFacet(**_counts(one))
-    inputs = {**counts, **_quality(one)}
-    return ol.InputDataset(namespace=one.namespace, name=one.name, facets=_dataset_facets(one), inputFacets=inputs)
+        facets["inputStatistics"] = statistics.InputStatisticsInputDatasetFacet(one.rows, one.bytes, one.files)
+    return ol.InputDataset(namespace=one.namespace, name=one.name, facets=_dataset_facets(one), inputFacets=facets)
 
 
 def _output(one: LineageDataset) -> "OutputDataset":
@@ -211,14 +203,10 @@ def _output(one: LineageDataset) -> "OutputDataset":
 
     counts: dict[str, Any] = {}
     if one.rows is not None:
-        counts["outputStatistics"] = statistics.OutputStatisticsOutputDatasetFacet(**_counts(one))
+        counts["outputStatistics"] = statistics.OutputStatisticsOutputDatasetFacet(one.rows, one.bytes, one.files)
     # OpenLineage has no place of its own for tests of outputs, so they stand among the facets of the dataset.
     facets = {**_dataset_facets(one), **_quality(one)}
     return ol.OutputDataset(namespace=one.namespace, name=one.name, facets=facets, outputFacets=counts)
-
-
-def _counts(one: LineageDataset) -> dict[str, Any]:
-    return {"rowCount": one.rows, "size": one.bytes, "fileCount": one.files}
 
 
 def _dataset_facets(one: LineageDataset) -> dict[str, Any]:
@@ -238,11 +226,8 @@ def _dataset_facets(one: LineageDataset) -> dict[str, Any]:
 
 
 def _quality(one: LineageDataset) -> dict[str, Any]:
-    from openlineage.client import facet_v2 as facets
+    from openlineage.client.facet_v2 import data_quality_assertions_dataset as checks
 
-    if not one.assertions:
-        return {}
-    checks = facets.data_quality_assertions_dataset
     assertions = [
         checks.Assertion(
             assertion=held.expectation,
@@ -254,23 +239,21 @@ def _quality(one: LineageDataset) -> dict[str, Any]:
         )
         for held in one.assertions
     ]
-    return {"dataQualityAssertions": checks.DataQualityAssertionsDatasetFacet(assertions=assertions)}
+    facet = checks.DataQualityAssertionsDatasetFacet(assertions=assertions)
+    return {"dataQualityAssertions": facet} if assertions else {}
 
 
 def _redact_texts(thing: Any) -> None:
     """Redact every text below an object of the library, in place."""
     import attr
 
-    if isinstance(thing, list):
-        for item in thing:
-            _redact_texts(item)
-    elif isinstance(thing, Mapping):
-        for item in thing.values():
+    if isinstance(thing, list | Mapping):
+        for item in thing.values() if isinstance(thing, Mapping) else thing:
             _redact_texts(item)
     elif attr.has(type(thing)):
         for field in attr.fields(type(thing)):
             value = getattr(thing, field.name)
-            if isinstance(value, str) and type(value) is str:
+            if type(value) is str:
                 setattr(thing, field.name, redact(value))
             else:
                 _redact_texts(value)

@@ -8,40 +8,27 @@ import pyarrow as pa
 
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.publish.release_report import read_view
-from sandmill.report.html.page import Edition, Section
+from sandmill.report.html.figure import Edition
+from sandmill.report.html.page import Section
 from sandmill.report.overlay import ROLLOUT_VIEW, overlay_section
 from sandmill.report.queries import View, open_queries
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS
 from sandmill.store.release import StoredRelease
-from sandmill.store.rollout_table import facts_row
-from sandmill.store.rollouts import RolloutSet, read_rollout_sets
+from sandmill.store.rollouts import ROLLOUTS, RolloutSet, facts_row, read_rollout_sets
 
 _LABELLED = re.compile(r"([^/=]+)=(.+)")
-_COLUMNS = {
-    "task_id": pa.string(),
-    "sample": pa.int64(),
-    "mask": pa.bool_(),
-    "reward": pa.float64(),
-    "valid": pa.bool_(),
-    "medal": pa.string(),
-    "gap_closed": pa.float64(),
-}
-"""Columns of the view, as in the stored Parquet file."""
-_PUBLIC_COLUMNS = ("task_id", "modality", "target")
-_PRIVATE_COLUMNS = ("task_id", "structure", "band")
+_COLUMNS = ("task_id", "sample", "mask", "reward", "valid", "medal", "gap_closed")
+"""Columns of the view, of those of the stored Parquet file."""
 
 Sets = list[tuple[str, RolloutSet]]
 """Rollouts with the name of their set."""
 
 
 def rollouts_section(release: StoredRelease, edition: Edition, places: Sequence[str]) -> Section:
-    """Return the section on rollouts.
+    """Return the section on rollouts. The public edition shows no figure of a single task.
 
-    Args:
-        release: that was played.
-        edition: the public one shows no figure of a single task.
-        places: folders or Parquet files, each with `LABEL=` before it if the set needs a name of its own. Sets of one
-            label count as one. The first is the one that the others are compared with.
+    Places are folders or Parquet files, each with `LABEL=` before it if the set needs a name of its own. Sets of one
+    label count as one. The first is the one that the others are compared with.
 
     Raises:
         InputError: a place holds no rollouts, or those of another release; a file is named twice.
@@ -49,7 +36,11 @@ def rollouts_section(release: StoredRelease, edition: Edition, places: Sequence[
     sets = _read_sets(places)
     _check(release, sets)
     labels = list(dict.fromkeys(label for label, _ in sets))
-    views = _task_views(release, edition) | {ROLLOUT_VIEW: _view(sets, labels)}
+    # Prompts and records are not read.
+    views = {"public_tasks": read_view(release, "public/tasks", ("task_id", "modality", "target"), PUBLIC_TASKS)}
+    if edition == "private":
+        views["private_tasks"] = read_view(release, "private/tasks", ("task_id", "structure", "band"), PRIVATE_TASKS)
+    views[ROLLOUT_VIEW] = _view(sets, labels)
     presets = frozenset[str]().union(*(one.presets for _, one in sets))
     with open_queries(views) as queries:
         played = {fact.task_id for _, one in sets for fact in one.facts}
@@ -72,11 +63,7 @@ def _read_sets(places: Sequence[str]) -> Sets:
 
 
 def _check(release: StoredRelease, sets: Sets) -> None:
-    """Refuse rollouts of another version, and tasks that this one does not have.
-
-    Raises:
-        InputError: lists every place that does not fit.
-    """
+    """Raise InputError for each place with rollouts of another version, or of tasks that this one does not have."""
     known, problems = set(release.task_ids), []
     for _, one in sets:
         versions = {fact.release.rpartition("@")[2] for fact in one.facts} - {release.version}
@@ -90,22 +77,18 @@ def _check(release: StoredRelease, sets: Sets) -> None:
 
 
 def _view(sets: Sets, labels: Sequence[str]) -> View:
-    rows = [
-        {"number": labels.index(label) + 1, "label": label, **facts_row(fact)}
-        for label, one in sets
-        for fact in one.facts
-    ]
-    schema = pa.schema([("number", pa.int64()), ("label", pa.string()), *_COLUMNS.items()])
+    number = {label: place for place, label in enumerate(labels, start=1)}
+    rows = [{"number": number[label], "label": label, **facts_row(fact)} for label, one in sets for fact in one.facts]
+    kinds = [("number", pa.int64()), ("label", pa.string()), *(ROLLOUTS.field(name) for name in _COLUMNS)]
     selects = [
-        f"SELECT {labels.index(label) + 1} AS number, {_literal(label)} AS label, {', '.join(_COLUMNS)} "
+        f"SELECT {number[label]} AS number, {_literal(label)} AS label, {', '.join(_COLUMNS)} "
         f"FROM read_parquet({_literal(one.files)}) WHERE model = {_literal(one.model)}"
         for label, one in sets
     ]
-    return View(pa.Table.from_pylist(rows, schema=schema), f"({' UNION ALL '.join(selects)})")
+    return View(pa.Table.from_pylist(rows, schema=pa.schema(kinds)), f"({' UNION ALL '.join(selects)})")
 
 
 def _literal(text: str) -> str:
-    """Write an SQL string."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -123,21 +106,10 @@ def _designs(release: StoredRelease, task_ids: set[str]) -> dict[str, str]:
 
 
 def _notes(sets: Sets, presets: frozenset[str]) -> list[str]:
-    notes = []
-    if len(presets) > 1:
-        notes.append(f"Rewards do not compare: the sets have the presets {', '.join(sorted(presets))}.")
-    notes += [
+    named = f"Rewards do not compare: the sets have the presets {', '.join(sorted(presets))}."
+    return ([named] if len(presets) > 1 else []) + [
         f"{label}: {count(one.loose, 'rollout')} in no Parquet file yet, so the SQL does not read them. Run "
         "the same sandmill rollout command again to its end."
         for label, one in sets
         if one.loose
     ]
-    return notes
-
-
-def _task_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
-    """Return `public_tasks`, and `private_tasks` in the private edition. Prompts and records are not read."""
-    views = {"public_tasks": read_view(release, "public/tasks", _PUBLIC_COLUMNS, PUBLIC_TASKS)}
-    if edition == "private":
-        views["private_tasks"] = read_view(release, "private/tasks", _PRIVATE_COLUMNS, PRIVATE_TASKS)
-    return views

@@ -1,28 +1,38 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
 import json
+import secrets
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from sandmill.errors import IntegrityError, name_some
+from sandmill.errors import InputError, IntegrityError, Problem, StoreError, name_some
 from sandmill.models.base import Frozen
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.report.figures import build_figures, count_facets, task_columns
-from sandmill.report.html.figure import Cell, Figure
-from sandmill.report.html.page import Edition, PageHead, Section, machine_twin, render_page
-from sandmill.report.html.sections import build_section, map_section, tasks_section
-from sandmill.report.queries import Queries, View, open_queries
+from sandmill.report.digest import private_detail
+from sandmill.report.html.figure import Cell, Edition, Figure
+from sandmill.report.html.page import (
+    PageHead,
+    Section,
+    build_section,
+    machine_twin,
+    map_section,
+    render_page,
+    tasks_section,
+)
+from sandmill.report.queries import Queries, View, build_figures, count_facets, open_queries, task_columns
 from sandmill.report.samples import sample_files
 from sandmill.report.similarity import TaskMap, map_tasks
-from sandmill.report.task_detail import private_detail
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
-from sandmill.store.files import AccessDenied, FileMissing
-from sandmill.store.limits import MAX_REPORT_BYTES
+from sandmill.store.files import AccessDenied, FileMissing, Store, storage_faults
+from sandmill.store.pull import check_destination
 from sandmill.store.release import StoredRelease
+from sandmill.store.versions import list_versions
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
@@ -37,7 +47,6 @@ class Limits(Frozen):
     measured: int = 2000
     """Tasks with private figures, 4 kB each."""
     media_bytes: int = 4 << 20
-    """Of all tasks together, before encoding."""
     media_of_task: int = 96 << 10
 
 
@@ -57,42 +66,33 @@ def make_report(
     release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = (), limits: Limits = USUAL
 ) -> ReportFiles:
     """Return the report of a version as files. Equal content gives equal bytes."""
-    with open_queries(read_views(release, edition)) as queries:
-        head, sections = report_sections(release, queries, edition, limits)
-    sections = [*sections, *extra]
-    page = render_page(head, sections).encode()
-    return ReportFiles(files={PAGE: page, TWIN: machine_twin(head, sections)}, tasks=release.manifest.tasks)
-
-
-def report_sections(
-    release: StoredRelease, queries: Queries, edition: Edition, limits: Limits
-) -> tuple[PageHead, list[Section]]:
-    """Return the head and the sections of a report."""
-    facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
-    details = task_details(release, tasks, edition, limits)
-    build = build_section(build_figures(queries, edition))
     manifest = release.manifest
+    with open_queries(read_views(release, edition)) as queries:
+        facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
+        details = task_details(release, tasks, edition, limits)
+        build, placed = build_section(build_figures(queries, edition)), _map(queries, tasks)
+    listed = len(tasks.rows)
+    # The page says what it leaves out of a large release.
+    sampled, measured = (sum(part in detail for detail in details.values()) for part in ("sample", "private"))
+    notes = [f"Prompt, rows and media: a sample of {sampled} of {listed} tasks."] if sampled < listed else []
+    if 0 < measured < listed:
+        notes.append(f"Private figures: {measured} of {listed} tasks.")
+    counts = ("tasks", str(manifest.tasks)), ("seeds", str(len(manifest.seeds)))
+    facts = (*counts, *_seeds_set_aside(release), ("code", manifest.code_version))
     head = PageHead(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        edition=edition,
-        notes=_notes(len(tasks.rows), details),
-        facts=(
-            ("tasks", str(manifest.tasks)),
-            ("seeds", str(len(manifest.seeds))),
-            *_seeds_set_aside(release),
-            ("code", manifest.code_version),
-        ),
+        dataset=manifest.dataset, version=manifest.version, edition=edition, notes=tuple(notes), facts=facts
     )
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
-    return head, [tasks_section(edition, facets, tasks, details, place), map_section(_map(queries, tasks)), build]
+    sections = [tasks_section(edition, facets, tasks, details, place), map_section(placed), build, *extra]
+    files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
+    return ReportFiles(files=files, tasks=manifest.tasks)
 
 
 def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
     """Name the seeds that were given and not used; nothing where a version does not tell."""
-    content = release.report("seeds.json", limit=MAX_REPORT_BYTES)
     try:
-        seeds = [UnsupportedSeed.model_validate(seed) for seed in json.loads(content or b"{}").get("set_aside", ())]
+        content = json.loads(release.readable_report("seeds.json") or b"{}")
+        seeds = [UnsupportedSeed.model_validate(seed) for seed in content.get("set_aside", ())]
     except (ValueError, AttributeError, TypeError):
         return []
     named = name_some((f"{seed.id} (needs {'; '.join(seed.needs)})" for seed in seeds), _MOST_SEEDS)
@@ -100,25 +100,13 @@ def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
 
 
 def _map(queries: Queries, tasks: Figure) -> TaskMap:
-    """Place the tasks by public facts, in both editions."""
     import pyarrow.compute as pc
 
     public = queries.views["public_tasks"].table
     # The list of tasks is in the order of their ids. Prompts, the largest column, are read one at a time.
     order = pc.sort_indices(public, [("task_id", "ascending")])
     prompts = (public["prompt"][place.as_py()].as_py() for place in order)
-    facts = [dict(zip(KIND, row, strict=True)) for row in zip(*map(tasks.column, KIND), strict=True)]
-    return map_tasks(prompts, facts)
-
-
-def _notes(tasks: int, details: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """Say what the page leaves out of a large release."""
-    sampled = sum("sample" in detail for detail in details.values())
-    measured = sum("private" in detail for detail in details.values())
-    notes = [f"Prompt, rows and media: a sample of {sampled} of {tasks} tasks."] if sampled < tasks else []
-    if 0 < measured < tasks:
-        notes.append(f"Private figures: {measured} of {tasks} tasks.")
-    return tuple(notes)
+    return map_tasks(prompts, [{name: row[name] for name in KIND} for row in tasks.records()])
 
 
 DESIGNERS = "designers.json"
@@ -150,8 +138,8 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
     slots = [name for name in SLOTS.names if name != "path"]
     views = {
         "public_tasks": read_view(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS),
-        "rejections": _report_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
-        "slots": _report_view(release, "reports/slots", slots, SLOTS),
+        "rejections": read_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
+        "slots": read_view(release, "reports/slots", slots, SLOTS),
         "designers": View(_read_designers(release), f"read_json('reports/{DESIGNERS}')"),
     }
     if edition == "private":
@@ -161,31 +149,26 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
 
 
 def read_view(release: StoredRelease, table: str, columns: Sequence[str], schema: Any) -> View:
-    """Read columns of a table within the limits for untrusted releases."""
+    """Read columns of a table within the limits for untrusted releases.
+
+    A table of reports/ is empty where it is not readable, as with public credentials.
+    """
     wanted = pa.schema([schema.field(name) for name in columns])
-    groups = [group.select(list(columns)).cast(wanted) for group in release.read_groups(table, columns)]
-    return _view(table, pa.concat_tables(groups) if groups else wanted.empty_table())
-
-
-def _report_view(release: StoredRelease, table: str, columns: Sequence[str], schema: Any) -> View:
-    """Read a table of reports/; an empty one where reports/ is not readable, as with public credentials."""
     try:
-        return read_view(release, table, columns, schema)
+        groups = [group.select(list(columns)).cast(wanted) for group in release.read_groups(table, columns)]
     except (AccessDenied, FileMissing):
-        return _view(table, pa.schema([schema.field(column) for column in columns]).empty_table())
-
-
-def _view(table: str, content: Any) -> View:
+        if not table.startswith("reports/"):
+            raise
+        groups = []
+    content = pa.concat_tables(groups) if groups else wanted.empty_table()
     return View(content, f"read_parquet('{table}-*.parquet', union_by_name = true)")
 
 
 def _read_designers(release: StoredRelease) -> Any:
     """Read what designers cost; an empty table where the report is missing or not readable."""
     try:
-        content = release.report(DESIGNERS, limit=_DESIGNERS_BYTES)
+        content = release.readable_report(DESIGNERS, limit=_DESIGNERS_BYTES)
         rows = TypeAdapter(list[DesignerCosts]).validate_json(content or b"[]")
-    except (AccessDenied, FileMissing):
-        rows = []
     except ValidationError:
         raise IntegrityError(f"{release.ref}: reports/{DESIGNERS} does not hold figures of designers") from None
     return pa.Table.from_pylist([row.model_dump() for row in rows], schema=_COSTS)
@@ -209,12 +192,62 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits
 
 def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
     """Return ids of tasks, all of them if there are few. Of each kind of task the first ones come first."""
-    task_ids = [str(task_id) for task_id in tasks.column("task_id")]
-    if len(task_ids) <= most:
-        return task_ids
     seen: Counter[tuple[Cell, ...]] = Counter()
     ranked = []
-    for task_id, *kind in zip(task_ids, *map(tasks.column, KIND), strict=True):
-        ranked.append((seen[tuple(kind)], task_id))
-        seen[tuple(kind)] += 1
+    for row in tasks.records():
+        kind = tuple(row[name] for name in KIND)
+        ranked.append((seen[kind], str(row["task_id"])))
+        seen[kind] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])
+
+
+_SOURCE, _FOOTER = "sandmill report", "Nothing was written."
+
+
+def check_folder(to: str) -> None:
+    """Refuse a place that cannot become the folder of a report.
+
+    Raises:
+        InputError: nothing is named, the folder has files, or it lies in a dataset, whose versions never change.
+    """
+    refused = None
+    if "://" not in to:
+        folder = check_destination(to, _SOURCE, _FOOTER)
+        if folder.is_symlink() or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
+            refused = Problem("--to", f"{to}, which is there", "a new or empty folder", "Name another one.")
+        elif not folder.absolute().parent.is_dir():
+            saw, hint = f"{to}, whose parent is no folder", "Make the parent first."
+            refused = Problem("--to", saw, "a folder in one that exists", hint)
+    else:
+        try:
+            if list_versions(Store(to)):
+                refused = Problem("--to", f"{to}, which is a dataset", "a folder that is no dataset")
+            elif found := Store(to).list():
+                saw = f"{to}, which holds {found[0]}"
+                refused = Problem("--to", saw, "a new or empty folder", "Name another one.")
+        except StoreError as error:
+            refused = Problem("--to", f"{to}: {error}", "a folder, local or s3://bucket/prefix")
+    if refused:
+        raise InputError(_SOURCE, [refused], _FOOTER)
+
+
+def write_folder(to: str, files: Mapping[str, bytes], *, owner_only: bool) -> None:
+    """Write the files of a report. A local folder appears when it is complete."""
+    if "://" in to:
+        store = Store(to)
+        for name in sorted(files):
+            store.write(name, files[name], owner_only=owner_only)
+        return
+    folder = Path(to)
+    staged = folder.absolute().with_name(f".{folder.absolute().name}-{secrets.token_hex(4)}")
+    with storage_faults(to):
+        try:
+            staged.mkdir(mode=0o700 if owner_only else 0o755)
+            for name, content in files.items():
+                (staged / name).write_bytes(content)
+                (staged / name).chmod(0o600 if owner_only else 0o644)
+            if folder.exists():
+                folder.rmdir()
+            staged.rename(folder)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)

@@ -26,11 +26,8 @@ class DesignerRow(Frozen):
     designs: int = Field(ge=0)
     """Verified, without replicates."""
     yield_share: float = Field(ge=0)
-    """Verified designs in attempts."""
     difficulty: float
-    """Mean."""
     difficulty_spread: float
-    """Standard deviation."""
     domains: int
     variety: float
     """How much the texts of a design differ from those of the most similar other design, on average.
@@ -43,7 +40,6 @@ class DesignerRow(Frozen):
     usd: float = Field(ge=0)
     """Price of verified designs and of rejected drafts, as paid when the replies were given."""
     usd_a_design: float | None
-    """Verified."""
     seed_distance: float | None = None
     """Mean distance between the words of a design and of its seed; None if the texts of the seeds are unknown."""
 
@@ -91,6 +87,10 @@ class DesignerCounts:
         """Sum up. A build has one designer, so all its attempts and the price of rejected drafts are booked on it."""
         designs = len(self.designs)
         usd = round((self.usd or 0.0) + lost_usd, 6) if self.name == "llm" else 0.0
+        nearest = [
+            1 - max((_overlap(one, other) for j, other in enumerate(self.words) if j != i), default=0.0)
+            for i, one in enumerate(self.words)
+        ]
         return DesignerRow(
             designer=self.name,
             models=tuple(sorted(self.models)),
@@ -101,21 +101,13 @@ class DesignerCounts:
             difficulty=round(fmean(self.difficulties), 4),
             difficulty_spread=round(pstdev(self.difficulties), 4),
             domains=len(self.domains),
-            variety=_variety(self.words),
+            variety=round(fmean(nearest), 4) if nearest else 0.0,
             requests=self.requests,
             tokens=self.tokens,
             usd=usd,
             usd_a_design=None if self.usd is None else round(usd / designs, 6),
             seed_distance=round(fmean(self.distances), 4) if self.distances else None,
         )
-
-
-def _variety(words: list[frozenset[str]]) -> float:
-    nearest = [
-        1 - max((_overlap(one, other) for j, other in enumerate(words) if j != i), default=0.0)
-        for i, one in enumerate(words)
-    ]
-    return round(fmean(nearest), 4) if nearest else 0.0
 
 
 def _words(text: str) -> frozenset[str]:

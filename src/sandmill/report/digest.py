@@ -1,4 +1,4 @@
-"""Facts of a release that are safe to publish, and its overview, counted one record at a time."""
+"""Facts of a release that are safe to publish, its overview, and the private figures of a task, from their records."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Literal
 
 from sandmill.errors import count
-from sandmill.models.base import Band
+from sandmill.models.base import Band, Frozen
 from sandmill.models.calibration import Calibration, Ceiling, Tier
 from sandmill.models.release import ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
@@ -23,13 +23,10 @@ class ReleaseDigest:
     asked: Counter[Band] = field(default_factory=Counter)
     reached: Counter[Band] = field(default_factory=Counter)
     hit: Counter[Band] = field(default_factory=Counter)
-    """Tasks whose band is the one asked for."""
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in _KINDS})
-    """Tasks by domain, structure, metric, seed and split."""
     designs: Counter[int] = field(default_factory=Counter)
     """Tasks by replicate number: those of replicate 0 are the distinct designs."""
     medal_bands: Counter[Band] = field(default_factory=Counter)
-    """Tasks by band of medal hardness, where it was measured."""
     golds: Counter[str] = field(default_factory=Counter)
     """Tasks on which each solver that reads the data alone reached gold."""
     hinted: int = 0
@@ -45,11 +42,11 @@ class ReleaseDigest:
     bracket_widths: list[float] = field(default_factory=list)
     """Where it lies between two bounds, their distances as shares of the gap."""
     verified: int = 0
-    """Tasks of which every recorded fact holds."""
 
     def add(self, record: TaskRecord) -> None:
         """Count one task."""
         spec, measured = record.spec, record.calibration
+        gold, sign = measured.thresholds.gold, -1 if measured.is_lower_better else 1
         self.tasks += 1
         self.asked[record.wanted] += 1
         self.reached[record.reached] += 1
@@ -65,20 +62,14 @@ class ReleaseDigest:
         if ceiling.kind == "bracket":
             self.bracket_widths.append(ceiling.width(measured.trivial))
         self.verified += record.verification.holds
-        self._add_milestones(measured)
-        sign = -1 if measured.is_lower_better else 1
-        winners = {e.solver for e in measured.board if sign * (e.final - measured.thresholds.gold) >= 0}
-        self.golds.update(winners - {e.solver for e in measured.board if e.tier in (Tier.TRIVIAL, Tier.READER)})
-
-    def _add_milestones(self, measured: Calibration) -> None:
-        if (found := measured.milestones) is None:
-            return
-        sign, gold = -1 if measured.is_lower_better else 1, measured.thresholds.gold
-        winners = [entry for entry in found.entries if sign * (entry.final - gold) >= 0]
-        self.hinted += found.gold == "readers"
-        self.reader_golds += any(entry.tier is Tier.READER for entry in winners)
-        self.adversary_tasks += any(not entry.on_board for entry in found.entries)
-        self.adversary_golds += any(not entry.on_board for entry in winners)
+        reads_data = (one for one in measured.board if one.tier not in (Tier.TRIVIAL, Tier.READER))
+        self.golds.update({one.solver for one in reads_data if sign * (one.final - gold) >= 0})
+        if found := measured.milestones:
+            winners = [entry for entry in found.entries if sign * (entry.final - gold) >= 0]
+            self.hinted += found.gold == "readers"
+            self.reader_golds += any(entry.tier is Tier.READER for entry in winners)
+            self.adversary_tasks += any(not entry.on_board for entry in found.entries)
+            self.adversary_golds += any(not entry.on_board for entry in winners)
 
     @property
     def best_gold_rate(self) -> float:
@@ -115,18 +106,12 @@ def best_scores_in_words(digest: ReleaseDigest) -> str:
 
 def mix_table(digest: ReleaseDigest) -> TextTable:
     """Show the mix: asked for, reached, reached where it was asked for, and the bands of medal hardness."""
-    rows = tuple(
-        (
-            str(band),
-            str(digest.asked[band]),
-            str(digest.reached[band]),
-            share(digest.hit[band], digest.asked[band]),
-            str(digest.medal_bands[band]),
-        )
-        for band in Band
-    )
+    rows = []
+    for band in Band:
+        met = share(digest.hit[band], digest.asked[band])
+        rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met, str(digest.medal_bands[band])))
     header = ("band", "asked for", "reached", "met where asked", "by medal hardness")
-    return TextTable("Difficulty", header, rows, frozenset({1, 2, 3, 4}))
+    return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3, 4}))
 
 
 def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:
@@ -171,3 +156,78 @@ class OverviewCounts:
             figures={name: round(sum(found) / len(found), 6) for name, found in sorted(self.figures.items())},
             **counts,
         )
+
+
+_BOARD = 40  # entries of a leaderboard that are shown
+
+
+class Mark(Frozen):
+    """One score on the axis of a task."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    """Ends of its interval: 90 % for thresholds, the bracket of a ceiling."""
+    gap: float
+    """Share of the way from the trivial solver to the oracle."""
+    note: str = ""
+
+
+class PrivateDetail(Frozen):
+    """Private figures of one task."""
+
+    metric: str
+    is_lower_better: bool
+    marks: tuple[Mark, ...]
+    difficulty: tuple[float, float, float]
+    best_score: str
+    band: str
+    wanted: str
+    motifs: tuple[str, ...]
+    truths: dict[str, bool]
+    board: tuple[tuple[str, str, float, float], ...]
+    """Solver, tier, final and feedback score."""
+    reference: str
+    seed: str
+
+
+def private_detail(record: TaskRecord) -> PrivateDetail:
+    """Return the private figures of a task."""
+    measured = record.calibration
+    difficulty = measured.difficulty
+    return PrivateDetail(
+        metric=record.spec.metric.value,
+        is_lower_better=measured.is_lower_better,
+        marks=tuple(ladder(measured)),
+        difficulty=(difficulty.value, difficulty.low, difficulty.high),
+        best_score=best_score_in_words(measured),
+        band=difficulty.band.value,
+        wanted=record.wanted.value,
+        motifs=tuple(record.spec.mechanism.motif_names),
+        truths=record.verification.truths,
+        board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
+        reference=measured.reference,
+        seed=record.lineage.seed_id,
+    )
+
+
+def ladder(measured: Calibration) -> list[Mark]:
+    """Return the scores from trivial to ceiling, in this order."""
+    whole, thresholds, steady = measured.oracle - measured.trivial, measured.thresholds, measured.steadiness
+
+    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> Mark:
+        gap = (value - measured.trivial) / whole if whole else 0.0
+        low, high = sorted(ends) if ends else (None, None)
+        return Mark(name=name, value=value, low=low, high=high, gap=round(gap, 6), note=note)
+
+    ceiling = measured.ceiling
+    return [
+        mark("trivial", measured.trivial),
+        mark("bronze", thresholds.bronze, steady.bronze),
+        mark("silver", thresholds.silver, steady.silver),
+        mark("gold", thresholds.gold, steady.gold),
+        *(mark("best", entry.final, note=entry.solver) for entry in measured.board[:1]),
+        *([mark("informed", measured.informed)] if measured.informed is not None else []),
+        mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None),
+    ]

@@ -45,7 +45,6 @@ class RejectionRow:
     reason: str
     count: int
     seconds: float
-    """Work spent on them."""
 
 
 @dataclass
@@ -60,7 +59,6 @@ class FunnelCounts:
     """Price of rejected drafts."""
     _slots: set[int] = field(default_factory=set)
     _lost: Counter[Stage] = field(default_factory=Counter)
-    """Rejected attempts by the earliest stage that rejected them."""
     _internal: int = 0
     _counts: Counter[tuple[Stage, str]] = field(default_factory=Counter)
     _seconds: defaultdict[tuple[Stage, str], float] = field(default_factory=lambda: defaultdict(float))

@@ -13,10 +13,8 @@ from sandmill.kinds.files.item_files import MAX_SIDE, sound_chunks
 from sandmill.models.package import TaskPackage
 
 TRAIN_SHOWN, TEST_SHOWN = 2, 1
-_CHARACTERS = 160
-"""Of a text that is shown."""
-_LINES = 3
-"""Lines of a file of atoms that are shown."""
+_CHARACTERS = 160  # of a text that is shown
+_LINES = 3  # lines of a file of atoms that are shown
 _SHADES = " ░▒▓█"
 _WIDE, _HIGH = 24, 12
 """Characters of a thumbnail. A character is about twice as high as it is wide."""
@@ -31,9 +29,7 @@ def item_samples(package: TaskPackage) -> list[str]:
     if spec.channel is None:
         return []
     layout = layout_of(spec)
-    faults = [*layout.path_faults(spec, package.public)]
-    if not faults:
-        faults = [*layout.excess(package.public, spec.file_sizes)]
+    faults = [*layout.path_faults(spec, package.public)] or [*layout.excess(package.public, spec.file_sizes)]
     if not faults:
         items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
         faults = [*items.faults]
@@ -42,19 +38,13 @@ def item_samples(package: TaskPackage) -> list[str]:
     lines = []
     for part, frame, shown in (("train", items.train, TRAIN_SHOWN), ("test", items.test, TEST_SHOWN)):
         for row in frame.head(shown).iter_rows(named=True):
-            lines += _describe_row(part, row, facts.id_column, spec.channel.column, layout.item)
+            content = row.pop(spec.channel.column)
+            name = shorten(str(row.pop(facts.id_column))) if facts.id_column in row else ""
+            cells = ", ".join(f"{key} {shorten(_cell(value))}" for key, value in row.items())
+            first, *more = describe_item(content if isinstance(content, bytes) else str(content).encode())
+            lines.append("  ".join(filter(None, [f"{part} {layout.item} {name}".rstrip(), cells, first])))
+            lines += [f"    {line}" for line in more]
     return lines
-
-
-def _describe_row(part: str, row: dict[str, object], id_column: str, column: str, item: str) -> list[str]:
-    content = row.pop(column)
-    name = shorten(str(row.pop(id_column))) if id_column in row else ""
-    cells = ", ".join(f"{key} {shorten(_cell(value))}" for key, value in row.items())
-    first, *more = describe_item(content if isinstance(content, bytes) else str(content).encode())
-    return [
-        "  ".join(filter(None, [f"{part} {item} {name}".rstrip(), cells, first])),
-        *(f"    {line}" for line in more),
-    ]
 
 
 def _cell(value: object) -> str:
@@ -72,7 +62,11 @@ def describe_item(content: bytes) -> list[str]:
             return _describe_sound(content)
     except Exception:  # noqa: BLE001 - Pillow raises errors of any kind on damaged files
         return [f"{len(content)} bytes that cannot be decoded"]
-    return _describe_text(content.decode(errors="replace"))
+    text = content.decode(errors="replace")
+    lines = text.splitlines()
+    if len(lines) > 1:
+        return [f"{len(lines)} lines, {len(text)} characters", *(shorten(line) for line in lines[:_LINES])]
+    return [f"{len(text)} characters: {shorten(text, _CHARACTERS)}"]
 
 
 def _describe_picture(content: bytes) -> list[str]:
@@ -112,24 +106,12 @@ def _describe_sound(content: bytes) -> list[str]:
         samples = np.frombuffer(chunks[b"data"], dtype="<i2" if bits == 16 else "u1").astype(np.float64)
         samples -= 0 if bits == 16 else 128
     else:
-        channels, _, bits = struct.unpack_from(">hIh", chunks[b"COMM"])
-        rate = _extended(chunks[b"COMM"][8:18])
+        # AIFF writes its rate as a number of 80 bits.
+        channels, _, bits, exponent, fraction = struct.unpack_from(">hIhhQ", chunks[b"COMM"])
+        rate = float(fraction * 2.0 ** (exponent - 16383 - 63))
         samples = np.frombuffer(chunks[b"SSND"][8:], dtype=">i2" if bits == 16 else "i1").astype(np.float64)
     full = 2.0 ** (bits - 1)
     loudness = float(np.sqrt(np.mean(samples**2))) / full if len(samples) else 0.0
     peak = float(np.abs(samples).max(initial=0)) / full
     told = f"{'WAV' if is_wave else 'AIFF'}, {len(samples) / channels / rate:.2f} s at {rate:g} samples a second"
     return [f"{told}, {bits} bits, loudness {loudness:.3f}, peak {peak:.3f} of the most"]
-
-
-def _extended(number: bytes) -> float:
-    """Read a number of 80 bits, as AIFF writes its rate."""
-    exponent, fraction = struct.unpack(">hQ", number)
-    return float(fraction * 2.0 ** (exponent - 16383 - 63))
-
-
-def _describe_text(text: str) -> list[str]:
-    lines = text.splitlines()
-    if len(lines) > 1:
-        return [f"{len(lines)} lines, {len(text)} characters", *(shorten(line) for line in lines[:_LINES])]
-    return [f"{len(text)} characters: {shorten(text, _CHARACTERS)}"]

@@ -4,13 +4,18 @@ Figures come from the SQL that the report shows. Masked rollouts count as masked
 """
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
+
+import numpy as np
 
 from sandmill.errors import count
-from sandmill.report.html.figure import Figure, bars, figure_block, figure_table
+from sandmill.fingerprint import fingerprint
+from sandmill.models.base import Frozen
+from sandmill.report.html.figure import Edition, Figure, bars, figure_block, figure_table
 from sandmill.report.html.markup import Markup, element, join
-from sandmill.report.html.page import Edition, Section
-from sandmill.report.paired import LEVEL, PairedDifference, PairedTask, paired_difference
+from sandmill.report.html.page import Section
 from sandmill.report.queries import Queries
+from sandmill.rng import Streams
 
 ROLLOUT_VIEW = "rollout_rows"
 """View with a row for each rollout: the columns of the stored Parquet file, and label and number of its set."""
@@ -21,6 +26,83 @@ _EARNED = "coalesce(reward, 0)"
 _GAP = "greatest(0, least(1, coalesce(gap_closed, 0)))"
 MEASURES = {"reward": _EARNED, "share of the gap": _GAP, "solve rate": "CAST(medal IS NOT NULL AS INTEGER)"}
 """What two sets are compared by. The first is used only if both have the same reward preset."""
+RESAMPLES = 2_000
+LEVEL = 0.95
+_EQUAL = 1e-9  # means of a task that differ by less are equal
+_DIGITS = 6  # of results, so that versions of numpy do not change them
+_BLOCK = 200  # resamples at once, which bounds the memory
+
+
+class PairedTask(Frozen):
+    """One task that both sets have played."""
+
+    task_id: str
+    cluster: str
+    """Design of the task. Replicates of one design are no independent evidence."""
+    before: float
+    """Mean over the rollouts of the first set."""
+    after: float
+
+    @property
+    def difference(self) -> float:
+        """How much the second set is above the first."""
+        return self.after - self.before
+
+
+class PairedDifference(Frozen):
+    """Mean difference over tasks."""
+
+    tasks: int
+    clusters: int
+    mean: float | None
+    """None without common tasks."""
+    low: float | None
+    """Lower end of the 95 % interval. None with fewer than two clusters."""
+    high: float | None
+    better: int
+    worse: int
+    equal: int
+
+
+def paired_difference(tasks: Sequence[PairedTask]) -> PairedDifference:
+    """Return the mean difference with the percentile interval of a cluster bootstrap.
+
+    Clusters are drawn with replacement, each with all of its tasks. The result depends on the tasks alone, not on their
+    order. The percentiles are those of a t distribution, since plain ones are too narrow for few clusters (Hesterberg
+    2015, doi 10.1080/00031305.2015.1089789).
+    """
+    ordered = sorted(tasks, key=lambda task: task.task_id)
+    differences = [task.difference for task in ordered]
+    better, worse = (sum(sign * difference > _EQUAL for difference in differences) for sign in (1, -1))
+    sums: dict[str, list[float]] = {}
+    for task in ordered:
+        sums.setdefault(task.cluster, []).append(task.difference)
+    low, high = _interval(sums, fingerprint([task.model_dump() for task in ordered])) if len(sums) > 1 else (None, None)
+    return PairedDifference(
+        tasks=len(ordered),
+        clusters=len(sums),
+        mean=round(float(np.mean(differences)), _DIGITS) if differences else None,
+        low=low,
+        high=high,
+        better=better,
+        worse=worse,
+        equal=len(ordered) - better - worse,
+    )
+
+
+def _interval(clusters: dict[str, list[float]], identity: str) -> tuple[float, float]:
+    from scipy.stats import norm, t
+
+    totals = np.array([sum(values) for values in clusters.values()])
+    sizes = np.array([float(len(values)) for values in clusters.values()])
+    generator = Streams(b"paired difference", identity).generator("clusters")
+    number, means = len(clusters), []
+    for start in range(0, RESAMPLES, _BLOCK):
+        drawn = generator.integers(0, number, (min(_BLOCK, RESAMPLES - start), number))
+        means.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    tail = float(norm.cdf(sqrt(number / (number - 1)) * t.ppf((1 - LEVEL) / 2, number - 1)))
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail], method="inverted_cdf")
+    return round(float(low), _DIGITS), round(float(high), _DIGITS)
 
 
 def overlay_section(
@@ -31,15 +113,11 @@ def overlay_section(
     same_rewards: bool,
     notes: Sequence[str] = (),
 ) -> Section:
-    """Return the section.
+    """Return the section. The public edition names no task and no band.
 
-    Args:
-        queries: with `ROLLOUT_VIEW` and the views of the release.
-        edition: the public one names no task and no band.
-        labels: names of the sets, by number.
-        clusters: design of each task by its id.
-        same_rewards: whether all sets have one reward preset, so that rewards compare.
-        notes: sentences above the figures.
+    `queries` has `ROLLOUT_VIEW` and the views of the release, `labels` the names of the sets by number, `clusters` the
+    design of each task by its id. `same_rewards` tells whether all sets have one reward preset, so that rewards
+    compare.
     """
     is_private = edition == "private"
     measures = {name: sql for name, sql in MEASURES.items() if same_rewards or name != "reward"}
@@ -51,31 +129,25 @@ def overlay_section(
     parts = [*(element("p", note, class_="faint") for note in notes), figure_block(sets, figure_table(sets))]
     parts.append(element("div", *drawn, class_="grid wider"))
     intervals = {}
-    for number in range(2, len(labels) + 1):
-        before, after = labels[0], labels[number - 1]
-        summary, changed = (
-            _summary(queries, labels, number, measures),
-            _changed(queries, number, *next(iter(measures.items()))),
-        )
-        found = {
-            name: paired_difference(_pairs(_changed(queries, number, name, sql), clusters))
-            for name, sql in measures.items()
-        }
-        intervals[f"{before} to {after}"] = {name: one.model_dump(mode="json") for name, one in found.items()}
+    for number, after in enumerate(labels[1:], start=2):
+        summary = _summary(queries, labels, number, measures)
+        changed = {name: _changed(queries, number, name, sql) for name, sql in measures.items()}
+        found = {name: paired_difference(_pairs(one, clusters)) for name, one in changed.items()}
+        intervals[f"{labels[0]} to {after}"] = {name: one.model_dump(mode="json") for name, one in found.items()}
         sentences = join(element("p", interval_text(name, one)) for name, one in found.items())
-        parts.append(element("h3", f"{after} compared with {before}"))
+        parts.append(element("h3", f"{after} compared with {labels[0]}"))
         parts.append(figure_block(summary, join([figure_table(summary), sentences])))
         figures.append(summary)
         if is_private:
-            shown = changed.model_copy(update={"rows": changed.rows[:MOST_CHANGED]})
-            parts.append(figure_block(changed, figure_table(shown, linked="task_id")))
-            figures.append(changed)
+            first = next(iter(changed.values()))
+            shown = first.model_copy(update={"rows": first.rows[:MOST_CHANGED]})
+            parts.append(figure_block(first, figure_table(shown, linked="task_id")))
+            figures.append(first)
     data = {"labels": list(labels), "intervals": intervals}
     return Section(id="overlay", title="Rollouts", html=join(parts), data=data, figures=tuple(figures))
 
 
 def _by_set(figure: Figure, labels: Sequence[str], name: str, value: str, most: float) -> Markup:
-    """Draw the bars of one set below those of another, all with the same scale."""
     parts = []
     for label in labels:
         own = figure.model_copy(update={"rows": tuple(row for row in figure.rows if row[0] == label)})
@@ -126,26 +198,25 @@ FROM binned GROUP BY number, label, bin, low, width ORDER BY number, bin""",
     )
 
 
-def _solved(queries: Queries, is_private: bool) -> tuple[Figure, ...]:
-    if not is_private:
-        return (
-            _solve_rate(queries, "structure", "public_tasks.modality || '/' || public_tasks.target", "public_tasks"),
-        )
-    order = "list_position(['easy', 'medium', 'hard', 'expert'], band)"
-    band = _solve_rate(queries, "band", "private_tasks.band", "private_tasks", order)
-    return band, _solve_rate(queries, "structure", "private_tasks.structure", "private_tasks")
-
-
-def _solve_rate(queries: Queries, name: str, value: str, view: str, order: str = "") -> Figure:
-    return queries.figure(
-        f"solve-rate-{name}",
-        f"Solve rate by {'difficulty band' if name == 'band' else name}",
-        f"""SELECT label, {value} AS {name}, count(DISTINCT task_id) AS tasks, count(*) AS rollouts,
+def _solved(queries: Queries, is_private: bool) -> list[Figure]:
+    """Return solve rates by what an edition may show."""
+    kinds = {"structure": "public_tasks.modality || '/' || public_tasks.target"}
+    if is_private:
+        kinds = {"band": "private_tasks.band", "structure": "private_tasks.structure"}
+    view = "private_tasks" if is_private else "public_tasks"
+    orders = {"band": "list_position(['easy', 'medium', 'hard', 'expert'], band)"}
+    return [
+        queries.figure(
+            f"solve-rate-{name}",
+            f"Solve rate by {'difficulty band' if name == 'band' else name}",
+            f"""SELECT label, {value} AS {name}, count(DISTINCT task_id) AS tasks, count(*) AS rollouts,
        round(avg({MEASURES["solve rate"]}), 6) AS solve_rate
 FROM {ROLLOUT_VIEW} JOIN {view} USING (task_id)
-WHERE NOT mask GROUP BY number, label, {value} ORDER BY {order or value}, number""",
-        "Share of rollouts with bronze or better.",
-    )
+WHERE NOT mask GROUP BY number, label, {value} ORDER BY {orders.get(name, value)}, number""",
+            "Share of rollouts with bronze or better.",
+        )
+        for name, value in kinds.items()
+    ]
 
 
 def _summary(queries: Queries, labels: Sequence[str], number: int, measures: Mapping[str, str]) -> Figure:

@@ -25,7 +25,6 @@ class Moment:
 
     seconds: float
     attempts: int
-    """Attempts that have ended."""
     made: int
     """Slots that hold a task."""
 
@@ -38,11 +37,9 @@ class BuildFigures:
     made: int
     in_band: int
     kept: int
-    """Tasks that an earlier run had made."""
     steered: int
     """Designs outside their band. The search for the band goes on from them, so they are no faults."""
     faulty: int
-    """Designs that failed in another way."""
     stage: str
 
     def line(self, left: float | None) -> str:
@@ -64,8 +61,7 @@ def seconds_left(start: Moment, now: Moment, slots: int, workers: int) -> float 
     if ended <= 0:
         return None
     a_task = (WEIGHT * ATTEMPTS_A_TASK + now.attempts) / (WEIGHT + now.made)
-    idle = max(1.0, workers / max(1, unfilled))
-    return (now.seconds - start.seconds) / ended * a_task * unfilled * idle
+    return (now.seconds - start.seconds) / ended * a_task * unfilled * max(1.0, workers / max(1, unfilled))
 
 
 def _duration(seconds: float) -> str:

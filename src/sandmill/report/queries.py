@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
-from sandmill.report.html.figure import Cell, Figure
+from sandmill.models.base import Frozen, Stage
+from sandmill.report.html.figure import Cell, Edition, Figure
 
 if TYPE_CHECKING:
     import duckdb
@@ -81,3 +83,218 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, date | datetime):
         return value.isoformat()
     return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+_ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
+_PASSED = (
+    ("designed", None),
+    ("rendered", Stage.GENERATE),
+    ("calibrated", Stage.CALIBRATE),
+    ("checked", Stage.CHECK),
+    ("verified", Stage.VERIFY),
+)
+"""Steps of the funnel, and the last stage that an attempt has passed there."""
+
+_LOST = f"""WITH lost AS (
+  SELECT min({_ORDER}) AS stage, bool_or(reason = 'internal_error') AS is_internal
+  FROM rejections WHERE replicate = 0 GROUP BY slot, round, attempt),
+begun AS (
+  SELECT (SELECT coalesce(sum(attempts), 0) FROM slots) - (SELECT count(*) FROM lost WHERE is_internal) AS attempts)"""
+
+_ATTEMPTS = (
+    "attempts",
+    "Attempts of a slot",
+    """SELECT attempts, count(*) AS slots
+FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
+GROUP BY attempts
+ORDER BY attempts""",
+)
+_SEEDS = (
+    "rejections-seeds",
+    "Rejections by seed",
+    """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
+FROM rejections
+GROUP BY seed_id
+ORDER BY count DESC, seed""",
+)
+_COSTS = (
+    "costs",
+    "Costs by designer",
+    """SELECT designer, CAST(attempts AS BIGINT) AS attempts, CAST(designs AS BIGINT) AS designs,
+       CAST(requests AS BIGINT) AS requests, CAST(tokens AS BIGINT) AS tokens, CAST(usd AS DOUBLE) AS usd
+FROM designers
+ORDER BY designer""",
+    "Attempts, verified designs, and the requests, tokens and dollars of language models.",
+)
+_MIX = (
+    "mix",
+    "Bands asked for and reached",
+    """SELECT wanted AS asked_for, band AS difficulty_band,
+       coalesce(medal_band, '-') AS medal_band, count(*) AS tasks
+FROM private_tasks
+GROUP BY ALL
+ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
+)
+"""Identity, title, query and note of figures that one query gives."""
+
+
+def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
+    """Return the figures on how the version was built. That on costs needs designers, that on the mix is private."""
+    found = [_funnel(queries), _seconds(queries), _reasons(queries, edition)]
+    found += [queries.figure(*one) for one in (_ATTEMPTS, _SEEDS)]
+    found += [queries.figure(*_COSTS)] if queries.views["designers"].table.num_rows else []
+    return [*found, *([queries.figure(*_MIX)] if edition == "private" else [])]
+
+
+def _funnel(queries: Queries) -> Figure:
+    numbers = {}
+    for name, stage in _PASSED:
+        until = f"stage <= {list(Stage).index(stage)}" if stage else ""
+        lost = f"(SELECT count(*) FROM lost WHERE NOT is_internal AND {until})" if until else "0"
+        numbers[name] = f"attempts - {lost}", "begun"
+    numbers["filled"] = "coalesce(count(*) FILTER (reached IS NOT NULL), 0)", "slots"
+    numbers["tasks"] = "coalesce(sum(len(task_ids)), 0)", "slots"
+    numbers["in_band"] = "coalesce(count(*) FILTER (reached = wanted), 0)", "slots"
+    union = "\nUNION ALL ".join(
+        f"SELECT {place} AS place, '{name}' AS step, {number} AS number FROM {source}"
+        for place, (name, (number, source)) in enumerate(numbers.items())
+    )
+    return queries.figure(
+        "funnel",
+        "Funnel",
+        f"{_LOST}\nSELECT step, CAST(number AS BIGINT) AS number FROM (\n{union}) ORDER BY place",
+        "Attempts that passed each stage; slots that were filled, tasks in them, and slots whose task is in the band "
+        "that was asked for. Failures of our own code are left out.",
+    )
+
+
+def _reasons(queries: Queries, edition: Edition) -> Figure:
+    """Count rejections by stage and reason, in the private edition with an example of each.
+
+    Details of rejections are for operators: they quote output of scripts, and figures of designs near published ones.
+    """
+    first = "arg_min(detail, slot * 1000000 + round * 10000 + attempt * 10 + replicate)"
+    example = f",\n       left({first}, 300) AS example" if edition == "private" else ""
+    shown = "with what was found in the first of each" if example else "what was found is in the private edition"
+    return queries.figure(
+        "rejections",
+        "Rejections by reason",
+        f"""SELECT stage, reason, count(*) AS count, round(sum(seconds), 1) AS seconds,
+       round(sum(usd), 4) AS usd{example}
+FROM rejections
+GROUP BY stage, reason
+ORDER BY {_ORDER}, count DESC, reason""",
+        f"Designs and packages that failed; {shown}.",
+    )
+
+
+def _seconds(queries: Queries) -> Figure:
+    union = "\nUNION ALL ".join(
+        f"SELECT {place} AS place, '{stage}' AS stage, sum(seconds_{stage}) AS seconds, "
+        f"median(seconds_{stage}) AS median FROM slots"
+        for place, stage in enumerate(Stage)
+    )
+    return queries.figure(
+        "seconds",
+        "Seconds of work by stage",
+        "SELECT stage, round(seconds, 1) AS seconds, round(median, 1) AS median_of_a_slot\n"
+        f"FROM (\n{union})\nWHERE seconds IS NOT NULL ORDER BY place",
+        "All attempts together. Slots work side by side, so that a build takes less time than the sum.",
+    )
+
+
+_BINS = 12  # most bars of a facet of numbers
+
+DIGITS = "len(regexp_extract_all(prompt, '[0-9]'))"
+TOKENS = f"CAST({DIGITS} + ceil((strlen(prompt) - {DIGITS}) / 3.0) AS BIGINT)"
+"""Estimate without a tokenizer, too high rather than too low: one for each digit, one for each 3 other bytes."""
+
+_ESTIMATE = "An estimate that is rather too high."
+JOINED = "public_tasks JOIN private_tasks AS p USING (task_id)"
+
+
+class FacetPlan(Frozen):
+    """One facet, before its tasks are counted."""
+
+    id: str
+    title: str
+    sql: str
+    """Expression over `public_tasks`, and over `p`, the private half, if the facet is private."""
+    is_number: bool = False
+    is_whole: bool = False
+    is_private: bool = False
+    note: str = ""
+
+
+class Facet(Frozen):
+    """One facet with its counts."""
+
+    id: str
+    title: str
+    is_number: bool
+    step: float = 1.0
+    """Width of a bar."""
+    figure: Figure
+
+
+PLANS = (
+    FacetPlan(id="modality", title="Modality", sql="modality"),
+    FacetPlan(id="target", title="Target", sql="target"),
+    FacetPlan(id="metric", title="Metric", sql="public_tasks.metric"),
+    FacetPlan(id="split", title="Split", sql="public_tasks.split"),
+    FacetPlan(id="band", title="Difficulty band", sql="p.band", is_private=True),
+    FacetPlan(id="wanted", title="Band asked for", sql="p.wanted", is_private=True),
+    FacetPlan(id="seed", title="Seed", sql="p.seed_id", is_private=True),
+    FacetPlan(id="domain", title="Domain", sql="p.domain", is_private=True),
+    FacetPlan(id="structure", title="Structure", sql="p.structure", is_private=True),
+    FacetPlan(id="rows-train", title="Training rows", sql="rows_train", is_number=True, is_whole=True),
+    FacetPlan(id="rows-test", title="Test rows", sql="rows_test", is_number=True, is_whole=True),
+    FacetPlan(id="tokens", title="Tokens of the prompt", sql=TOKENS, is_number=True, is_whole=True, note=_ESTIMATE),
+    FacetPlan(id="difficulty", title="Difficulty", sql="p.difficulty", is_number=True, is_private=True),
+    FacetPlan(id="medal-hardness", title="Medal hardness", sql="p.medal_hardness", is_number=True, is_private=True),
+)
+
+
+def plans_of(edition: Edition) -> tuple[FacetPlan, ...]:
+    """Return the facets that an edition may show."""
+    return tuple(plan for plan in PLANS if edition == "private" or not plan.is_private)
+
+
+def count_facets(queries: Queries, edition: Edition) -> tuple[Facet, ...]:
+    """Count the tasks of each facet. A facet whose value no task has is left out."""
+    found = (_count(queries, plan) for plan in plans_of(edition))
+    return tuple(facet for facet in found if facet.figure.rows)
+
+
+def _count(queries: Queries, plan: FacetPlan) -> Facet:
+    source = JOINED if plan.is_private else "public_tasks"
+    step = _step(queries, plan, source) if plan.is_number else 1.0
+    name, value, where, order = "value", plan.sql, "", "tasks DESC, value"
+    if plan.is_number:
+        name, value = "at_least", f"round(floor(round(({plan.sql}) / {step:g}, 9)) * {step:g}, 9)"
+        where, order = f"\nWHERE ({plan.sql}) IS NOT NULL", "at_least"
+    sql = f"SELECT {value} AS {name}, count(*) AS tasks\nFROM {source}{where}\nGROUP BY ALL ORDER BY {order}"
+    figure = queries.figure(f"facet-{plan.id}", plan.title, sql, plan.note)
+    return Facet(id=plan.id, title=plan.title, is_number=plan.is_number, step=step, figure=figure)
+
+
+def _step(queries: Queries, plan: FacetPlan, source: str) -> float:
+    """Return a round width of bars, of which a dozen hold all values."""
+    _, rows = queries.rows(f"SELECT min({plan.sql}), max({plan.sql}) FROM {source}")
+    low, high = rows[0]
+    least = 1.0 if plan.is_whole else 0.05
+    if not isinstance(low, int | float) or not isinstance(high, int | float) or high <= low:
+        return least
+    rough = (high - low) / _BINS
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+    return max(least, step)
+
+
+def task_columns(queries: Queries, edition: Edition) -> Figure:
+    """Return one row a task: its id, its title and its value of each facet. Rows are sorted by id."""
+    shown = [f"{plan.sql} AS {plan.id.replace('-', '_')}" for plan in plans_of(edition)]
+    title = "trim(regexp_replace(split_part(prompt, chr(10), 1), '^#+', ''))"
+    source = JOINED if edition == "private" else "public_tasks"
+    listed = ",\n       ".join(["task_id", f"{title} AS title", *shown])
+    return queries.figure("tasks", "Tasks", f"SELECT {listed}\nFROM {source}\nORDER BY task_id")

@@ -15,17 +15,14 @@ from sandmill.models.reports import Medal
 from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.text_tables import TextTable
 
-_REWARD_STEP = 1e-9
-"""Rewards that differ by less are equal."""
-_MOST_NAMED = 10
-"""Tasks that a line names."""
+_REWARD_STEP = 1e-9  # rewards that differ by less are equal
+_MOST_NAMED = 10  # tasks that a line names
 
 
 class RolloutGroup(Frozen):
     """Figures of some rollouts."""
 
     rollouts: int
-    """Unmasked rollouts."""
     valid: float | None = None
     """Share with a valid submission."""
     medal: float | None = None
@@ -36,7 +33,6 @@ class RolloutGroup(Frozen):
     tokens: float | None = None
     """Mean of all tokens of the model, prompts included."""
     seconds: float | None = None
-    """Mean wall time."""
 
 
 class RolloutFigures(Frozen):
@@ -58,7 +54,6 @@ class RolloutFigures(Frozen):
     structures: dict[str, RolloutGroup]
     bands: dict[str, RolloutGroup]
     failures: dict[str, int]
-    """Rollouts by failure kind, the most frequent first."""
     always_0: tuple[str, ...]
     """Tasks of which no rollout reached bronze."""
     always_1: tuple[str, ...]
@@ -73,19 +68,19 @@ def pass_at_k(rollouts: int, passed: int, k: int) -> float:
 
 
 def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlace]) -> RolloutFigures:
-    """Compute all figures.
-
-    Args:
-        facts: rollouts of one model.
-        places: structure and band of each task by its id.
-    """
+    """Compute all figures of the rollouts of one model. `places` holds structure and band of each task by its id."""
     everything = list(facts)
     counted = [one for one in everything if not one.mask]
     by_task = group_by_task(counted)
     most = max(map(len, by_task.values()), default=0)
-    passes = {k: [_pass(group, k) for group in by_task.values() if len(group) >= k] for k in range(1, most + 1)}
+    solved = [(len(group), sum(one.is_solved for one in group)) for group in by_task.values()]
+    passes = {k: [pass_at_k(n, passed, k) for n, passed in solved if n >= k] for k in range(1, most + 1)}
     medals = Counter(one.medal for one in counted if one.medal)
     prices = [one.usd for one in everything]
+
+    def tasks_where(holds: Callable[[Sequence[RolloutFacts]], bool]) -> tuple[str, ...]:
+        return tuple(sorted(task_id for task_id, group in by_task.items() if holds(group)))
+
     return RolloutFigures(
         tasks=len({one.task_id for one in everything}),
         masked=len(everything) - len(counted),
@@ -99,9 +94,9 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
         structures=_by_name(counted, lambda one: places[one.task_id].structure),
         bands=_by_name(counted, lambda one: places[one.task_id].band, tuple(Band)),
         failures=dict(Counter(one.failure for one in everything if one.failure).most_common()),
-        always_0=_tasks_where(by_task, lambda group: not any(one.is_solved for one in group)),
-        always_1=_tasks_where(by_task, lambda group: all(one.is_solved for one in group)),
-        without_variance=_tasks_where(by_task, lambda group: len(group) > 1 and not has_variance(group)),
+        always_0=tasks_where(lambda group: not any(one.is_solved for one in group)),
+        always_1=tasks_where(lambda group: all(one.is_solved for one in group)),
+        without_variance=tasks_where(lambda group: len(group) > 1 and not has_variance(group)),
     )
 
 
@@ -121,16 +116,6 @@ def _group(facts: Iterable[RolloutFacts], name: Callable[[RolloutFacts], str]) -
     for one in facts:
         groups[name(one)].append(one)
     return dict(groups)
-
-
-def _tasks_where(
-    by_task: Mapping[str, Sequence[RolloutFacts]], holds: Callable[[Sequence[RolloutFacts]], bool]
-) -> tuple[str, ...]:
-    return tuple(sorted(task_id for task_id, group in by_task.items() if holds(group)))
-
-
-def _pass(group: Sequence[RolloutFacts], k: int) -> float:
-    return pass_at_k(len(group), sum(one.is_solved for one in group), k)
 
 
 def _by_name(
@@ -164,13 +149,15 @@ def groups_table(figures: RolloutFigures) -> TextTable:
     bands = {f"band {band}": group for band, group in figures.bands.items()}
     groups = {"all": figures.all, **figures.structures, **bands} if figures.all.rollouts else {}
     header = ("group", "rollouts", "valid", "bronze or better", "mean gap", "mean reward", "tokens", "seconds")
-    rows = []
-    for name, group in groups.items():
-        shares = (_percent(group.valid), _percent(group.medal))
-        numbers = (_number(group.mean_gap, 3), _number(group.mean_reward, 3))
-        costs = (_number(group.tokens, 0), _number(group.seconds, 1))
-        rows.append((name, str(group.rollouts), *shares, *numbers, *costs))
-    return TextTable("", header, tuple(rows), frozenset(range(1, len(header))))
+    rows = tuple(
+        (
+            *(name, str(group.rollouts), _percent(group.valid), _percent(group.medal)),
+            *(_number(group.mean_gap, 3), _number(group.mean_reward, 3)),
+            *(_number(group.tokens, 0), _number(group.seconds, 1)),
+        )
+        for name, group in groups.items()
+    )
+    return TextTable("", header, rows, frozenset(range(1, len(header))))
 
 
 def pass_table(figures: RolloutFigures) -> TextTable:
@@ -186,19 +173,13 @@ def figure_lines(figures: RolloutFigures) -> list[str]:
     tokens = f"{figures.prompt_tokens:,} of prompts, {figures.completion_tokens:,} of answers"
     price = "price not known" if figures.usd is None else f"{figures.usd:.4f} USD"
     failures = ", ".join(f"{name} {number}" for name, number in figures.failures.items()) or "none"
-    return [
-        f"Medals: {medals}.",
-        f"Tokens: {tokens}; {price}.",
-        f"Failures: {failures}.",
-        _name_tasks("Tasks where no rollout reached bronze", figures.always_0),
-        _name_tasks("Tasks where all rollouts reached bronze or better", figures.always_1),
-        _name_tasks("Tasks whose rollouts all have the same reward", figures.without_variance),
-    ]
-
-
-def _name_tasks(what: str, task_ids: Sequence[str]) -> str:
-    named = f" ({name_some(task_ids, _MOST_NAMED)})" if task_ids else ""
-    return f"{what}: {len(task_ids)}{named}."
+    tasks = {
+        "Tasks where no rollout reached bronze": figures.always_0,
+        "Tasks where all rollouts reached bronze or better": figures.always_1,
+        "Tasks whose rollouts all have the same reward": figures.without_variance,
+    }
+    named = [f"{what}: {len(ids)}{f' ({name_some(ids, _MOST_NAMED)})' if ids else ''}." for what, ids in tasks.items()]
+    return [f"Medals: {medals}.", f"Tokens: {tokens}; {price}.", f"Failures: {failures}.", *named]
 
 
 def _percent(share: float | None) -> str:
@@ -223,7 +204,6 @@ class CurriculumTask(TaskPlace):
     rollouts: int
     """Unmasked rollouts of all folders."""
     solved: int
-    """Rollouts with bronze or better."""
     mean_reward: float
     reward_std: float
     """Standard deviation of rewards within groups: the rollouts of the task in one folder are a group."""
@@ -254,29 +234,28 @@ def make_curriculum(
             different models.
         places: structure and band of each task by its id.
     """
-    groups: dict[str, list[list[RolloutFacts]]] = {}
+    groups: defaultdict[str, list[list[RolloutFacts]]] = defaultdict(list)
     for folder in folders:
         for task_id, group in group_by_task(one for one in folder if not one.mask).items():
-            groups.setdefault(task_id, []).append(group)
-    return Curriculum(release=release, tasks=tuple(_sum_up_task(places[task], groups[task]) for task in sorted(groups)))
-
-
-def _sum_up_task(place: TaskPlace, groups: Sequence[Sequence[RolloutFacts]]) -> CurriculumTask:
-    everything = [one for group in groups for one in group]
-    solved = sum(one.is_solved for one in everything)
-    kind = Solved.FRONTIER
-    if solved in (0, len(everything)):
-        kind = Solved.ALWAYS if solved else Solved.NEVER
-    within = fsum(len(group) * pvariance([one.reward or 0.0 for one in group]) for group in groups) / len(everything)
-    return CurriculumTask(
-        **place.model_dump(),
-        rollouts=len(everything),
-        solved=solved,
-        mean_reward=fsum(one.reward or 0.0 for one in everything) / len(everything),
-        reward_std=within**0.5,
-        kind=kind,
-        has_reward_variance=any(has_variance(group) for group in groups),
-    )
+            groups[task_id].append(group)
+    tasks = []
+    for task_id, of_task in sorted(groups.items()):
+        everything = [one for group in of_task for one in group]
+        number, solved = len(everything), sum(one.is_solved for one in everything)
+        kind = Solved.NEVER if not solved else Solved.ALWAYS if solved == number else Solved.FRONTIER
+        within = fsum(len(group) * pvariance([one.reward or 0.0 for one in group]) for group in of_task) / number
+        tasks.append(
+            CurriculumTask(
+                **places[task_id].model_dump(),
+                rollouts=number,
+                solved=solved,
+                mean_reward=fsum(one.reward or 0.0 for one in everything) / number,
+                reward_std=within**0.5,
+                kind=kind,
+                has_reward_variance=any(map(has_variance, of_task)),
+            )
+        )
+    return Curriculum(release=release, tasks=tuple(tasks))
 
 
 def curriculum_table(tasks: Iterable[CurriculumTask]) -> TextTable:

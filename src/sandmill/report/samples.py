@@ -4,9 +4,12 @@ import csv
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import BytesIO, StringIO
+from itertools import islice
 from math import isfinite
 from statistics import median
+from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
@@ -43,7 +46,6 @@ class ColumnProfile(Frozen):
     bins: tuple[int, ...] = ()
     """Cells in equal steps from `least` to `most`."""
     top: tuple[tuple[str, int], ...] = ()
-    """Most frequent values of a column of text."""
 
 
 class TableSample(Frozen):
@@ -78,27 +80,23 @@ class TaskSample(Frozen):
 
 
 def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
-    """Sample the public files of a task, which may be a stranger's.
+    """Sample the public files of a task, which may be hostile: sizes and formats are checked first.
 
-    Args:
-        public: files by path.
-        media_bytes: bytes of media that may be embedded, before they are encoded.
+    At most `media_bytes` of media, before they are encoded, are embedded.
     """
-    prompt = public.get(DESCRIPTION, b"").decode(errors="replace")
-    listed = tuple((path, len(public[path])) for path in sorted(public)[:12])
     tables: list[TableSample] = []
     media: list[MediaSample] = []
     left = media_bytes
     for path, content in _contents(public):
-        if path.lower().endswith(".csv") and len(tables) < _TABLES:
+        is_table = path.lower().endswith(".csv")
+        if is_table and len(tables) < _TABLES:
             tables += _sample_table(path, content)
-        elif not path.lower().endswith(".csv") and len(media) < _MEDIA:
-            one = _sample_item(path, content, left)
-            left -= len(content) if one.uri else 0
-            media.append(one)
+        elif not is_table and len(media) < _MEDIA:
+            media.append(_sample_item(path, content, left))
+            left -= len(content) if media[-1].uri else 0
     return TaskSample(
-        prompt=prompt,
-        files=listed,
+        prompt=public.get(DESCRIPTION, b"").decode(errors="replace"),
+        files=tuple((path, len(public[path])) for path in sorted(public)[:12]),
         file_count=len(public),
         tables=tuple(tables),
         media=tuple(media),
@@ -107,53 +105,39 @@ def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
 
 
 def _contents(public: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield files, training files first, and the first files of archives. Test items follow."""
+    """Yield files, training files first, and the first files of archives. Test items follow.
+
+    Archives are read only if their entries are not compressed, so that none can expand.
+    """
     for path in sorted(public, key=lambda path: ("train" not in path, path)):
+        content = public[path]
         if path == DESCRIPTION or "sample_submission" in path:
             continue
-        if path.lower().endswith(".zip"):
-            yield from _inside(path, public[path])
-        else:
-            yield path, public[path]
-
-
-def _inside(path: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the first files of an archive whose entries are not compressed, so that none can expand."""
-    try:
-        with ZipFile(BytesIO(content)) as archive:
+        if not path.lower().endswith(".zip"):
+            yield path, content
+            continue
+        with suppress(*BROKEN), ZipFile(BytesIO(content)) as archive:
             infos = archive.infolist()
-            if sum(info.file_size for info in infos) > len(content):
-                return
-            plain = [info for info in infos if info.compress_type == ZIP_STORED and not info.is_dir()]
-            for info in plain[:_MEDIA]:
-                yield f"{path}: {info.filename}", archive.read(info)
-    except BROKEN:
-        return
+            if sum(info.file_size for info in infos) <= len(content):
+                plain = [info for info in infos if info.compress_type == ZIP_STORED and not info.is_dir()]
+                yield from ((f"{path}: {info.filename}", archive.read(info)) for info in plain[:_MEDIA])
 
 
 def _sample_table(path: str, content: bytes) -> list[TableSample]:
     if len(content) > _CSV_BYTES:
         return []
-    rows: list[list[str]] = []
     try:
-        for row in csv.reader(StringIO(content.decode(errors="replace"))):
-            rows.append(row[:_COLUMNS])
-            if len(rows) > _CSV_ROWS:
-                break
+        lines = islice(csv.reader(StringIO(content.decode(errors="replace"))), _CSV_ROWS + 1)
+        rows = [row[:_COLUMNS] for row in lines]
     except csv.Error:
         return []
     if not rows:
         return []
     header, *cells = rows
+    shown = (tuple(shorten(cell, _CELL) for cell in row) for row in cells[:_ROWS])
     profiles = profile_columns(header, cells) if "train" in path else []
-    return [
-        TableSample(
-            path=shorten(path),
-            columns=tuple(shorten(name, _CELL) for name in header),
-            rows=tuple(tuple(shorten(cell, _CELL) for cell in row) for row in cells[:_ROWS]),
-            profiles=tuple(profiles),
-        )
-    ]
+    columns = tuple(shorten(name, _CELL) for name in header)
+    return [TableSample(path=shorten(path), columns=columns, rows=tuple(shown), profiles=tuple(profiles))]
 
 
 def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
@@ -172,8 +156,7 @@ def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
 
 
 BINS = 12
-_MOSTLY = 0.9
-"""Share of the cells that must be numbers for a column of numbers."""
+_MOSTLY = 0.9  # share of the cells that must be numbers for a column of numbers
 _TOP = 3
 _LONGEST = 60
 
@@ -186,27 +169,17 @@ def profile_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
 def _profile(name: str, cells: Sequence[str]) -> ColumnProfile:
     filled = [cell for cell in cells if cell.strip()]
     numbers = [number for cell in filled if (number := _number(cell)) is not None]
-    missing, distinct = len(cells) - len(filled), len(set(filled))
-    named = shorten(name, _LONGEST)
+    shared: Any = {"name": shorten(name, _LONGEST), "missing": len(cells) - len(filled), "distinct": len(set(filled))}
     if not numbers or len(numbers) < _MOSTLY * len(filled):
         ordered = sorted(Counter(filled).items(), key=lambda item: (-item[1], item[0]))
         top = tuple((shorten(value, _LONGEST), times) for value, times in ordered[:_TOP])
-        return ColumnProfile(name=named, kind="text", missing=missing, distinct=distinct, top=top)
+        return ColumnProfile(kind="text", top=top, **shared)
     low, high = min(numbers), max(numbers)
     bins = [0] * BINS
     for number in numbers:
         share = (number / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
         bins[min(BINS - 1, int(share * BINS))] += 1
-    return ColumnProfile(
-        name=named,
-        kind="number",
-        missing=missing,
-        distinct=distinct,
-        least=low,
-        median=median(numbers),
-        most=high,
-        bins=tuple(bins),
-    )
+    return ColumnProfile(kind="number", least=low, median=median(numbers), most=high, bins=tuple(bins), **shared)
 
 
 def _number(cell: str) -> float | None:

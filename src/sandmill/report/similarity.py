@@ -12,12 +12,9 @@ from sandmill.models.base import Frozen
 
 NEIGHBOURS = 5
 _WORD = re.compile(r"[a-z]{3,}")
-_WORDS = 600
-"""Most words that are compared: the most frequent of those that less than half of the tasks have."""
-_DIMENSIONS = 16
-"""Dimensions in which nearest tasks are looked for."""
-_FACT = 1.5
-"""Weight of a fact, such as the metric, beside a word that one task in ten has."""
+_WORDS = 600  # most words that are compared: the most frequent of those that less than half of the tasks have
+_DIMENSIONS = 16  # dimensions in which nearest tasks are looked for
+_FACT = 1.5  # weight of a fact, such as the metric, beside a word that one task in ten has
 _DIGITS = 3
 
 Floats = NDArray[np.float64]
@@ -94,22 +91,15 @@ def _nearest(placed: Floats) -> tuple[tuple[int, ...], ...]:
         return ((),) * len(placed)
     spots, found = np.unique(placed, axis=0, return_inverse=True)
     spot_of = found.reshape(-1).tolist()
-    members = _first_members(spot_of, most + 1)
+    members: list[list[int]] = [[] for _ in spots]
+    for number, spot in enumerate(spot_of):
+        if len(members[spot]) <= most:
+            members[spot].append(number)
     found_spots: Any = KDTree(spots).query(spots, k=np.arange(1, min(most + 1, len(spots)) + 1))
-    distances, near = found_spots
     candidates = []
-    for far, others in zip(np.round(distances, _DIGITS).tolist(), near.tolist(), strict=True):
+    for far, others in zip(np.round(found_spots[0], _DIGITS).tolist(), found_spots[1].tolist(), strict=True):
         ranked = sorted((away, number) for away, spot in zip(far, others, strict=True) for number in members[spot])
         candidates.append([number for _, number in ranked[: most + 1]])
     return tuple(
         tuple([other for other in candidates[spot] if other != number][:most]) for number, spot in enumerate(spot_of)
     )
-
-
-def _first_members(spot_of: Sequence[int], most: int) -> list[list[int]]:
-    """Return the first tasks of each spot, in their order."""
-    found: list[list[int]] = [[] for _ in range(max(spot_of) + 1)]
-    for number, spot in enumerate(spot_of):
-        if len(found[spot]) < most:
-            found[spot].append(number)
-    return found

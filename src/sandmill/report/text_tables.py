@@ -9,8 +9,7 @@ from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Funnel, SlotReport
 from sandmill.report.funnel import REASON_WORDS, STEERING, RejectionRow
 
-_GAP = "  "
-"""Between two columns, and before a line that continues a row."""
+_GAP = "  "  # between two columns, and before a line that continues a row
 
 
 @dataclass(frozen=True)
@@ -65,17 +64,14 @@ def rejections_table(rows: Iterable[RejectionRow]) -> TextTable:
 
 def set_aside_table(rows: Sequence[RejectionRow]) -> TextTable:
     """Show in plain words why attempts were set aside: steering first, then faults, the most frequent first."""
-    ordered = sorted(rows, key=lambda row: (row.reason != STEERING, -row.count))
-    cells = tuple((str(row.count), row.reason, _in_words(row)) for row in ordered)
+    cells = []
+    for row in sorted(rows, key=lambda row: (row.reason != STEERING, -row.count)):
+        unnamed = f"the gate {row.reason} found a fault" if row.stage is Stage.CHECK else row.reason.replace("_", " ")
+        cells.append((str(row.count), row.reason, REASON_WORDS.get(row.reason, unnamed)))
     steered = sum(row.count for row in rows if row.reason == STEERING)
     faults = sum(row.count for row in rows) - steered
     title = f"Attempts set aside: {steered} by steering, {faults} by faults"
-    return TextTable(title, ("attempts", "reason", "in words"), cells, frozenset({0}))
-
-
-def _in_words(row: RejectionRow) -> str:
-    unnamed = f"the gate {row.reason} found a fault" if row.stage is Stage.CHECK else row.reason.replace("_", " ")
-    return REASON_WORDS.get(row.reason, unnamed)
+    return TextTable(title, ("attempts", "reason", "in words"), tuple(cells), frozenset({0}))
 
 
 def share(part: int, whole: int) -> str:

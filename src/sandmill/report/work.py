@@ -52,41 +52,34 @@ class MixCounts:
 
 
 def _outcome(band: Band, ends: Sequence[SlotEnd]) -> str:
-    sentences = [_substitute(band, other, [end for end in ends if end.reached == other]) for other in Band]
+    """Say what became of the slots that hold no task of a band."""
+    sentences = []
+    for other in Band:
+        if held := [end for end in ends if end.reached == other]:
+            is_one = len(held) == 1
+            sentences.append(
+                f"{count(len(held), 'slot')} {f'holds a {other} task' if is_one else f'hold {other} tasks'} instead: "
+                f"after {count(sum(end.attempts for end in held), 'attempt')} no design came nearer. "
+                f"{'Its difficulty is' if is_one else 'Their difficulties are'} {_difficulties(band, held)}."
+            )
     if empty := sum(end.reached is None for end in ends):
         sentences.append(f"{count(empty, 'slot')} stayed empty.")
-    return " ".join(filter(None, sentences))
-
-
-def _substitute(band: Band, other: Band, ends: Sequence[SlotEnd]) -> str:
-    if not ends:
-        return ""
-    is_one = len(ends) == 1
-    held = f"holds a {other} task" if is_one else f"hold {other} tasks"
-    attempts = count(sum(end.attempts for end in ends), "attempt")
-    return (
-        f"{count(len(ends), 'slot')} {held} instead: after {attempts} no design came nearer. "
-        f"{'Its difficulty is' if is_one else 'Their difficulties are'} {_difficulties(band, ends)}."
-    )
+    return " ".join(sentences)
 
 
 def _difficulties(band: Band, ends: Sequence[SlotEnd]) -> str:
-    """List the difficulties, with the end of the band that they lie beyond."""
+    """List the difficulties, with enough digits to lie outside the band, and the end that they lie beyond."""
     found = sorted(end.difficulty for end in ends if end.difficulty is not None)
     if not found:
         return "unknown"
-    more = ", ..." if len(found) > _MOST_DIFFICULTIES else ""
-    shown = ", ".join(_outside(difficulty, band) for difficulty in found[:_MOST_DIFFICULTIES]) + more
     low, high = band_ends(band)
-    end = f"begins at {low:g}" if found[0] < low else f"ends at {high:g}"
-    return f"{shown} ({band} {end})"
 
+    def write(difficulty: float) -> str:
+        written = (f"{difficulty:.{digits}f}" for digits in (2, 4, 6))
+        return next((text for text in written if not low <= float(text) <= high), f"{difficulty:.6f}")
 
-def _outside(difficulty: float, band: Band) -> str:
-    """Write a difficulty with enough digits that the written number lies outside the band."""
-    low, high = band_ends(band)
-    written = (f"{difficulty:.{digits}f}" for digits in (2, 4, 6))
-    return next((text for text in written if not low <= float(text) <= high), f"{difficulty:.6f}")
+    shown = ", ".join(map(write, found[:_MOST_DIFFICULTIES])) + (", ..." if len(found) > _MOST_DIFFICULTIES else "")
+    return f"{shown} ({band} {f'begins at {low:g}' if found[0] < low else f'ends at {high:g}'})"
 
 
 MOST_SLOW = 10
@@ -108,7 +101,6 @@ class WorkCounts:
     """Counts over the shards added so far."""
 
     structures: Mapping[int, str]
-    """Structure of each slot by its number."""
     seconds: Counter[Stage] = field(default_factory=Counter)
     yields: dict[str, Yield] = field(default_factory=dict)
     """Slots, tasks and work of each structure, by its name."""
@@ -164,11 +156,8 @@ def yield_table(work: WorkCounts, designer: str) -> TextTable:
 def costs_table(work: WorkCounts, designers: Sequence[DesignerRow], rejected_usd: float, paid_usd: float) -> TextTable:
     """Show seconds of work by stage, and the money of language models. Slots work side by side, so seconds add up.
 
-    Args:
-        work: the counts.
-        designers: verified designs, whose price includes that of rejected drafts.
-        rejected_usd: price of rejected drafts.
-        paid_usd: receipts of all runs of this build; designs from recorded replies have a price and no receipt.
+    The price of verified designs includes that of rejected drafts. `paid_usd` is the sum of the receipts of all runs of
+    this build: designs from recorded replies have a price and no receipt.
     """
     total = sum(work.seconds.values())
     rows = [

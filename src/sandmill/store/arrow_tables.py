@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pydantic import ValidationError
@@ -120,7 +120,6 @@ class ReleaseTable:
     """One of the four tables of a release."""
 
     name: str
-    """Such as `public/tasks`."""
     schema: Any
     rows: Callable[[VerifiedTask], list[Row]]
     rows_per_group: int | None
@@ -129,7 +128,7 @@ class ReleaseTable:
 
 def public_task_row(record: TaskRecord, prompt: str) -> Row:
     """Return the public facts of a task."""
-    spec, sizes = record.spec, record.spec.sizes
+    spec = record.spec
     return {
         "task_id": record.task_id,
         "split": record.split,
@@ -137,7 +136,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
         "modality": spec.structure.modality.value,
         "target": spec.target.value,
         "metric": spec.metric.value,
-        "rows_train": sizes.train,
+        "rows_train": spec.sizes.train,
         "rows_test": spec.test_items,
     }
 
@@ -145,7 +144,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
 def private_task_row(record: TaskRecord) -> Row:
     """Return all facts of a task, the most used ones in separate columns."""
     spec, measured = record.spec, record.calibration
-    medals = measured.medal_hardness
+    hard, medals = measured.difficulty, measured.medal_hardness
     return {
         "task_id": record.task_id,
         "replicate": record.replicate,
@@ -155,10 +154,10 @@ def private_task_row(record: TaskRecord) -> Row:
         "metric": spec.metric.value,
         "motifs": list(spec.mechanism.motif_names),
         "wanted": record.wanted.value,
-        "band": measured.difficulty.band.value,
-        "difficulty": measured.difficulty.value,
-        "difficulty_low": measured.difficulty.low,
-        "difficulty_high": measured.difficulty.high,
+        "band": hard.band.value,
+        "difficulty": hard.value,
+        "difficulty_low": hard.low,
+        "difficulty_high": hard.high,
         "trivial": measured.trivial,
         "oracle": measured.oracle,
         **measured.thresholds.model_dump(),
@@ -207,12 +206,10 @@ def rejection_rows(rejections: Iterable[Rejection]) -> list[Row]:
 
 def slot_rows(slots: Iterable[SlotReport]) -> list[Row]:
     """Return slots as rows, with one column for the seconds of each stage."""
+    ordered = sorted(slots, key=lambda slot: (slot.slot, slot.round))
+    seconds = ({f"seconds_{stage}": slot.seconds.get(stage) for stage in Stage} for slot in ordered)
     return [
-        {
-            **slot.model_dump(mode="json", exclude={"seconds"}),
-            **{f"seconds_{stage}": slot.seconds.get(stage) for stage in Stage},
-        }
-        for slot in sorted(slots, key=lambda s: (s.slot, s.round))
+        slot.model_dump(mode="json", exclude={"seconds"}) | spent for slot, spent in zip(ordered, seconds, strict=True)
     ]
 
 
@@ -239,16 +236,13 @@ TABLES = (
 _PART_NAME = re.compile(r"((?:public|private)/(?:tasks|files))-(?:([a-z_]+)-)?(\d{5,})-[0-9a-f]{8}\.parquet")
 
 
-@dataclass(frozen=True)
-class PartName:
+class PartName(NamedTuple):
     """The facts in the path of a table's part."""
 
     table: str
-    """Such as `public/tasks`."""
     split: str | None
     """None in releases of format 1, whose parts hold several splits."""
     number: str
-    """Number of its shard."""
 
     @property
     def group(self) -> str:
@@ -259,7 +253,7 @@ class PartName:
 def part_name(path: str) -> PartName | None:
     """Read the path of a part; None for reports and for README.md."""
     match = _PART_NAME.fullmatch(path)
-    return PartName(match[1], match[2], match[3]) if match else None
+    return PartName(*match.groups()) if match else None
 
 
 _FACTS_NAME = re.compile(r"((?:public|private)/facts)-[0-9a-f]{8}\.parquet")

@@ -24,9 +24,7 @@ CONNECT_SECONDS, READ_SECONDS = 5, 30
 """A connection that takes longer, or a server that sends nothing for longer, counts as cut.
 A server copies the largest file of a release in a few seconds."""
 
-_CONFLICT_RETRIES = 5
-"""S3 answers 409 when two conditional writes meet in flight, and asks to try again."""
-
+_CONFLICT_RETRIES = 5  # S3 answers 409 when two conditional writes meet in flight, and asks to try again
 _LOST_RACE = {"PreconditionFailed", "412"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
 _CONFLICT = {"ConditionalRequestConflict", "OperationAborted", "409"}
@@ -87,19 +85,15 @@ class BucketFiles:
         files.retries = 1
         return files
 
-    def read(self, path: str, limit: int | None) -> bytes:
-        """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
-        if limit is not None and self.size(path) > limit:
-            return self._range(path, 0, limit + 1)
+    def read(self, path: str, most: int | None) -> bytes:
+        """Return the whole content, or at most its first bytes, by one request."""
+        if most is not None:
+            return self._range(path, 0, most)
         # With one request at a time, s3fs does not ask for the size first.
         return _to_the_end(lambda: self._fs.cat_file(self._full(path), max_concurrency=1))
 
-    def read_start(self, path: str, most: int) -> bytes:
-        """Return at most the first `most` bytes of an object that is not empty, by one request."""
-        return self._range(path, 0, most)
-
     def open(self, path: str, size: int | None = None) -> BinaryIO:
-        """Open for reading at any position; fetches what is asked for. A known size saves a request, and is checked."""
+        """Open for reading at any position; fetches what is asked for."""
         where = f"s3://{self._full(path)}"
 
         def fetch(start: int, end: int) -> bytes:
@@ -109,7 +103,12 @@ class BucketFiles:
         return cast(BinaryIO, RangedFile(fetch, lambda: self.size(path), size))
 
     def _range(self, path: str, start: int, end: int) -> bytes:
-        return _to_the_end(lambda: self._fs.cat_file(self._full(path), start=start, end=end))
+        try:
+            return _to_the_end(lambda: self._fs.cat_file(self._full(path), start=start, end=end))
+        except OSError as error:
+            if start or _code(error) != "InvalidRange":
+                raise
+            return b""  # the object is empty
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
         """Write an object atomically. The bucket's policy decides who may read it; `owner_only` has no effect."""
@@ -139,7 +138,7 @@ class BucketFiles:
     def exists(self, path: str) -> bool:
         """Whether an object exists. A missing bucket is an error."""
         try:
-            self._head(path)
+            self.size(path)
         except FileNotFoundError:
             self._require_bucket()
             return False
@@ -147,17 +146,13 @@ class BucketFiles:
 
     def size(self, path: str) -> int:
         """Bytes of an object."""
-        return int(self._head(path)["ContentLength"])
-
-    def files(self, folder: str) -> list[str]:
-        """Sorted paths of all objects below a folder, relative to the prefix."""
-        return [one.path for one in self.details(folder)]
+        return int(self._fs.call_s3("head_object", Bucket=self.bucket, Key=self._key(path))["ContentLength"])
 
     def details(self, folder: str) -> list[StoredFile]:
-        """Return size and age of all objects below a folder, in the order of their paths. A listing tells both.
+        """Return size and age of all objects below a folder, in the order of their paths.
 
-        If the listing is empty, s3fs asks what the folder itself is. It then returns the folder, if another process has
-        written the first object meanwhile.
+        If the listing is empty, s3fs asks what the folder itself is, and returns it if another process has written the
+        first object meanwhile.
         """
         prefix, start = f"{self._full(folder)}/", len(self._full("")) + 1
         found = self._fs.find(prefix, detail=True)
@@ -194,14 +189,11 @@ class BucketFiles:
             return []
         return sorted(entry["name"].rpartition("/")[2] for entry in entries if entry["type"] == "directory")
 
-    def _full(self, path: str) -> str:
-        return "/".join(part for part in (self.bucket, self.prefix, path) if part)
-
-    def _head(self, path: str) -> dict[str, Any]:
-        return cast(dict[str, Any], self._fs.call_s3("head_object", Bucket=self.bucket, Key=self._key(path)))
-
     def _key(self, path: str) -> str:
-        return "/".join(part for part in (self.prefix, path) if part)
+        return "/".join(filter(None, (self.prefix, path)))
+
+    def _full(self, path: str) -> str:
+        return "/".join(filter(None, (self.bucket, self.prefix, path)))
 
     def _put_if_none(self, path: str, content: bytes) -> tuple[bool, bool]:
         """Return whether the server took the object, and if not, whether an earlier attempt had got no answer."""
@@ -210,7 +202,7 @@ class BucketFiles:
                 self._fs.pipe_file(self._full(path), content, mode="create")
             except OSError as error:
                 if isinstance(error, FileExistsError) or _code(error) in _LOST_RACE:
-                    return False, _was_retried(error)
+                    return False, bool(_response(error).get("ResponseMetadata", {}).get("RetryAttempts"))
                 if _code(error) not in _CONFLICT or attempt == _CONFLICT_RETRIES - 1:
                     raise
                 time.sleep(0.1 * 2**attempt)
@@ -234,10 +226,6 @@ def _to_the_end(fetch: Callable[[], Any]) -> bytes:
         except (AioReadTimeoutError, ClientPayloadError, IncompleteReadError, ResponseStreamingError):
             time.sleep(0.1 * 2**attempt)
     return cast(bytes, fetch())
-
-
-def _was_retried(error: BaseException) -> bool:
-    return bool(_response(error).get("ResponseMetadata", {}).get("RetryAttempts"))
 
 
 def _code(error: BaseException | None) -> str:
@@ -266,31 +254,23 @@ class RangedFile(io.RawIOBase):
     def __init__(self, fetch: Callable[[int, int], bytes], measure: Callable[[], int], size: int | None) -> None:
         """Fetch the end of the file.
 
-        Args:
-            fetch: returns the bytes from a first to before a last position. Fewer come at the end of the object.
-            measure: asks for the size of the object.
-            size: of the object, where it is known. It saves a request, and is checked.
+        `fetch` returns the bytes from a first to before a last position, fewer at the end of the object; `measure` asks
+        for its size. A `size` that is known saves a request, and is checked.
         """
         super().__init__()
-        self._fetch, self._at, self._block, self._block_start = fetch, 0, b"", 0
+        self._fetch, self._at = fetch, 0
         self._size = measure() if size is None else size
-        self._tail_start = max(0, self._size - TAIL_BYTES)
+        start = max(0, self._size - TAIL_BYTES)
         # One byte more than there should be, so that a larger object is seen.
-        self._tail = fetch(self._tail_start, self._size + 1) if self._size else b""
-        if size is not None and len(self._tail) != self._size - self._tail_start:
-            self._size, self._tail = measure(), b""
-            self._tail_start = self._size
+        tail = fetch(start, self._size + 1) if self._size else b""
+        if size is not None and len(tail) != self._size - start:
+            self._size, tail = measure(), b""
+        self._blocks = [(start, tail), (0, b"")]
 
     def prefetch(self, start: int, needed: int, wanted: int) -> None:
-        """Fetch a range by one request, and keep it in place of the last one.
-
-        Args:
-            start: first byte.
-            needed: end of the range that will be read. If that is here already, nothing is fetched.
-            wanted: end of the range to fetch otherwise.
-        """
-        if start < self._tail_start and not self._holds(start, min(needed, self._tail_start)):
-            self._block, self._block_start = self._fetch(start, min(wanted, self._tail_start)), start
+        """Fetch from `start` to `wanted` by one request in place of the last block, unless `needed` bytes are here."""
+        if start < min(needed, self._size) and self._held(start, min(needed, self._size)) is None:
+            self._blocks[1] = start, self._fetch(start, min(wanted, self._size))
 
     def readable(self) -> bool:
         """Reading is possible."""
@@ -312,26 +292,25 @@ class RangedFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer, which is filled unless the file ends before."""
-        content = self._range(self._at, min(self._at + len(buffer), self._size))
+        content = self._range(self._at + len(buffer))
         buffer[: len(content)] = content
-        self._at += len(content)
         return len(content)
 
     def readall(self) -> bytes:
         """Read to the end by one request."""
-        content = self._range(self._at, self._size)
+        return self._range(self._size)
+
+    def _range(self, end: int) -> bytes:
+        start, end = self._at, min(end, self._size)
+        if start >= end:
+            return b""
+        content = self._held(start, end)
+        content = self._fetch(start, end) if content is None else content
         self._at += len(content)
         return content
 
-    def _range(self, start: int, end: int) -> bytes:
-        if start >= end:
-            return b""
-        if end > self._tail_start:
-            before = self._range(start, min(end, self._tail_start))
-            return before + self._tail[max(0, start - self._tail_start) : end - self._tail_start]
-        if self._holds(start, end):
-            return self._block[start - self._block_start : end - self._block_start]
-        return self._fetch(start, end)
-
-    def _holds(self, start: int, end: int) -> bool:
-        return self._block_start <= start and end <= self._block_start + len(self._block)
+    def _held(self, start: int, end: int) -> bytes | None:
+        for first, block in self._blocks:
+            if first <= start and end <= first + len(block):
+                return block[start - first : end - first]
+        return None

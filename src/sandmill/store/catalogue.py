@@ -1,24 +1,32 @@
-"""List the datasets under a root and the versions of each, with what a version was asked for and what it holds.
+"""What versions hold: datasets and their versions, how two versions differ, and where a task came from.
 
-One manifest and one small report a version are read. A release is untrusted, and older versions lack the report.
+To list versions, one manifest and one small report of each are read. A release is untrusted, and older versions lack
+the report.
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from statistics import fmean
+from typing import Any
 
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, IntegrityError, Problem, SandmillError, name_some, shorten
+from sandmill.fingerprint import digest_of_hashes
 from sandmill.models.base import Frozen
-from sandmill.models.release import BUILD_REPORT, ReleaseOverview
+from sandmill.models.release import BUILD_REPORT, PartFile, ReleaseOverview
+from sandmill.store.arrow_tables import Row
 from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.garbage import unfinished_versions
-from sandmill.store.limits import MAX_RECORD_BYTES, MIB
+from sandmill.store.limits import MAX_FUNNEL_BYTES, MAX_RECORD_BYTES, MIB
 from sandmill.store.release import StoredRelease
 from sandmill.store.versions import first_fault, list_versions, read_manifest
 
-_MARKS = ("versions", "shards")
-"""Folders that a build makes before a version is published."""
+_MAX_BYTES = MIB
+_PRIVATE = ("band", "wanted", "difficulty")
+_MARKS = ("versions", "shards")  # folders that a build makes before a version is published
 
 
 class VersionFacts(Frozen):
@@ -29,13 +37,11 @@ class VersionFacts(Frozen):
     created: str = ""
     tasks: int = 0
     bytes: int = 0
-    """Bytes of all files of the version."""
     bands: dict[str, int] = {}
     """Tasks by band; empty if the private half and the reports are not readable."""
     kinds: dict[str, int] = {}
     """Tasks by kind, or by modality in versions of older code."""
     problem: str = ""
-    """Why the version cannot be read; empty if it can."""
 
 
 class DatasetVersions(Frozen):
@@ -83,29 +89,24 @@ def _describe(store: Store, version: str, is_latest: bool) -> VersionFacts:
         manifest = read_manifest(store, version)
     except SandmillError as error:
         return VersionFacts(version=version, is_latest=is_latest, problem=str(error))
-    facts = VersionFacts(
-        version=version,
-        is_latest=is_latest,
-        created=manifest.created,
-        tasks=manifest.tasks,
-        bytes=sum(part.size for part in manifest.parts),
-    )
+    facts: dict[str, Any] = {
+        "created": manifest.created,
+        "tasks": manifest.tasks,
+        "bytes": sum(part.size for part in manifest.parts),
+    }
     try:
         overview = read_overview(StoredRelease(store, manifest))
+        facts |= {"bands": overview.bands, "kinds": overview.kinds}
     except (AccessDenied, FileMissing):
-        return facts
+        pass
     except SandmillError as error:
-        return facts.model_copy(update={"problem": str(error)})
-    return facts.model_copy(update={"bands": overview.bands, "kinds": overview.kinds})
+        facts["problem"] = str(error)
+    return VersionFacts(version=version, is_latest=is_latest, **facts)
 
 
 def _is_dataset(store: Store) -> bool:
     folders = store.folders()
     return not set(_MARKS).isdisjoint(folders) or bool(list_versions(store))
-
-
-_MAX_BYTES = MIB
-_PRIVATE = ("band", "wanted", "difficulty")
 
 
 def read_overview(release: StoredRelease) -> ReleaseOverview:
@@ -124,11 +125,9 @@ def recorded_overview(release: StoredRelease) -> ReleaseOverview | None:
     Raises:
         IntegrityError: it is damaged.
     """
+    content = release.readable_report(BUILD_REPORT, limit=_MAX_BYTES)
     try:
-        content = release.report(BUILD_REPORT, limit=_MAX_BYTES)
         return None if content is None else ReleaseOverview.model_validate_json(content)
-    except (AccessDenied, FileMissing):
-        return None
     except ValidationError as error:
         raise IntegrityError(f"{release.ref}: reports/{BUILD_REPORT} is damaged: {first_fault(error)}") from None
 
@@ -141,22 +140,15 @@ def read_libraries(release: StoredRelease) -> dict[str, tuple[str, ...]]:
     recorded = recorded_overview(release)
     if recorded or not release.has_private:
         return recorded.libraries if recorded else {}
-    found: dict[str, set[str]] = {}
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for part in release.parts("private/tasks"):
         with release.open_part(part) as reader:
-            row = next(iter(reader.rows(["record"])))
-        for name, version in _libraries(row["record"]).items():
-            found.setdefault(name, set()).add(version)
+            record = next(iter(reader.rows(["record"])))["record"]
+        # A record of older code may lack fields of the present one.
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            for name, version in json.loads(record[:MAX_RECORD_BYTES])["lineage"]["libraries"].items():
+                found[str(name)].add(shorten(str(version)))
     return {name: tuple(sorted(found[name])) for name in sorted(found)}
-
-
-def _libraries(record: str) -> dict[str, str]:
-    """Read the libraries of a record alone, since a record of older code may lack fields of the present one."""
-    try:
-        found = json.loads(record[:MAX_RECORD_BYTES])["lineage"]["libraries"]
-        return {str(name): shorten(str(version)) for name, version in found.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
 
 
 def count_overview(release: StoredRelease) -> ReleaseOverview:
@@ -166,15 +158,209 @@ def count_overview(release: StoredRelease) -> ReleaseOverview:
     """
     rows = list(release.read_columns("public/tasks", ["split", "modality"]))
     private = list(release.read_columns("private/tasks", _PRIVATE)) if release.has_private else []
-    counts = {
-        name: dict(sorted(Counter(row[name] for row in source).items()))
-        for name, source in (("split", rows), ("modality", rows), ("band", private), ("wanted", private))
-    }
-    figures = {"difficulty": round(sum(row["difficulty"] for row in private) / len(private), 6)} if private else {}
+
+    def counts(source: list[Row], name: str) -> dict[str, int]:
+        return dict(sorted(Counter(row[name] for row in source).items()))
+
     return ReleaseOverview(
-        bands=counts["band"],
-        wanted=counts["wanted"],
-        kinds=counts["modality"],
-        splits=counts["split"],
-        figures=figures,
+        bands=counts(private, "band"),
+        wanted=counts(private, "wanted"),
+        kinds=counts(rows, "modality"),
+        splits=counts(rows, "split"),
+        figures={"difficulty": round(fmean(row["difficulty"] for row in private), 6)} if private else {},
     )
+
+
+_MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_env", "format_version")
+_FUNNEL = "funnel.json"
+_LONGEST_FACT = 200  # characters of a fact that people are shown
+
+
+class Changed(Frozen):
+    """One fact that two releases do not have in common."""
+
+    part: str
+    """`build`, `request`, `libraries`, `mix` or `figures`."""
+    name: str
+    a: Any = None
+    """None if the first release does not record it."""
+    b: Any = None
+
+
+def describe_fact(value: Any) -> str:
+    """Return one side of a changed fact in words."""
+    if isinstance(value, dict):
+        value = [f"{name}={item}" for name, item in value.items()]
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return "not recorded" if value is None else shorten(text, _LONGEST_FACT)
+
+
+class ReleaseDifference(Frozen):
+    """What differs from A to B."""
+
+    a: str
+    b: str
+    compared: str
+    """`digests` of both halves of each task, or `public files` where a private half is not readable."""
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+    """Tasks of both releases whose files differ."""
+    same: int
+    facts: tuple[Changed, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.added or self.removed or self.changed or self.facts)
+
+
+def compare_releases(a: StoredRelease, b: StoredRelease) -> ReleaseDifference:
+    """Compare two releases, of one dataset or of two. Version number and date of publication do not count.
+
+    Raises:
+        IntegrityError: a table or a report is damaged.
+    """
+    both = a.has_private and b.has_private
+    before, after = (_digests(one, both) for one in (a, b))
+    shared = before.keys() & after.keys()
+    changed = {task_id for task_id in shared if before[task_id] != after[task_id]}
+    return ReleaseDifference(
+        a=a.ref,
+        b=b.ref,
+        compared="digests" if both else "public files",
+        added=tuple(sorted(after.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        changed=tuple(sorted(changed)),
+        same=len(shared) - len(changed),
+        facts=tuple(_facts(a, b)),
+    )
+
+
+def _digests(release: StoredRelease, is_private: bool) -> dict[str, str]:
+    """Return a digest of each task: of both halves, or of the public files."""
+    if is_private:
+        return {row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])}
+    hashes: dict[str, list[tuple[str, str, str]]] = {task_id: [] for task_id in release.task_ids}
+    for row in release.read_columns("public/files", ["task_id", "path", "sha256"]):
+        hashes.setdefault(row["task_id"], []).append(("public", row["path"], row["sha256"]))
+    return {task_id: digest_of_hashes(entries) for task_id, entries in hashes.items()}
+
+
+def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
+    one, other = ({**release.manifest.model_dump(), "seeds": set(release.manifest.seeds)} for release in (a, b))
+    yield from _changed("build", {name: one[name] for name in _MANIFEST}, {name: other[name] for name in _MANIFEST})
+    for name, gone in (("removed", one["seeds"] - other["seeds"]), ("added", other["seeds"] - one["seeds"])):
+        if gone:
+            yield Changed(part="build", name=f"seeds {name}", **{"a" if name == "removed" else "b": sorted(gone)})
+    before, after = recorded_overview(a), recorded_overview(b)
+    if before and after:
+        yield from _changed("request", before.request, after.request)
+        yield from _changed("request", {"kept": before.kept}, {"kept": after.kept})
+    else:
+        # Counts of a report and of tables have different names.
+        before, after = count_overview(a), count_overview(b)
+    yield from _changed("libraries", read_libraries(a), read_libraries(b))
+    for name in ("bands", "wanted", "kinds", "splits"):
+        counts = [Counter({f"{name} {key}": n for key, n in getattr(one, name).items()}) for one in (before, after)]
+        yield from (
+            Changed(part="mix", name=key, a=counts[0][key], b=counts[1][key])
+            for key in sorted(counts[0].keys() | counts[1].keys())
+            if counts[0][key] != counts[1][key]
+        )
+    figures = (
+        {"tasks": release.manifest.tasks, "bytes": sum(part.size for part in release.parts("public/files"))}
+        for release in (a, b)
+    )
+    yield from _changed("figures", *figures)
+    yield from _changed("figures", before.figures, after.figures)
+    yield from _changed("figures", _funnel(a), _funnel(b))
+
+
+def _changed(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            yield Changed(part=part, name=name, a=before.get(name), b=after.get(name))
+
+
+def _funnel(release: StoredRelease) -> dict[str, Any]:
+    try:
+        found = json.loads(release.readable_report(_FUNNEL, limit=MAX_FUNNEL_BYTES) or b"{}")
+        return {f"funnel {name}": value for name, value in found.items()}
+    except (ValueError, AttributeError):
+        raise IntegrityError(f"{release.ref}: reports/{_FUNNEL} does not hold counts by stage") from None
+
+
+_TABLES = ("public/tasks", "public/files", "private/tasks", "private/files")
+_SEEDS = "seeds.json"
+
+
+class TaskLineage(Frozen):
+    """Inputs, code and run of one task, and the hashes of its files."""
+
+    task: dict[str, Any]
+    seed: dict[str, Any]
+    """Id, fingerprint, and the card as the release records it."""
+    design: dict[str, Any]
+    streams: dict[str, Any]
+    """What keys the random streams: without the secret, none of them can be drawn."""
+    code: dict[str, Any]
+    run: dict[str, Any]
+    shard: tuple[PartFile, ...]
+    """Files of the release that hold the task."""
+    files: dict[str, str]
+    """SHA-256 of each file of the task, by `public/...` or `private/...`."""
+
+
+def read_lineage(release: "StoredRelease", task_id: str) -> TaskLineage:
+    """Return the lineage of a task. Needs the private half."""
+    record, manifest = release.record(task_id), release.manifest
+    made, spec = record.lineage, record.spec
+    return TaskLineage(
+        task={"id": task_id, "split": record.split, "replicate": record.replicate, "digest": record.digest},
+        seed={"id": made.seed_id, "fingerprint": made.seed_fingerprint, **_seed_card(release, made.seed_id)},
+        design={
+            "fingerprint": made.spec_fingerprint,
+            "parent": made.parent,
+            "designer": made.designer,
+            "authorship": made.authorship and made.authorship.model_dump(mode="json", exclude_none=True),
+            "domain": spec.domain,
+            "kind": spec.kind.name,
+            "structure": spec.structure_label,
+            "motifs": list(spec.mechanism.motif_names),
+            "hardness": spec.hardness,
+        },
+        streams={
+            "secret_id": manifest.secret_id,
+            "rows": spec.rows_key,
+            "replicate": record.replicate,
+            "design": f"plan {made.plan_fingerprint}, slot {made.slot}, round {made.round}",
+        },
+        code={"code_version": made.code_version, "libraries": made.libraries, "agent_env": manifest.agent_env},
+        run={
+            "version": manifest.version,
+            "published": manifest.created,
+            "plan_fingerprint": made.plan_fingerprint,
+            "slot": made.slot,
+            "round": made.round,
+            "attempt": made.attempt,
+            "wanted": record.wanted.value,
+            "steered": record.steered,
+        },
+        shard=tuple(part for table in _TABLES for part in release.parts_of(table, task_id)),
+        files={
+            f"{side}/{path}": sha256
+            for side in ("public", "private")
+            for path, sha256 in release.file_hashes(side, task_id).items()
+        },
+    )
+
+
+def _seed_card(release: "StoredRelease", seed_id: str) -> dict[str, Any]:
+    """Return the card of a seed from the reports; empty if they are not readable or do not have it."""
+    try:
+        used = json.loads(release.readable_report(_SEEDS) or b"{}")["used"]
+        card = next(card for card in used if card["id"] == seed_id)
+        return {name: card[name] for name in ("title", "summary", "source", "licence", "origin", "structure")}
+    except (StopIteration, ValueError, KeyError, TypeError):
+        return {}

@@ -50,14 +50,12 @@ def storage_faults(where: str) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise FileMissing(f"{where}: nothing is stored here") from error
-    except PermissionError as error:
-        raise AccessDenied(f"{where}: access denied ({_say(error)}). Check the permissions or credentials.") from error
     except OSError as error:
-        raise StoreError(f"{where}: {_say(error)}") from error
-
-
-def _say(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+        cause = error.strerror or str(error) or type(error).__name__
+        if isinstance(error, PermissionError):
+            said = f"{where}: access denied ({cause}). Check the permissions or credentials."
+            raise AccessDenied(said) from error
+        raise StoreError(f"{where}: {cause}") from error
 
 
 @dataclass(frozen=True)
@@ -81,24 +79,18 @@ OWNER_ONLY = frozenset({"private", "secret", "shards", "llm"})
 
 
 @dataclass(frozen=True)
-class LocalFiles:
-    """One folder. Names that begin with a dot are not content."""
+class _LocalFiles:
+    """One folder. Names that begin with a dot are not content. Methods are those of `Store`."""
 
     root: Path
     faults = staticmethod(storage_faults)
 
-    def read(self, path: str, limit: int | None) -> bytes:
-        """Return the whole content, or `limit` + 1 bytes if it is longer than `limit`."""
+    def read(self, path: str, most: int | None) -> bytes:
         with self.open(path) as file:
-            return file.read(-1 if limit is None else limit + 1)
-
-    def read_start(self, path: str, most: int) -> bytes:
-        """Return at most the first `most` bytes of a regular file."""
-        with self.open(path) as file:
-            return file.read(most)
+            return file.read(-1 if most is None else most)
 
     def open(self, path: str, size: int | None = None) -> BinaryIO:
-        """Open a regular file for reading. Pipes and devices are refused, since they may block."""
+        """Open a regular file. Pipes and devices are refused, since they may block."""
         descriptor = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -106,7 +98,6 @@ class LocalFiles:
         return os.fdopen(descriptor, "rb")
 
     def write(self, path: str, content: bytes, owner_only: bool) -> None:
-        """Write a file, replacing an older one."""
         with self._staged(path, lambda file: file.write(content), owner_only) as staged:
             staged.replace(self._target(path))
         self._sync_folder(path)
@@ -125,7 +116,6 @@ class LocalFiles:
         return True
 
     def copy(self, source: str, target: str) -> None:
-        """Copy in small blocks."""
         with (
             self.open(source) as original,
             self._staged(target, lambda file: shutil.copyfileobj(original, file), owner_only=False) as staged,
@@ -136,22 +126,17 @@ class LocalFiles:
     def remove(self, path: str) -> None:
         """Remove a file, if it is there, and the folders that it leaves empty."""
         (self.root / path).unlink(missing_ok=True)
-        for folder in PurePath(path).parents[:-1]:
-            try:
+        with suppress(OSError):
+            for folder in PurePath(path).parents[:-1]:
                 (self.root / folder).rmdir()
-            except OSError:
-                return
 
     def exists(self, path: str) -> bool:
-        """Whether a file is there."""
         return (self.root / path).is_file()
 
     def size(self, path: str) -> int:
-        """Bytes of a file."""
         return (self.root / path).stat().st_size
 
-    def files(self, folder: str) -> list[str]:
-        """Sorted paths of all files below a folder, relative to the root."""
+    def details(self, folder: str) -> list[StoredFile]:
         # `os.walk` is recursive, and the depth of a stranger's folders is not known.
         found, waiting = [], [folder]
         while waiting:
@@ -164,21 +149,18 @@ class LocalFiles:
                     found.append(inner)
                 elif not entry.is_symlink():
                     waiting.append(inner)
-        return sorted(found)
-
-    def details(self, folder: str) -> list[StoredFile]:
-        """Return size and age of all files below a folder, in the order of their paths."""
-        return list(self._describe(self.files(folder)))
+        return list(self._describe(sorted(found)))
 
     def staging(self) -> list[StoredFile]:
-        """Return the temporary files of writers, dead or alive."""
-        found = self.root / STAGING
-        names = sorted(path.name for path in found.iterdir()) if found.is_dir() else []
-        return list(self._describe([f"{STAGING}/{name}" for name in names]))
+        folder = self.root / STAGING
+        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return list(self._describe(f"{STAGING}/{name}" for name in names))
 
     def remove_staging(self, path: str) -> None:
-        """Remove one temporary file."""
         (self.root / path).unlink(missing_ok=True)
+
+    def folders(self, folder: str) -> list[str]:
+        return sorted(entry.name for entry in self._entries(folder) if entry.is_dir())
 
     def _describe(self, paths: Iterable[str]) -> Iterator[StoredFile]:
         for path in paths:
@@ -187,19 +169,13 @@ class LocalFiles:
                 yield StoredFile(path, found.st_size, found.st_mtime)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """Return the entries of a folder; none if it does not exist or is a file."""
         try:
             with os.scandir(self.root / folder) as entries:
                 return [entry for entry in entries if not entry.name.startswith(".")]
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def folders(self, folder: str) -> list[str]:
-        """Sorted names of the folders directly in a folder."""
-        return sorted(entry.name for entry in self._entries(folder) if entry.is_dir())
-
     def _target(self, path: str) -> Path:
-        """Make the parent folders of a file, and return its full path."""
         target = self.root / path
         if not target.parent.is_dir():
             self.root.mkdir(parents=True, exist_ok=True)
@@ -273,25 +249,24 @@ class Store:
         self.backend  # noqa: B018  raises for a bad scheme now, not at first use
 
     @cached_property
-    def backend(self) -> "LocalFiles | BucketFiles":
+    def backend(self) -> "_LocalFiles | BucketFiles":
         """The backend for the root. Its paths are relative, with forward slashes; the empty path is the root."""
         scheme, separator, rest = self.root.partition("://")
         if not separator:
-            return LocalFiles(Path(self.root).expanduser())
+            return _LocalFiles(Path(self.root).expanduser())
         if scheme == "file":
-            return LocalFiles(Path(rest))
-        if scheme in ("s3", "s3a"):
-            bucket, _, prefix = rest.partition("/")
-            if bucket:
-                from sandmill.store.bucket import BucketFiles
+            return _LocalFiles(Path(rest))
+        bucket, _, prefix = rest.partition("/")
+        if scheme not in ("s3", "s3a") or not bucket:
+            raise StoreError(f"{self.root}: cannot store here; expected a local folder or s3://bucket/prefix")
+        from sandmill.store.bucket import BucketFiles
 
-                return BucketFiles(bucket, prefix.strip("/"))
-        raise StoreError(f"{self.root}: cannot store here; expected a local folder or s3://bucket/prefix")
+        return BucketFiles(bucket, prefix.strip("/"))
 
     @property
     def is_remote(self) -> bool:
         """Whether reading asks another machine."""
-        return not isinstance(self.backend, LocalFiles)
+        return not isinstance(self.backend, _LocalFiles)
 
     def where(self, path: str = "") -> str:
         """Full name of a path, for messages."""
@@ -303,29 +278,22 @@ class Store:
             yield _relative(path)
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        """Return the whole content of a file.
-
-        Args:
-            path: of the file.
-            limit: most bytes of the file, if it is untrusted. A longer one raises StoreError.
-        """
+        """Return the whole content of a file. One with more bytes than `limit` raises StoreError."""
         with self._checked(path) as place:
-            content = self.backend.read(place, limit)
+            content = self.backend.read(place, None if limit is None else limit + 1)
             if limit is not None and len(content) > limit:
                 raise StoreError(f"{self.where(path)}: more than {limit} bytes, so it was not read")
             return content
 
     def read_start(self, path: str, most: int) -> bytes:
-        """Return at most the first `most` bytes of a file that is not empty; on S3 by one request."""
+        """Return at most the first `most` bytes of a file; on S3 by one request."""
         with self._checked(path) as place:
-            return self.backend.read_start(place, most)
+            return self.backend.read(place, most)
 
     def open(self, path: str, size: int | None = None) -> BinaryIO:
         """Open a file for reading at any position, so that Parquet readers fetch only what they need.
 
-        Args:
-            path: of the file.
-            size: that the file should have, where it is known. It saves a request on S3; `seek` tells the true size.
+        A `size` that the file should have saves a request on S3; `seek` tells the true one.
         """
         with self._checked(path) as place:
             return self.backend.open(place, size)
@@ -336,10 +304,9 @@ class Store:
             self.backend.write(place, content, owner_only)
 
     def create(self, path: str, content: bytes, *, owner_only: bool = False) -> bool:
-        """Write a file unless it exists. If several processes try at once, one succeeds.
+        """Write a file unless it exists, and return whether this call made it. If not, the existing one is complete.
 
-        Returns:
-            Whether this call made the file. If not, the existing file is complete.
+        If several processes try at once, one succeeds.
         """
         with self._checked(path) as place:
             return self.backend.create(place, content, owner_only)
@@ -366,8 +333,7 @@ class Store:
 
     def list(self, prefix: str = "") -> builtins.list[str]:
         """Sorted paths of all files below a folder, relative to the root; empty if there is no such folder."""
-        with self._checked(prefix) as place:
-            return self.backend.files(place)
+        return [file.path for file in self.details(prefix)]
 
     def details(self, prefix: str = "") -> builtins.list[StoredFile]:
         """Return size and age of all files below a folder, in the order of their paths."""

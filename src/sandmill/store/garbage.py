@@ -11,9 +11,10 @@ Files with other names, `secret/`, `llm/` and every folder with a manifest are n
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
 from sandmill.store.arrow_tables import part_name
 from sandmill.store.files import Store, StoredFile
@@ -68,7 +69,10 @@ class Garbage:
 def find_garbage(store: Store, older_than_s: float) -> list[Garbage]:
     """Return what may be removed from a dataset, nothing of which was written or used in the last seconds."""
     before = time.time() - older_than_s
-    found = [*_staging(store), *_versions(store), *_shards(store), *_rejects(store)]
+    found = [Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging()]
+    found += [*_versions(store), *_shards(store)]
+    rejects = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
+    found += [Garbage(GarbageKind.REJECTS, name, group) for name, group in _by_folder(rejects, 3)]
     return [item for item in found if item.files and item.modified < before]
 
 
@@ -80,21 +84,17 @@ def remove_garbage(store: Store, item: Garbage, older_than_s: float) -> bool:
     now = [file for file in store.details(item.name) if file.path in {known.path for known in item.files}]
     if not now or max(file.modified for file in now) >= time.time() - older_than_s:
         return False
-    if item.kind is GarbageKind.VERSION and not _may_remove(store, item.name):
+    manifest = f"{item.name}/{MANIFEST}"
+    # The claim of a version stays, so that its number is not given again. A publisher of an older Sandmill decides no
+    # ending, so the manifest is looked for before and after.
+    if item.kind is GarbageKind.VERSION and (
+        store.exists(manifest) or not decide_ending(store, item.name, VersionEnding.REMOVED) or store.exists(manifest)
+    ):
         return False
     # The index first: without it a shard does not exist, and a build makes it again.
     for file in sorted(now, key=lambda file: not file.path.endswith("/shard.json")):
         store.remove(file.path)
     return True
-
-
-def _may_remove(store: Store, version: str) -> bool:
-    """Decide that a version without a manifest is removed. Its claim stays, so that its number is not given again."""
-    manifest = f"{version}/{MANIFEST}"
-    if store.exists(manifest) or not decide_ending(store, version, VersionEnding.REMOVED):
-        return False
-    # A publisher of an older Sandmill decides no ending.
-    return not store.exists(manifest)
 
 
 def unfinished_versions(store: Store) -> list[str]:
@@ -103,58 +103,30 @@ def unfinished_versions(store: Store) -> list[str]:
     return [name for name in version_folders(store) if name not in published]
 
 
-def _staging(store: Store) -> Iterator[Garbage]:
-    yield from (Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging())
-
-
 def _versions(store: Store) -> Iterator[Garbage]:
-    claims = {file.path: file for file in store.details("versions")}
+    claims = {file.path for file in store.details("versions")}
     for version in unfinished_versions(store):
-        claim = claims.get(_claim(version))
         # The claim is made before the folder. A folder without one is not of a build.
-        if claim is None:
-            continue
-        files = [file for file in store.details(version) if _is_of_version(file.path.removeprefix(f"{version}/"))]
-        yield Garbage(GarbageKind.VERSION, version, tuple(files))
-
-
-def _is_of_version(path: str) -> bool:
-    return part_name(path) is not None or bool(_REPORT_FILE.fullmatch(path))
-
-
-def _claim(version: str) -> str:
-    return f"versions/{version.partition('-')[0]}"
+        if f"versions/{version.partition('-')[0]}" in claims:
+            inside = ((file, file.path.removeprefix(f"{version}/")) for file in store.details(version))
+            files = [file for file, path in inside if part_name(path) is not None or _REPORT_FILE.fullmatch(path)]
+            yield Garbage(GarbageKind.VERSION, version, tuple(files))
 
 
 def _shards(store: Store) -> Iterator[Garbage]:
     files = [file for file in store.details("shards") if _SHARD_FILE.fullmatch(file.path)]
-    if not files:
-        return
-    published = set(_published_hashes(store))
+    manifests = (read_manifest(store, version) for version in list_versions(store)) if files else ()
+    published = {part.path[-_HASH_AT:] for manifest in manifests for part in manifest.parts}
     for name, group in _by_folder(files, 2):
-        yield Garbage(_kind_of_shard(name, group, published), name, group)
-
-
-def _kind_of_shard(name: str, files: Sequence[StoredFile], published: set[str]) -> GarbageKind:
-    """Say whether a shard is finished, and whether a version has its tasks. Names of parts end in their hash."""
-    if f"{name}/shard.json" not in {file.path for file in files}:
-        return GarbageKind.DEAD_SHARD
-    hashes = {file.path[-_HASH_AT:] for file in files if file.path.startswith((f"{name}/public/", f"{name}/private/t"))}
-    return GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
-
-
-def _published_hashes(store: Store) -> Iterator[str]:
-    for version in list_versions(store):
-        yield from (part.path[-_HASH_AT:] for part in read_manifest(store, version).parts)
-
-
-def _rejects(store: Store) -> Iterator[Garbage]:
-    files = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
-    yield from (Garbage(GarbageKind.REJECTS, name, group) for name, group in _by_folder(files, 3))
+        paths = [file.path for file in group]
+        # Names of parts end in their hash.
+        hashes = {path[-_HASH_AT:] for path in paths if path.startswith((f"{name}/public/", f"{name}/private/t"))}
+        kind = GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
+        is_finished = f"{name}/shard.json" in paths
+        yield Garbage(kind if is_finished else GarbageKind.DEAD_SHARD, name, group)
 
 
 def _by_folder(files: Iterable[StoredFile], depth: int) -> Iterator[tuple[str, tuple[StoredFile, ...]]]:
-    groups: dict[str, list[StoredFile]] = {}
-    for file in files:
-        groups.setdefault("/".join(file.path.split("/")[:depth]), []).append(file)
-    yield from ((name, tuple(group)) for name, group in groups.items())
+    """Group files, which are in the order of their paths, by their folder at a depth."""
+    for folder, group in groupby(files, key=lambda file: "/".join(file.path.split("/")[:depth])):
+        yield folder, tuple(group)

@@ -13,7 +13,7 @@ from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
 from sandmill.store.arrow_tables import ReleaseTable, Row, is_later
 from sandmill.store.bucket import RangedFile
-from sandmill.store.footer import Group, read_footer
+from sandmill.store.footer import Group, column_bytes, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
     MAX_CONTAINER,
@@ -23,13 +23,11 @@ from sandmill.store.limits import (
     MAX_TASK_FILES,
     RATIO_FREE_BYTES,
 )
-from sandmill.store.pages import column_bytes
 
 READ_AHEAD_BYTES = 8 << 20
 """Bytes that one request to S3 fetches where a file is read from start to end. A task has about 100 kB."""
 
-_BATCH = 1024
-"""Rows that are converted to Python objects at once."""
+_BATCH = 1024  # rows that are converted to Python objects at once
 
 
 def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
@@ -39,31 +37,18 @@ def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
 
 def write_tables(schema: Any, groups: Iterable[Any]) -> bytes:
     """Write Arrow tables, each as one row group; see `write_rows`."""
-    searchable = [
-        field.name for field in schema if field.type != pa.binary() and field.name not in ("record", "prompt")
-    ]
-    plain = [field.name for field in schema if pa.types.is_string(field.type) and field.name in searchable]
+    searchable = [one.name for one in schema if one.type != pa.binary() and one.name not in ("record", "prompt")]
+    plain = [name for name in searchable if pa.types.is_string(schema.field(name).type)]
+    settings = {"version": "2.6", "compression": "zstd", "compression_level": 3}
     sink = io.BytesIO()
-    with pq.ParquetWriter(
-        sink,
-        schema,
-        version="2.6",
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=plain,
-        write_statistics=searchable,
-    ) as writer:
+    with pq.ParquetWriter(sink, schema, use_dictionary=plain, write_statistics=searchable, **settings) as writer:
         for group in groups:
             writer.write_table(group)
     return sink.getvalue()
 
 
 def check_sizes(content: bytes, where: str, schema: Any) -> None:
-    """Refuse to write a table that no reader would accept.
-
-    Raises:
-        IntegrityError: a row group is larger than a reader admits.
-    """
+    """Raise IntegrityError if a row group is larger than a reader admits."""
     TableReader(io.BytesIO(content), where, schema).check_sizes()
 
 
@@ -96,7 +81,7 @@ class TableReader:
         Args:
             file: the Parquet file.
             where: its name, for messages.
-            schema: columns that must be there, each of this type, for the tables of tasks and files; None: any.
+            schema: columns that must be there, each of this type; None: any.
             rows: number of rows that it must have, where that is known.
             footer: of this file, where it was read before.
 
@@ -130,15 +115,16 @@ class TableReader:
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
+            there = [name for name in wanted if name not in self._absent]
             for number in self._numbers(task_id):
                 self._prefetch(number, wanted, ahead)
                 self._check_group(number, wanted)
                 # Groups are small: waking the threads of a pool takes longer than the work.
-                group = self._reader.read_row_group(
-                    number, columns=[name for name in wanted if name not in self._absent], use_threads=False
-                )
+                group = self._reader.read_row_group(number, columns=there, use_threads=False)
                 self._check_cells(group)
-                yield self._with_absent(group, wanted)
+                for field in (self._schema.field(name) for name in wanted if name in self._absent):
+                    group = group.append_column(field, pa.nulls(len(group), field.type))
+                yield group if len(there) == len(wanted) else group.select(list(wanted))
 
     def check_sizes(self) -> None:
         """Check the decompressed size of all row groups without reading them."""
@@ -173,22 +159,18 @@ class TableReader:
         for each task would take quadratic time.
         """
         found = [number for number, group in enumerate(self.footer) if group.rows]
-        if task_id is not None:
-            found = [number for number in found if _may_hold(self.footer[number], task_id)]
-            if len(found) > 1:
-                raise IntegrityError(f"task {task_id} may lie in more than one row group")
-        return found
-
-    def _with_absent(self, group: Any, wanted: Sequence[str]) -> Any:
-        """Add empty columns for later ones that the file lacks."""
-        if not self._absent.intersection(wanted):
-            return group
-        for name in wanted:
-            if name in self._absent:
-                group = group.append_column(
-                    self._schema.field(name), pa.nulls(len(group), self._schema.field(name).type)
-                )
-        return group.select(list(wanted))
+        if task_id is None:
+            return found
+        holding = []
+        for number in found:
+            column = next((one for one in self.footer[number].columns if one.name == "task_id"), None)
+            if column is None or column.least is None or column.greatest is None:
+                raise IntegrityError("a row group notes no least and greatest task_id")
+            if column.least <= task_id.encode() <= column.greatest:
+                holding.append(number)
+        if len(holding) > 1:
+            raise IntegrityError(f"task {task_id} may lie in more than one row group")
+        return holding
 
     def _prefetch(self, number: int, columns: Sequence[str], ahead: int) -> None:
         """Fetch the columns of a group by one request, if the file is remote."""
@@ -201,17 +183,13 @@ class TableReader:
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
         group, size, stored = self.footer[number], 0, 0
-        for column in group.columns:
-            # Arrow takes `a.b` for a part of the column `a`.
-            if column.name.partition(".")[0] not in columns:
-                continue
+        # Arrow takes `a.b` for a part of the column `a`.
+        for column in (one for one in group.columns if one.name.partition(".")[0] in columns):
             if not column.is_nested and column.values != group.rows:
                 raise IntegrityError(f"column {column.name} has {column.values} values in {group.rows} rows")
             size += column_bytes(self._file, column)
             stored += column.stored
-        most = MAX_GROUP_BYTES
-        if self._schema is not None:
-            most = min(most, RATIO_FREE_BYTES + MAX_RATIO * stored)
+        most = MAX_GROUP_BYTES if self._schema is None else min(MAX_GROUP_BYTES, RATIO_FREE_BYTES + MAX_RATIO * stored)
         if size > most:
             raise IntegrityError(f"row group {number} would grow to {size} bytes; the most is {most}")
 
@@ -231,17 +209,9 @@ def _check_columns(found: Any, schema: Any) -> None:
     if len(set(found.names)) != len(found.names):
         raise IntegrityError("two columns have one name")
     for field in schema or ():
-        if is_later(field) and field.name not in found.names:
-            continue
-        if field.name not in found.names or found.field(field.name).type != field.type:
+        is_there = field.name in found.names
+        if not (is_there and found.field(field.name).type == field.type) and (is_there or not is_later(field)):
             raise IntegrityError(f"no column {field.name} of type {field.type}")
-
-
-def _may_hold(group: Group, task_id: str) -> bool:
-    column = next((column for column in group.columns if column.name == "task_id"), None)
-    if column is None or column.least is None or column.greatest is None:
-        raise IntegrityError("a row group notes no least and greatest task_id")
-    return column.least <= task_id.encode() <= column.greatest
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import io
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -44,7 +44,6 @@ class PartFiles:
     store: Store
     version: str
     ref: str
-    """Names the version in messages."""
     _small: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _footers: dict[str, tuple[Group, ...]] = field(default_factory=dict, init=False, repr=False)
 
@@ -52,9 +51,7 @@ class PartFiles:
     def open(self, part: PartFile, fetched: Callable[[], bytes] | None = None) -> Iterator[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest.
 
-        Args:
-            part: as the manifest describes it.
-            fetched: returns what `fetch` returned, if that was called before.
+        `fetched` returns what `fetch` returned, if that was called before.
 
         Raises:
             FileMissing: it is not there.
@@ -103,12 +100,7 @@ class PartsAhead:
     """Parts that will be opened one after another, of which the next few are fetched in threads."""
 
     def __init__(self, fetch: Callable[[PartFile], bytes], parts: Iterable[PartFile]) -> None:
-        """Plan what to fetch. Nothing is fetched before the first part is taken.
-
-        Args:
-            fetch: returns the bytes of a part. Called in threads.
-            parts: in the order in which they will be taken.
-        """
+        """Plan what to fetch. `fetch` is called in threads, and not before the first part is taken."""
         self._fetch = fetch
         self._planned = deque(part for part in parts if part.size <= WHOLE_BYTES)
         self._coming: dict[str, Future[bytes]] = {}
@@ -142,26 +134,20 @@ def checked_files(ref: str, side: str, task_id: str, rows: Sequence[Row]) -> dic
     Raises:
         IntegrityError: stored bytes differ from their hash, or a path may not become a file of the task's folder.
     """
-    where = f"{ref}: task {task_id}: {side}"
+    where, files = f"{ref}: task {task_id}: {side}", {row["path"]: row["bytes"] for row in rows}
     if faults := "; ".join(islice(path_faults(row["path"] for row in rows), MOST_FAULTS)):
         raise IntegrityError(f"{where}: {faults}. Nothing was written for this task.")
     for row in rows:
         if digest(row["bytes"]) != row["sha256"]:
             raise IntegrityError(f"{where}/{row['path']}: the stored bytes differ from their hash. {ask_verify(ref)}")
-    return {row["path"]: row["bytes"] for row in rows}
+    return files
 
 
 class TaskSequence:
     """Reads files of tasks, best in the order of `in_stored_order`. One file of each side is open at a time."""
 
     def __init__(self, release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]) -> None:
-        """Remember what will be read.
-
-        Args:
-            release: the release.
-            sides: public, private.
-            task_ids: tasks that will be read, in this order.
-        """
+        """Remember which tasks will be read, in this order."""
         self._release = release
         self._readers: dict[str, tuple[str, TableReader]] = {}
         # In another order, what is fetched ahead would be thrown away.
@@ -169,17 +155,16 @@ class TaskSequence:
         self._open = {side: ExitStack() for side in sides}
         self._wanted = Counter(map(release.group_of, task_ids))
         self._held = Counter(map(release.group_of, release.task_ids))
-        parts = [part for side in sides for part in release.parts(f"{side}/files")]
-        self._left = sum(part.content for part in parts if part.content is not None)
-        self._is_known = all(part.content is not None for part in parts)
+        sizes = [part.content for side in sides for part in release.parts(f"{side}/files")]
+        self._left = None if None in sizes else sum(filter(None, sizes))
+        ahead = (
+            part
+            for group in filter(self._is_mostly_wanted, self._wanted)
+            for side in sides
+            for part in release.parts_of_group(f"{side}/files", group)
+        )
         fetches_ahead = self._is_ordered and release.store.is_remote
-        self._ahead = PartsAhead(release.part_files.fetch, self._parts_ahead()) if fetches_ahead else None
-
-    def _parts_ahead(self) -> Iterator[PartFile]:
-        """Yield the parts of which most tasks are wanted, in the order in which they will be opened."""
-        for group in filter(self._is_mostly_wanted, self._wanted):
-            for side in self._open:
-                yield from self._release.parts_of_group(f"{side}/files", group)
+        self._ahead = PartsAhead(release.part_files.fetch, ahead) if fetches_ahead else None
 
     def _is_mostly_wanted(self, group: str) -> bool:
         return 2 * self._wanted[group] > self._held[group]
@@ -191,24 +176,22 @@ class TaskSequence:
             IntegrityError: they are not what the release recorded, or all tasks together have more bytes than the
                 manifest says.
         """
-        files = checked_files(self._release.ref, side, task_id, self._rows(side, task_id))
-        self._left -= sum(map(len, files.values()))
-        if self._is_known and self._left < 0:
-            raise IntegrityError(f"{self._release.ref}: task {task_id}: more bytes of files than the manifest says")
-        return files
-
-    def _rows(self, side: str, task_id: str) -> list[Row]:
         is_most = self._is_ordered and self._is_mostly_wanted(self._release.group_of(task_id))
+        rows: list[Row] = []
         for part in self._release.parts_of(f"{side}/files", task_id):
             if rows := self._reader(side, part).rows_of_task(task_id, READ_AHEAD_BYTES if is_most else 0):
-                return rows
-        return []
+                break
+        files = checked_files(self._release.ref, side, task_id, rows)
+        if self._left is not None:
+            self._left -= sum(map(len, files.values()))
+            if self._left < 0:
+                raise IntegrityError(f"{self._release.ref}: task {task_id}: more bytes of files than the manifest says")
+        return files
 
     def _reader(self, side: str, part: PartFile) -> TableReader:
         if side not in self._readers or self._readers[side][0] != part.path:
             self._open[side].close()
-            fetched = self._ahead.take(part) if self._ahead else None
-            opened = self._release.part_files.open(part, fetched)
+            opened = self._release.part_files.open(part, self._ahead.take(part) if self._ahead else None)
             self._readers[side] = part.path, self._open[side].enter_context(opened)
         return self._readers[side][1]
 
@@ -225,8 +208,5 @@ def reading_in_sequence(
     release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]
 ) -> Iterator[Callable[[str, str], dict[str, bytes]]]:
     """Give a reader of (side, task id) for many tasks, and close its files at the end."""
-    sequence = TaskSequence(release, sides, task_ids)
-    try:
+    with closing(TaskSequence(release, sides, task_ids)) as sequence:
         yield sequence.files
-    finally:
-        sequence.close()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, fingerprint
@@ -57,7 +56,7 @@ def publish(
         secret_id: public name of the release secret.
         code_version: of the library that made the tasks.
         agent_env: hash of the pins of the agent environment.
-        seeds: ids of the seeds.
+        seeds: their ids.
         refs: finished shards. Those without tasks add their reports.
         reports: files by name, put under `reports/`.
         card: writes README.md, given the manifest without README.md in it.
@@ -71,11 +70,23 @@ def publish(
             garbage collection removed the parts of this version meanwhile.
     """
     shards = [read_shard(store, key) for key in dict.fromkeys(ref.key for ref in refs)]
-    content = content_of(_gather_digests(shards))
-    _require_few_parts(shards, reports)
-    existing = _find_equal(store, content)
-    if existing is not None:
-        return existing, False
+    digests: dict[str, str] = {}
+    for shard in shards:
+        if twice := sorted(digests.keys() & shard.digests.keys()):
+            raise StoreError(f"shard {shard.key}: tasks {', '.join(twice[:5])} lie in an earlier shard too")
+        digests |= shard.digests
+    if not digests:
+        raise StoreError("nothing to publish: no shard holds a task")
+    # Before anything is copied: no reader would accept the manifest.
+    files = sum(len(shard.parts) + len(shard.reports) for shard in shards) + len(reports) + 1
+    if files > MAX_PARTS:
+        raise StoreError(
+            f"nothing published: {files} files, and a release has at most {MAX_PARTS}. Use a larger --shard-size."
+        )
+    content = content_of(digests)
+    for likely in (read_manifest(store, name) for name in list_versions(store) if name.endswith(content[:8])):
+        if likely.content == content:
+            return likely, False
     version = _claim(store, content)
     parts = list(_copy_parts(store, version, shards))
     parts += [_settle(store, version, f"reports/{name}", reports[name]) for name in sorted(reports)]
@@ -94,13 +105,14 @@ def publish(
     )
     # After this line garbage collection leaves the version alone; before it, this run ends if the parts were collected.
     require_ending(store, version, VersionEnding.PUBLISHED)
-    manifest = manifest.model_copy(update={"parts": (*manifest.parts, *_settle_facts(store, manifest))})
-    if pages:
-        made = pages(manifest)
-        shown = tuple(_settle(store, version, f"reports/{name}", made[name]) for name in sorted(made))
-        manifest = manifest.model_copy(update={"parts": (*manifest.parts, *shown)})
-    readme = _settle(store, version, "README.md", card(manifest).encode())
-    manifest = manifest.model_copy(update={"parts": (*manifest.parts, readme)})
+
+    def add(*more: PartFile) -> Manifest:
+        return manifest.model_copy(update={"parts": (*manifest.parts, *more)})
+
+    manifest = add(*_settle_facts(store, manifest))
+    made = pages(manifest) if pages else {}
+    manifest = add(*(_settle(store, version, f"reports/{name}", made[name]) for name in sorted(made)))
+    manifest = add(_settle(store, version, "README.md", card(manifest).encode()))
     if store.create(f"{version}/{MANIFEST}", canonical_json(manifest.model_dump(mode="json")).encode()):
         return manifest, True
     return read_manifest(store, version), False
@@ -109,36 +121,6 @@ def publish(
 def content_of(digests: Mapping[str, str]) -> str:
     """Return the content hash of tasks, given digests by task id. It does not depend on shards."""
     return fingerprint([[task_id, digests[task_id]] for task_id in sorted(digests)])
-
-
-def _gather_digests(shards: Sequence[FinishedShard]) -> dict[str, str]:
-    digests: dict[str, str] = {}
-    for shard in shards:
-        twice = sorted(digests.keys() & shard.digests.keys())
-        if twice:
-            raise StoreError(f"shard {shard.key}: tasks {', '.join(twice[:5])} lie in an earlier shard too")
-        digests.update(shard.digests)
-    if not digests:
-        raise StoreError("nothing to publish: no shard holds a task")
-    return digests
-
-
-def _require_few_parts(shards: Sequence[FinishedShard], reports: Mapping[str, bytes]) -> None:
-    """Refuse a release with too many files before anything is copied: no reader would accept the manifest."""
-    count = sum(len(shard.parts) + len(shard.reports) for shard in shards) + len(reports) + 1
-    if count > MAX_PARTS:
-        raise StoreError(
-            f"nothing published: {count} files, and a release has at most {MAX_PARTS}. Use a larger --shard-size."
-        )
-
-
-def _find_equal(store: Store, content: str) -> Manifest | None:
-    for version in list_versions(store):
-        if version.endswith(content[:8]):
-            manifest = read_manifest(store, version)
-            if manifest.content == content:
-                return manifest
-    return None
 
 
 def _claim(store: Store, content: str) -> str:
@@ -174,11 +156,6 @@ def _copy_parts(store: Store, version: str, shards: Sequence[FinishedShard]) -> 
             yield part.model_copy(update={"path": target})
 
 
-def needs_facts(release: StoredRelease) -> bool:
-    """Return whether a version gets tables of facts: if it has more than `FACTS_ABOVE` files of public/tasks."""
-    return len(release.parts("public/tasks")) > FACTS_ABOVE
-
-
 def build_facts(release: StoredRelease) -> dict[str, tuple[bytes, int]]:
     """Make both tables of facts from the tables of tasks. Returns Parquet bytes and number of rows by table name.
 
@@ -192,7 +169,8 @@ def build_facts(release: StoredRelease) -> dict[str, tuple[bytes, int]]:
         for part in release.parts(f"{name.partition('/')[0]}/tasks"):
             with release.open_part(part) as reader:
                 for piece in reader.groups([column for column in schema.names if column != GROUP]):
-                    pieces.append(_with_group(piece, part) if GROUP in schema.names else piece)
+                    group = pa.array([group_of(part)] * len(piece), pa.string())
+                    pieces.append(piece.append_column(GROUP, group) if GROUP in schema.names else piece)
         table = pa.concat_tables(pieces).select(schema.names).cast(schema).sort_by("task_id")
         starts = range(0, len(table), _GROUP_ROWS)
         content = write_tables(schema, (table.slice(start, _GROUP_ROWS) for start in starts))
@@ -201,19 +179,13 @@ def build_facts(release: StoredRelease) -> dict[str, tuple[bytes, int]]:
     return found
 
 
-def _with_group(piece: Any, part: PartFile) -> Any:
-    import pyarrow as pa
-
-    return piece.append_column(GROUP, pa.array([group_of(part)] * len(piece), pa.string()))
-
-
 def _settle_facts(store: Store, manifest: Manifest) -> Iterator[PartFile]:
     """Write the tables of facts of a version with many parts. Another partition into shards has other names."""
     release = StoredRelease(store, manifest)
-    if needs_facts(release):
-        for name, (content, rows) in build_facts(release).items():
-            part = _settle(store, manifest.version, f"{name}-{digest(content)[:8]}.parquet", content)
-            yield part.model_copy(update={"rows": rows})
+    made = build_facts(release) if len(release.parts("public/tasks")) > FACTS_ABOVE else {}
+    for name, (content, rows) in made.items():
+        part = _settle(store, manifest.version, f"{name}-{digest(content)[:8]}.parquet", content)
+        yield part.model_copy(update={"rows": rows})
 
 
 def _settle(store: Store, version: str, path: str, content: bytes) -> PartFile:

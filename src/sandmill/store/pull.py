@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
-from sandmill.fingerprint import digest
 from sandmill.models.base import OnProgress
 from sandmill.models.names import task_id_fault
 from sandmill.store.files import Store, leftovers, storage_faults
@@ -24,7 +23,6 @@ from sandmill.store.secret import SECRET_PATH
 from sandmill.store.versions import list_versions
 
 _PREFIX = ".pull-"
-
 _READ_AHEAD_TASKS = 4
 """Tasks in memory that wait to be written. Usual ones have 1 MB."""
 
@@ -34,44 +32,33 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def check_destination(to: str | Path, source: str = "pull", footer: str = "Nothing was pulled.") -> Path:
-    """Return the local folder to write into.
-
-    Args:
-        to: the folder as a user names it.
-        source: command that the error names.
-        footer: last line of the error.
+    """Return the local folder to write into. Errors name the command `source` and end with `footer`.
 
     Raises:
         RequestError: if nothing is named, or an address such as s3://..., or a place inside of a dataset.
     """
     text = str(to)
-    if not text.strip():
-        hint = "Name one, such as --to tasks; --to . means this folder."
-        raise _refused("nothing", "a local folder", hint, source, footer)
-    if _ADDRESS.match(text):
-        hint = f"{source.capitalize()} to one and copy it from there."
-        raise _refused(text, "a local folder", hint, source, footer)
     folder = Path(text)
     place = folder.absolute().resolve()
-    for above in (place, *place.parents):
-        if _is_dataset(above):
-            saw = f"{text}, which lies in the dataset {above}"
-            raise _refused(saw, "a folder outside of any dataset", "", source, footer)
-    return folder
+    if not text.strip():
+        hint = "Name one, such as --to tasks; --to . means this folder."
+        problem = Problem("--to", "nothing", "a local folder", hint)
+    elif _ADDRESS.match(text):
+        problem = Problem("--to", text, "a local folder", f"{source.capitalize()} to one and copy it from there.")
+    elif above := next(filter(_is_dataset, (place, *place.parents)), None):
+        problem = Problem("--to", f"{text}, which lies in the dataset {above}", "a folder outside of any dataset")
+    else:
+        return folder
+    raise RequestError(source, [problem], footer)
 
 
 def _is_dataset(folder: Path) -> bool:
-    if (folder / SECRET_PATH).exists():
-        return True
+    with suppress(OSError):  # another user's secret/ cannot be looked into
+        if (folder / SECRET_PATH).exists():
+            return True
     with suppress(SandmillError, OSError):
         return bool(list_versions(Store(str(folder))))
     return False
-
-
-def _refused(
-    saw: str, expected: str, hint: str = "", source: str = "pull", footer: str = "Nothing was pulled."
-) -> RequestError:
-    return RequestError(source, [Problem("--to", saw, expected, hint)], footer)
 
 
 def pull_tasks(
@@ -81,14 +68,9 @@ def pull_tasks(
     to: Path,
     progress: OnProgress | None,
 ) -> list[Path]:
-    """Write each task's sides under `to`.
+    """Write each task's sides (public, private) below a local folder.
 
-    Args:
-        read_files: gives the files of (side, task_id), checked.
-        task_ids: tasks in order.
-        sides: public, private.
-        to: local folder.
-        progress: called with (done, in all).
+    `read_files` gives the checked files of (side, task id); `progress` is called with (done, in all).
 
     Raises:
         RequestError: folders that hold something else, all of them; the other tasks are written.
@@ -97,7 +79,8 @@ def pull_tasks(
     if faults := list(filter(None, map(task_id_fault, task_ids))):
         raise IntegrityError(f"{faults[0]}. Nothing was pulled.")
     if to.exists() and not to.is_dir():
-        raise _refused(f"{to}, a file", "a folder, made if missing")
+        problem = Problem("--to", f"{to}, a file", "a folder, made if missing")
+        raise RequestError("pull", [problem], "Nothing was pulled.")
     problems: list[Problem] = []
     with storage_faults(str(to)):
         to.mkdir(parents=True, exist_ok=True)
@@ -116,15 +99,14 @@ def pull_tasks(
 
 def _read_ahead(read: Callable[[str], dict[str, Files]], task_ids: Sequence[str]) -> Iterator[dict[str, Files]]:
     """Yield what is read for each task, in order. A thread reads the next tasks while the caller writes."""
+    waiting: deque[Future[dict[str, Files]]] = deque()
     with ThreadPoolExecutor(1) as reader:
-        waiting: deque[Future[dict[str, Files]]] = deque()
         try:
             for task_id in task_ids:
                 waiting.append(reader.submit(read, task_id))
                 if len(waiting) > _READ_AHEAD_TASKS:
                     yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            yield from (coming.result() for coming in waiting)
         finally:
             reader.shutdown(cancel_futures=True)
 
@@ -132,8 +114,7 @@ def _read_ahead(read: Callable[[str], dict[str, Files]], task_ids: Sequence[str]
 def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
     """Write the sides of one task below an existing folder, each whole or not at all, and leave equal ones alone.
 
-    Returns:
-        How a folder that is there differs from the release; empty if all is as it must be.
+    Returns how a folder that is there differs from the release; nothing if all is as it must be.
     """
     if problems := _conflicts(folder, sides):
         return problems
@@ -146,11 +127,11 @@ def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
     try:
         staged.mkdir()
         for side, files in missing.items():
-            (staged / side).mkdir(mode=0o700 if side == "private" else 0o777)
-            for inner in sorted({path.rpartition("/")[0] for path in files} - {""}):
-                (staged / side / inner).mkdir(parents=True, exist_ok=True)
+            folder_mode, mode = (0o700, 0o600) if side == "private" else (0o777, 0o666)
+            (staged / side).mkdir(mode=folder_mode)
             for path, content in files.items():
-                _write(staged / side / path, content, 0o600 if side == "private" else 0o666)
+                (staged / side / path).parent.mkdir(parents=True, exist_ok=True)
+                _write(staged / side / path, content, mode)
         if not os.path.lexists(folder) and _rename(staged, folder.name, folder.parent):
             return []
         for side in missing:
@@ -176,8 +157,7 @@ def _rename(source: Path, name: str, folder: Path) -> bool:
 
 
 def _conflicts(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
-    compared = (_compare(folder / side, files) for side, files in sides.items())
-    return _links(folder, sides) or list(filter(None, compared))
+    return _links(folder, sides) or [one for side, files in sides.items() if (one := _compare(folder / side, files))]
 
 
 def _links(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
@@ -218,12 +198,13 @@ def _compare(folder: Path, files: Files) -> Problem | None:
     if not folder.exists():
         return None
     there = {path for path, mode in _inside(folder) if stat.S_ISREG(mode)}
-    changed = [path for path in files if path in there and digest((folder / path).read_bytes()) != digest(files[path])]
-    gone, extra = sorted(files.keys() - there), sorted(there - files.keys())
-    said = [
-        f"{word} {', '.join(paths)}" for word, paths in (("changed", changed), ("no", gone), ("also", extra)) if paths
-    ]
-    return Problem(str(folder), "; ".join(said), "the release's files") if said else None
+    differences = {
+        "changed": [path for path in files if path in there and (folder / path).read_bytes() != files[path]],
+        "no": sorted(files.keys() - there),
+        "also": sorted(there - files.keys()),
+    }
+    said = "; ".join(f"{word} {', '.join(paths)}" for word, paths in differences.items() if paths)
+    return Problem(str(folder), said, "the release's files") if said else None
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

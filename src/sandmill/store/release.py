@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -39,23 +39,17 @@ from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.limits import MAX_REPORT_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.part_files import PartFiles, checked_files, in_stored_order, reading_in_sequence
-from sandmill.store.reference import resolve
-from sandmill.store.versions import read_manifest
+from sandmill.store.versions import read_manifest, resolve
 
 if TYPE_CHECKING:
     import polars as pl
 
-_HIDDEN = ("record", "split", "metric")
-"""Private columns that the joined table leaves out: too large, or also public."""
-
+_HIDDEN = ("record", "split", "metric")  # private columns that the joined table leaves out: too large, or also public
 _FIRST, _LAST = ("task_id", "domain", "structure", "metric"), ("split", "band", "difficulty", "prompt")
 """Columns at both ends of the joined table: a printed frame shows the first four and the last four."""
 
-_PROMPTS_KEPT = 4096
-"""Prompts of 6 kB each."""
-
-_LISTED = 20
-"""Values that an error about a selection lists at most."""
+_PROMPTS_KEPT = 4096  # prompts of 6 kB each
+_LISTED = 20  # values that an error about a selection lists at most
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +61,8 @@ class StoredRelease:
 
     store: Store
     manifest: Manifest
+    _prompts: dict[str, str] = field(default_factory=dict, init=False, compare=False)
+    """Cache by task. A row group holds many, so that reading one task after another reads each once."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.ref!r}, {count(self.manifest.tasks, 'task')})"
@@ -84,11 +80,9 @@ class StoredRelease:
     @cached_property
     def has_private(self) -> bool:
         """Whether the private half can be read."""
-        part = next(iter(self.parts("private/tasks")), None)
-        if part is None:
-            return False
         try:
-            return len(self.store.read_start(f"{self.version}/{part.path}", 4)) == 4
+            parts = self.parts("private/tasks")[:1]
+            return any(len(self.store.read_start(f"{self.version}/{part.path}", 4)) == 4 for part in parts)
         except (FileMissing, AccessDenied):
             return False
 
@@ -116,11 +110,11 @@ class StoredRelease:
                 with self.open_part(part) as reader:
                     for group in reader.groups(["task_id", "prompt"], task_id):
                         self._prompts.update(
-                            zip(group["task_id"].to_pylist(), group["prompt"].to_pylist(), strict=True)
+                            zip(*(group[name].to_pylist() for name in ("task_id", "prompt")), strict=True)
                         )
         if task_id not in self._prompts:
             raise StoreError(f"{self.ref}: public/tasks has no row of task {task_id}")
-        return str(self._prompts[task_id])
+        return self._prompts[task_id]
 
     def record(self, task_id: str) -> TaskRecord:
         """Return all facts of a task. Needs the private half."""
@@ -130,15 +124,11 @@ class StoredRelease:
             raise IntegrityError(f"{self.ref}: task {task_id}: {error}") from None
 
     def files(self, side: str, task_id: str) -> dict[str, bytes]:
-        """Return the files of one side, public or private, each checked against its hash.
-
-        Raises:
-            IntegrityError: stored bytes differ from their hash, or a path may not become a file of the task's folder.
-        """
+        """Return the files of one side, public or private, each checked against its hash and its path."""
         return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id))
 
     def package(self, task_id: str) -> TaskPackage:
-        """Return a task as it was rendered: design, facts, public and private files. Needs the private half."""
+        """Return a task as it was rendered. Needs the private half."""
         record = self.record(task_id)
         return TaskPackage(
             task_id=task_id,
@@ -161,26 +151,23 @@ class StoredRelease:
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
     ) -> list[Path]:
-        """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all.
+        """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all. Returns them in order.
 
-        A second call leaves equal folders alone and adds missing ones. A plain string selects one value.
+        A second call leaves equal folders alone and adds missing ones.
 
         Args:
             to: local folder, made if missing.
             task_ids: these tasks; all if None.
             public_only: leave the private half out.
             progress: called with (tasks done, tasks in all).
-            split: only tasks of these splits.
-            band: only tasks of these bands of difficulty; needs the private half to be readable, as `structure` does.
+            split: only tasks of these splits. As with the next ones, a plain string is one value.
+            band: only tasks of these bands of difficulty; needs a readable private half, as `structure` does.
             metric: only tasks of these metrics.
             structure: only tasks of these structures, such as `tabular/binary/random`.
 
-        Returns:
-            The folders, in the order asked for.
-
         Raises:
-            RequestError: no task is of these splits, bands, metrics and structures; or folders that are there hold
-                something else: they are left alone, all others are written.
+            RequestError: nothing is selected; or folders that are there hold something else: they are left alone, all
+                others are written.
             IntegrityError: the release holds names or amounts that no release may hold.
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
@@ -231,10 +218,9 @@ class StoredRelease:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
         """
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
-        listed = {column: [values] if isinstance(values, str) else values for column, values in wanted.items()}
-        given = {column: values for column, values in listed.items() if values}
-        asked_ranges = {"difficulty": difficulty, "medal_hardness": medal_hardness}
-        ranges = {column: ends for column, ends in asked_ranges.items() if ends is not None}
+        given = {name: [values] if isinstance(values, str) else values for name, values in wanted.items() if values}
+        both = {"difficulty": difficulty, "medal_hardness": medal_hardness}
+        ranges = {name: ends for name, ends in both.items() if ends is not None}
         if not given and not ranges:
             return self.task_ids
         splits = set(given.get("split", ()))
@@ -264,22 +250,27 @@ class StoredRelease:
         known = any(part.path == f"reports/{name}" for part in self.manifest.parts)
         return self.store.read(f"{self.version}/reports/{name}", limit=limit) if known else None
 
+    def readable_report(self, name: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
+        """Return a file of reports/; None also where it cannot be read, as with public credentials."""
+        try:
+            return self.report(name, limit)
+        except (AccessDenied, FileMissing):
+            return None
+
     def slot_reports(self) -> Iterator[SlotReport]:
         """Yield cost and outcome of each slot, one part in memory at a time."""
-        yield from map(read_slot, self._iterate("reports/slots"))
+        return map(read_slot, self._iterate("reports/slots"))
 
     def rejections(self) -> Iterator[Rejection]:
         """Yield the rejections, one part in memory at a time."""
-        yield from map(Rejection.model_validate, self._iterate("reports/rejections"))
+        return map(Rejection.model_validate, self._iterate("reports/rejections"))
 
     def read_columns(
         self, table: str, columns: Sequence[str], task_ids: Collection[str] | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of a table, such as public/tasks, with some columns only. Others are not decompressed.
+        """Yield the rows of a table, such as public/tasks, with some columns only, and of some tasks..
 
-        Facts of all tasks come from the table of facts, if the version has one: the order of rows is that of the files.
-
-        With `task_ids`, which needs the column `task_id`, rows of other tasks are left out before they become objects.
+        Facts of all tasks come from the table of facts, if there is one: the order of rows is that of the files.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -306,11 +297,7 @@ class StoredRelease:
         return found
 
     def require_private(self) -> None:
-        """Refuse a release without a private half.
-
-        Raises:
-            AccessDenied: if the private half cannot be read.
-        """
+        """Raise AccessDenied if the private half cannot be read."""
         if not self.has_private:
             raise AccessDenied(
                 f"{self.ref}: the private half is not readable here. Bands, grades and rewards need it: use a copy or "
@@ -331,11 +318,6 @@ class StoredRelease:
     def part_files(self) -> PartFiles:
         """The Parquet files of the version."""
         return PartFiles(self.store, self.version, self.ref)
-
-    @cached_property
-    def _prompts(self) -> dict[str, str]:
-        """Cache of prompts by task. A row group holds many, so that reading one task after another reads each once."""
-        return {}
 
     def _iterate(self, table: str) -> Iterator[Row]:
         for part in self.parts(table):
@@ -361,29 +343,23 @@ class StoredRelease:
         return found
 
     def parts_with(self, table: str, columns: Collection[str]) -> list[PartFile]:
-        """List the files to read columns of a table from, in order.
-
-        For public/tasks and private/tasks it is the table of facts, if the version has one and it has all the columns.
-        """
+        """List the files to read columns of a table from: the table of facts, if there is one with all columns."""
         facts = table.replace("/tasks", "/facts")
-        schema = FACTS_TABLES.get(facts)
-        found = self.parts(facts) if schema is not None and set(columns) <= set(schema.names) else []
-        return found or self.parts(table)
+        has_all = facts in FACTS_TABLES and set(columns) <= set(FACTS_TABLES[facts].names)
+        return (self.parts(facts) if has_all else []) or self.parts(table)
 
     def _splits(self) -> set[str]:
-        """Return the splits that the names of files contain; empty in releases of format 1."""
+        """Return the splits in the names of files; none in releases of format 1."""
         names = filter(None, (part_name(part.path) for part in self.parts("public/tasks")))
         return {name.split for name in names if name.split}
 
     def _joined(self, columns: Sequence[str]) -> "pl.DataFrame":
-        """Read public columns of all tasks, and private ones where they can be read."""
-        public = self._frame("public/tasks", columns)
+        found = self._frame("public/tasks", columns)
         if self.has_private:
             kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
-            public = public.join(self._frame("private/tasks", kept), on="task_id", how="left")
-        first, last = ([name for name in ends if name in public.columns] for ends in (_FIRST, _LAST))
-        others = [name for name in public.columns if name not in (*_FIRST, *_LAST)]
-        return public.select([*first, *others, *last]).sort("task_id")
+            found = found.join(self._frame("private/tasks", kept), on="task_id", how="left")
+        middle = [name for name in found.columns if name not in (*_FIRST, *_LAST)]
+        return found.select([name for name in (*_FIRST, *middle, *_LAST) if name in found.columns]).sort("task_id")
 
     def _frame(self, table: str, columns: Sequence[str], splits: Collection[str] = ()) -> "pl.DataFrame":
         """Read columns of a table, of the tasks of some splits or of all tasks."""
@@ -412,7 +388,7 @@ class StoredRelease:
     def parts_of(self, table: str, task_id: str) -> list[PartFile]:
         """List the files of a table that may hold a task."""
         self.check_ids([task_id])
-        return self.parts_of_group(table, self._group_of[task_id])
+        return self.parts_of_group(table, self.group_of(task_id))
 
     def parts_of_group(self, table: str, group: str) -> list[PartFile]:
         """List the files of a table that hold the tasks of a group; see `group_of`."""
@@ -436,9 +412,9 @@ class StoredRelease:
             with self.open_part(part) as reader:
                 if rows := reader.rows_of_task(task_id):
                     return rows
-        if table.endswith("/files"):
-            return []
-        raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
+        if table.endswith("/tasks"):
+            raise StoreError(f"{self.ref}: {table} has no row of task {task_id}")
+        return []
 
 
 def load(ref: str | Path) -> StoredRelease:
@@ -461,21 +437,18 @@ def select_ids(
     wanted: Mapping[str, Collection[str]],
     ranges: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> tuple[str, ...]:
-    """Return the tasks that have one of the wanted values in each column.
+    """Return the tasks that have one of the wanted values in each column, and a value within each range.
 
-    Args:
-        facts: a row a task, with the columns of `wanted` that can be read.
-        ref: names the release, for messages.
-        wanted: values by column.
-        ranges: least and greatest value by column, between 0 and 1. A task without a value is in no range.
+    `facts` has a row a task, with the columns of `wanted` that can be read. A task without a value is in no range.
 
     Raises:
         RequestError: a column or a value that the release does not have, all at once, or no task has all of them.
     """
     import polars as pl
 
-    problems = []
+    problems, tests = [], []
     for column, (low, high) in ranges.items():
+        tests.append(pl.col(column).is_between(low, high))
         if not 0 <= low <= high <= 1:
             flag = f"--{column.replace('_', '-')}"
             problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
@@ -484,26 +457,19 @@ def select_ids(
             hint = "Band, structure, difficulty and medal hardness are in the private half of a release."
             problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
-        if column not in facts.columns:
-            continue
-        known = facts[column].drop_nulls().unique().sort().to_list()
+        tests.append(pl.col(column).is_in(list(values)))
+        known = facts[column].drop_nulls().unique().sort().to_list() if column in facts.columns else values
         expected = f"one of {name_some(map(shorten, known), _LISTED)}"
         problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")
-    tests = [pl.col(column).is_in(list(values)) for column, values in wanted.items()]
-    tests += [pl.col(column).is_between(*ends) for column, ends in ranges.items()]
     ids = tuple(facts.filter(*tests)["task_id"].to_list())
     require_some(ref, ids)
     return ids
 
 
 def require_some(ref: str, task_ids: Sequence[str]) -> None:
-    """Refuse an empty selection.
-
-    Raises:
-        RequestError: there is no task.
-    """
+    """Raise RequestError if nothing is selected."""
     if not task_ids:
         problem = Problem("selection", "no task that has all of these values", "at least one task")
         raise RequestError(ref, [problem], f"List the tasks with: sandmill show {ref}")

@@ -19,10 +19,7 @@ _BLOCK = 8 << 20
 def byte_faults(store: Store, path: str, part: PartFile) -> Iterator[str]:
     """Read a file, a block in memory at a time, and yield how its size or hash differ from those of a part.
 
-    Args:
-        store: the dataset.
-        path: of the file in the dataset: the part itself, or what may be a copy of it.
-        part: the expected size and hash. Sentences name its path.
+    `path` is the part itself, or what may be a copy of it. Sentences name the part.
     """
     found, size = sha256(), 0
     try:
@@ -54,11 +51,7 @@ _HASH_AT = len("01234567.parquet")
 def repair_of(store: Store, version: str, part: PartFile, *, public_only: bool = False) -> str:
     """Return what to do about a file that is missing or damaged.
 
-    Args:
-        store: the dataset.
-        version: of the file.
-        part: the file.
-        public_only: look for no other copy in the private folders of the dataset.
+    With `public_only`, no other copy is looked for in the private folders of the dataset.
     """
     command = f"`sandmill verify {store.root}@{version} --repair"
     if not public_only and (copy := copy_in_shards(store, part)):
@@ -86,7 +79,6 @@ class Restored:
     """A file that was damaged and is whole again."""
 
     path: str
-    """In the version."""
     source: str
     """Where the bytes came from, for people."""
 
@@ -96,13 +88,8 @@ def restore_damaged(
 ) -> list[Restored]:
     """Repair each missing or damaged file of a version, if an intact copy of it is found.
 
-    Copies come from the shard that the file was made from, from another copy of the release, or, for tables of facts,
-    from the tables of tasks. Files without an intact copy stay as they are; `verify_hashes` names them.
-
-    Args:
-        release: the version, with both halves.
-        backup: another copy of the same version, which may be damaged elsewhere.
-        progress: called with (done, in all) for each file that was read.
+    Copies come from the shard that the file was made from, from `backup`, another copy of the release, or, for tables
+    of facts, from the tables of tasks. Files without an intact copy stay as they are; `verify_hashes` names them.
 
     Raises:
         InputError: the other copy has other tasks.
@@ -111,19 +98,15 @@ def restore_damaged(
     if backup is not None and backup.manifest.content != release.manifest.content:
         seen, wanted = f"version {backup.version}, with other tasks", f"a copy of {release.version}"
         raise InputError(backup.ref, [Problem("--from", seen, wanted)], footer="Nothing was written.")
-    damaged = list(_damaged(release, progress))
+    damaged = []
+    for done, part in enumerate(release.manifest.parts, start=1):
+        if not is_equal(release.store, f"{release.version}/{part.path}", part):
+            damaged.append(part)
+        if progress is not None:
+            progress(done, len(release.manifest.parts))
     # Tables of facts are made from tables of tasks, which have to be whole.
     damaged.sort(key=lambda part: bool(facts_name(part.path)))
     return [Restored(part.path, source) for part in damaged if (source := _restore(release, part, backup))]
-
-
-def _damaged(release: StoredRelease, progress: OnProgress | None) -> Iterator[PartFile]:
-    parts = release.manifest.parts
-    for done, part in enumerate(parts, start=1):
-        if not is_equal(release.store, f"{release.version}/{part.path}", part):
-            yield part
-        if progress is not None:
-            progress(done, len(parts))
 
 
 def _restore(release: StoredRelease, part: PartFile, backup: StoredRelease | None) -> str:
@@ -137,18 +120,13 @@ def _restore(release: StoredRelease, part: PartFile, backup: StoredRelease | Non
         if is_equal(backup.store, place, part):
             release.store.write(target, backup.store.read(place, part.size))
             return backup.store.where(place)
-    if content := _facts(release, part):
-        release.store.write(target, content)
-        return "the tables of tasks"
-    return ""
-
-
-def _facts(release: StoredRelease, part: PartFile) -> bytes:
-    """Make a table of facts again. Returns nothing if the part is no such table, or if the bytes have another hash."""
     if not (name := facts_name(part.path)):
-        return b""
+        return ""
     try:
         content, _ = build_facts(release)[name]
     except SandmillError:  # a table of tasks is damaged too
-        return b""
-    return content if digest(content) == part.sha256 else b""
+        return ""
+    if digest(content) != part.sha256:
+        return ""
+    release.store.write(target, content)
+    return "the tables of tasks"

@@ -11,24 +11,132 @@ A rollout is in a Parquet file before its JSON file is removed. If a kill leaves
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem, StoreError, shorten
-from sandmill.models.rollout import RolloutFacts, RolloutRecord, RolloutSettings
+from sandmill.models.llm import Message
+from sandmill.models.reports import Medal
+from sandmill.models.rollout import Operator, Rollout, RolloutFacts, RolloutRecord, RolloutSettings
 from sandmill.store.files import FileMissing, Store
 from sandmill.store.release import StoredRelease
-from sandmill.store.rollout_table import FACTS, facts_of, from_row, to_row, write_table
+
+
+def _of(kind: Any, names: str) -> list[tuple[str, Any]]:
+    return [(name, kind) for name in names.split()]
+
+
+_TEXT, _WHOLE, _NUMBER, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_TEXTS = pa.list_(_TEXT)
+
+FEEDBACK = pa.struct(
+    [
+        *(*_of(_TEXT, "status outcome"), *_of(_NUMBER, "score"), *_of(_WHOLE, "position entries")),
+        *(*_of(_TEXT, "medal"), *_of(_NUMBER, "step"), *_of(_TEXTS, "problems"), *_of(_WHOLE, "submissions_left")),
+    ]
+)
+"""A `FeedbackAnswer`."""
+
+STEP = pa.struct(
+    [
+        *(*_of(_WHOLE, "number"), *_of(_TEXT, "action code outcome"), *_of(_NUMBER, "duration_s")),
+        *(*_of(_TEXT, "stdout stderr detail"), *_of(_TEXTS, "checks markers")),
+        *(*_of(FEEDBACK, "feedback"), *_of(_TEXTS, "problems"), *_of(_FLAG, "mask")),
+    ]
+)
+"""A `Step`."""
+
+ROLLOUTS = pa.schema(
+    [
+        *(*_of(_TEXT, "task_id release"), *_of(_WHOLE, "sample"), *_of(_TEXT, "model operator ending")),
+        *(*_of(_FLAG, "mask"), *_of(_TEXT, "failure error"), *_of(_NUMBER, "reward"), *_of(_TEXT, "reward_preset")),
+        ("reward_parts", pa.list_(pa.struct([("part", _TEXT), ("value", _NUMBER)]))),
+        *(*_of(_FLAG, "valid"), *_of(_NUMBER, "score gap_closed gap_to_gold"), *_of(_TEXT, "medal")),
+        *(*_of(_WHOLE, "position"), *_of(_NUMBER, "format_rate"), *_of(_WHOLE, "prompt_tokens completion_tokens")),
+        *(*_of(_NUMBER, "usd seconds model_seconds run_seconds"), *_of(_WHOLE, "submissions")),
+        ("steps", pa.list_(STEP)),
+        ("messages", pa.list_(pa.struct(_of(_TEXT, "role content")))),
+        ("rest", _TEXT),
+    ]
+)
+"""One row for each rollout. `rest` is JSON: the fields of `Rollout` without `steps`."""
+
+FACTS = (
+    *("task_id", "release", "sample", "mask", "failure", "reward", "valid", "medal", "gap_closed"),
+    *("prompt_tokens", "completion_tokens", "usd", "seconds"),
+)
+"""Columns of `RolloutFacts`."""
+
+
+def to_row(record: RolloutRecord) -> dict[str, Any]:
+    """Return the row of a record."""
+    rollout, grade, reward = record.rollout, record.rollout.grade, record.rollout.reward
+    data = rollout.model_dump(mode="json")
+    steps = data.pop("steps")
+    return {
+        **facts_row(record.facts),
+        "model": rollout.model,
+        "operator": record.operator.value,
+        "ending": rollout.ending.value,
+        "error": record.error,
+        "reward_preset": reward.preset if reward else None,
+        "reward_parts": [{"part": part, "value": value} for part, value in reward.parts.items()] if reward else None,
+        "score": grade.score if grade else None,
+        "gap_to_gold": grade.gap_to_gold if grade else None,
+        "position": grade.position if grade else None,
+        "format_rate": rollout.format_rate,
+        "model_seconds": rollout.usage.seconds,
+        "run_seconds": sum(step.duration_s for step in rollout.steps),
+        "submissions": sum(step.feedback is not None for step in rollout.steps),
+        "steps": steps,
+        "messages": [message.model_dump() for message in record.messages],
+        "rest": json.dumps(data, ensure_ascii=False, sort_keys=True),
+    }
+
+
+def facts_row(facts: RolloutFacts) -> dict[str, Any]:
+    """Return the columns of `FACTS`."""
+    row = {name: getattr(facts, "is_valid" if name == "valid" else name) for name in FACTS}
+    return row | {"medal": facts.medal.value if facts.medal else None}
+
+
+def from_row(row: Mapping[str, Any]) -> RolloutRecord:
+    """Rebuild a record from its row. It equals the stored one."""
+    rollout = Rollout.model_validate({**json.loads(row["rest"]), "steps": row["steps"]})
+    return RolloutRecord(
+        rollout=rollout,
+        messages=tuple(Message.model_validate(message) for message in row["messages"]),
+        operator=Operator(row["operator"]),
+        error=row["error"],
+    )
+
+
+def facts_of(row: Mapping[str, Any]) -> RolloutFacts:
+    """Return the facts of a row with the columns of `FACTS`."""
+    values = {name: row[name] for name in FACTS if name != "valid"}
+    medal = Medal(row["medal"]) if row["medal"] else None
+    return RolloutFacts(**(values | {"is_valid": row["valid"], "medal": medal}))
+
+
+def write_table(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Write rows as Parquet, in row groups of 100 rollouts."""
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    table = pa.Table.from_pylist(list(rows), schema=ROLLOUTS)
+    pq.write_table(table, sink, compression="zstd", row_group_size=100)
+    return bytes(sink.getvalue())
+
 
 FORMAT_VERSION = 1
 SETTINGS = "rollouts.json"
 _EPISODES, _SPENT = "episodes", "spent"
-_PER_FILE = 1000
-"""Rollouts in one Parquet file."""
+_PER_FILE = 1000  # rollouts in one Parquet file
 _TABLE = re.compile(r"rollouts-(\d{5})\.parquet")
 _EPISODE = re.compile(rf"{_EPISODES}/([^/]+)/(\d+)\.json")
 
@@ -49,26 +157,22 @@ class RolloutFolder:
         Raises:
             StoreError: if the file is damaged, or a newer version wrote it.
         """
+        where = self.store.where(SETTINGS)
         try:
             content = json.loads(self.store.read(SETTINGS))
+            if not isinstance(content, dict) or content.get("format") != FORMAT_VERSION:
+                raise StoreError(f"{where}: not format {FORMAT_VERSION}, which this version reads")
+            return RolloutSettings.model_validate(content.get("settings"))
         except FileMissing:
             return None
-        except ValueError as error:
-            raise StoreError(f"{self.store.where(SETTINGS)}: not JSON: {error}") from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT_VERSION:
-            raise StoreError(f"{self.store.where(SETTINGS)}: not format {FORMAT_VERSION}, which this version reads")
-        try:
-            return RolloutSettings.model_validate(content.get("settings"))
         except ValidationError as error:
             first = error.errors()[0]
-            raise StoreError(f"{self.store.where(SETTINGS)}: {first['loc']}: {first['msg']}") from error
+            raise StoreError(f"{where}: {first['loc']}: {first['msg']}") from error
+        except ValueError as error:
+            raise StoreError(f"{where}: not JSON: {error}") from error
 
     def require(self) -> RolloutSettings:
-        """Return the settings of a folder that must hold rollouts.
-
-        Raises:
-            InputError: if it holds none.
-        """
+        """Return the settings of a folder that must hold rollouts. Raises InputError if it holds none."""
         if self.settings is None:
             hint = "Make them with: sandmill rollout RELEASE --model NAME --to DIR"
             problem = Problem("ROLLOUTS", f"no {SETTINGS} in it", "a folder that sandmill rollout wrote", hint)
@@ -81,17 +185,17 @@ class RolloutFolder:
         Raises:
             InputError: lists every setting that differs.
         """
-        hint = "Use the same settings, or another --to."
         if self.settings is None:
             if self.store.list():
                 problem = Problem("--to", f"files, and no {SETTINGS}", "a new or empty folder", "Use another --to.")
                 raise InputError(self.store.root, [problem])
             return
+        hint = "Use the same settings, or another --to."
         ours, theirs = _flatten(settings), _flatten(self.settings)
         problems = [
-            Problem(name, shorten(str(ours[name])), f"{shorten(str(theirs[name]))}, as before", hint)
-            for name in ours
-            if ours[name] != theirs[name]
+            Problem(name, shorten(str(value)), f"{shorten(str(theirs[name]))}, as before", hint)
+            for name, value in ours.items()
+            if value != theirs[name]
         ]
         if problems:
             raise InputError(f"{self.store.root} holds rollouts of other settings", problems)
@@ -128,21 +232,19 @@ class RolloutFolder:
     def facts(self) -> Iterator[RolloutFacts]:
         """Yield the facts of all rollouts. Only their columns are read."""
         pieces = self._pieces()
-        for name in self._tables():
-            for row in self._rows(name, list(FACTS)):
-                if (row["task_id"], row["sample"]) not in pieces:
-                    yield facts_of(row)
-        for path in pieces.values():
-            yield self._read(path).facts
+        yield from map(facts_of, self._compacted(FACTS, pieces))
+        yield from (self._read(path).facts for path in pieces.values())
 
     def records(self) -> Iterator[RolloutRecord]:
         """Yield all rollouts, in the order of task and sample within each file."""
         pieces = self._pieces()
-        for name in self._tables():
-            for row in self._rows(name, None):
-                if (row["task_id"], row["sample"]) not in pieces:
-                    yield from_row(row)
+        yield from map(from_row, self._compacted(None, pieces))
         yield from map(self._read, pieces.values())
+
+    def _compacted(self, columns: Sequence[str] | None, pieces: Mapping[Key, str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of Parquet files, but for rollouts that are in JSON files."""
+        for name in self._tables():
+            yield from (row for row in self._rows(name, columns) if (row["task_id"], row["sample"]) not in pieces)
 
     def compact(self) -> None:
         """Move all rollouts into Parquet files. A kill at any moment loses none."""
@@ -153,21 +255,17 @@ class RolloutFolder:
             numbers.append(int(name[len("rollouts-") :][:5]))
             keys = [(row["task_id"], row["sample"]) for row in self._rows(name, ["task_id", "sample"])]
             if not pieces.keys().isdisjoint(keys):
-                self._drop(name, pieces)
+                kept = [row for row in self._rows(name, None) if (row["task_id"], row["sample"]) not in pieces]
+                if kept:
+                    self.store.write(name, write_table(kept), owner_only=True)
+                else:
+                    self.store.remove(name)
         keys = sorted(pieces)
         for number, start in enumerate(range(0, len(keys), _PER_FILE), start=max(numbers) + 1):
             rows = [to_row(self._read(pieces[key])) for key in keys[start : start + _PER_FILE]]
             self.store.write(f"rollouts-{number:05}.parquet", write_table(rows), owner_only=True)
         for path in pieces.values():
             self.store.remove(path)
-
-    def _drop(self, name: str, pieces: dict[Key, str]) -> None:
-        """Rewrite a Parquet file without the rollouts that are in JSON files."""
-        kept = [row for row in self._rows(name, None) if (row["task_id"], row["sample"]) not in pieces]
-        if kept:
-            self.store.write(name, write_table(kept), owner_only=True)
-        else:
-            self.store.remove(name)
 
     def _pieces(self) -> dict[Key, str]:
         matches = map(_EPISODE.fullmatch, self.store.list(_EPISODES))
@@ -176,13 +274,12 @@ class RolloutFolder:
     def _tables(self) -> list[str]:
         return [name for name in self.store.list() if _TABLE.fullmatch(name)]
 
-    def _rows(self, name: str, columns: list[str] | None) -> Iterator[dict[str, Any]]:
-        import pyarrow as pa
+    def _rows(self, name: str, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
         import pyarrow.parquet as pq
 
         with self.store.open(name) as file:
             try:
-                for batch in pq.ParquetFile(file).iter_batches(batch_size=100, columns=columns):
+                for batch in pq.ParquetFile(file).iter_batches(batch_size=100, columns=columns and list(columns)):
                     yield from batch.to_pylist()
             except (pa.ArrowException, OSError) as error:
                 raise StoreError(f"{self.store.where(name)}: cannot be read: {error}") from error
@@ -234,14 +331,10 @@ class RolloutSet:
     files: str
     """Path or pattern of the Parquet files that hold them."""
     loose: int = 0
-    """Rollouts that are in no Parquet file yet."""
 
 
 def read_rollout_sets(place: str) -> list[RolloutSet]:
-    """Return the rollouts of a place by model: one set for a folder of `sandmill rollout`, one a model for a file.
-
-    Args:
-        place: folder or S3 prefix, or a Parquet file with the columns of such a folder.
+    """Return the rollouts of a place by model: one set for a folder of `sandmill rollout`, one a model for Parquet.
 
     Raises:
         InputError: no rollouts are there, or the file lacks columns.
@@ -256,29 +349,22 @@ def read_rollout_sets(place: str) -> list[RolloutSet]:
 
 
 def _read_file(place: str) -> list[RolloutSet]:
-    facts: defaultdict[str, list[RolloutFacts]] = defaultdict(list)
-    presets: defaultdict[str, set[str]] = defaultdict(set)
-    for row in _rows(place):
-        facts[row["model"]].append(facts_of(row))
-        if row["reward_preset"]:
-            presets[row["model"]].add(row["reward_preset"])
-    if not facts:
-        raise InputError(place, [Problem("rows", "none", "a row for each rollout")])
-    return [RolloutSet(model, frozenset(presets[model]), tuple(facts[model]), place) for model in sorted(facts)]
-
-
-def _rows(place: str) -> Iterator[dict[str, Any]]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parent, _, name = place.rpartition("/")
+    facts: defaultdict[str, list[RolloutFacts]] = defaultdict(list)
+    presets: defaultdict[str, set[str]] = defaultdict(set)
+    columns, (parent, _, name) = [*FACTS, *_EXTRA], place.rpartition("/")
     with Store(parent or ".").open(name) as file:
         try:
             table = pq.ParquetFile(file)
-            if missing := [column for column in (*FACTS, *_EXTRA) if column not in table.schema_arrow.names]:
+            if missing := [column for column in columns if column not in table.schema_arrow.names]:
                 expected = "the columns of a file that sandmill rollout wrote"
                 raise InputError(place, [Problem("columns", f"no {', '.join(missing)}", expected)])
-            for batch in table.iter_batches(batch_size=1000, columns=[*FACTS, *_EXTRA]):
-                yield from batch.to_pylist()
+            for row in (row for batch in table.iter_batches(1000, columns=columns) for row in batch.to_pylist()):
+                facts[row["model"]].append(facts_of(row))
+                presets[row["model"]].update(filter(None, [row["reward_preset"]]))
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"{place}: cannot be read: {shorten(str(error), 200)}") from error
+    if not facts:
+        raise InputError(place, [Problem("rows", "none", "a row for each rollout")])
+    return [RolloutSet(model, frozenset(presets[model]), tuple(facts[model]), place) for model in sorted(facts)]

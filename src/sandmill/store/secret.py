@@ -16,14 +16,9 @@ _BYTES = 32
 
 
 def release_secret(store: Store, secret_file: Path | None = None) -> bytes:
-    """Return the dataset's secret. The first run creates it, so that all runs make the same tasks.
+    """Return the dataset's secret, at least 32 bytes. The first run creates it, so that all runs make the same tasks.
 
-    Args:
-        store: the dataset.
-        secret_file: the operator's own secret instead: raw bytes, or hexadecimal digits as in `release.key`.
-
-    Returns:
-        At least 32 bytes.
+    `secret_file` is the operator's own instead: raw bytes, or hexadecimal digits as in `release.key`.
 
     Raises:
         RequestError: the operator's file cannot be read or is too short.
@@ -47,42 +42,30 @@ def secret_id(secret: bytes) -> str:
     return hmac.new(secret, b"sandmill release secret id", sha256).hexdigest()[:12]
 
 
-def read_secret_at(place: str) -> bytes:
-    """Read a secret from a local file or from `s3://bucket/.../release.key`.
+def read_secret_file(place: str | Path) -> bytes:
+    """Read an operator's own secret from a local file, or from `s3://bucket/.../release.key`.
 
     Raises:
         RequestError: the file cannot be read, is too short or too long.
         StoreError: the object on S3 cannot be read.
     """
-    if "://" not in place:
-        return read_secret_file(Path(place))
-    folder, _, name = place.rpartition("/")
-    return _checked(place, Store(folder).read(name, limit=MAX_SECRET_BYTES))
-
-
-def read_secret_file(path: Path) -> bytes:
-    """Read the operator's own secret.
-
-    Raises:
-        RequestError: the file cannot be read, is too short or too long.
-    """
+    path, is_remote = str(place), "://" in str(place)
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_SECRET_BYTES + 1)
+        if is_remote:
+            content = Store(path.rpartition("/")[0]).read(path.rpartition("/")[2], limit=MAX_SECRET_BYTES)
+        else:
+            with Path(path).open("rb") as file:
+                content = file.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
         saw = error.strerror or type(error).__name__
-        raise RequestError("secret_file", [Problem(str(path), saw.lower(), "a readable file")]) from error
-    return _checked(str(path), content)
-
-
-def _checked(place: str, content: bytes) -> bytes:
+        raise RequestError("secret_file", [Problem(path, saw.lower(), "a readable file")]) from error
     secret = _decode(content)
     if len(content) > MAX_SECRET_BYTES:
-        problem = Problem(place, f"more than {MAX_SECRET_BYTES} bytes", "a release secret")
+        problem = Problem(path, f"more than {MAX_SECRET_BYTES} bytes", "a release secret")
     elif len(secret) < _BYTES:
-        hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {place}"
+        hint = f"Make one with: python -c 'import secrets; print(secrets.token_hex({_BYTES}))' > {path}"
         expected = f"at least {_BYTES} bytes or {2 * _BYTES} hexadecimal digits"
-        problem = Problem(place, f"{len(secret)} bytes", expected, "" if "://" in place else hint)
+        problem = Problem(path, f"{len(secret)} bytes", expected, "" if is_remote else hint)
     else:
         return secret
     raise RequestError("secret_file", [problem])

@@ -33,8 +33,7 @@ from sandmill.store.parquet import TableReader, check_sizes, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
-_RENEWED_AFTER_S = 86_400
-"""A build that reuses a shard older than this, in seconds, renews the shard's date."""
+_RENEWED_AFTER_S = 86_400  # A build that reuses a shard older than this, in seconds, renews the shard's date
 _TRACED = {"slot", "round", "attempt", "replicate", "traceback"}
 
 
@@ -46,7 +45,6 @@ class FinishedShard(Frozen):
     round: int
     filled: tuple[int, ...]
     digests: dict[str, str]
-    """Digest of each task by task_id."""
     parts: dict[str, PartFile]
     """By table and split, such as `public/tasks-train`; none without rows. Paths relative to the dataset."""
     reports: dict[str, PartFile]
@@ -85,7 +83,6 @@ class ShardReports:
     rejections: list[Rejection]
     slots: list[SlotReport]
     suites: list[dict[str, Any]]
-    """Results of the expectation suites, one row an expectation and validation."""
 
 
 def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
@@ -136,16 +133,21 @@ def write_shard(
 ) -> ShardRef:
     """Store a shard's tasks and reports. The shard exists once shard.json is there.
 
-    Parts are named by their content, so two processes that make the same shard at once do not disturb each other.
-
-    Returns:
-        The shard. If another process finished it first, it holds that process's tasks.
+    Parts are named by their content, so two processes that make the same shard at once do not disturb each other. If
+    another one finished it first, it holds that process's tasks.
 
     Raises:
         StoreError: a task id occurs twice, or a task lies in no slot of the plan.
     """
-    _check_tasks(plan, tasks)
-    filled = {task.record.lineage.slot for task in tasks}
+    problems, planned = _task_problems(tasks), {slot.number for slot in plan.slots}
+    filled = {task.record.lineage.slot: task.record.task_id for task in tasks}
+    problems += [
+        f"task {task_id} says slot {slot}, which is not in this shard"
+        for slot, task_id in filled.items()
+        if slot not in planned
+    ]
+    if problems:
+        raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))
     numbers = tuple(slot.number for slot in plan.slots if slot.number in filled)
     made = _write_shard(store, plan.key, plan.round, numbers, tasks, rejections, slots, suites)
     return made.ref(plan.dataset, plan.slots)
@@ -159,10 +161,9 @@ def keep_tasks(store: Store, version: str, tasks: Sequence[VerifiedTask]) -> Sha
     Raises:
         StoreError: a task id occurs twice, or a path may not become a file.
     """
-    problems = _task_problems(tasks)
-    key = f"kept-{fingerprint([[task.record.task_id, task.record.digest] for task in tasks])[:16]}"
-    if problems:
+    if problems := _task_problems(tasks):
         raise StoreError(f"tasks of {version}: not kept: " + "; ".join(problems))
+    key = f"kept-{fingerprint([[task.record.task_id, task.record.digest] for task in tasks])[:16]}"
     if store.exists(_index_path(key)):
         return read_shard(store, key).ref(store.root)
     return _write_shard(store, key, 0, (), tasks, (), (), ()).ref(store.root)
@@ -178,29 +179,37 @@ def _write_shard(
     slots: Sequence[SlotReport],
     suites: Sequence[Mapping[str, Any]],
 ) -> FinishedShard:
+    def write(name: str, suffix: str, content: bytes) -> PartFile:
+        sha256 = digest(content)
+        path = f"shards/{key}/{name}-{sha256[:8]}.{suffix}"
+        store.write(path, content, owner_only=name.startswith("private/"))
+        return PartFile(path=path, sha256=sha256, size=len(content))
+
+    def write_table(name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
+        content = write_rows(schema, groups)
+        check_sizes(content, name, schema if "task_id" in schema.names else None)
+        size = sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None
+        return write(name, "parquet", content).model_copy(update={"rows": sum(map(len, groups)), "content": size})
+
+    def write_json(name: str, rows: Sequence[Row]) -> PartFile:
+        return write(name, "json", canonical_json(rows).encode())
+
     ordered = sorted(tasks, key=lambda task: task.record.task_id)
-    parts, reports = {}, {}
+    parts = {}
     for table, split in product(tables.TABLES, SPLITS):
         rows = [row for task in ordered if task.record.split == split for row in table.rows(task)]
         if rows:
             name = f"{table.name}-{split}"
-            parts[name] = _write_part(store, key, name, table.schema, grouped(table, rows))
-    for name, schema, listed in (
-        ("reports/rejections", tables.REJECTIONS, tables.rejection_rows(rejections)),
-        ("reports/slots", tables.SLOTS, tables.slot_rows(slots)),
-    ):
-        reports[name] = _write_part(store, key, name, schema, [listed])
-    reports["reports/suites"] = _write_json(store, key, "reports/suites", [dict(row) for row in suites])
+            parts[name] = write_table(name, table.schema, grouped(table, rows))
+    reports = {
+        "reports/rejections": write_table("reports/rejections", tables.REJECTIONS, [tables.rejection_rows(rejections)]),
+        "reports/slots": write_table("reports/slots", tables.SLOTS, [tables.slot_rows(slots)]),
+        "reports/suites": write_json("reports/suites", [dict(row) for row in suites]),
+    }
     if traces := [one.model_dump(mode="json", include=_TRACED) for one in rejections if one.traceback]:
-        reports[TRACEBACKS] = _write_json(store, key, TRACEBACKS, traces)
-    shard = FinishedShard(
-        key=key,
-        round=round_number,
-        filled=filled,
-        digests={task.record.task_id: task.record.digest for task in ordered},
-        parts=parts,
-        reports=reports,
-    )
+        reports[TRACEBACKS] = write_json(TRACEBACKS, traces)
+    digests = {task.record.task_id: task.record.digest for task in ordered}
+    shard = FinishedShard(key=key, round=round_number, filled=filled, digests=digests, parts=parts, reports=reports)
     if store.create(_index_path(key), canonical_json(shard.model_dump(mode="json")).encode()):
         return shard
     return read_shard(store, key)
@@ -248,46 +257,12 @@ def _index_path(key: str) -> str:
     return f"shards/{key}/shard.json"
 
 
-def _write_part(store: Store, key: str, name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
-    content = write_rows(schema, groups)
-    check_sizes(content, name, schema if "task_id" in schema.names else None)
-    return _write(store, key, name, "parquet", content).model_copy(
-        update={
-            "rows": sum(map(len, groups)),
-            "content": sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None,
-        }
-    )
-
-
-def _write_json(store: Store, key: str, name: str, rows: Sequence[Row]) -> PartFile:
-    return _write(store, key, name, "json", canonical_json(rows).encode())
-
-
-def _write(store: Store, key: str, name: str, suffix: str, content: bytes) -> PartFile:
-    sha256 = digest(content)
-    path = f"shards/{key}/{name}-{sha256[:8]}.{suffix}"
-    store.write(path, content, owner_only=name.startswith("private/"))
-    return PartFile(path=path, sha256=sha256, size=len(content))
-
-
 def _iterate(store: Store, part: PartFile, columns: Sequence[str] | None = None) -> Iterator[Row]:
     return TableReader(io.BytesIO(store.read(part.path)), store.where(part.path)).rows(columns)
 
 
 def _attempt_of(row: Row) -> tuple[int, ...]:
     return row["slot"], row["round"], row["attempt"], row["replicate"]
-
-
-def _check_tasks(plan: ShardPlan, tasks: Sequence[VerifiedTask]) -> None:
-    planned = {slot.number for slot in plan.slots}
-    problems = _task_problems(tasks)
-    for task in tasks:
-        if task.record.lineage.slot not in planned:
-            problems.append(
-                f"task {task.record.task_id} says slot {task.record.lineage.slot}, which is not in this shard"
-            )
-    if problems:
-        raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))
 
 
 def _task_problems(tasks: Sequence[VerifiedTask]) -> list[str]:

@@ -1,13 +1,16 @@
 """List versions and read manifests. A version exists if its manifest does."""
 
 import re
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandmill.errors import IntegrityError, StoreError, shorten
+from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, SandmillError, StoreError, name_some, shorten
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
 from sandmill.store.files import NewerFormat, Store
@@ -41,8 +44,8 @@ def read_manifest(store: Store, version: str) -> Manifest:
         raise IntegrityError(f"{where}: the manifest holds more than any release needs")
     try:
         data = from_json(content)
-        _refuse_many_keys(data)
-        _refuse_newer(data, where)
+        if isinstance(data, dict):
+            _refuse(data, where)
         manifest = Manifest.model_validate(data)
     except ValidationError as error:
         raise IntegrityError(f"{where}: the manifest is damaged: {first_fault(error)}") from None
@@ -53,25 +56,19 @@ def read_manifest(store: Store, version: str) -> Manifest:
     return manifest
 
 
-def _refuse_newer(data: Any, where: str) -> None:
-    """Refuse a newer format before its unknown fields are reported as damage."""
-    try:
-        number = TypeAdapter(int).validate_python(data.get("format_version", 0) if isinstance(data, dict) else 0)
-    except ValidationError:
-        return  # the model reports it
-    if number > FORMAT_VERSION:
-        raise NewerFormat(
-            f"{where}: format {number if number < 10**9 else 'unknown'}; this Sandmill reads up to {FORMAT_VERSION}. "
-            "Install a newer Sandmill to read it."
-        )
-
-
-def _refuse_many_keys(data: Any) -> None:
-    """Refuse JSON objects with many keys before each becomes an error."""
-    parts = data.get("parts") if isinstance(data, dict) else None
+def _refuse(data: dict[str, Any], where: str) -> None:
+    """Refuse many keys and a newer format, before each unknown key is reported as damage."""
+    parts = data.get("parts")
     for item in (data, *(parts if isinstance(parts, list) else ())):
         if isinstance(item, dict) and len(item) > MAX_KEYS:
             raise ValueError(f"an object of {len(item)} keys")
+    with suppress(ValidationError):  # the model reports it
+        number = TypeAdapter(int).validate_python(data.get("format_version", 0))
+        if number > FORMAT_VERSION:
+            raise NewerFormat(
+                f"{where}: format {number if number < 10**9 else 'unknown'}; this Sandmill reads up to "
+                f"{FORMAT_VERSION}. Install a newer Sandmill to read it."
+            )
 
 
 def first_fault(error: ValidationError) -> str:
@@ -115,3 +112,88 @@ def was_removed(store: Store, version: str) -> bool:
     """Whether garbage collection has decided about a version. A run with equal content then takes another number."""
     path = f"{FOLDER}/{version}"
     return store.exists(path) and store.read(path, limit=64) == VersionEnding.REMOVED.encode()
+
+
+_LISTED = 10  # names that an error lists at most
+
+
+def resolve(ref: str | Path) -> tuple[Store, str]:
+    """Return store and full version of a reference.
+
+    Raises:
+        ReleaseNotFound: with the datasets or versions that are there, and what to type.
+    """
+    ref = str(ref)
+    folder, slash, last = ref.rstrip("/").rpartition("/")
+    name, at, wanted = last.partition("@")
+    store = Store(f"{folder}{slash}{name}")
+    versions = list_versions(store)
+    if not versions:
+        raise _no_dataset(ref, store)
+    if not at:
+        return store, versions[-1]
+    # Compared as text: a number of any length may be typed, and int() refuses more than 4300 digits.
+    number = wanted.lstrip("0") if wanted.isdecimal() and wanted.isascii() else "-"
+    matching = [name for name in versions if wanted == name or number == name.partition("-")[0].lstrip("0")]
+    if len(matching) == 1:
+        return store, matching[0]
+    expected, hint = f"one of {name_some(versions[::-1], _LISTED)}", f"Latest: {store.root}@{versions[-1]}"
+    raise ReleaseNotFound(ref, [Problem("version", repr(wanted), expected, hint)], footer="")
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """Facts of one dataset: its versions, and tasks and date of the latest."""
+
+    name: str
+    versions: int
+    latest: str
+    tasks: int | None
+    """None if the manifest of the latest version cannot be read; then `created` says so."""
+    created: str
+
+
+def list_datasets(place: str) -> list[DatasetFacts]:
+    """Describe the datasets that lie directly in a folder or under an S3 prefix; empty if there are none.
+
+    A dataset whose latest manifest cannot be read is listed too; opening it says why.
+    """
+    root, found = Store(place), []
+    for name in root.folders():
+        store = Store(root.where(name))
+        if versions := list_versions(store):
+            tasks, created = None, "cannot be read"
+            with suppress(SandmillError):
+                manifest = read_manifest(store, versions[-1])
+                tasks, created = manifest.tasks, manifest.created
+            found.append(DatasetFacts(name, len(versions), versions[-1], tasks, created))
+    return found
+
+
+def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
+    root, _, name = store.root.rpartition("/")
+    place, prefix = root or "this folder", f"{root}/" if root else ""
+    saw, expected = f"no dataset {name!r} in {place}", "<root>/<dataset>[@version]"
+    # A root that ends like s3:/ means that the reference names a bucket, whose neighbours are not ours to list.
+    is_bucket = root.endswith("/")
+    if re.fullmatch(VERSION_PATTERN, name) and root and name in list_versions(Store(root)):
+        saw, hint = "the folder of a version", f"That is a version. Name it as {root}@{name}"
+    elif inside := _datasets_in(store, ""):
+        saw = "a folder of datasets"
+        hint = f"{store.root} holds datasets: {name_some(inside, _LISTED)}. Try {store.where(inside[0])}"
+    else:
+        if store.folders():
+            saw, expected = "a folder without a finished version", "a dataset with a published version"
+        siblings = [] if is_bucket else _datasets_in(Store(root or "."), name)
+        hint = f"No dataset is published in {place}; a build makes one."
+        if siblings:
+            hint = f"There: {name_some(siblings, _LISTED)}. Try: sandmill show {prefix}{siblings[0]}"
+    return ReleaseNotFound(ref, [Problem("reference", saw, expected, hint)], footer="")
+
+
+def _datasets_in(place: Store, name: str) -> list[str]:
+    """Return the datasets directly in a folder, the most similar name first."""
+    from difflib import SequenceMatcher
+
+    likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]
+    return [other for other in likely if list_versions(Store(place.where(other)))]

@@ -12,6 +12,7 @@ from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.catalogue import read_libraries
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
+from sandmill.verify.reproduce import installed_code
 from sandmill.verify.rerun import rerun_task
 
 _WEEK_S = 7 * 86_400
@@ -26,9 +27,9 @@ class Audit(Frozen):
     tasks: int
     rerun: int
     problems: tuple[str, ...]
-    """What does not hold, as sentences."""
     drift: tuple[str, ...]
-    """Libraries that differ from those that made the version. Drift alone is no problem of the version."""
+    """Libraries that differ from those that made the version, and what this code finds otherwise on tasks that other
+    code made. Drift alone is no problem of the version."""
 
     @property
     def message(self) -> str:
@@ -51,9 +52,11 @@ def audit_release(request: AuditRequest) -> Audit:
     release = load(request.release)
     problems = verify_hashes(release)
     sample = () if problems else _sample(release, request.rerun)
+    installed, other = installed_code(release) if sample else None, []
     for task_id in sample:
-        found = rerun_task(release.package(task_id), release.record(task_id))
-        problems += [f"task {task_id}: {problem}" for problem in found]
+        found = rerun_task(release.package(task_id), release.record(task_id), installed=installed)
+        problems += [f"task {task_id}: {problem}" for problem in found.problems]
+        other += [f"task {task_id}: {found.describe_code()}"] if found.differences else []
     return Audit(
         release=release.ref,
         dataset=release.manifest.dataset,
@@ -61,16 +64,12 @@ def audit_release(request: AuditRequest) -> Audit:
         rerun=len(sample),
         problems=tuple(problems),
         # Drift is read from the tables, which a damaged version may lack.
-        drift=() if problems else tuple(_drift(release)),
+        drift=() if problems else (*_drift(release), *other),
     )
 
 
 def require_whole(audit: Audit) -> None:
-    """Refuse a version that does not hold.
-
-    Raises:
-        IntegrityError: lists all problems.
-    """
+    """Raise IntegrityError with all problems of a version that does not hold."""
     if audit.problems:
         raise IntegrityError("\n".join([audit.message, *(f"  {problem}" for problem in audit.problems)]))
 
@@ -84,8 +83,7 @@ def _sample(release: StoredRelease, size: int) -> tuple[str, ...]:
 def _drift(release: StoredRelease) -> Iterator[str]:
     here = numeric_versions()
     for name, versions in read_libraries(release).items():
-        others = [version for version in versions if version != here.get(name)]
-        if others:
+        if others := [version for version in versions if version != here.get(name)]:
             yield f"{name}: made with {', '.join(others)}; here is {here.get(name, 'none')}"
     recorded, pins = release.manifest.agent_env, pins_hash()
     if recorded and recorded != pins:

@@ -56,11 +56,8 @@ def make_task(
         "calibration": calibration,
         "spec": package.spec,
     }
-    private = {
-        **package.private,
-        **described_files(TaskFile(**shared)),
-        **{name: source.encode() for name, source in made.scripts.items()},
-    }
+    scripts = {name: source.encode() for name, source in made.scripts.items()}
+    private = {**package.private, **described_files(TaskFile(**shared)), **scripts}
     slot = attempt.slot
     record = TaskRecord(
         **shared,

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from importlib.metadata import version
 from math import isclose
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,17 +20,16 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
-from sandmill.provenance import library_digest, numeric_versions
+from sandmill.provenance import numeric_versions
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.sandbox import BackendName, choose_backend
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import read_answers
-from sandmill.verify.reference import describe_ending, trusting_backend
-from sandmill.verify.verify import verify_task
+from sandmill.verify.reproduce import CodeVersions, compare_code
+from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
 
-_LONGEST = 300
-"""Characters of a message that a task made our code raise."""
+_LONGEST = 300  # characters of a message that a task made our code raise
 
 PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
 """Private files that a rerun reads."""
@@ -51,40 +49,62 @@ _WHAT = {
     "thresholds_hold": "thresholds do not follow from what was measured, or are too near each other",
     "difficulty_holds": "difficulty does not follow from the board",
     "nothing_given_away": "public/ holds or names what an agent may not see",
-    "renders_equal_bytes": "rendering the design again gives other bytes",
 }
 """What is wrong where a fact does not hold."""
+_OTHER_BYTES = "rendering the design again gives other bytes"
+
+
+class TaskRerun(CodeVersions):
+    """What a rerun of one task found, as sentences."""
+
+    task_id: str
+    problems: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+    """What the installed code renders or scores otherwise than the other code that made the task."""
+
+    def describe_code(self) -> str:
+        """Say how a task of other code compares; empty for a task of this code."""
+        if self.differences:
+            return self.name_code(f"compared and differs: {'; '.join(self.differences)}")
+        return self.name_code("not compared" if self.problems else "compared and does not differ")
 
 
 def rerun_task(
-    package: TaskPackage, record: TaskRecord, secret: bytes | None = None, *, unconfined: bool = False
-) -> list[str]:
+    package: TaskPackage,
+    record: TaskRecord,
+    secret: bytes | None = None,
+    *,
+    unconfined: bool = False,
+    installed: str | None = None,
+) -> TaskRerun:
     """Establish the seven facts of a task again: run the scripts and the whole panel, grade, recompute, render.
 
     The task may be a stranger's. Its scripts run confined. Our own code reads its tables only if they are as small as
-    those of a micro task, and an exception there is a problem of the task.
+    those of a micro task, and an exception there is a problem of the task. Scores agree to 6 significant digits.
 
     Args:
         package: public and private files as published.
         record: the recorded facts.
         secret: of the release, to render the design and its oracle again; without it, these rest on the hashes.
         unconfined: run the scripts as a plain process where nothing can confine it; for releases of one's own.
-
-    Returns:
-        One line for each fact that does not hold. Scores agree to 6 significant digits.
+        installed: code version of this installation, of `installed_code`. On a task that another version made, what the
+            installed code renders and scores otherwise is a difference and no problem. None: never compared.
 
     Raises:
         SandboxUnavailable: nothing can confine the scripts here, or the agent's interpreter is missing.
     """
     backend = trusting_backend() if unconfined else choose_backend("auto")
     require_agent_env()
-    if faults := list(_task_faults(package, record)):
-        return faults
-    try:
-        with boundary(Stage.VERIFY):
-            return _prove_again(package, record, secret, backend)
-    except ItemRejected as error:
-        return [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
+    code = compare_code(record, installed)
+    differences: list[str] = []
+    problems = list(_task_faults(package, record))
+    if not problems:
+        try:
+            with boundary(Stage.VERIFY):
+                problems, differences = _prove_again(package, record, secret, backend, bool(code))
+        except ItemRejected as error:
+            problems = [f"it cannot be repeated: {shorten(error.detail, _LONGEST)}"]
+    return TaskRerun(task_id=record.task_id, problems=tuple(problems), differences=tuple(differences), **code)
 
 
 def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
@@ -115,23 +135,32 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
         yield f"the design has {columns} columns or classes; the most is {MAX_COLUMNS}"
 
 
-def _prove_again(package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName) -> list[str]:
+def _prove_again(
+    package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName, is_other: bool
+) -> tuple[list[str], list[str]]:
+    """Return the problems, and the differences of a task of other code: what only that code can repeat."""
     scripts = {name: package.private[name].decode() for name in RUNG_FILES.values()}
-    rendered = None if secret is None else render(package.spec, secret, package.replicate)
+    differences: list[str] = []
+    rendered = None
+    try:
+        with boundary(Stage.VERIFY):
+            rendered = None if secret is None else render(package.spec, secret, package.replicate)
+    except ItemRejected as error:
+        if not is_other:
+            raise
+        differences.append(f"the design is not compared, since it does not render: {shorten(error.detail, _LONGEST)}")
     proved, run = verify_task(package, record.calibration, scripts, rendered.package if rendered else package, backend)
     problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
     if not proved.renders_equal_bytes:
-        problems.append(
-            f"the task was made by code {shorten(record.lineage.code_version)}, and this is sandmill "
-            f"{version('sandmill')} (library {library_digest()[:12]}): other code may render other bytes"
-        )
-    if not proved.is_micro:
-        return problems  # the panel would take too long as well
-    problems += _script_problems(proved, record, run)
-    problems += _entry_problems(record)
-    problems += _board_problems(package, record, trusts_design=secret is not None)
-    problems += _end_problems(record, rendered if proved.renders_equal_bytes else None)
-    return [*problems, *_version_notes(record)] if problems else []
+        differences.append(_OTHER_BYTES)
+    if proved.is_micro:  # else the panel would take too long as well
+        problems += [*_script_problems(proved, record, run), *_record_problems(record)]
+        differences += _tier_problems(record)
+        differences += _board_problems(package, record, trusts_design=secret is not None)
+        differences += _oracle_problems(record, rendered if proved.renders_equal_bytes else None)
+    if not is_other:
+        problems, differences = problems + differences, []
+    return [*problems, *(_version_notes(record) if problems else ())], differences
 
 
 def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -> Iterator[str]:
@@ -179,38 +208,37 @@ def _board_problems(package: TaskPackage, record: TaskRecord, *, trusts_design: 
             yield f"solver {run.name} scored {seen}; the board has {recorded}"
 
 
-def _entry_problems(record: TaskRecord) -> Iterator[str]:
-    """Thresholds count every line of the board, so each must be one solver of the panel, at its place.
-
-    A solver that is left out is no problem: it may have failed, and a later version may have more solvers.
-    """
-    measured = record.calibration
+def _tier_problems(record: TaskRecord) -> Iterator[str]:
+    """Find solvers of other tiers than in the panel. One that is left out may have failed, or be newer."""
     tiers = {entry.name: entry.tier for entry in entries_of(record.facts.kind)}
     tiers |= dict.fromkeys(reader_names(record.facts.kind), Tier.READER)
+    for entry in record.calibration.board:
+        if (tier := tiers.get(entry.solver, entry.tier)) != entry.tier:
+            yield f"solver {shorten(entry.solver)} is of tier {tier}; the board has {entry.tier}"
+
+
+def _record_problems(record: TaskRecord) -> Iterator[str]:
+    """Find contradictions within the record. Thresholds count every line of the board, each at its place."""
+    measured = record.calibration
     for solver, count in Counter(entry.solver for entry in measured.board).items():
         if count > 1:
             yield f"solver {shorten(solver)} is on the board {count} times"
-    for entry in measured.board:
-        if (tier := tiers.get(entry.solver, entry.tier)) != entry.tier:
-            yield f"solver {shorten(entry.solver)} is of tier {tier}; the board has {entry.tier}"
     lower = get_metric(record.facts.metric).is_lower_better
     if measured.is_lower_better != lower:
         yield f"{record.facts.metric} is recorded in the wrong direction: {'lower' if lower else 'higher'} is better"
     if measured.board != leaderboard(measured.board, lower):
         yield "the board is not in the order of its final scores"
-
-
-def _end_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:
-    measured = record.calibration
     constant = next((entry.final for entry in measured.board if entry.solver == TRIVIAL), None)
     if constant != measured.trivial:
         yield f"the trivial solver is recorded with {measured.trivial}; the board has {constant}"
-    if rendered is None:
-        return
-    final = rendered.answers.is_final
-    oracle = get_metric(record.facts.metric).rounded(rendered.answers.truth[final], rendered.oracle[final])
-    if not _agree(oracle, measured.oracle):
-        yield f"the oracle scored {oracle}; recorded is {measured.oracle}"
+
+
+def _oracle_problems(record: TaskRecord, rendered: Rendered | None) -> Iterator[str]:
+    if rendered is not None:
+        final = rendered.answers.is_final
+        oracle = get_metric(record.facts.metric).rounded(rendered.answers.truth[final], rendered.oracle[final])
+        if not _agree(oracle, record.calibration.oracle):
+            yield f"the oracle scored {oracle}; recorded is {record.calibration.oracle}"
 
 
 def _version_notes(record: TaskRecord) -> Iterator[str]:

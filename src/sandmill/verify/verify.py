@@ -1,9 +1,17 @@
-"""Verify a task: establish the seven facts that every published task has, by running it and reading its files."""
+"""Verify a task: establish the seven facts that every published task has, by running it and reading its files.
 
+Scripts run as an agent's code does, in its interpreter, with nothing but the public files. A script of our own build
+may run as a plain process where nothing can confine it. A script of a release may be anybody's: it is confined, or it
+does not run.
+"""
+
+import atexit
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from math import isclose
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.board import gap_steps, thresholds
 from sandmill.calibrate.measure import band_of
@@ -11,7 +19,7 @@ from sandmill.calibrate.milestones import milestone_faults, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
-from sandmill.kinds.files.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.base import DESCRIPTION, layout_of, write_files
 from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
@@ -19,12 +27,12 @@ from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
-from sandmill.sandbox.sandbox import BackendName
+from sandmill.sandbox import Sandbox
+from sandmill.sandbox.sandbox import BackendName, missing_for
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading import grade_submission
 from sandmill.scoring.medals import reaches
 from sandmill.scoring.submission import read_answers
-from sandmill.verify.reference import run_reference
 
 STEP_LIMIT_S = 30.0
 """A reference script that takes longer makes no micro task."""
@@ -156,3 +164,45 @@ def nothing_given_away(package: TaskPackage, measured: Calibration) -> bool:
 
 def _wins_nothing(report: GradeReport) -> bool:
     return report.medal is None and (report.gap_closed is None or report.gap_closed <= 0)
+
+
+TIMEOUT_S = 60.0
+_LONGEST_LINE = 500  # characters kept of the last line of the errors
+
+
+def trusting_backend() -> BackendName:
+    """Choose the backend for scripts that we wrote ourselves: one that isolates, else a plain subprocess."""
+    if not missing_for("warm"):
+        return "warm"
+    return "subprocess" if missing_for("bwrap") else "bwrap"
+
+
+def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName) -> RunResult:
+    """Run the source of a reference solution with the public files, given by relative path.
+
+    Raises:
+        SandboxUnavailable: if the agent's interpreter is missing; says how to make it.
+    """
+    with TemporaryDirectory(prefix="sandmill-reference-") as name:
+        (Path(name) / "public").mkdir()
+        write_files(Path(name) / "public", public)
+        return _box(backend).run(script, public=Path(name) / "public", timeout=TIMEOUT_S)
+
+
+def describe_ending(run: RunResult) -> str:
+    """Describe how a reference solution ended: outcome, message of the sandbox, and last line of its errors.
+
+    Earlier lines of a traceback are left out: they name paths of this machine, and rejections are published. So are the
+    warnings of a script that ran to its end.
+    """
+    lines = [] if run.outcome is Outcome.OK else run.stderr.strip().splitlines()
+    last = "".join(lines[-1:])[:_LONGEST_LINE]
+    return ": ".join(part for part in (str(run.outcome), run.detail, last) if part)
+
+
+@cache
+def _box(backend: BackendName) -> Sandbox:
+    """One for this process, so that the interpreter is warmed up once."""
+    box = Sandbox(backend)
+    atexit.register(box.close)
+    return box

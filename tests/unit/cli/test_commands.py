@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from sandmill.cli.app import app
 from sandmill.store.files import Store
 from sandmill.store.secret import SECRET_PATH
+from sandmill.verify.rerun import TaskRerun
 from tests.designs import SECRET
 from tests.factories import CALIBRATION, VERIFICATION, make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
@@ -269,9 +270,9 @@ def secrets(monkeypatch) -> list[bytes | None]:
     """Let every task prove itself; give the secret that each was to be rendered with."""
     given: list[bytes | None] = []
 
-    def rerun_task(package, record, secret=None, *, unconfined=False):
+    def rerun_task(package, record, secret=None, *, unconfined=False, installed=""):
         given.append(secret)
-        return []
+        return TaskRerun(task_id=record.task_id)
 
     monkeypatch.setattr("sandmill.verify.rerun.rerun_task", rerun_task)
     return given

@@ -14,15 +14,16 @@ from sandmill.cli.releases import _counts
 from sandmill.fingerprint import files_digest
 from sandmill.models.package import TaskFile
 from sandmill.models.release import BUILD_REPORT, VerifiedTask
+from sandmill.provenance import code_version
 from sandmill.report.digest import OverviewCounts
 from sandmill.store.files import Store
-from sandmill.store.publish import publish
 from sandmill.store.release import load
 from sandmill.store.secret import SECRET_PATH, secret_id
+from sandmill.verify import rerun
 from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
-from tests.factories import make_task
-from tests.publishing import fill_shard, publish_numbers
+from tests.factories import make_seed, make_task
+from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 TASK = make_task(0).record.task_id
 
@@ -52,19 +53,9 @@ def _publish(store: Store, tasks: list[VerifiedTask], request: dict | None = Non
     counts = OverviewCounts()
     for task in tasks:
         counts.add(task.record)
+    refs = [fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)]
     reports = {BUILD_REPORT: counts.overview(request).model_dump_json().encode()}
-    manifest, _ = publish(
-        store,
-        dataset="micro",
-        plan_fingerprint="f" * 64,
-        secret_id=secret,
-        code_version="0.1.0",
-        agent_env="e" * 16,
-        seeds=["parcels"],
-        refs=[fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)],
-        reports=reports,
-        card=lambda manifest: "card\n",
-    )
+    manifest, _ = publish_shards(store, refs, secret_id=secret, reports=reports)
     return f"{store.root}@{manifest.version}"
 
 
@@ -263,30 +254,15 @@ def test_lineage_names_seed_design_streams_code_run_shard_and_files(both):
 
 
 def test_lineage_shows_the_seed_card_of_the_reports(tmp_path):
-    from tests.factories import make_seed
-
     store = Store(str(tmp_path / "micro"))
     used = {"used": [make_seed().model_dump(mode="json")]}
-    ref, _ = publish(
-        store,
-        dataset="micro",
-        plan_fingerprint="f" * 64,
-        secret_id="0123456789ab",
-        code_version="0.1.0",
-        agent_env="",
-        seeds=["parcels"],
-        refs=[fill_shard(store, range(1))],
-        reports={"seeds.json": json.dumps(used).encode()},
-        card=lambda manifest: "card\n",
-    )
-    assert ref
+    publish_shards(store, [fill_shard(store, range(1))], reports={"seeds.json": json.dumps(used).encode()})
     assert "Late or not." in run("show", store.root, TASK, "--lineage").stdout
 
 
-@pytest.fixture(scope="module")
-def rendered() -> VerifiedTask:
-    """A task whose files follow from its design, with a record of other figures."""
-    made = make_rendered().package
+def _rendered_task(code: str, slot: int = 0) -> VerifiedTask:
+    """A task whose files follow from its design, with a record of other figures, made by a version of the code."""
+    made = make_rendered(slot=slot).package
     base = make_task(0).record
     shared = {"task_id": made.task_id, "replicate": 0, "facts": made.facts, "spec": made.spec}
     private = {
@@ -294,9 +270,15 @@ def rendered() -> VerifiedTask:
         **described_files(TaskFile(calibration=base.calibration, **shared)),
         "solution.py": b"print()\n",
     }
-    lineage = base.lineage.model_copy(update={"spec_fingerprint": made.spec.fingerprint})
+    lineage = base.lineage.model_copy(update={"spec_fingerprint": made.spec.fingerprint, "code_version": code})
     record = base.model_copy(update={**shared, "lineage": lineage, "digest": files_digest(made.public, private)})
     return VerifiedTask(package=made.model_copy(update={"private": private}), record=record)
+
+
+@pytest.fixture(scope="module")
+def rendered() -> VerifiedTask:
+    """A task of this code, published without suites."""
+    return _rendered_task(code_version({}))
 
 
 @pytest.fixture
@@ -326,20 +308,63 @@ def test_reproduce_takes_a_secret_that_lies_on_s3(s3_root, rendered):
     assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", place).exit_code == 0
 
 
-def test_reproduce_names_each_file_that_differs(tmp_path, rendered, key):
-    public = dict(rendered.package.public)
+def _with_other_files(task: VerifiedTask) -> VerifiedTask:
+    public = dict(task.package.public)
     lines = public["train.csv"].split(b"\n")
     public["train.csv"] = b"\n".join([*lines[:2], b"changed", *lines[3:]])
     public["more.csv"] = b"x"
-    package = rendered.package.model_copy(update={"public": public})
-    record = rendered.record.model_copy(update={"digest": files_digest(public, package.private)})
+    package = task.package.model_copy(update={"public": public})
+    record = task.record.model_copy(update={"digest": files_digest(public, package.private)})
+    return VerifiedTask(package=package, record=record)
+
+
+def test_reproduce_names_each_file_that_differs(tmp_path, rendered, key):
     store = Store(str(tmp_path / "micro"))
-    _publish(store, [VerifiedTask(package=package, record=record)], secret=secret_id(SECRET))
-    ran = run("reproduce", store.root, record.task_id, "--secret-file", key)
+    _publish(store, [_with_other_files(rendered)], secret=secret_id(SECRET))
+    ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
     assert ran.exit_code == 1
     assert "2 files not equal: public/more.csv, public/train.csv" in ran.stderr
     assert "differs      public/train.csv from line 3" in ran.stdout
     assert "extra        public/more.csv" in ran.stdout
+
+
+def test_a_task_that_other_code_made_is_named_and_fails_nothing(tmp_path, rendered, key, monkeypatch):
+    """The release has two code versions, and a task of each whose files are not those that this code renders."""
+    other = _rendered_task("0123456789ab", slot=1)
+    store = Store(str(tmp_path / "micro"))
+    _publish(store, [_with_other_files(rendered), _with_other_files(other)], secret=secret_id(SECRET))
+    code = f"made by code 0123456789ab, this is {code_version({})}: "
+    assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", key).exit_code == 1
+    ran = run("reproduce", store.root, other.record.task_id, "--secret-file", key)
+    assert ran.exit_code == 0, ran.stderr
+    assert f"{code}compared and differs" in ran.stdout
+    assert "2 files not equal: public/more.csv, public/train.csv" in ran.stdout
+
+    def cannot_render(*_):
+        raise KeyError("motif")
+
+    monkeypatch.setattr("sandmill.verify.reproduce.render", cannot_render)
+    ran = run("reproduce", store.root, other.record.task_id, "--secret-file", key)
+    assert (ran.exit_code, f"{code}not compared" in ran.stdout) == (0, True)
+    assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", key).exit_code == 1
+
+
+def test_a_rerun_tells_tasks_of_this_code_from_those_of_other_code(tmp_path, rendered, key, monkeypatch):
+    other = _rendered_task("0123456789ab", slot=1)
+    store = Store(str(tmp_path / "micro"))
+    _publish(store, [rendered, other], secret=secret_id(SECRET))
+    monkeypatch.setattr(rerun, "_task_faults", lambda *_: ())
+    monkeypatch.setattr(rerun, "_prove_again", lambda *asked: ([], ["a solver scored 0.5"]) if asked[4] else ([], []))
+    ran = run("verify", store.root, "--rerun", "--secret-file", key)
+    assert ran.exit_code == 0, ran.stderr
+    (line,) = [line for line in ran.stdout.splitlines() if line.startswith("task ")]
+    assert line == (
+        f"task {other.record.task_id}: made by code 0123456789ab, this is {code_version({})}: compared and differs: "
+        "a solver scored 0.5"
+    )
+    assert "1 task of other code with differences, all else holds, 2 tasks ran again" in ran.stdout
+    (found,) = json.loads(run("verify", store.root, "--rerun", "--secret-file", key, "--json").stdout)["other_code"]
+    assert (found["task_id"], found["differences"]) == (other.record.task_id, ["a solver scored 0.5"])
 
 
 def test_reproduce_without_the_secret_says_which_one_it_takes(tmp_path, rendered):
@@ -373,6 +398,7 @@ def test_reproduce_of_a_real_build_names_the_design_by_its_lineage(small_release
     for task_id in load(small_release).task_ids:
         ran = run("reproduce", small_release, task_id, "--secret-file", key)
         assert ran.exit_code == 0, ran.stderr
+        assert "made by code" not in ran.stdout
 
 
 def test_reproduce_refuses_a_lineage_that_does_not_give_the_id(tmp_path, rendered, key):

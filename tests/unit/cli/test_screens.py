@@ -23,6 +23,7 @@ from sandmill.pipeline.designing import Preview, Shown
 from sandmill.store.files import Store
 from sandmill.store.shards import write_shard
 from sandmill.verify.reproduce import FileCheck, FileComparison, Reproduction
+from sandmill.verify.rerun import TaskRerun
 from tests.factories import make_seed, make_shard_plan, make_slot_report, make_task
 from tests.publishing import fill_shard, publish_shards
 
@@ -79,7 +80,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = tuple(FileCheck(path=f"public/{TASK}-{n}.csv", verdict=FileComparison.EQUAL) for n in range(4))
     made = Reproduction(task_id=TASK, files=files, libraries={"scikit-learn": ("1.7.0", "1.9.1")})
     monkeypatch.setattr("sandmill.verify.reproduce.reproduce_task", lambda *_: made)
-    monkeypatch.setattr("sandmill.verify.rerun.rerun_task", lambda *_, **__: [f"rows of {TASK} differ " * 5])
+    ran_again = TaskRerun(task_id=TASK, problems=(f"rows of {TASK} differ " * 5,))
+    monkeypatch.setattr("sandmill.verify.rerun.rerun_task", lambda *_, **__: ran_again)
     return tmp_path
 
 

@@ -19,8 +19,7 @@ from sandmill.models.release import TaskRecord, VerifiedTask
 from sandmill.models.spec import Sizes
 from sandmill.scoring import get_metric
 from sandmill.verify.records import make_task
-from sandmill.verify.reference import trusting_backend
-from sandmill.verify.verify import verify_task
+from sandmill.verify.verify import trusting_backend, verify_task
 from tests.designs import SECRET, TASKS, make_seed, make_spec
 from tests.factories import STEADY, make_shard_plan
 

@@ -23,9 +23,8 @@ from sandmill.sandbox.public_folder import check_public
 from sandmill.scoring import get_metric
 from sandmill.store.files import Store
 from sandmill.verify.records import make_task
-from sandmill.verify.reference import trusting_backend
 from sandmill.verify.rerun import rerun_task
-from sandmill.verify.verify import is_micro, verify_task
+from sandmill.verify.verify import is_micro, trusting_backend, verify_task
 from tests.designs import SECRET, make_seed
 from tests.event_designs import CHILD, RECENT_REPAIRS, make_event_spec
 from tests.factories import make_shard_plan
@@ -136,7 +135,7 @@ def test_the_task_is_calibrated_proved_published_played_and_exported(is_number, 
     proved, _ = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
     assert proved.holds
     task = make_task(made, attempt, proved, make_shard_plan("micro", range(1)), "0.1.0", SECRET)
-    assert rerun_task(task.package, task.record, SECRET, unconfined=True) == []
+    assert rerun_task(task.package, task.record, SECRET, unconfined=True).problems == ()
     store = Store(str(tmp_path / "micro"))
     publish_shards(store, [fill_shard(store, range(1), [task])])
     release = load(tmp_path / "micro")

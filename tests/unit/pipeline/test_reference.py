@@ -5,8 +5,8 @@ import pytest
 from sandmill.errors import Problem
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
-from sandmill.verify import reference
-from sandmill.verify.reference import describe_ending, trusting_backend
+from sandmill.verify import verify
+from sandmill.verify.verify import describe_ending, trusting_backend
 
 MISSING = (Problem("probe", "nothing", "something"),)
 
@@ -15,7 +15,7 @@ MISSING = (Problem("probe", "nothing", "something"),)
     ("lacking", "expected"), [((), "warm"), (("warm",), "bwrap"), (("warm", "bwrap"), "subprocess")]
 )
 def test_the_fastest_backend_that_isolates_is_taken(monkeypatch, lacking, expected):
-    monkeypatch.setattr(reference, "missing_for", lambda backend: MISSING if backend in lacking else ())
+    monkeypatch.setattr(verify, "missing_for", lambda backend: MISSING if backend in lacking else ())
     assert trusting_backend() == expected
 
 

@@ -7,8 +7,8 @@ import pytest
 from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.provenance import numeric_versions
 from sandmill.verify import rerun, verify
-from sandmill.verify.reference import run_reference
 from sandmill.verify.rerun import rerun_task
+from sandmill.verify.verify import run_reference
 from tests.designs import SECRET
 from tests.packages import put
 from tests.unit.pipeline.proved import calibrated, proved, recalibrated, rescored
@@ -50,7 +50,11 @@ def _panel(public, told, names):
 
 
 def problems(record=None, package=None, secret=None):
-    return rerun_task(package or proved().package, record or proved().record, secret)
+    return list(rerun_task(package or proved().package, record or proved().record, secret).problems)
+
+
+def of_other_code(record=None, secret=None):
+    return rerun_task(proved().package, record or proved().record, secret, installed="another code")
 
 
 def with_lineage(record, **update):
@@ -164,10 +168,43 @@ def test_changed_training_rows_change_the_board():
 
 
 def test_another_secret_renders_other_bytes():
-    other, codes = problems(secret=OTHER)
-    assert other == "rendering the design again gives other bytes"
-    assert codes.startswith("the task was made by code 0.1.0, and this is sandmill ")
-    assert codes.endswith("other code may render other bytes")
+    assert problems(secret=OTHER) == ["rendering the design again gives other bytes"]
+    assert rerun_task(proved().package, proved().record, OTHER, installed="0.1.0").problems
+
+
+def test_other_code_that_renders_or_scores_otherwise_is_named_and_no_problem():
+    found = of_other_code(recalibrated(board=rescored(calibrated(), below_the_median(), final=0.9)), OTHER)
+    assert found.describe_code().startswith(
+        "made by code 0.1.0, this is another code: compared and differs: rendering the design again gives other bytes; "
+    )
+    assert any(line.startswith(f"solver {below_the_median()} scored") for line in found.differences)
+    assert [line for line in found.problems if "solver" in line] == []
+
+
+def test_other_code_with_equal_results_is_named():
+    found = of_other_code(secret=SECRET)
+    assert (found.problems, found.differences) == ((), ())
+    assert found.describe_code() == "made by code 0.1.0, this is another code: compared and does not differ"
+
+
+def test_what_no_code_decides_is_a_problem_of_a_task_of_other_code():
+    lower = calibrated().thresholds.model_copy(update={"silver": calibrated().thresholds.silver - 0.001})
+    assert of_other_code(recalibrated(thresholds=lower)).problems
+    assert of_other_code(recalibrated(trivial=0.501)).problems
+    scripts = (calibrated().scripts[0].model_copy(update={"final": 0.9}), *calibrated().scripts[1:])
+    assert of_other_code(recalibrated(scripts=scripts)).problems
+
+
+def test_a_design_that_other_code_made_and_this_cannot_render_is_not_compared(monkeypatch):
+    def fail(*_):
+        raise KeyError("motif")
+
+    monkeypatch.setattr(rerun, "render", fail)
+    assert (
+        of_other_code(secret=SECRET).differences[0].startswith("the design is not compared, since it does not render")
+    )
+    assert of_other_code(secret=SECRET).problems == ()
+    assert problems(secret=SECRET)[0].startswith("it cannot be repeated")
 
 
 def test_other_versions_of_libraries_are_noted_where_something_does_not_hold():

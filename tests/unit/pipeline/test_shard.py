@@ -143,7 +143,7 @@ def test_no_public_file_holds_an_answer_a_threshold_or_the_secret():
 
 def test_a_pulled_task_proves_itself_again():
     task = made().tasks[0]
-    assert rerun_task(task.package, task.record, SECRET) == []
+    assert rerun_task(task.package, task.record, SECRET).problems == ()
 
 
 def test_a_task_without_columns_of_a_design_is_not_measured_beside_its_board():

@@ -12,7 +12,6 @@ from sandmill.models.base import Band, Part
 from sandmill.models.calibration import RUNG_FILES, BoardEntry
 from sandmill.models.reports import Outcome
 from sandmill.models.spec import Sizes
-from sandmill.verify.reference import trusting_backend
 from sandmill.verify.verify import (
     LUCK,
     STEP_LIMIT_S,
@@ -21,6 +20,7 @@ from sandmill.verify.verify import (
     is_micro,
     nothing_given_away,
     thresholds_hold,
+    trusting_backend,
     verify_task,
 )
 from tests.factories import FACTS, VERIFICATION

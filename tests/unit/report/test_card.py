@@ -8,9 +8,10 @@ import yaml
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import Ceiling
 from sandmill.models.reports import Funnel, SlotReport
-from sandmill.report import TextTable, dataset_card, ending_table, to_markdown, to_text
+from sandmill.report.card import dataset_card
 from sandmill.report.digest import best_score_in_words, count_table
 from sandmill.report.funnel import RejectionRow
+from sandmill.report.text_tables import TextTable, ending_table, to_markdown, to_text
 from tests.factories import CALIBRATION
 from tests.report_records import GOLD, RECORDS, make_digest, make_manifest
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from sandmill.models.rollout import TaskPlace
 from sandmill.report.html.page import PageHead, machine_twin
-from sandmill.report.overlay import overlay_section
-from sandmill.report.paired import PairedTask, paired_difference
+from sandmill.report.overlay import PairedTask, overlay_section, paired_difference
 from sandmill.report.queries import open_queries
 from sandmill.report.rollouts import rollout_figures
 from tests.overlay_rows import BANDS, LABELS, SMALL, fact, views_of

@@ -11,7 +11,7 @@ from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.release import PartFile
 from sandmill.store import publish as publishing
 from sandmill.store.arrow_tables import FACTS_TABLES
-from sandmill.store.difference import compare_releases
+from sandmill.store.catalogue import compare_releases
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_tables
 from sandmill.store.publish import FACTS_ABOVE, content_of
@@ -26,6 +26,12 @@ SPLITS = ({0: "train", 1: "validation"}, {2: "train", 3: "held_out_domain"})
 def few(monkeypatch):
     """Two parts are many."""
     monkeypatch.setattr(publishing, "FACTS_ABOVE", 1)
+
+
+@pytest.fixture
+def release(local_store) -> StoredRelease:
+    publish_numbers(local_store, range(2), range(2, 4))
+    return load(local_store.root)
 
 
 def _without(release: StoredRelease) -> StoredRelease:
@@ -99,10 +105,7 @@ def test_a_release_of_few_parts_has_none(tmp_path, monkeypatch):
     assert not [part for part in load(store.root).manifest.parts if "facts" in part.path]
 
 
-def test_the_public_table_has_no_private_column(tmp_path):
-    store = Store(str(tmp_path / "micro"))
-    publish_numbers(store, range(2), range(2, 4))
-    release = load(store.root)
+def test_the_public_table_has_no_private_column(release):
     private = set(_table(release, "private/facts").column_names) - set(_table(release, "public/facts").column_names)
     assert {"band", "difficulty", "gold", "oracle", "reference", "seed_id", "structure", "domain"} <= private
     assert "record" not in private
@@ -121,9 +124,7 @@ def test_equal_parts_give_equal_tables(tmp_path):
     ("name", "column", "value"),
     [("public/facts", "metric", "rmse"), ("public/facts", "parts", "train-00000"), ("private/facts", "band", "easy")],
 )
-def test_a_table_that_says_otherwise_than_the_parts_is_found(local_store, name, column, value):
-    publish_numbers(local_store, range(2), range(2, 4))
-    release = load(local_store.root)
+def test_a_table_that_says_otherwise_than_the_parts_is_found(release, name, column, value):
     table, last = _table(release, name), release.task_ids[-1]
     values = table[column].to_pylist()
     assert values[-1] != value
@@ -133,9 +134,7 @@ def test_a_table_that_says_otherwise_than_the_parts_is_found(local_store, name, 
     assert verify_hashes(forged) == [f"{name}: 1 task not as in {name.replace('facts', 'tasks')}: {last}"]
 
 
-def test_tasks_too_few_too_many_and_twice_are_found(local_store):
-    publish_numbers(local_store, range(2), range(2, 4))
-    release = load(local_store.root)
+def test_tasks_too_few_too_many_and_twice_are_found(release):
     table, ids = _table(release, "public/facts"), release.task_ids
     forged = _forge(release, "public/facts", table.slice(1))
     assert verify_hashes(forged) == [f"public/facts: 1 task of public/tasks missing: {ids[0]}"]
@@ -148,9 +147,7 @@ def test_tasks_too_few_too_many_and_twice_are_found(local_store):
         forged.task_ids  # noqa: B018
 
 
-def test_a_task_in_parts_that_do_not_hold_it_is_not_found(local_store):
-    publish_numbers(local_store, range(2), range(2, 4))
-    release = load(local_store.root)
+def test_a_task_in_parts_that_do_not_hold_it_is_not_found(release):
     table = _table(release, "public/facts")
     place = table.column_names.index("parts")
     forged = _forge(release, "public/facts", table.set_column(place, table.schema.field(place), [["nowhere"] * 4]))
@@ -158,15 +155,12 @@ def test_a_task_in_parts_that_do_not_hold_it_is_not_found(local_store):
         forged.record(forged.task_ids[0])
 
 
-def test_a_missing_table_is_named(tmp_path):
-    store = Store(str(tmp_path / "micro"))
-    publish_numbers(store, range(2), range(2, 4))
-    release = load(store.root)
+def test_a_missing_table_is_named(release):
     path = _part(release, "public/facts").path
-    store.remove(f"{release.version}/{path}")
+    release.store.remove(f"{release.version}/{path}")
     with pytest.raises(StoreError, match="missing, and the manifest lists it"):
-        load(store.root).task_ids  # noqa: B018
-    (problem,) = verify_hashes(load(store.root))
+        load(release.store.root).task_ids  # noqa: B018
+    (problem,) = verify_hashes(load(release.store.root))
     assert problem.startswith(f"{path}: missing. To repair it, run `sandmill verify")
 
 

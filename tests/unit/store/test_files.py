@@ -233,6 +233,8 @@ def test_a_file_longer_than_allowed_is_not_read(store):
     assert store.read("a", limit=100) == b"x" * 100
     with pytest.raises(StoreError, match="more than 99 bytes"):
         store.read("a", limit=99)
+    store.write("empty", b"")
+    assert store.read("empty", limit=9) == store.read_start("empty", 9) == b""
 
 
 def test_a_folder_that_another_process_fills_while_it_is_listed_is_not_one_of_its_files(s3_root, tmp_path, monkeypatch):

@@ -6,11 +6,10 @@ import polars as pl
 import pytest
 import yaml
 
-from sandmill.report import dataset_card
+from sandmill.report.card import dataset_card
 from sandmill.store.files import Store
-from sandmill.store.publish import publish
 from tests.factories import make_task
-from tests.publishing import FUNNEL, fill_splits
+from tests.publishing import FUNNEL, fill_splits, publish_shards
 from tests.report_records import make_digest
 
 SPLITS = {0: "train", 1: "validation", 2: "train", 3: "held_out_domain"}, {4: "train", 5: "held_out_motif"}
@@ -22,18 +21,8 @@ def version(tmp_path) -> Path:
     """Publish tasks of four splits out of two shards, with their card."""
     store = Store(str(tmp_path / "micro"))
     digest = make_digest(make_task(number).record for number in range(6))
-    manifest, _ = publish(
-        store,
-        dataset="micro",
-        plan_fingerprint="f" * 64,
-        secret_id="0123456789ab",
-        code_version="0.1.0",
-        agent_env="",
-        seeds=["parcels"],
-        refs=[fill_splits(store, splits) for splits in SPLITS],
-        reports={"funnel.json": FUNNEL.model_dump_json().encode()},
-        card=lambda manifest: dataset_card(manifest, digest, FUNNEL, ()),
-    )
+    refs = [fill_splits(store, splits) for splits in SPLITS]
+    manifest, _ = publish_shards(store, refs, card=lambda manifest: dataset_card(manifest, digest, FUNNEL, ()))
     return tmp_path / "micro" / manifest.version
 
 

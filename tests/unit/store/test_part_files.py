@@ -1,6 +1,5 @@
 """The next files of a release on S3 are fetched while the current one is read. Small files are read whole, and kept."""
 
-import threading
 import uuid
 
 import pytest
@@ -9,33 +8,14 @@ from sandmill.errors import IntegrityError
 from sandmill.models.release import PartFile
 from sandmill.store import part_files
 from sandmill.store.files import Store
-from sandmill.store.part_files import PARTS_AT_ONCE, PartsAhead
+from sandmill.store.part_files import PartsAhead
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
 
 
-def _parts(number, size=10):
+def _parts(number):
     names = [f"public/files-train-{place:05}-00000000.parquet" for place in range(number)]
-    return [PartFile(path=name, sha256="0" * 64, size=size, rows=1) for name in names]
-
-
-def test_a_few_parts_are_fetched_before_they_are_taken_and_each_once():
-    parts, asked, seen = _parts(9), [], threading.Semaphore(0)
-
-    def fetch(part):
-        asked.append(part.path)
-        seen.release()
-        return part.path.encode()
-
-    coming = PartsAhead(fetch, parts)
-    first = coming.take(parts[0])
-    for _ in range(1 + PARTS_AT_ONCE):
-        assert seen.acquire(timeout=10)
-    assert first() == parts[0].path.encode()
-    assert sorted(asked) == [part.path for part in parts[: 1 + PARTS_AT_ONCE]]
-    assert [coming.take(part)() for part in parts[1:]] == [part.path.encode() for part in parts[1:]]
-    coming.close()
-    assert sorted(asked) == [part.path for part in parts]
+    return [PartFile(path=name, sha256="0" * 64, size=10, rows=1) for name in names]
 
 
 def test_what_went_wrong_is_raised_for_the_part_that_it_happened_to():
@@ -52,15 +32,6 @@ def test_what_went_wrong_is_raised_for_the_part_that_it_happened_to():
     with pytest.raises(IntegrityError, match="damaged"):
         wait()
     assert coming.take(parts[2])() == b"sound"
-    coming.close()
-
-
-def test_large_parts_and_others_than_planned_are_left_to_the_caller():
-    small, large = _parts(1)[0], _parts(2, size=part_files.WHOLE_BYTES + 1)[1]
-    coming = PartsAhead(lambda part: b"", [large, small])
-    assert coming.take(large) is None
-    assert coming.take(small) is not None
-    assert coming.take(small) is None
     coming.close()
 
 

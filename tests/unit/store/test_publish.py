@@ -5,7 +5,6 @@ import pytest
 
 from sandmill.errors import StoreError
 from sandmill.store.files import Store
-from sandmill.store.publish import publish
 from sandmill.store.release import load
 from sandmill.store.shards import write_shard
 from sandmill.store.verify import verify_hashes
@@ -140,28 +139,15 @@ def test_runs_that_publish_the_same_at_once_make_one_version(store):
 
 
 def test_a_run_that_is_overtaken_while_it_publishes_spoils_nothing(store):
-    ref = fill_shard(store, range(2))
-    faster = []
-
-    def publish_with(card, report):
-        return publish(
-            store,
-            dataset="micro",
-            plan_fingerprint="f" * 64,
-            secret_id="0123456789ab",
-            code_version="0.1.0",
-            agent_env="",
-            seeds=["parcels"],
-            refs=[ref],
-            reports={"costs.txt": report},
-            card=card,
-        )
+    ref, faster = fill_shard(store, range(2)), []
 
     def overtaken(manifest):
-        faster.append(publish_with(lambda manifest: "the faster run's card", b"the faster run's report"))
+        report = {"costs.txt": b"the faster run's report"}
+        faster.append(publish_shards(store, [ref], reports=report, card=lambda manifest: "the faster run's card"))
         return "the slower run's card"
 
-    assert publish_with(overtaken, b"the slower run's report") == (faster[0][0], False)
+    slower = publish_shards(store, [ref], reports={"costs.txt": b"the slower run's report"}, card=overtaken)
+    assert slower == (faster[0][0], False)
     assert faster[0][1]
     assert verify_hashes(load(store.root)) == []
 
@@ -190,18 +176,5 @@ def test_a_part_that_was_cut_short_in_its_shard_is_not_published(store):
 
 
 def test_a_report_must_stay_in_its_folder(store):
-    ref = fill_shard(store, range(2))
     with pytest.raises(StoreError, match="not a path inside"):
-        publish(
-            store,
-            dataset="micro",
-            plan_fingerprint="f",
-            secret_id="s",
-            code_version="0",
-            agent_env="",
-            seeds=[],
-            refs=[ref],
-            reports={"../manifest.json": b"{}"},
-            card=lambda manifest: "",
-        )
-    assert list_versions(store) == []
+        publish_shards(store, [fill_shard(store, range(2))], reports={"../manifest.json": b"{}"})

@@ -43,6 +43,22 @@ def test_a_printed_table_of_tasks_begins_with_the_kind_of_each_and_ends_with_the
 
 def test_the_facts_are_the_table_of_tasks_without_prompts(release):
     assert release.facts.equals(release.tasks.drop("prompt"))
+    prompts = dict(release.tasks.select("task_id", "prompt").iter_rows())
+    assert prompts == {task_id: release.prompt(task_id) for task_id in release.task_ids}
+
+
+def test_a_place_that_is_no_dataset_is_told_with_what_to_type(store):
+    version = publish_numbers(store, range(1)).version
+    root = store.root.rpartition("/")[0]
+    Store(f"{root}/empty").write("shards/a/public/x", b"")
+    for place, said in (
+        (f"{root}/mirco", f"There: micro. Try: sandmill show {root}/micro"),
+        (f"{root}/empty", "a folder without a finished version"),
+        (f"{store.root}/{version}", f"That is a version. Name it as {store.root}@{version}"),
+        (root, f"{root} holds datasets: micro. Try {root}/micro"),
+    ):
+        with pytest.raises(ReleaseNotFound, match=said):
+            load(place)
 
 
 def test_columns_are_read_of_the_tasks_that_are_asked_for(release):
@@ -51,11 +67,6 @@ def test_columns_are_read_of_the_tasks_that_are_asked_for(release):
     assert sorted(row["task_id"] for row in rows) == list(asked)
     assert {row["band"] for row in rows} == {"medium"}
     assert len(list(release.read_columns("private/tasks", ["task_id"]))) == len(release.task_ids)
-
-
-def test_the_table_of_tasks_holds_the_prompts(release):
-    prompts = dict(release.tasks.select("task_id", "prompt").iter_rows())
-    assert prompts == {task_id: release.prompt(task_id) for task_id in release.task_ids}
 
 
 def test_a_release_is_named_in_one_short_line(release):
@@ -100,16 +111,8 @@ def test_a_mirror_without_private_shows_only_public_facts(tmp_path):
     shutil.rmtree(tmp_path / "micro" / manifest.version / "private")
     release = load(store.root)
     assert not release.has_private
-    assert release.tasks.columns == [
-        "task_id",
-        "metric",
-        "modality",
-        "target",
-        "rows_train",
-        "rows_test",
-        "split",
-        "prompt",
-    ]
+    columns = "task_id metric modality target rows_train rows_test split prompt"
+    assert release.tasks.columns == columns.split()
     assert release.prompt(release.task_ids[0]).startswith("# Late parcels")
     with pytest.raises(StoreError, match="private/tasks"):
         release.record(release.task_ids[0])
@@ -142,29 +145,6 @@ def test_a_missing_version_is_told_with_those_there_are(store):
             load(f"{store.root}@{wanted}")
         assert f"Latest: {store.root}@{version}" in str(caught.value)
         assert caught.value.exit_code == 2
-
-
-def test_a_missing_dataset_is_told_with_its_neighbours(store):
-    publish_numbers(store, range(1))
-    root = store.root.rpartition("/")[0]
-    Store(f"{root}/empty").write("shards/a/public/x", b"")
-    with pytest.raises(ReleaseNotFound, match=f"There: micro. Try: sandmill show {root}/micro"):
-        load(f"{root}/mirco")
-    with pytest.raises(ReleaseNotFound, match="a folder without a finished version"):
-        load(f"{root}/empty")
-
-
-def test_the_folder_of_a_version_is_told_how_to_be_named(store):
-    version = publish_numbers(store, range(1)).version
-    with pytest.raises(ReleaseNotFound, match=f"That is a version. Name it as {store.root}@{version}"):
-        load(f"{store.root}/{version}")
-
-
-def test_a_folder_of_datasets_names_them(store):
-    publish_numbers(store, range(1))
-    root = store.root.rpartition("/")[0]
-    with pytest.raises(ReleaseNotFound, match=f"{root} holds datasets: micro. Try {root}/micro"):
-        load(root)
 
 
 def test_a_missing_root_says_so(tmp_path, monkeypatch):

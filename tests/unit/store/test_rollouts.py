@@ -11,8 +11,7 @@ from sandmill.errors import InputError, StoreError
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import FeedbackAnswer, RolloutFacts, Step
 from sandmill.store.files import Store
-from sandmill.store.rollout_table import FACTS, FEEDBACK, ROLLOUTS, STEP, from_row, to_row
-from sandmill.store.rollouts import RolloutFolder
+from sandmill.store.rollouts import FACTS, FEEDBACK, ROLLOUTS, STEP, RolloutFolder, from_row, to_row
 from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_masked, make_record
 

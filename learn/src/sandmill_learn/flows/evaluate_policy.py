@@ -8,8 +8,7 @@ from prefect.exceptions import CancelledRun
 
 from sandmill.cli.arguments import run_program
 from sandmill.cli.screen import open_console
-from sandmill.report import TextTable
-from sandmill.report.text_tables import to_markdown
+from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill_learn.evaluation import (
     EvaluationRequest,
     check_request,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sandmill.report import TextTable, to_markdown
+from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill_learn.baselines import BASELINES
 from sandmill_learn.plots import difference_plot, forest_plot, learning_curves
 from sandmill_learn.proof.arms import UnitResult

@@ -1,13 +1,15 @@
 """Tables of numbers together with the query that gives them."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field
 
 from sandmill.models.base import Frozen
 from sandmill.report.html.markup import Markup, element, join
+
+Edition = Literal["public", "private"]
 
 Cell = str | int | float | bool | None
 
@@ -18,7 +20,6 @@ class Figure(Frozen):
     """The numbers of one figure of a report."""
 
     id: str = Field(pattern=ID_PATTERN)
-    """Unique in a page."""
     title: str
     note: str = ""
     """What the numbers mean, and what they leave out."""
@@ -43,43 +44,31 @@ class Figure(Frozen):
 
 def sql_block(figure: Figure) -> Markup:
     """Write the query of a figure, folded until a reader opens it."""
-    return element(
-        "details",
-        element("summary", "SQL behind this figure"),
-        element("pre", element("code", figure.sql), tabindex=0),
-        class_="sql",
-        data_figure=figure.id,
-    )
+    query = element("pre", element("code", figure.sql), tabindex=0)
+    return element("details", element("summary", "SQL behind this figure"), query, class_="sql", data_figure=figure.id)
 
 
 def figure_table(figure: Figure, linked: str = "") -> Markup:
     """Write a figure as a table, numbers to the right. The column `linked` holds tasks, which become links."""
     numeric = [all(_is_number(row[place]) for row in figure.rows) for place in range(len(figure.columns))]
 
-    def cells(kind: str, row: Iterable[str]) -> Markup:
+    def line(kind: str, row: Iterable[str]) -> Markup:
         pairs = zip(row, numeric, strict=True)
         return element("tr", *(element(kind, cell, class_="number" if right else None) for cell, right in pairs))
 
     def shown(name: str, value: Cell) -> str:
         return element("a", str(value), href=f"#{quote(str(value))}") if name == linked else cell_text(value)
 
-    head = element("thead", cells("th", (name.replace("_", " ") for name in figure.columns)))
-    body = (cells("td", map(shown, figure.columns, row)) for row in figure.rows)
-    table = element("table", head, element("tbody", join(body)), data_figure=figure.id)
-    return element("div", table, class_="wide")
+    head = element("thead", line("th", (name.replace("_", " ") for name in figure.columns)))
+    body = element("tbody", *(line("td", map(shown, figure.columns, row)) for row in figure.rows))
+    return element("div", element("table", head, body, data_figure=figure.id), class_="wide")
 
 
 def figure_block(figure: Figure, shown: Markup, *, is_full: bool = False) -> Markup:
     """Write a figure with its title, note, picture or table, and query; a full one takes the width of the page."""
     note = element("p", figure.note, class_="faint") if figure.note else Markup()
-    return element(
-        "figure",
-        element("figcaption", figure.title),
-        note,
-        shown,
-        sql_block(figure),
-        class_="full" if is_full else None,
-    )
+    parts = element("figcaption", figure.title), note, shown, sql_block(figure)
+    return element("figure", *parts, class_="full" if is_full else None)
 
 
 def cell_text(value: Cell) -> str:
@@ -100,32 +89,25 @@ def _is_number(value: Cell) -> bool:
 def bars(figure: Figure, label: str, value: str, most: float | None = None) -> Markup:
     """Draw a horizontal bar for each row of a figure, as inline SVG in the colours of the page.
 
-    Args:
-        figure: the numbers.
-        label: name of the column with the names of the bars.
-        value: name of the column with their lengths.
-        most: length of the longest bar that could be; if None, of the longest that is.
+    Columns hold the names of the bars and their lengths. `most` is the longest possible; None: the longest there is.
     """
+
+    def length(number: Cell) -> float:
+        return float(number) if isinstance(number, int | float) else 0.0
+
+    def bar(name: Cell, number: Cell) -> Markup:
+        share = f"{round(100 * length(number) / whole, 2)}%"
+        drawn = element(
+            "svg",
+            element("rect", x=0, y=0, width="100%", height=12, class_="track"),
+            element("rect", x=0, y=0, width=share, height=12, class_="bar"),
+            width="100%",
+            height=12,
+            aria_hidden="true",
+        )
+        texts = element("span", cell_text(name), class_="name"), element("span", cell_text(number), class_="number")
+        return element("div", texts[0], drawn, texts[1], class_="barline")
+
     rows = figure.records()
-    whole = most or max((_length(row[value]) for row in rows), default=0.0) or 1.0
-    return element("div", join(_bar(row[label], row[value], whole) for row in rows), class_="bars")
-
-
-def _bar(name: Cell, value: Cell, whole: float) -> Markup:
-    drawn = element(
-        "svg",
-        element("rect", x=0, y=0, width="100%", height=12, class_="track"),
-        element("rect", x=0, y=0, width=f"{round(100 * _length(value) / whole, 2)}%", height=12, class_="bar"),
-        width="100%",
-        height=12,
-        aria_hidden="true",
-    )
-    name_text, number = (
-        element("span", cell_text(name), class_="name"),
-        element("span", cell_text(value), class_="number"),
-    )
-    return element("div", name_text, drawn, number, class_="barline")
-
-
-def _length(value: Cell) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    whole = most or max((length(row[value]) for row in rows), default=0.0) or 1.0
+    return element("div", join(bar(row[label], row[value]) for row in rows), class_="bars")

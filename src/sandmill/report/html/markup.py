@@ -26,13 +26,10 @@ def join(parts: Iterable[str]) -> Markup:
 
 
 def element(name: str, *children: str, **attributes: str | int | float | bool | None) -> Markup:
-    """Write an element.
+    """Write an element. Children are markup as it is, and plain text escaped.
 
-    Args:
-        name: of the element.
-        children: markup as it is, plain text escaped.
-        attributes: `_` in a name becomes `-`, and a `_` at the end is dropped, as in `class_`. True writes the name
-            alone; False and None leave the attribute out.
+    `_` in the name of an attribute becomes `-`, and a `_` at the end is dropped, as in `class_`. True writes the name
+    alone; False and None leave the attribute out.
     """
     written = "".join(_attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items())
     if name in _EMPTY and not children:

@@ -2,23 +2,23 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from string import Template
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from sandmill.models.base import Frozen
-from sandmill.report.html.figure import ID_PATTERN, Figure
+from sandmill.report.html.figure import ID_PATTERN, Cell, Edition, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import Markup, element, join, json_block
+from sandmill.report.queries import Facet
+from sandmill.report.similarity import TaskMap
 
 TWIN_FORMAT = 1
 """Version of the layout of `qc.json`."""
-
-Edition = Literal["public", "private"]
 
 
 class Section(Frozen):
@@ -29,17 +29,14 @@ class Section(Frozen):
     id: str = Field(pattern=ID_PATTERN)
     title: str
     html: Markup
-    """What stands below the title."""
     data: Any = None
     """JSON for the script of the section."""
     in_twin: bool = True
-    """Whether `qc.json` has the data too."""
     blocks: dict[str, Any] = {}
     """Further JSON by id of its element, which scripts read one by one when they need it."""
     script: str = ""
     """JavaScript of the section, which calls `report.section(id, ...)`."""
     figures: tuple[Figure, ...] = ()
-    """All figures of the section, for `qc.json`."""
 
 
 class PageHead(Frozen):
@@ -49,9 +46,7 @@ class PageHead(Frozen):
     version: str
     edition: Edition
     facts: tuple[tuple[str, str], ...] = ()
-    """Names and values of the first line."""
     notes: tuple[str, ...] = ()
-    """What the page leaves out, as sentences."""
 
 
 @cache
@@ -83,41 +78,25 @@ def render_page(head: PageHead, sections: Sequence[Section]) -> str:
 
 def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
     """Write `qc.json`: the numbers of the page for programs."""
-    content = {
-        "format": TWIN_FORMAT,
-        "dataset": head.dataset,
-        "version": head.version,
-        "edition": head.edition,
-        "facts": dict(head.facts),
-        "notes": head.notes,
-        "sections": {
-            one.id: {
-                "title": one.title,
-                "figures": {figure.id: figure.twin() for figure in one.figures},
-                "data": one.data if one.in_twin else None,
-            }
-            for one in sections
-        },
+    described = {
+        one.id: {
+            "title": one.title,
+            "figures": {figure.id: figure.twin() for figure in one.figures},
+            "data": one.data if one.in_twin else None,
+        }
+        for one in sections
     }
+    content = {"format": TWIN_FORMAT, **head.model_dump(), "facts": dict(head.facts), "sections": described}
     return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _head(head: PageHead) -> Markup:
+    version = element("span", head.version, class_="faint")
+    edition = element("span", f"{head.edition} edition", class_=f"edition {head.edition}")
     facts = join(element("span", f"{name} ", element("b", value)) for name, value in head.facts)
     notes = join(element("p", note, class_="faint") for note in head.notes)
-    return element(
-        "header",
-        element(
-            "h1",
-            head.dataset,
-            " ",
-            element("span", head.version, class_="faint"),
-            " ",
-            element("span", f"{head.edition} edition", class_=f"edition {head.edition}"),
-        ),
-        element("p", facts, class_="facts"),
-        notes,
-    )
+    title = element("h1", head.dataset, " ", version, " ", edition)
+    return element("header", title, element("p", facts, class_="facts"), notes)
 
 
 def _section(section: Section) -> Markup:
@@ -128,3 +107,86 @@ def _section(section: Section) -> Markup:
 def _blocks(section: Section) -> list[Markup]:
     data = [json_block(f"data-{section.id}", section.data)] if section.data is not None else []
     return [*data, *(json_block(block_id, block) for block_id, block in section.blocks.items())]
+
+
+_BARS = {
+    "funnel": ("step", "number"),
+    "seconds": ("stage", "seconds"),
+    "attempts": ("attempts", "slots"),
+    "rejections-seeds": ("seed", "count"),
+}
+"""Columns with names and lengths of bars, by figure. Other figures are tables."""
+_FULL = {"rejections"}
+
+
+def tasks_section(
+    edition: Edition, facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str
+) -> Section:
+    """Write the list of tasks with facets and search, and the pages of single tasks.
+
+    `tasks` has a row for each task: its id, its title and the value of each facet. `details` is what the pages of some
+    tasks show, by id; `pull` the reference of the release for the commands on them.
+    """
+    queries = [element("div", element("p", one.title), sql_block(one.figure), class_="query") for one in facets]
+    listed = [
+        {
+            "id": facet.id,
+            "column": facet.id.replace("-", "_"),
+            "title": facet.title,
+            "number": facet.is_number,
+            "step": facet.step,
+            "values": [list(row) for row in facet.figure.rows],
+        }
+        for facet in facets
+    ]
+    columns = [_packed(tasks, place) for place in range(len(tasks.columns))]
+    data = {"count": len(tasks.rows), "release": pull, "edition": edition, "columns": columns, "facets": listed}
+    return Section(
+        id="tasks",
+        title="Tasks",
+        html=Markup(Template(asset("tasks.html").rstrip()).substitute(QUERIES=join([*queries, sql_block(tasks)]))),
+        data=data,
+        in_twin=False,
+        blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
+        script="\n".join([asset("tasks.js"), asset("task.js")]),
+        figures=(*(facet.figure for facet in facets), tasks),
+    )
+
+
+def _packed(tasks: Figure, place: int) -> dict[str, Any]:
+    """Write a column of texts that repeat as codes, and any other one as values."""
+    values: list[Cell] = [row[place] for row in tasks.rows]
+    name = tasks.columns[place]
+    levels = sorted({value for value in values if isinstance(value, str)})
+    if len(levels) * 2 > len(values) or not all(value is None or isinstance(value, str) for value in values):
+        return {"name": name, "values": values}
+    code = {level: number for number, level in enumerate(levels)}
+    return {"name": name, "levels": levels, "codes": [-1 if v is None else code[str(v)] for v in values]}
+
+
+def build_section(figures: Sequence[Figure]) -> Section:
+    """Write how the build went."""
+    drawn = [
+        figure_block(one, bars(one, *_BARS[one.id]) if one.id in _BARS else figure_table(one), is_full=one.id in _FULL)
+        for one in figures
+    ]
+    html = element("div", join(drawn), class_="grid wider")
+    return Section(id="build", title="Build", html=html, figures=tuple(figures))
+
+
+NOTE = (
+    "Tasks near each other have similar words in their prompts, and the same modality, target, metric and split: the "
+    "first two principal components of these features, computed by sandmill.report.similarity. Only public facts count."
+)
+
+
+def map_section(placed: TaskMap) -> Section:
+    """Write the map of tasks. Tasks are in the order of the list."""
+    html = element(
+        "div",
+        element("p", NOTE, class_="faint"),
+        element("div", "", id="map"),
+        element("p", "", id="mapped", class_="faint"),
+    )
+    data = placed.model_dump(mode="json")
+    return Section(id="map", title="Map of tasks", html=html, data=data, script=asset("map.js"))
