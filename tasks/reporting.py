@@ -9,7 +9,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 
-from sandmill.check.gx import failed_suites
+from sandmill.check.suites import failed_suites
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import UnsupportedSeed

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sandmill.check.package_tables import PART, PackageTables, date_columns
-from sandmill.check.targets import reads_sets
+from sandmill.check.package_tables import PART, PackageTables, date_columns, reads_sets
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.base import Part
@@ -73,11 +72,15 @@ def _stack(name: str, rows: Iterable[Row]) -> pl.DataFrame:
 
 
 def _describe_task(tables: PackageTables) -> Row:
-    facts, spec = tables.facts, tables.spec
+    facts, spec, package = tables.facts, tables.spec, tables.package
     parts = tables.answers[PART] if PART in tables.answers.columns else pl.Series(PART, [], dtype=pl.String)
+    least = 0 if facts.classes else None
+    if facts.classes and set(facts.target_columns) <= set(tables.train.columns):
+        known = (target.known() for target in tables.train_targets)
+        least = min(int(np.bincount(t.values.astype(np.int64), minlength=len(t.classes)).min()) for t in known)
     return {
-        "task_id": tables.task_id,
-        "replicate": tables.package.replicate,
+        "task_id": package.task_id,
+        "replicate": package.replicate,
         "modality": str(spec.structure.modality),
         "domain": spec.domain,
         "target": str(facts.target),
@@ -85,45 +88,34 @@ def _describe_task(tables: PackageTables) -> Row:
         "split": str(spec.split),
         "metric": str(facts.metric),
         "encoding": facts.encoding,
-        "prompt": tables.package.public.get(DESCRIPTION, b"").decode(errors="replace"),
+        "prompt": package.public.get(DESCRIPTION, b"").decode(errors="replace"),
         "features": len(tables.features),
         "rows_train": tables.train.height,
         "rows_feedback": int((parts == Part.FEEDBACK).sum()),
         "rows_final": int((parts == Part.FINAL).sum()),
         "classes": len(facts.classes),
-        "least_class_rows": _count_least_class(tables),
-        "public_bytes": sum(map(len, tables.package.public.values())),
+        "least_class_rows": least,
+        "public_bytes": sum(map(len, package.public.values())),
     }
 
 
-def _count_least_class(tables: PackageTables) -> int | None:
-    if not tables.facts.classes:
-        return None
-    if not set(tables.facts.target_columns) <= set(tables.train.columns):
-        return 0
-    known = (target.known() for target in tables.train_targets)
-    return min(int(np.bincount(t.values.astype(np.int64), minlength=len(t.classes)).min()) for t in known)
-
-
 def _describe_columns(tables: PackageTables) -> Iterator[Row]:
-    facts = tables.facts
-    spec = tables.spec
+    facts, spec = tables.facts, tables.spec
     prose = [part.column for part in (spec.channel,) if part] + [part.name for part in (spec.notes,) if part]
     named = dict.fromkeys(facts.target_columns, "target") | {facts.id_column: "id"} | dict.fromkeys(prose, "prose")
-    dates = {column.name for column, _ in date_columns(tables.spec)}
-    for path, frame, roles, role in (
-        (tables.layout.train, tables.train, named, "feature"),
-        (tables.layout.test, tables.test, named, "feature"),
-        (tables.layout.sample, tables.sample, {facts.id_column: named[facts.id_column]}, "submission"),
-    ):
+    dates = {column.name for column, _ in date_columns(spec)}
+    for path, frame in (*tables.parts(), (tables.layout.sample, tables.sample)):
         for name in frame.columns:
-            column, is_feature = frame[name], roles.get(name, role) == "feature"
-            if roles.get(name) == "target" and not facts.classes:
+            column = frame[name]
+            role = named.get(name, "feature")
+            if path == tables.layout.sample and name != facts.id_column:
+                role = "submission"
+            if role == "target" and not facts.classes:
                 column = column.cast(pl.Float64, strict=False)
-            if roles.get(name, role) in ("target", "submission") and reads_sets(facts):
+            if role in ("target", "submission") and reads_sets(facts):
                 column = column.fill_null("")
-            fixed = {"task_id": tables.task_id, "file": path, "role": roles.get(name, role)}
-            yield fixed | describe_column(column, is_date=is_feature and name in dates)
+            fixed = {"task_id": tables.package.task_id, "file": path, "role": role}
+            yield fixed | describe_column(column, is_date=role == "feature" and name in dates)
 
 
 def describe_column(column: pl.Series, is_date: bool = False) -> Row:
@@ -142,17 +134,8 @@ def describe_column(column: pl.Series, is_date: bool = False) -> Row:
 
 
 def _describe_files(tables: PackageTables) -> Iterator[Row]:
-    for side, files in (("public", tables.package.public), ("private", tables.package.private)):
-        for path, content in sorted(files.items()):
-            what = _what(tables, path) if side == "public" else path
-            fixed = {"task_id": tables.task_id, "side": side, "path": path, "what": what}
-            yield fixed | {"bytes": len(content), "sha256": digest(content)}
-
-
-def _what(tables: PackageTables, path: str) -> str:
-    """Return what a public file is, whatever its name; the path itself if the layout has no such file."""
     layout, child = tables.layout, tables.spec.mechanism.child
-    named = {
+    what = {
         **dict.fromkeys(layout.files, "items beside a table"),
         layout.train: "training items",
         layout.test: "test items",
@@ -160,7 +143,16 @@ def _what(tables: PackageTables, path: str) -> str:
         DESCRIPTION: DESCRIPTION,
         **({child.path: "child table"} if child else {}),
     }
-    return named.get(path, "item" if layout.is_item_file(path) else path)
+    for side, files in (("public", tables.package.public), ("private", tables.package.private)):
+        for path, content in sorted(files.items()):
+            yield {
+                "task_id": tables.package.task_id,
+                "side": side,
+                "path": path,
+                "what": what.get(path, "item" if layout.is_item_file(path) else path) if side == "public" else path,
+                "bytes": len(content),
+                "sha256": digest(content),
+            }
 
 
 def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
@@ -173,7 +165,7 @@ def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
         ids = pl.Series([None if name is None else digest(name.encode())[:_ID_LENGTH] for name in ids], dtype=pl.String)
     return pl.concat(
         answers.select(
-            pl.lit(tables.task_id).alias("task_id"),
+            pl.lit(tables.package.task_id).alias("task_id"),
             ids.alias("id"),
             pl.lit(name).alias("column"),
             cells[name].alias("target"),

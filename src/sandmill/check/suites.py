@@ -1,14 +1,37 @@
-"""Read expectation suites from JSON files, and report every mistake in them before any work."""
+"""Expectation suites: read from JSON files, run with Great Expectations over the tables of packages, traced to tasks.
+
+Measured with 1.24.1: a call costs about 80 ms for any number of rows up to 10,000. The suites over one package take as
+long as over twenty, up to a second; they run for each package all the same, so that no slot waits for another one. With
+`unexpected_index_column_names` each failing row comes back with the cells of those columns, which map it to its task.
+An expectation of an unknown type is dropped without an error when a suite is built, so results are matched one by one.
+"""
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+import logging
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sandmill.check.profile import SCHEMAS
-from sandmill.errors import InputError, Problem
+import polars as pl
+
+from sandmill.check.gates import Finding
+from sandmill.check.package_tables import read_package
+from sandmill.check.profile import KEYS, SCHEMAS, lay_out
+from sandmill.errors import InputError, Problem, count, name_some
+from sandmill.models.package import TaskPackage
+
+_LOCK = threading.Lock()
+"""Great Expectations keeps state in its context; two threads gain nothing (measured), so calls take turns."""
+_NUMBER = "sandmill_number"
+"""Key under which an expectation carries its place in the suite through a run."""
+_SHOWN = ("expectation", "columns", "line", "rows", "failing_rows", "failing_tasks")
+_SETTING_SHOWN = 120
+"""Characters of an argument that a finding quotes."""
 
 _COLUMN = frozenset({"column"})
 _RANGE = frozenset({"min_value", "max_value"})
@@ -40,9 +63,6 @@ CONDITION = "row_condition"
 """Argument that limits an expectation to some rows, allowed everywhere: {"type": "comparison", "column": {"name": ...},
 "operator": ..., "parameter": ...}. Great Expectations deprecates conditions written as text."""
 
-_SETTING_SHOWN = 120
-"""Characters of an argument that a finding quotes."""
-
 _PLACES = ("column", "column_A", "column_B", "column_list")
 
 
@@ -63,8 +83,35 @@ class Expectation:
     @property
     def settings(self) -> str:
         """Its other arguments on one line."""
-        shown = {name: value for name, value in self.kwargs.items() if name not in _PLACES}
-        return ", ".join(f"{name} {_show(value)}" for name, value in shown.items())
+        shown = []
+        for name, value in self.kwargs.items():
+            if isinstance(value, dict) and isinstance(column := value.get("column"), dict):
+                text = f"{column.get('name')} {value.get('operator')} {value.get('parameter')}"
+            elif len(text := json.dumps(value)) > _SETTING_SHOWN:
+                text = f"{text[:_SETTING_SHOWN]}..."
+            shown += [f"{name} {text}"] if name not in _PLACES else []
+        return ", ".join(shown)
+
+
+@dataclass(frozen=True)
+class ExpectationOutcome:
+    """Result of one expectation on one table. Of its cells, only the names of failing rows are kept."""
+
+    table: str
+    expectation: Expectation
+    rows: int
+    failing: Mapping[str, tuple[str, ...]]
+    """Names of failing rows by task, from the columns of `KEYS`; empty strings if it has none."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Results of the suites over several packages."""
+
+    findings: Mapping[str, tuple[Finding, ...]]
+    """By task id, of the tasks that fail an expectation."""
+    suites: tuple[dict[str, Any], ...]
+    """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
 
 
 def load_suites(folder: Path) -> dict[str, bytes]:
@@ -147,13 +194,6 @@ def _find_columns(condition: Any) -> Iterator[str]:
             yield from _find_columns(part)
 
 
-def _show(value: Any) -> str:
-    if isinstance(value, dict) and isinstance(value.get("column"), dict):
-        return f"{value['column'].get('name')} {value.get('operator')} {value.get('parameter')}"
-    text = json.dumps(value)
-    return text if len(text) <= _SETTING_SHOWN else f"{text[:_SETTING_SHOWN]}..."
-
-
 def _find_lines(text: str) -> list[int]:
     """Line number of each entry of the list `expectations`. The text is sound JSON."""
     decoder = json.JSONDecoder()
@@ -171,3 +211,143 @@ def _find_lines(text: str) -> list[int]:
 def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1)
     return f'Did you mean "{close[0]}"?' if close else ""
+
+
+def check_suites(packages: Sequence[TaskPackage], suites: Mapping[str, bytes]) -> Checked:
+    """Run each suite once over the tables of all packages, whose task ids are distinct.
+
+    Without any suite, as `load_suites` gives them, Great Expectations is not imported.
+
+    Raises:
+        InputError: if a suite itself is at fault.
+    """
+    if not suites or not packages:
+        return Checked({}, ())
+    outcomes = run_suites(suites, lay_out([read_package(package) for package in packages]))
+    found = {task_id: tuple(findings) for task_id, findings in findings_by_task(outcomes).items()}
+    rows = (
+        {
+            "table": outcome.table,
+            "expectation": outcome.expectation.type,
+            "columns": list(outcome.expectation.columns),
+            "line": outcome.expectation.line,
+            "success": not outcome.failing,
+            "rows": outcome.rows,
+            "failing_rows": sum(map(len, outcome.failing.values())),
+            "failing_tasks": len(outcome.failing),
+        }
+        for outcome in outcomes
+    )
+    return Checked(found, tuple(rows))
+
+
+def run_suites(suites: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) -> list[ExpectationOutcome]:
+    """Run each suite, given as a file, once over the table of its name. Every row has the id of its task.
+
+    Raises:
+        InputError: if a suite is broken or cannot be evaluated at all. That is a fault of the suite and not of a task,
+            so it is never turned into rejections.
+    """
+    return [
+        outcome
+        for name, content in sorted(suites.items())
+        for outcome in _run_suite(name, read_suite(name, content), tables[name])
+    ]
+
+
+def findings_by_task(outcomes: Iterable[ExpectationOutcome]) -> dict[str, list[Finding]]:
+    """Convert failing rows to findings: one for each task and expectation."""
+    found: dict[str, list[Finding]] = {}
+    for outcome in outcomes:
+        item = outcome.expectation
+        label = f"{outcome.table}.json line {item.line}: {item.type}({', '.join(item.columns)})"
+        label += f" with {item.settings}" if item.settings else ""
+        for task_id, names in outcome.failing.items():
+            where = f" ({name_some(sorted(set(filter(None, names))))})" if any(names) else ""
+            finding = Finding("expectations", f"{label}: {count(len(names), 'row')}{where}")
+            found.setdefault(task_id, []).append(finding)
+    return found
+
+
+def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) -> list[ExpectationOutcome]:
+    entries = [
+        {"type": item.type, "kwargs": dict(item.kwargs), "meta": {_NUMBER: number}}
+        for number, item in enumerate(expectations)
+    ]
+    form = {
+        "result_format": "COMPLETE",
+        "unexpected_index_column_names": list(KEYS[name]),
+        "exclude_unexpected_values": True,
+    }
+    with _LOCK:
+        module, batches = _open_context()
+        try:
+            suite = module.ExpectationSuite(name=name, expectations=entries)
+        except Exception as error:
+            raise InputError(f"{name}.json", [Problem("expectations", str(error), "arguments that fit")]) from error
+        outcome = batches.get_batch({"dataframe": table.to_pandas()}).validate(suite, result_format=form)
+    by_number = {result.expectation_config.meta[_NUMBER]: result for result in outcome.results}
+    outcomes: list[ExpectationOutcome] = []
+    problems: list[Problem] = []
+    for number, item in enumerate(expectations):
+        where = f"line {item.line}"
+        if (result := by_number.get(number)) is None:
+            problems.append(Problem(where, f"{item.type} was not evaluated", "a verdict"))
+            continue
+        failing: dict[str, list[str]] = {}
+        # In the table's order. Without values, Great Expectations lists rows as columns.
+        for columns in (result.result or {}).get("unexpected_index_list") or ():
+            for task_id, *names in zip(*(columns[key] for key in KEYS[name]), strict=True):
+                failing.setdefault(str(task_id), []).append("/".join(map(str, names)))
+        if not result.success and not failing:
+            problems.append(Problem(where, _first_line(result), "an expectation that can be evaluated", item.type))
+        of_task = {task_id: tuple(names) for task_id, names in failing.items()}
+        outcomes.append(ExpectationOutcome(name, item, table.height, of_task))
+    if problems:
+        raise InputError(f"{name}.json", problems)
+    return outcomes
+
+
+def _first_line(result: Any) -> str:
+    """Extract the message from an exception report, whose form depends on the step that failed."""
+    info = dict(result.exception_info or {})
+    reports = [info, *(report for report in info.values() if isinstance(report, dict))]
+    messages = [str(report["exception_message"]) for report in reports if report.get("exception_message")]
+    return messages[0].splitlines()[0] if messages else "no failing row named"
+
+
+@cache
+def _open_context() -> tuple[Any, Any]:
+    """Import and configure Great Expectations once a process: no analytics, no progress bars, nothing on disk."""
+    os.environ["GX_ANALYTICS_ENABLED"] = "False"
+    import great_expectations as gx
+
+    # This logger sets its own level and reports a temporary folder.
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
+    context: Any = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    asset = context.data_sources.add_pandas("tables").add_dataframe_asset("shard")
+    return gx, asset.add_batch_definition_whole_dataframe("whole")
+
+
+def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Sum the suite results of many shards, one row for each expectation."""
+    total: dict[tuple[object, ...], dict[str, Any]] = {}
+    for row in (row for shard in shards for row in shard):
+        key = (row["table"], row["line"], row["expectation"], tuple(row["columns"]))
+        if key not in total:
+            total[key] = dict(row)
+            continue
+        total[key]["success"] = total[key]["success"] and row["success"]
+        for name in ("rows", "failing_rows", "failing_tasks"):
+            total[key][name] += row[name]
+    return list(total.values())
+
+
+def failed_suites(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the expectations that failed, by suite, from the rows of suites.json. They hold no values of any task."""
+    failed: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if not row["success"]:
+            failed.setdefault(str(row["table"]), []).append({name: row[name] for name in _SHOWN})
+    return failed

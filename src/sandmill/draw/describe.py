@@ -1,8 +1,8 @@
 """Write the task description: all that is needed to take part, as on a competition page, and nothing about the rule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from sandmill.draw.describe_columns import columns_section, fault_notes
+from sandmill.draw.describe_columns import columns_section, fault_notes, table_of
 from sandmill.draw.tell import further_files, house_sections
 from sandmill.draw.wording import Wording
 from sandmill.kinds.files.base import Layout, layout_of
@@ -23,10 +23,8 @@ _EXAMPLE_ROWS, _TARGETS_NAMED = 3, 3
 def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
     """Write description.md. Order, headings and wordings follow from the style of the story.
 
-    Args:
-        spec: the design; only its story, sizes, column and fault declarations are used.
-        facts: target, metric and answer form.
-        sample_csv: the sample submission. Its first lines become the example.
+    Of the design, only story, sizes and the declarations of columns and faults are used. The first lines of the sample
+    submission become the example.
     """
     words, layout = Wording(spec.story.style), layout_of(spec)
     sections: dict[str, Callable[[], str]] = {
@@ -34,7 +32,9 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
         "files": lambda: _files(spec, facts, layout, words),
         "columns": lambda: columns_section(spec, facts, layout, words),
         "evaluation": lambda: _evaluation(facts, words),
-        "environment": lambda: _environment(words),
+        "environment": lambda: words.say(
+            "runs", public=PUBLIC, libraries=", ".join(words.shuffled("libraries", list(LIBRARIES)))
+        ),
         "submission": lambda: _submission(spec, facts, sample_csv, words),
     }
     parts = [f"# {spec.story.title}"]
@@ -58,12 +58,21 @@ def _path(name: str) -> str:
 
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
-    told = _told_contents(spec, facts, layout, words) if words.style else {}
+    item, names = words.names_of(layout.item), facts.target_columns
+    word = "target" if len(names) == 1 else "targets"
+    listing = f"{word} {listed(names)}" if len(names) <= _TARGETS_NAMED else f"{len(names)} {word}"
+    targets = {"targets": f"the {listing}", "word": word}
+    told = {}
+    if words.style:
+        named = {**item, **targets, "train_items": spec.sizes.train, "test_items": spec.test_items}
+        told = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
+        naming = layout.naming(facts)
+        told = {path: f"{text}, {naming[path]}" if path in naming else text for path, text in told.items()}
     rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
     if spec.channel and spec.channel.shown:
         rows = [(path, content.replace(SHOWN_CELL, f"<{spec.channel.shown[0]}>")) for path, content in rows]
     rows += [(_path(name), content) for name, content in further_files(spec, words, layout.item)]
-    rows.append((_path(layout.sample), words.say("file_sample", **_target_words(facts), **words.names_of(layout.item))))
+    rows.append((_path(layout.sample), words.say("file_sample", **targets, **item)))
     rows = words.shuffled("files", rows)
     shown = {
         "two_columns": lambda: table_of(("file", "content"), rows),
@@ -73,27 +82,6 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     }[words.chosen("files_table")]()
     notes = [*_split(spec, facts, layout, words), *fault_notes(spec, facts, layout, words)]
     return "\n\n".join([shown, " ".join(notes)] if notes else [shown])
-
-
-def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> dict[str, str]:
-    """Say in the style of the description what the layout calls training and test items."""
-    named = {
-        **words.names_of(layout.item),
-        **_target_words(facts),
-        "train_items": spec.sizes.train,
-        "test_items": spec.test_items,
-    }
-    said = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
-    names = layout.naming(facts)
-    return {path: f"{text}, {names[path]}" if path in names else text for path, text in said.items()}
-
-
-def _target_words(facts: TaskFacts) -> dict[str, str]:
-    """Return the fields `targets`, with their names if they are few, and `word`."""
-    names = facts.target_columns
-    word = "target" if len(names) == 1 else "targets"
-    shown = f"{word} {listed(names)}" if len(names) <= _TARGETS_NAMED else f"{len(names)} {word}"
-    return {"targets": f"the {shown}", "word": word}
 
 
 def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
@@ -111,11 +99,6 @@ def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
             return []
 
 
-def _environment(words: Wording) -> str:
-    libraries = words.shuffled("libraries", list(LIBRARIES))
-    return words.say("runs", public=PUBLIC, libraries=", ".join(libraries))
-
-
 def _evaluation(facts: TaskFacts, words: Wording) -> str:
     metric = get_metric(facts.metric)
     direction = words.say("lower" if metric.is_lower_better else "higher")
@@ -131,8 +114,7 @@ def _evaluation(facts: TaskFacts, words: Wording) -> str:
         classes += " Where the true mask is empty, an empty mask scores 1 and any other 0."
     target = listed(facts.target_columns) if len(facts.target_columns) <= _TARGETS_NAMED else "all targets"
     fields = {"definition": metric.definition, "direction": direction, "target": target}
-    said = words.say("scored", title=metric.noun, Title=capitalized(metric.noun), **fields)
-    return said + classes
+    return words.say("scored", title=metric.noun, Title=capitalized(metric.noun), **fields) + classes
 
 
 def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Wording) -> str:
@@ -151,12 +133,6 @@ def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Word
         test=_path(layout.test),
         cells=form.cells(facts),
     )
-    unscored = [words.say("unscored", test=_path(layout.test))] if spec.unscored_items else []
-    said = " ".join([said, *unscored])
+    if spec.unscored_items:
+        said = f"{said} {words.say('unscored', test=_path(layout.test))}"
     return f"{said}\n\n{example}"
-
-
-def table_of(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a Markdown table."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])

@@ -1,9 +1,7 @@
 """The section of a description that says what the columns mean, and what a host knows of their faults."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from sandmill.draw.tell_child import child_rows, note_rows
-from sandmill.draw.tell_cues import cues_text
 from sandmill.draw.wording import Wording
 from sandmill.kinds.files.base import Layout
 from sandmill.models.columns import Categorical, Column, Date, Unit
@@ -22,32 +20,45 @@ Entry = tuple[str, str, str]
 
 
 def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
-    """List all columns of the files, in the style of the description."""
-    item = words.names_of(layout.item)
-    entries = [(f"`{facts.id_column}`", "text", _identifier(spec, layout, words))]
-    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words, item)) for column in _shown(spec)]
-    meanings = spec.story.column_meanings
+    """List all columns of the files, in the style of the description, and how items show latent columns."""
+    item, columns, channel = words.names_of(layout.item), spec.mechanism.columns, spec.channel
+    if channel and spec.kind.ids == "item":
+        identifier = f"{channel.meaning}. No two are alike: it identifies its {item['item']}"
+    else:
+        identifier = words.say("identifier", **item)
+        identifier += ", written as a time stamp" if spec.kind.ids == "timestamp" else ""
+    entries = [(f"`{facts.id_column}`", "text", identifier)]
+    by_name = spec.mechanism.column_by_name
+    in_both = [by_name[name] for name in channel.shown] if channel else [one for one in columns if not one.in_text]
+    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words, item)) for column in in_both]
     paths = {"train": f"`{public_path(layout.train)}`", "test": f"`{public_path(layout.test)}`"}
     absent = words.say("only_train", **paths, **item)
-    if channel := spec.channel:
-        later = (spec.mechanism.column_by_name[name] for name in channel.only_in_training)
+    if channel:
+        later = (by_name[name] for name in channel.only_in_training)
         entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words, item)}. {absent}") for one in later]
         if facts.id_column != channel.column:
             entries.append((f"`{channel.column}`", layout.cell, channel.meaning))
-    else:
-        entries += note_rows(spec)
+    elif spec.notes:
+        entries.append((f"`{spec.notes.name}`", "text", spec.notes.meaning))
     for name in facts.target_columns:
-        meaning = meanings.get(name, spec.story.target_meaning)
+        meaning = spec.story.column_meanings.get(name, spec.story.target_meaning)
         entries.append((f"`{name}`", _target_type(facts), f"{meaning}. {absent}"))
     text = _lay_out(entries, words)
     if facts.target is TargetKind.MULTILABEL:
         several = f"{capitalized(item['an_item'])} has none, one or several of them."
         text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. {several}"
-    if cues := cues_text(spec, layout, words):
-        text += f"\n\n{cues}"
+    if cues := [cue for cue in (channel.cues if channel else ()) if cue.place == "list"]:
+        # Columns that matter and those that do not, in the order of the style
+        shown = [f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", cues)]
+        text += "\n\n" + "\n".join([words.say("cues", **item), "", *shown])
     if child := spec.mechanism.child:
-        events = _lay_out(child_rows(child, facts.id_column, layout.item, words), words)
-        text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{events}"
+        events = [
+            (f"`{facts.id_column}`", "text", words.say("child_key", **item)),
+            (f"`{child.kind}`", "category", f"{child.kind_meaning}: {', '.join(child.kinds)}"),
+            (f"`{child.amount}`", "integer" if child.decimals == 0 else "number", child.amount_meaning),
+            (f"`{child.age}`", "integer", f"{child.age_meaning}, less than {child.horizon}"),
+        ]
+        text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{_lay_out(events, words)}"
     return text
 
 
@@ -59,10 +70,9 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
     train = f"`{public_path(layout.train)}`"
     targets = listed(facts.target_columns) if len(facts.target_columns) < 3 else "the targets"
     notes = []
-    if slips := [fault.column for fault in faults if isinstance(fault, Outliers)]:
-        notes.append(words.say("slips", columns=listed(slips)))
-    if mixups := [fault.column for fault in faults if isinstance(fault, UnitMixup)]:
-        notes.append(words.say("mixups", columns=listed(mixups)))
+    for kind, name in ((Outliers, "slips"), (UnitMixup, "mixups")):
+        if columns := [fault.column for fault in faults if isinstance(fault, kind)]:
+            notes.append(words.say(name, columns=listed(columns)))
     if any(isinstance(fault, Duplicates) for fault in faults):
         notes.append(words.say("copies", train=train, **words.names_of(layout.item)))
     if any(isinstance(fault, LabelNoise) for fault in faults):
@@ -70,27 +80,12 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
     return notes
 
 
-def _identifier(spec: TaskSpec, layout: Layout, words: Wording) -> str:
-    item = words.names_of(layout.item)
-    if spec.channel and spec.kind.ids == "item":
-        return f"{spec.channel.meaning}. No two are alike: it identifies its {item['item']}"
-    said = words.say("identifier", **item)
-    return f"{said}, written as a time stamp" if spec.kind.ids == "timestamp" else said
-
-
-def _shown(spec: TaskSpec) -> Iterable[Column]:
-    """Return the columns that the files of both parts hold, the item of a channel left out."""
-    if spec.channel:
-        return (spec.mechanism.column_by_name[name] for name in spec.channel.shown)
-    return (column for column in spec.mechanism.columns if not column.in_text)
-
-
 def _lay_out(entries: Sequence[Entry], words: Wording) -> str:
     match words.chosen("columns_style"):
         case "table":
-            return _table(("column", "type", "meaning"), entries)
+            return table_of(("column", "type", "meaning"), entries)
         case "type_last":
-            return _table(("name", "what it is", "type"), [(name, meaning, kind) for name, kind, meaning in entries])
+            return table_of(("name", "what it is", "type"), [(name, meaning, kind) for name, kind, meaning in entries])
         case "list":
             return "\n".join(f"- {name} ({kind}): {meaning}" for name, kind, meaning in entries)
         case "dashes":
@@ -98,17 +93,14 @@ def _lay_out(entries: Sequence[Entry], words: Wording) -> str:
         case "definitions":
             return "\n".join(f"**{name}** {meaning} [{kind}]" + "  " for name, kind, meaning in entries)
         case _:
-            kinds = dict.fromkeys(kind for _, kind, _ in entries)
-            groups = [
-                "\n".join(
-                    [f"{capitalized(kind)}:", *(f"- {name}: {meaning}" for name, of, meaning in entries if of == kind)]
-                )
-                for kind in kinds
-            ]
-            return "\n\n".join(groups)
+            groups: dict[str, list[str]] = {}
+            for name, kind, meaning in entries:
+                groups.setdefault(kind, [f"{capitalized(kind)}:"]).append(f"- {name}: {meaning}")
+            return "\n\n".join(map("\n".join, groups.values()))
 
 
-def _table(header: Entry, rows: Sequence[Entry]) -> str:
+def table_of(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 

@@ -17,14 +17,7 @@ FEWEST_SENTENCES, MOST_SENTENCES = 2, 5
 def write_notes(
     notes: Notes, columns: Mapping[str, Column], cells: Mapping[str, Floats], row_numbers: RowNumbers
 ) -> list[str]:
-    """Write the notes of each row. Row i depends on its own numbers and values alone.
-
-    Args:
-        notes: phrases and fillers.
-        columns: columns of the mechanism by name.
-        cells: true values by column; categories as codes.
-        row_numbers: where the random numbers come from.
-    """
+    """Write the notes of each row. Row i depends on its own numbers and true values (codes for categories) alone."""
     own = RowNumbers(row_numbers.streams.child("notes"), row_numbers.numbers)
     stated = [
         _state(value.phrases, written_values(columns[value.column], cells[value.column]), own, place)

@@ -8,13 +8,15 @@ from sandmill.kinds.panel import OwnScript
 from sandmill.kinds.token.channel import HouseRule
 from sandmill.kinds.token.data import BASIC, CAPITALS, FIRST, ROMAN, SITE, TokenData
 from sandmill.kinds.token.layout import LAYOUTS
-from sandmill.kinds.token.learned import NEAR, Sides
 from sandmill.kinds.token.speech import FIELD, readers_of, source_of
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
 
+Sides = tuple[str, ...]
+"""Columns of neighbours that a solver reads."""
+NEAR: Sides = ("left", "right")
 WIDTH = 100
 LEAST = 2
 """Training tokens that a reader must fit to be part of the reference script."""
