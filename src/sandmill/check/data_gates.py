@@ -166,12 +166,11 @@ def check_proxy(tables: PackageTables) -> Iterator[str]:
             share = share_by_column(levels[there], target.only(there), order[there])
             if share >= PROXY:
                 yield f"column {name} alone tells {what} ({share:.4f}, at most {PROXY})"
-            known = target.known()
-            views = known.marks() if gaps.any() and target.classes else []
-            # With fewer rows of a class, gaps separate it by chance.
-            told = [marks for marks in views if PROXY_LEAST_MARKED <= marks.sum() <= len(marks) - PROXY_LEAST_MARKED]
-            shown = gaps[target.is_known].astype(np.int64)
-            share = max((area_under_curve(shown, marks) for marks in told), default=0.0)
+            classes = target.known().marks() if gaps.any() and target.classes else []
+            # Gaps separate a class of fewer rows by chance.
+            common = [rows for rows in classes if PROXY_LEAST_MARKED <= rows.sum() <= len(rows) - PROXY_LEAST_MARKED]
+            is_gap = gaps[target.is_known].astype(np.int64)
+            share = max((area_under_curve(is_gap, rows) for rows in common), default=0.0)
             if share >= PROXY:
                 yield f"the gaps of column {name} tell {what} ({share:.4f}, at most {PROXY})"
 

@@ -7,7 +7,7 @@ characters of its texts.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -302,23 +302,36 @@ def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str,
     each = np.diff([*starts, frame.height])
     if not frame[part].equals(items[part].gather(np.repeat(np.arange(len(ids)), each))):
         faults.append(f"{path}: rows of one item are of several parts")
-    cells = frame[facts.target_column]
-    judged: Sequence[str | None]
+    cells = frame[facts.target_column].to_list()
+    if facts.encoding == "strings":
+        unfit = sum(not cell or len(cell) > LONGEST_STRING or bool(CONTROL.search(cell)) for cell in cells)
+        if unfit:
+            faults.append(f"{path}: {unfit} texts are empty, too long or hold control characters")
+    judged = [_judged(cells[start : start + rows], facts) for start, rows in zip(starts, each, strict=True)]
+    if facts.encoding == "runs" and None in judged:
+        faults.append(f"{path}: masks that are no runs of pixels")
+    return items.with_columns(pl.Series(facts.target_column, judged, dtype=pl.String))
+
+
+def _judged(cells: Sequence[str | None], facts: TaskFacts) -> str | None:
+    """Return what gates judge of the answer to one item; null, or no known label, where cells are no answer."""
     match facts.encoding:
         case "pairs":
-            judged = list(_labels(cells, facts))
-        case "runs":
-            judged = _shares(cells, facts)
-            if None in judged:
-                faults.append(f"{path}: masks that are no runs of pixels")
+            names = [name for name, mark in zip(facts.classes, cells, strict=True) if mark == "1"]
+            return " ".join(names) if set(cells) <= set(YES_OR_NO) else _UNKNOWN
         case "strings":
-            unfit = sum(not cell or len(cell) > LONGEST_STRING or bool(CONTROL.search(cell)) for cell in cells)
-            if unfit:
-                faults.append(f"{path}: {unfit} texts are empty, too long or hold control characters")
-            judged = list(map(str, np.add.reduceat(cells.fill_null("").str.len_chars().to_numpy(), starts)))
+            return str(sum(len(cell or "") for cell in cells))
+        case "runs":
+            form = form_of(facts)
+            try:
+                pixels = form.to_items(form.read_truth({facts.target_column: [cells[0] or ""]}, facts), facts)
+            except ValueError:
+                return None
         case _:
-            judged = _means(cells.to_list(), int(each[0]))
-    return items.with_columns(pl.Series(facts.target_column, judged, dtype=pl.String))
+            if not all(cell and _NUMBER.fullmatch(cell) for cell in cells):
+                return None
+            pixels = np.array(cells, dtype=np.float64)
+    return f"{pixels.mean():.6f}" if pixels.max() <= 1 else None
 
 
 def train_target_by_item(frame: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
@@ -329,7 +342,7 @@ def train_target_by_item(frame: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
     cells = frame[name]
     judged: Sequence[str | None]
     if facts.encoding == "runs":
-        judged = _shares(cells, facts)
+        judged = [_judged([cell], facts) for cell in cells]
     elif cells.dtype == pl.Binary:
         judged = [f"{np.frombuffer(cell, dtype=np.uint8).mean() / 255:.6f}" for cell in cells]
     elif cells.dtype == pl.List(pl.String):
@@ -344,35 +357,6 @@ def _starts(items: int, rows: int, lengths: Lengths) -> list[int]:
     if lengths is None:
         return list(range(0, rows, rows // max(1, items))) if rows else []
     return [int(end) for end in np.cumsum(lengths) - np.asarray(lengths)]
-
-
-def _labels(cells: pl.Series, facts: TaskFacts) -> Iterator[str]:
-    for start in range(0, len(cells), len(facts.classes)):
-        marks = cells[start : start + len(facts.classes)].to_list()
-        names = [name for name, mark in zip(facts.classes, marks, strict=True) if mark == "1"]
-        yield " ".join(names) if set(marks) <= set(YES_OR_NO) else _UNKNOWN
-
-
-def _means(cells: Sequence[str | None], width: int) -> list[str | None]:
-    """Return the mean of each picture; null where a cell is no number from 0 to 1."""
-    if not all(cell and _NUMBER.fullmatch(cell) for cell in cells):
-        return [None] * (len(cells) // width)
-    values = np.array(cells, dtype=np.float64).reshape(-1, width)
-    return [f"{picture.mean():.6f}" if picture.max() <= 1 else None for picture in values]
-
-
-def _shares(cells: pl.Series, facts: TaskFacts) -> list[str | None]:
-    """Return the share of the picture that each mask covers; null where a cell does not hold runs."""
-    form = form_of(facts)
-    shares: list[str | None] = []
-    for cell in cells.fill_null("").to_list():
-        try:
-            mask = form.to_items(form.read_truth({facts.target_column: [cell]}, facts), facts)
-        except ValueError:
-            shares.append(None)
-        else:
-            shares.append(f"{mask.mean():.6f}")
-    return shares
 
 
 def reads_sets(facts: TaskFacts) -> bool:

@@ -1,29 +1,36 @@
-"""Cells of the files, from draws of a mechanism. They are the same on every machine."""
+"""Cells of the files, from draws of a mechanism, the same on every machine: items, notes, targets, events, answers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from sandmill.kinds.files.tables import child_columns, write_child
+from sandmill.kinds.files.tables import child_columns, csv_bytes, write_child
 from sandmill.kinds.table import TABLE
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.units import encode
+from sandmill.models.base import Part
 from sandmill.models.columns import Categorical, ChildTable, Column, Date, Unit
+from sandmill.models.hints import Notes
 from sandmill.models.kind import Kind
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.scoring.base import Array
 from sandmill.scoring.forms import form_of
+from sandmill.scoring.submission import UNSCORED, Answers
 
 _ID_LENGTH = 10
 _FIRST_MOMENT, _SECONDS, _TICKS = datetime(2012, 1, 1, tzinfo=UTC), 3 * 365 * 86_400, 10**7
 """Start and length of the span of time stamps, and ticks of a second."""
 _UNIT_LENGTH = 10
+FEWEST_SENTENCES, MOST_SENTENCES = 2, 5
+"""Sentences of a row. A row with more values has a sentence for each."""
 
 
 def row_ids(streams: Streams, part: str, rows: range, kind: Kind = TABLE) -> list[str]:
@@ -112,3 +119,64 @@ def _series(column: Column, values: Floats, streams: Streams) -> pl.Series:
         case _:
             numbers = pl.Series(column.name, values).fill_nan(None)
             return numbers.cast(pl.Int64) if column.decimals == 0 else numbers
+
+
+def answers_file(facts: TaskFacts, answers: Answers) -> bytes:
+    """Write answers.csv: id, targets and part."""
+    form = form_of(facts)
+    ids = form.row_ids(answers.ids, facts, answers.lengths)
+    parts = np.where(answers.is_final, str(Part.FINAL), str(Part.FEEDBACK))
+    if answers.is_scored is not None:
+        parts = np.where(answers.is_scored, parts, UNSCORED)
+    each = form.rows_each(facts) if answers.lengths is None else answers.lengths
+    columns = {facts.id_column: ids, **form.write_answers(answers.truth, facts), "part": np.repeat(parts, each)}
+    return csv_bytes(pl.DataFrame({name: pl.Series(cells) for name, cells in columns.items()}))
+
+
+def sample_submission(facts: TaskFacts, row_ids: Sequence[str], train_target: Array) -> pl.DataFrame:
+    """Return a valid submission that gives the same answer in every row, which follows from the training targets."""
+    cells = form_of(facts).sample(facts, train_target)
+    columns = zip(facts.submission_columns, cells, strict=True)
+    return pl.DataFrame(
+        {facts.id_column: pl.Series(row_ids)} | {name: pl.Series([cell] * len(row_ids)) for name, cell in columns}
+    )
+
+
+def write_notes(
+    notes: Notes, columns: Mapping[str, Column], cells: Mapping[str, Floats], row_numbers: RowNumbers
+) -> list[str]:
+    """Write the notes of each row. Row i depends on its own numbers and true values (codes for categories) alone."""
+    own = RowNumbers(row_numbers.streams.child("notes"), row_numbers.numbers)
+    stated = [
+        _state(value.phrases, written_values(columns[value.column], cells[value.column]), own, place)
+        for place, value in enumerate(notes.values)
+    ]
+    fewest = max(FEWEST_SENTENCES, len(stated))
+    span = max(MOST_SENTENCES, fewest) - fewest + 1
+    lengths = fewest + np.floor(own.uniforms("sentences") * span).astype(np.intp)
+    fillers = _rank(own, "filler", len(notes.fillers))
+    orders = _rank(own, "order", fewest + span - 1)
+    written = []
+    for row, length in enumerate(lengths):
+        chosen = [notes.fillers[filler] for filler in fillers[row, : length - len(stated)]]
+        sentences = [*(texts[row] for texts in stated), *chosen]
+        written.append(" ".join(sentences[place] for place in orders[row] if place < len(sentences)))
+    return written
+
+
+def written_values(column: Column, cells: Floats) -> list[str]:
+    """Return values as notes write them: numbers with all their decimals, levels with spaces for underscores."""
+    if isinstance(column.distribution, Categorical):
+        words = [level.replace("_", " ") for level in column.distribution.levels]
+        return [words[int(code)] for code in cells]
+    return [f"{value:.{column.decimals}f}" for value in cells]
+
+
+def _state(phrases: tuple[str, ...], values: list[str], row_numbers: RowNumbers, place: int) -> list[str]:
+    chosen = np.floor(row_numbers.uniforms(f"phrase {place}") * len(phrases)).astype(np.intp)
+    return [phrases[phrase].replace("{value}", value) for phrase, value in zip(chosen, values, strict=True)]
+
+
+def _rank(row_numbers: RowNumbers, name: str, count: int) -> NDArray[np.intp]:
+    """Return a random order of `count` things for each row."""
+    return np.argsort(np.column_stack([row_numbers.uniforms(f"{name} {place}") for place in range(count)]), axis=1)

@@ -1,5 +1,6 @@
-"""Render a design: draw its rows and write its files."""
+"""Render a design: draw its rows, write its files, and predict as well as the true mechanism allows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -7,27 +8,65 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.draw.answer_files import answers_file, sample_submission
-from sandmill.draw.csv_files import child_files, feature_frame, row_ids, target_frame
+from sandmill.draw.csv_files import (
+    answers_file,
+    child_files,
+    feature_frame,
+    row_ids,
+    sample_submission,
+    target_frame,
+    write_notes,
+)
 from sandmill.draw.describe import describe
-from sandmill.draw.notes import write_notes
-from sandmill.draw.oracle import OracleRule
 from sandmill.draw.rows import PartRows, draw_test, draw_train
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import dictionary_file
 from sandmill.kinds.files.base import DESCRIPTION, layout_of
 from sandmill.kinds.files.tables import csv_bytes
 from sandmill.kinds.targets import RenderedTargets
+from sandmill.mechanism import draw_rows, posterior
+from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
+from sandmill.models.predictive import Predictive
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import UNSCORED, Answers
 
 _TASK_ID_LENGTH = 12
+TUNING_ROWS = 50_000
+"""Rows of the independent draw on which cut-offs and affine class rules are tuned. None of them is in the task."""
+
+
+@dataclass(frozen=True)
+class OracleRule:
+    """Bayes' rule: the posterior under the true parameters, then the metric's best decision rule."""
+
+    spec: TaskSpec
+    streams: Streams
+    """Streams of the rendering. The tuning rows come from their child `tuning`."""
+
+    @cached_property
+    def tuning(self) -> Predictive | None:
+        """Posterior of rows that are not in the task, on which the decision rule is tuned.
+
+        None if the metric has no tuned rule.
+        """
+        if get_metric(self.spec.metric).decision != "tuned":
+            return None
+        mechanism = self.spec.mechanism
+        draw = draw_rows(mechanism, self.streams.child("tuning"), range(TUNING_ROWS), is_train=False)
+        return posterior(mechanism, draw.observed)
+
+    def predict(self, observed: Mapping[str, Floats]) -> Array:
+        """Return predictions for rows from their visible cells."""
+        decided = get_metric(self.spec.metric).decide(posterior(self.spec.mechanism, observed), self.tuning)
+        length = task_facts(self.spec).list_length
+        return decided if length is None else decided[:, :length]
 
 
 @dataclass(frozen=True, repr=False)

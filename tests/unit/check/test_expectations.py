@@ -12,8 +12,7 @@ import pytest
 
 from sandmill.check import add_summaries, check_suites, load_suites
 from sandmill.check.package_tables import read_package
-from sandmill.check.profile import SCHEMAS, lay_out
-from sandmill.check.suites import findings_by_task, run_suites
+from sandmill.check.suites import SCHEMAS, findings_by_task, lay_out, run_suites
 from sandmill.draw import render
 from sandmill.errors import InputError
 from sandmill.models.structure import SplitKind, TargetKind

@@ -66,8 +66,8 @@ def test_cells_hold_links_between_nodes_of_known_kinds(drawn):
 
 
 def test_generic_features_are_numbers_without_gaps(drawn):
-    cells = drawn[2]
-    table = pd.DataFrame({"id": [f"{row:x}" for row in range(ROWS)], "links": cells})
+    cells = drawn[2][:50]
+    table = pd.DataFrame({"id": [f"{row:x}" for row in range(len(cells))], "links": cells})
     assert column_of_links(table) == "links"
     made = expand_graphs(table)
     assert np.isfinite(made.drop(columns="id").to_numpy(float)).all()

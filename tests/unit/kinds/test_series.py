@@ -1,8 +1,11 @@
 """Hidden columns can be measured in recordings of sensors, and no recording depends on other rows."""
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from sandmill.kinds.series.channel import choose_channel, choose_medium
 from sandmill.kinds.series.read import features, measure_all, read_signals
@@ -66,3 +69,10 @@ def test_a_recording_depends_on_its_own_row_alone(recordings):
 def test_all_files_have_one_size(recordings):
     channel, _, files = recordings
     assert {len(text) for text in files} == {len(",".join(channel.sensors)) + 1 + channel.steps * 30}
+
+
+@pytest.mark.parametrize("kind", ["series.channel:Traced", "graph.channel:Traced", "audio.channel:Heard"])
+def test_a_trait_that_no_recording_or_graph_can_show_is_refused(kind):
+    module, _, name = kind.partition(":")
+    with pytest.raises(ValidationError, match="unknown trait smell; known are"):
+        getattr(import_module(f"sandmill.kinds.{module}"), name)(trait="smell")
