@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from sandmill.check.role_reading import NO_ROLE, guess_held_out, lay_out_columns
+from sandmill.check.meta_leak import NO_ROLE, guess_held_out, lay_out_columns
 from sandmill.kinds.library import load_domains
 from sandmill.models.knowledge import TargetPrior
 from sandmill.models.links import NumbersLink

@@ -13,7 +13,7 @@ from prefect.events import emit_event
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 
-from sandmill.check.gx import failed_suites
+from sandmill.check.suites import failed_suites
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, paid_usd, publish_release, summarize_build

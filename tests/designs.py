@@ -5,6 +5,8 @@ from functools import cache
 from sandmill.design import design_task
 from sandmill.draw import Rendered, render
 from sandmill.models.base import Band
+from sandmill.models.channel import Medium
+from sandmill.models.columns import Categorical, Column
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
@@ -106,3 +108,14 @@ def make_image_spec(slot: int = 0, hardness: float = 0.2) -> TaskSpec:
     seed = seed.model_copy(update={"structure": seed.structure.model_copy(update=changed)})
     streams = Streams(SECRET, "plan").child(f"slot {slot}")
     return design_task(Slot(number=slot, seed=seed, band=Band.HARD), streams, hardness)
+
+
+def columns_of(medium: Medium) -> list[Column]:
+    """Every number and every category that items of a medium can show, as columns."""
+    columns = [
+        Column(name=word.name, distribution=word.distribution, decimals=word.decimals) for word in medium.domain.numeric
+    ]
+    for word in medium.domain.categorical:
+        shares = (1 / len(word.levels),) * len(word.levels)
+        columns.append(Column(name=word.name, distribution=Categorical(levels=word.levels, shares=shares)))
+    return columns

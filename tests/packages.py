@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import numpy as np
 import polars as pl
 
+from sandmill.check.gates import check_package
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, Date, Normal, Unit
 from sandmill.models.faults import Duplicates, Missing, MixedTypes, Pathology
@@ -302,6 +303,11 @@ def edit_text(package: TaskPackage, old: str, new: str) -> TaskPackage:
     text = package.public["description.md"].decode()
     assert old in text
     return package.model_copy(update={"public": package.public | {"description.md": text.replace(old, new).encode()}})
+
+
+def details(package: TaskPackage, gate: str) -> str:
+    """What one gate finds in a package."""
+    return " | ".join(finding.detail for finding in check_package(package) if finding.gate == gate)
 
 
 def put(package: TaskPackage, path: str, content: bytes | None, side: str = "public") -> TaskPackage:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sandmill.check.file_traces import head_of
+from sandmill.check.file_gates import head_of
 from sandmill.errors import InputError
 from sandmill.kinds.files.archives import archive_excess, pack, unpack
 from sandmill.kinds.files.item_files import MAX_SIDE, item_fault

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sandmill.calibrate.appraisal import _numbers
-from sandmill.check.description_gate import _FENCE, _names, says_split, split_sections
+from sandmill.check.description_gate import _FENCE, mentions, says_split, split_sections
 from sandmill.design.soundness import domain_problems
 from sandmill.errors import shorten, visible
 from sandmill.export import grader_parts
@@ -81,7 +81,7 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
         lambda text: [says_split(text, kind, SimpleNamespace(train="a", test="b")) for kind in ("grouped", "temporal")],
         (("", "\n", "x"), ("\n", " ", "x"), ("", "\n ", "x"), ("", ".", "")),
     ),
-    "names in a description": (lambda text: _names(text, "aa"), (("", "a", ""), ("", "aa_", ""))),
+    "names in a description": (lambda text: mentions(text, "aa"), (("", "a", ""), ("", "aa_", ""))),
     "numbers in a description": (_numbers, (("", "1", "a"), ("", "1.", "a"), ("", "-1", "a"), ("", "1.1 ", ""))),
     "description of a competition": (_plain_text, (("", "<", ""), ("", "![", ""), ("", "[a](", ""), ("", "![](", ""))),
     "texts of a domain": (

@@ -1,11 +1,11 @@
-"""Gates on the rows and on the child table: targets, repeated rows, order, columns that determine a target."""
+"""Gates on rows and child table: targets, repeated rows, order, columns that tell a target, splits by unit or time."""
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sandmill.check.dependence import (
     Array,
@@ -14,19 +14,21 @@ from sandmill.check.dependence import (
     clustering_p_value,
     correlate_ranks,
     level,
+    overhang_p_value,
+    same_spread_p_value,
     share_by_level,
     share_by_neighbour,
 )
-from sandmill.check.package_tables import ANSWERS, PackageTables
-from sandmill.check.targets import TargetValues, name_target
+from sandmill.check.file_gates import ID_ALPHA, id_views, read_ids
+from sandmill.check.package_tables import ANSWERS, PackageTables, TargetValues, date_columns, name_target
 from sandmill.errors import count, name_some
 from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
-from sandmill.models.columns import MOST_EVENTS, ChildTable
+from sandmill.models.columns import MOST_EVENTS, Column
 from sandmill.models.hints import Form
 from sandmill.models.motifs import Aggregate
 from sandmill.models.package import TaskFacts
-from sandmill.models.structure import MetricName, TargetKind
+from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.scoring import get_metric
 
 ROWS_PER_CLASS = 4
@@ -53,11 +55,17 @@ PROXY_LEAST_MARKED = 5
 FEW_LEVELS = 0.1
 """A table level -> target is tried for columns with fewer distinct values than this share of the rows."""
 
+LEAST_UNITS = 4
+"""Units in train and in each part, at least. With fewer, none can be held out for validation."""
+MOST_UNITS = 0.75
+"""Units for each row, at most. With more, rows hardly share units."""
+TIME_ALPHA = 1e-5
+
 
 def check_targets(tables: PackageTables) -> Iterator[str]:
     """Check the targets: each class occurs often enough in every part; numbers are valid and not all equal."""
-    facts, rows = tables.facts, tables.train.height
-    sets: dict[str, tuple[TargetValues, ...]] = {tables.layout.train: tables.train_targets}
+    facts, train = tables.facts, tables.layout.train
+    sets = {train: tables.train_targets}
     for part in Part:
         inside = tables.test_parts == str(part)
         sets[f"{ANSWERS}, part {part}"] = tuple(target.only(inside) for target in tables.test_targets)
@@ -66,21 +74,17 @@ def check_targets(tables: PackageTables) -> Iterator[str]:
             what = f"{where}: {target.name}" if len(targets) > 1 else where
             if broken := int((~target.is_known).sum()):
                 yield f"{what}: {count(broken, 'row')} without a valid target"
-            if target.is_class:
-                yield from _check_classes(
-                    what, target.known(), LEAST_ROWS_OF_A_CLASS if where == tables.layout.train else 1
-                )
-            else:
-                yield from _check_numbers(what, target.known().values, facts)
-    if facts.target is not TargetKind.MULTILABEL and len(facts.classes) * ROWS_PER_CLASS > rows:
-        yield f"{tables.layout.train}: {len(facts.classes)} classes for {rows} rows; at most a quarter as many"
-
-
-def _check_classes(where: str, target: TargetValues, least: int) -> Iterator[str]:
-    counts = np.bincount(target.values.astype(np.int64), minlength=len(target.classes))
-    if rare := [name for name, rows in zip(target.classes, counts, strict=True) if rows < least]:
-        noun = "class" if len(rare) == 1 else "classes"
-        yield f"{where}: fewer than {count(least, 'row')} of {noun} {name_some(rare)}"
+            values = target.known().values
+            if not target.classes:
+                yield from _check_numbers(what, values, facts)
+                continue
+            least = LEAST_ROWS_OF_A_CLASS if where == train else 1
+            counts = np.bincount(values.astype(np.int64), minlength=len(target.classes))
+            if rare := [name for name, rows in zip(target.classes, counts, strict=True) if rows < least]:
+                noun = "class" if len(rare) == 1 else "classes"
+                yield f"{what}: fewer than {count(least, 'row')} of {noun} {name_some(rare)}"
+    if facts.target is not TargetKind.MULTILABEL and len(facts.classes) * ROWS_PER_CLASS > tables.train.height:
+        yield f"{train}: {len(facts.classes)} classes for {tables.train.height} rows; at most a quarter as many"
 
 
 def _check_numbers(where: str, values: Array, facts: TaskFacts) -> Iterator[str]:
@@ -98,32 +102,28 @@ def check_twins(tables: PackageTables) -> Iterator[str]:
     """Check that test rows do not repeat training rows, and that training rows repeat only as declared."""
     if tables.spec.kind.ids == "item":  # The gate of ids finds equal items.
         return
-    layout, most = tables.layout, f"at most {TWINS_ACROSS:.0%}"
-    train = tables.train.select(tables.features).hash_rows()
-    test = tables.test.select(tables.features).hash_rows()
+    layout, rows = tables.layout, tables.train.height
+    train, test, whole = (
+        frame.select(columns).hash_rows()
+        for frame, columns in (
+            (tables.train, tables.features),
+            (tables.test, tables.features),
+            (tables.train, [*tables.features, *tables.facts.target_columns]),
+        )
+    )
     across = int(test.is_in(train.implode()).sum()) / max(1, test.len())
     if across > TWINS_ACROSS:
-        yield f"{across:.1%} of the rows of {layout.test} have an equal row in {layout.train}; {most}"
-    copies = _count_repeats(tables.train, [*tables.features, *tables.facts.target_columns])
-    repeats = _count_repeats(tables.train, tables.features)
-    declared = _most_copies(tables)
-    within = (repeats - min(copies, declared)) / max(1, train.len())
+        yield (
+            f"{across:.1%} of the rows of {layout.test} have an equal row in {layout.train}; at most {TWINS_ACROSS:.0%}"
+        )
+    repeats, copies = (hashes.len() - hashes.n_unique() for hashes in (train, whole))
+    rate = fault.rate if (fault := tables.spec.mechanism.duplicates()) else 0.0
+    # The largest plausible number of declared copies
+    declared = math.floor(rows * rate + COPIES_SIGMAS * math.sqrt(rows * rate * (1 - rate)))
+    within = (repeats - min(copies, declared)) / max(1, rows)
     if within > TWINS_WITHIN:
         but = f", {declared} declared copies left out" if declared else ""
-        yield f"{within:.1%} of the rows of {tables.layout.train} repeat another{but}; at most {TWINS_WITHIN:.0%}"
-
-
-def _count_repeats(frame: pl.DataFrame, columns: list[str]) -> int:
-    rows = frame.select(columns).hash_rows()
-    return rows.len() - rows.n_unique()
-
-
-def _most_copies(tables: PackageTables) -> int:
-    """Return the largest plausible number of declared copies."""
-    if (declared := tables.spec.mechanism.duplicates()) is None:
-        return 0
-    rows, rate = tables.train.height, declared.rate
-    return math.floor(rows * rate + COPIES_SIGMAS * math.sqrt(rows * rate * (1 - rate)))
+        yield f"{within:.1%} of the rows of {layout.train} repeat another{but}; at most {TWINS_WITHIN:.0%}"
 
 
 def check_order(tables: PackageTables) -> Iterator[str]:
@@ -166,7 +166,11 @@ def check_proxy(tables: PackageTables) -> Iterator[str]:
             share = share_by_column(levels[there], target.only(there), order[there])
             if share >= PROXY:
                 yield f"column {name} alone tells {what} ({share:.4f}, at most {PROXY})"
-            share = _share_by_gaps(gaps[target.is_known], target.known()) if gaps.any() else 0.0
+            classes = target.known().marks() if gaps.any() and target.classes else []
+            # Gaps separate a class of fewer rows by chance.
+            common = [rows for rows in classes if PROXY_LEAST_MARKED <= rows.sum() <= len(rows) - PROXY_LEAST_MARKED]
+            is_gap = gaps[target.is_known].astype(np.int64)
+            share = max((area_under_curve(is_gap, rows) for rows in common), default=0.0)
             if share >= PROXY:
                 yield f"the gaps of column {name} tell {what} ({share:.4f}, at most {PROXY})"
 
@@ -177,28 +181,20 @@ def share_by_column(levels: Levels, target: TargetValues, order: Levels) -> floa
     `levels` are the ranks of the column, `order` those of the target's values.
     """
     counts = np.bincount(order) if len(order) else np.zeros(0, dtype=np.int64)
-    counts = counts[counts > 0]
+    counts, is_class = counts[counts > 0], bool(target.classes)
     if len(order) < PROXY_LEAST_ROWS or len(counts) < 2:
         return 0.0
-    is_two = target.is_class and len(counts) == 2
+    is_two = is_class and len(counts) == 2
     if is_two and counts.min() < PROXY_LEAST_MARKED:
         return 0.0
-    shares = [share_by_neighbour(levels, order, target.is_class)]
+    shares = [share_by_neighbour(levels, order, is_class)]
     if is_two:
         shares.append(area_under_curve(levels, order == order.max()))
-    if not target.is_class:
+    if not is_class:
         shares.append(abs(correlate_ranks(levels, order)[0]))
     if np.count_nonzero(np.bincount(levels)) <= FEW_LEVELS * len(levels):
-        shares.append(share_by_level(levels, target.values, target.is_class))
+        shares.append(share_by_level(levels, target.values, is_class))
     return max(shares)
-
-
-def _share_by_gaps(gaps: NDArray[np.bool_], target: TargetValues) -> float:
-    if not target.is_class:
-        return 0.0
-    shown = gaps.astype(np.int64)
-    views = [marks for marks in target.marks() if PROXY_LEAST_MARKED <= marks.sum() <= len(marks) - PROXY_LEAST_MARKED]
-    return max((area_under_curve(shown, marks) for marks in views), default=0.0)
 
 
 def check_child(tables: PackageTables) -> Iterator[str]:
@@ -206,57 +202,116 @@ def check_child(tables: PackageTables) -> Iterator[str]:
     child, events = tables.spec.mechanism.child, tables.events
     if child is None or events is None:
         return
-    name = tables.facts.id_column
+    path, name = child.path, tables.facts.id_column
     ids = pl.concat([tables.train[name], tables.test[name]])
-    yield from child_excess(child, tables.package.public[child.path], ids.len())
+    yield from child_excess(child, tables.package.public[path], ids.len())
     counts = events[name].value_counts(name="rows")
-    if strange := int((~counts[name].is_in(ids.implode())).sum()):
-        yield f"{child.path}: {count(strange, 'id')} of no item"
-    if lacking := int((~ids.is_in(counts[name].implode())).sum()):
-        yield f"{child.path}: {count(lacking, 'item')} without rows"
-    if crowded := int((counts["rows"] > MOST_EVENTS).sum()):
-        yield f"{child.path}: {count(crowded, 'item')} with more than {MOST_EVENTS} rows"
-    yield from _check_cells(child, events)
+    amounts, ages = events[child.amount], events[child.age]
+    is_odd = (amounts <= 0) | ((amounts - amounts.round(child.decimals)).abs() > 1e-9)
+    for broken, noun, fault in (
+        (~counts[name].is_in(ids.implode()), "id", "of no item"),
+        (~ids.is_in(counts[name].implode()), "item", "without rows"),
+        (counts["rows"] > MOST_EVENTS, "item", f"with more than {MOST_EVENTS} rows"),
+        (is_odd, "cell", f"of column {child.amount} with a sign or decimals of their own"),
+        ((ages < 0) | (ages >= child.horizon), "cell", f"of column {child.age} outside of 0 to {child.horizon - 1}"),
+    ):
+        if rows := int(broken.sum()):
+            yield f"{path}: {count(rows, noun)} {fault}"
+    if strange := sorted(set(events[child.kind]) - set(child.kinds)):
+        yield f"{path}: kinds that are not declared in column {child.kind} ({name_some(strange)})"
     order = pl.struct(pl.col(name), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount))
     if not events.select(order.alias("order"))["order"].is_sorted():
-        yield f"{child.path}: rows are not sorted by id, age, kind and amount"
-    yield from _check_summaries(tables, child)
-    yield from _check_totals(tables, child, events)
-
-
-def _check_cells(child: ChildTable, events: pl.DataFrame) -> Iterator[str]:
-    if strange := sorted(set(events[child.kind]) - set(child.kinds)):
-        yield f"{child.path}: kinds that are not declared in column {child.kind} ({name_some(strange)})"
-    amounts, ages = events[child.amount], events[child.age]
-    if wrong := int(((amounts <= 0) | ((amounts - amounts.round(child.decimals)).abs() > 1e-9)).sum()):
-        yield f"{child.path}: {count(wrong, 'cell')} of column {child.amount} with a sign or decimals of their own"
-    if wrong := int(((ages < 0) | (ages >= child.horizon)).sum()):
-        yield f"{child.path}: {count(wrong, 'cell')} of column {child.age} outside of 0 to {child.horizon - 1}"
-
-
-def _check_summaries(tables: PackageTables, child: ChildTable) -> Iterator[str]:
-    """Check that stated summaries and those of the rule name kinds and days that the child table has."""
+        yield f"{path}: rows are not sorted by id, age, kind and amount"
+    # Summaries that hints state and those of the rule name kinds and days that the child table has.
     stated = [hint.fact.motif for hint in tables.spec.hints if isinstance(hint.fact, Form)]
-    used = [term.motif for term in tables.spec.mechanism.terms]
-    for motif in (*stated, *used):
+    for motif in (*stated, *(term.motif for term in tables.spec.mechanism.terms)):
         if isinstance(motif, Aggregate):
             if any(not 0 <= code < len(child.kinds) for code in motif.kinds):
-                yield f"{child.path}: a summary {motif.how} of kinds that it does not have"
+                yield f"{path}: a summary {motif.how} of kinds that it does not have"
             if motif.days is not None and motif.days >= child.horizon:
-                yield f"{child.path}: a summary {motif.how} over {motif.days} days of {child.horizon}"
-
-
-def _check_totals(tables: PackageTables, child: ChildTable, events: pl.DataFrame) -> Iterator[str]:
-    """Check that neither the number of an item's rows nor the sum or mean of its amounts determines a target."""
-    name = tables.facts.id_column
+                yield f"{path}: a summary {motif.how} over {motif.days} days of {child.horizon}"
+    # Neither the number of an item's rows nor the sum or mean of its amounts determines a target.
     amount, age = pl.col(child.amount), pl.col(child.age)
     totals = events.group_by(name).agg(rows=pl.len(), sum=amount.sum(), mean=amount.mean(), least_age=age.min())
     by_item = tables.test.select(name).join(totals, on=name, how="left", maintain_order="left")
     for column in by_item.drop(name):
         levels = level(column.fill_null(-1).to_numpy().astype(np.float64))
         for target in tables.test_targets:
-            known = target.is_known
-            share = share_by_column(levels[known], target.known(), level(target.known().values))
+            known = target.known()
+            share = share_by_column(levels[target.is_known], known, level(known.values))
             if share >= PROXY:
                 what = name_target(target, tables.test_targets)
-                yield f"{child.path}: {column.name} of an item alone tells {what} ({share:.4f}, at most {PROXY})"
+                yield f"{path}: {column.name} of an item alone tells {what} ({share:.4f}, at most {PROXY})"
+
+
+def check_units(tables: PackageTables) -> Iterator[str]:
+    """Check that units are in one part only, have several rows, and have names that do not depend on targets."""
+    name, layout = tables.spec.mechanism.unit_column(), tables.layout
+    if name is None or name not in tables.features:
+        if tables.spec.split is SplitKind.GROUPED:
+            lacking = "no column names units" if name is None else f"the files do not show column {name}"
+            yield f"the split is by unit, but {lacking}"
+        return
+    parts = {layout.train: tables.train[name]}
+    parts |= {
+        f"part {part} of {layout.test}": tables.test[name].filter(tables.test_parts == str(part)) for part in Part
+    }
+    for (first, here), (second, there) in combinations(parts.items(), 2):
+        if shared := len(set(here.drop_nulls()) & set(there.drop_nulls())):
+            yield f"{count(shared, 'unit')} of column {name} in both {first} and {second}"
+    for where, cells in parts.items():
+        units = cells.n_unique()
+        if units < LEAST_UNITS:
+            yield f"{where}: column {name} has {count(units, 'unit')}; at least {LEAST_UNITS}"
+        elif units > MOST_UNITS * cells.len():
+            yield f"{where}: column {name} has {units} units for {cells.len()} rows; rows must share them"
+    targets = (tables.train_targets, (*tables.test_targets, tables.final))
+    for (where, frame), readable in zip(tables.parts(), targets, strict=True):
+        # Cells that differ within a unit also show two units of one name.
+        columns = tables.spec.mechanism.columns
+        shared_cells = [column.name for column in columns if column.unit == name and column.name in frame.columns]
+        counts = frame.group_by(name).agg(pl.col(shared_cells).n_unique())
+        if varying := [column for column in shared_cells if counts[column].max() != 1]:
+            yield f"{where}: rows of one unit differ in {name_some(varying)}"
+        for target in readable:
+            # Rows of a unit are not independent, so its mean counts.
+            rows = pl.DataFrame({"unit": frame[name], "value": target.values}).filter(pl.Series(target.is_known))
+            by_unit = rows.drop_nulls().group_by("unit", maintain_order=True).mean()
+            what = f"{where}: names in column {name} tell {target.name}"
+            yield from read_ids(what, id_views(by_unit["unit"]), by_unit["value"].to_numpy(), ID_ALPHA)
+
+
+def check_time(tables: PackageTables) -> Iterator[str]:
+    """Check that test dates are later if the split is by time. Otherwise, and between parts, spans must agree."""
+    dates = [(column, date) for column, date in date_columns(tables.spec) if column.name in tables.features]
+    split, layout = tables.spec.split, tables.layout
+    parting = [column.name for column, date in dates if date.train_days is not None]
+    if split is SplitKind.TEMPORAL and not parting:
+        yield "the split is by time, but no date column parts train and test"
+    if split is not SplitKind.TEMPORAL and parting:
+        yield f"column {parting[0]} parts train and test by time, but the split is {split}"
+    for column, date in dates:
+        for path, frame in tables.parts():
+            # Days count from the first day of the column, 0.
+            days = frame[column.name].drop_nulls()
+            if outside := int(((days < 0) | (days >= date.days)).sum()):
+                yield f"{path}: {count(outside, 'cell')} of column {column.name} outside the declared span"
+        train, test = _days(tables.distinct_train, column), _days(tables.test, column)
+        if column.name not in parting:
+            yield from _compare_spans(f"{layout.train} and {layout.test}: column {column.name}", train, test)
+        elif len(train) and len(test) and (early := int((test <= train.max()).sum())):
+            yield f"{count(early, 'row')} of {layout.test} not later than all of {layout.train} by column {column.name}"
+        feedback, final = (_days(tables.test.filter(tables.test_parts == str(part)), column) for part in Part)
+        yield from _compare_spans(f"parts of {layout.test}: column {column.name}", feedback, final)
+
+
+def _days(frame: pl.DataFrame, column: Column) -> Array:
+    """Return the days of independent rows: one row for each unit, if all rows of a unit share the date."""
+    if column.unit is not None and column.unit in frame.columns:
+        frame = frame.unique(column.unit, keep="first", maintain_order=True)
+    return frame[column.name].drop_nulls().to_numpy().astype(np.float64)
+
+
+def _compare_spans(what: str, left: Array, right: Array) -> Iterator[str]:
+    if (p := 2 * min(same_spread_p_value(left, right), overhang_p_value(left, right))) < TIME_ALPHA:
+        yield f"{what} does not cover the same span in both (p = {p:.1e})"

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.check.package_tables import PackageTables
@@ -41,35 +41,18 @@ _BARE_METRIC = re.compile(
 
 def check_description(tables: PackageTables) -> Iterator[str]:
     """Check that files, columns, metric and the form of a submission are described, and the rule is not."""
-    text = tables.description
+    text, spec, facts, layout = tables.description, tables.spec, tables.facts, tables.layout
     if not text:
         return
-    sections = split_sections(text)
+    sections, prose = split_sections(text), _FENCE.sub("", text)
     if lacking := [section for section in NEEDED if section not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {HEADINGS[section][0]}' for section in lacking), shown=5)}"
-    yield from _check_names(tables, text, sections)
-    if not says_split(_FENCE.sub("", text), tables.spec.split, tables.layout):
-        yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[tables.spec.split]}"
-    title = get_metric(tables.facts.metric).title.partition(" (")[0]
-    if title.lower() not in sections.get("evaluation", "").lower():
-        yield f"{DESCRIPTION}: its evaluation section does not name the metric {tables.facts.metric}"
-    yield from _check_example(tables, sections.get("submission", ""))
-    yield from _check_giveaways(tables, text)
-    if unfit := unfit_parts(_FILE_NAME.sub("", text)):
-        yield f"{DESCRIPTION}: is not plain text ({name_some(unfit)})"
-
-
-def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) -> Iterator[str]:
-    """Check that paths, columns and labels are named. The example of a submission counts only for its own columns."""
-    facts, prose = tables.facts, _FENCE.sub("", text)
-    submission = _FENCE.sub("", sections.get("submission", ""))
-    paths = [
-        public_path(name)
-        for name in sorted((tables.layout.files_of(tables.spec) | tables.layout.folders) - {DESCRIPTION})
-    ]
+    paths = [public_path(name) for name in sorted((layout.files_of(spec) | layout.folders) - {DESCRIPTION})]
     events = [] if tables.events is None else tables.events.columns
     columns = dict.fromkeys([*tables.train.columns, *facts.target_columns, *events])
     labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()
+    submission = _FENCE.sub("", sections.get("submission", ""))
+    # The example of a submission counts only for its own columns.
     for what, names, where in (
         ("its files section does not name the paths", paths, sections.get("files", "")),
         ("its submission section does not name the file", [SUBMISSION], submission),
@@ -77,8 +60,26 @@ def _check_names(tables: PackageTables, text: str, sections: Mapping[str, str]) 
         ("does not name the submission's columns", facts.submission_columns, text),
         ("does not list the labels", labels, prose),
     ):
-        if unnamed := [name for name in names if not _names(where, name)]:
+        if unnamed := [name for name in names if not mentions(where, name)]:
             yield f"{DESCRIPTION}: {what} {name_some(unnamed)}"
+    if not says_split(prose, spec.split, layout):
+        yield f"{DESCRIPTION}: does not say that train and test are apart by {_BY[spec.split]}"
+    title = get_metric(facts.metric).title.partition(" (")[0]
+    if title.lower() not in sections.get("evaluation", "").lower():
+        yield f"{DESCRIPTION}: its evaluation section does not name the metric {facts.metric}"
+    yield from _check_example(tables, sections.get("submission", ""))
+    lowered = " ".join(text.lower().split())
+    if said := [phrase for phrase in GIVEAWAYS if phrase in lowered]:
+        yield f"{DESCRIPTION}: speaks of the mechanism ({name_some(said)})"
+    if any(name and name[:12] in lowered for name in (spec.fingerprint, spec.parent)) or (
+        "-" in spec.seed_id and mentions(text, spec.seed_id)
+    ):
+        yield f"{DESCRIPTION}: names the design or the seed it came from"
+    secret = secret_numbers(spec)
+    if hits := sum(number in secret for number in set(_NUMBER.findall(prose))):
+        yield f"{DESCRIPTION}: states {hits} numbers of the mechanism"
+    if unfit := unfit_parts(_FILE_NAME.sub("", text)):
+        yield f"{DESCRIPTION}: is not plain text ({name_some(unfit)})"
 
 
 def says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
@@ -87,8 +88,8 @@ def says_split(prose: str, split: SplitKind, layout: Layout) -> bool:
         return True
     sentences = re.split(r"(?<=[.;:!?|])\s|\n\s*\n", prose.lower().replace("`", ""))
     return any(
-        _names(sentence, layout.train)
-        and _names(sentence, layout.test)
+        mentions(sentence, layout.train)
+        and mentions(sentence, layout.test)
         and all(word.search(sentence) for word in _APART[split])
         for sentence in sentences
     )
@@ -100,7 +101,8 @@ def split_sections(text: str) -> dict[str, str]:
     return {section_of(heading) or heading: body for heading, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
-def _names(text: str, name: str) -> bool:
+def mentions(text: str, name: str) -> bool:
+    """Whether a text has a name as a word of its own."""
     return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text) is not None
 
 
@@ -120,38 +122,22 @@ def _check_example(tables: PackageTables, section: str) -> Iterator[str]:
         yield f"{DESCRIPTION}: the lines of its submission example are not the first lines of {name}"
 
 
-def _check_giveaways(tables: PackageTables, text: str) -> Iterator[str]:
-    lowered = " ".join(text.lower().split())
-    if said := [phrase for phrase in GIVEAWAYS if phrase in lowered]:
-        yield f"{DESCRIPTION}: speaks of the mechanism ({name_some(said)})"
-    spec = tables.spec
-    names = [name for name in (spec.fingerprint, spec.parent) if name and name[:12] in lowered]
-    if "-" in spec.seed_id and _names(text, spec.seed_id):
-        names.append(spec.seed_id)
-    if names:
-        yield f"{DESCRIPTION}: names the design or the seed it came from"
-    secret = secret_numbers(spec)
-    if hits := sum(number in secret for number in set(_NUMBER.findall(_FENCE.sub("", text)))):
-        yield f"{DESCRIPTION}: states {hits} numbers of the mechanism"
-
-
 def prose_faults(text: str) -> list[str]:
-    """List the faults of a description or of a part of it, each with the words around it."""
-    return [*_title(text), *shown_faults("a metric without its article", _BARE_METRIC, text), *text_faults(text)]
+    """List the faults of a description or of a part of it, each with the words around it.
+
+    A title may name only columns that the text names too.
+    """
+    named = re.search(r"^# .*: predict (\w+(?:, \w+)*(?: and \w+)??)(?: and \d+ other labels)?$", text, re.MULTILINE)
+    names = re.split(r", | and ", named[1]) if named else ()
+    return [
+        *(f"the title names a column that the text does not: {name}" for name in names if f"`{name}`" not in text),
+        *shown_faults("a metric without its article", _BARE_METRIC, text),
+        *text_faults(text),
+    ]
 
 
 def check_prose(tables: PackageTables) -> Iterator[str]:
     """Check the prose of the description and of the data dictionary."""
-    for name, text in (
-        (DESCRIPTION, tables.description),
-        (DATA_DICTIONARY, tables.package.public.get(DATA_DICTIONARY, b"").decode(errors="replace")),
-    ):
+    dictionary = tables.package.public.get(DATA_DICTIONARY, b"").decode(errors="replace")
+    for name, text in ((DESCRIPTION, tables.description), (DATA_DICTIONARY, dictionary)):
         yield from (f"{name}: {fault}" for fault in prose_faults(text))
-
-
-def _title(text: str) -> Iterator[str]:
-    """A title may name only columns that the text names too."""
-    named = re.search(r"^# .*: predict (\w+(?:, \w+)*(?: and \w+)??)(?: and \d+ other labels)?$", text, re.MULTILINE)
-    for name in re.split(r", | and ", named[1]) if named else ():
-        if f"`{name}`" not in text:
-            yield f"the title names a column that the text does not: {name}"

@@ -1,24 +1,37 @@
-"""Gates on a package's files, ids, missing cells and pairs of pages. Each yields findings as text."""
+"""Gates on a package's files, ids, missing cells, pairs of pages, and on what names, sizes and headers of files tell.
+
+Each yields findings as text.
+"""
 
 import re
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import chain, islice
+from itertools import chain, islice, product
+from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.check.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
-from sandmill.check.package_tables import ANSWERS, PART, PackageTables, note_values
-from sandmill.check.targets import TargetValues, name_target
+from sandmill.check.package_tables import (
+    ANSWERS,
+    PART,
+    PackageTables,
+    TargetValues,
+    as_numbers,
+    name_target,
+    note_values,
+)
 from sandmill.errors import count, name_some
+from sandmill.fingerprint import digest
+from sandmill.kinds.files.item_files import jpeg_segments, sound_chunks, tiff_tags
 from sandmill.kinds.page.channel import FieldsChannel
 from sandmill.kinds.page.layout import mask_pixels
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.columns import Categorical
 from sandmill.models.faults import Missing
 from sandmill.scoring.submission import UNSCORED
 
@@ -37,6 +50,12 @@ _OTHERS = 5
 """Clean pages that each dirty page is compared with."""
 _LEAST_SIGMAS = 5.0
 """Standard errors by which pictures correlate more with their own masks than with those of other pictures."""
+
+TRACE_ALPHA = 1e-5
+"""p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
+_FILLING = 0xFE
+"""JPEG comment, which may fill files up to one size. The checks of pictures require that it holds zeros alone."""
+_STRIPS, _STRIP_BYTES = 273, 279
 
 
 def check_files(tables: PackageTables) -> Iterator[str]:
@@ -65,15 +84,14 @@ def check_files(tables: PackageTables) -> Iterator[str]:
 
 def check_items(tables: PackageTables) -> Iterator[str]:
     """Check items that are no rows of a table, as their kind does."""
-    kind, channel = tables.spec.kind, tables.spec.channel
-    if kind.gate and channel:
-        yield from kind.load("gate")(tables.items.train[channel.column], tables.items.test[channel.column])
-    if channel and channel.target_shape:
-        target, train, test = (
-            tables.items.train[tables.facts.target_column],
-            tables.items.train[channel.column],
-            tables.items.test[channel.column],
-        )
+    kind, channel, items = tables.spec.kind, tables.spec.channel, tables.items
+    if channel is None:
+        return
+    train, test = items.train[channel.column], items.test[channel.column]
+    if kind.gate:
+        yield from kind.load("gate")(train, test)
+    if channel.target_shape:
+        target = items.train[tables.facts.target_column]
         if tables.facts.encoding == "runs":
             yield from mask_findings(train, mask_pixels(target, tables.facts))
         else:
@@ -84,35 +102,33 @@ def check_items(tables: PackageTables) -> Iterator[str]:
 def check_ids(tables: PackageTables) -> Iterator[str]:
     """Check that ids are unique, and that neither ids nor the order of test.csv depend on targets or parts."""
     name, layout = tables.facts.id_column, tables.layout
-    train, test = tables.train[name], tables.test[name]
-    for path, ids in ((layout.train, train), (layout.test, test)):
-        if empty := ids.null_count():
+    for path, frame in tables.parts():
+        if empty := frame[name].null_count():
             yield f"{path}: {count(empty, 'row')} without an id"
-        if repeated := ids.len() - ids.n_unique():
+        if repeated := frame.height - frame[name].n_unique():
             yield f"{path}: {count(repeated, 'id')} more than once"
+    train, test = tables.train[name], tables.test[name]
     if shared := len(set(train) & set(test)):
         yield f"{count(shared, 'id')} in both {layout.train} and {layout.test}"
     for path, frame in ((layout.sample, tables.sample), (ANSWERS, tables.answers)):
         if not frame[name].equals(test):
             yield f"{path}: its ids are not those of {layout.test} in the same order"
     if tables.spec.kind.ids != "item":
-        yield from _read_targets(layout.train, train, tables.train_targets)
-        yield from _read_targets(layout.test, test, tables.test_targets)
-    final = (tables.test_parts == str(Part.FINAL)).astype(np.int64)
+        for path, ids, targets in (
+            (layout.train, train, tables.train_targets),
+            (layout.test, test, tables.test_targets),
+        ):
+            views = id_views(ids)
+            for target in targets:
+                shown = {view: numbers[target.is_known] for view, numbers in views.items()}
+                what = f"{path}: ids tell {name_target(target, targets)}"
+                found = (read_ids(what, shown, order, ID_ALPHA / len(targets)) for order in target.known().orders())
+                yield from islice(chain.from_iterable(found), 1)
+    final = tables.final.values
     yield from read_ids(f"{layout.test}: ids tell the part", id_views(test), final, ID_ALPHA)
-    place = np.arange(len(final))
-    p = min(correlate_ranks(place, final)[1], clustering_p_value(final > 0))
+    p = min(correlate_ranks(np.arange(len(final)), final)[1], clustering_p_value(final > 0))
     if p < ID_ALPHA:
         yield f"{layout.test}: the order of rows tells the part (p = {p:.1e})"
-
-
-def _read_targets(path: str, ids: pl.Series, targets: tuple[TargetValues, ...]) -> Iterator[str]:
-    views = id_views(ids)
-    for target in targets:
-        shown = {view: numbers[target.is_known] for view, numbers in views.items()}
-        what = f"{path}: ids tell {name_target(target, targets)}"
-        told = (read_ids(what, shown, order, ID_ALPHA / len(targets)) for order in target.known().orders())
-        yield from islice(chain.from_iterable(told), 1)
 
 
 def read_ids(what: str, views: Mapping[str, Levels], values: Array | Levels, alpha: float) -> Iterator[str]:
@@ -157,11 +173,7 @@ def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> 
     """Return bounds on the number of missing cells: five standard deviations around the declared mean."""
     given = tables.spec.mechanism.column_by_name[gap.given]
     cells = note_values(tables.spec, frame)[gap.given] if given.in_text else frame[gap.given]
-    if isinstance(given.distribution, Categorical):
-        codes = {level: float(code) for code, level in enumerate(given.distribution.levels)}
-        values = np.array([codes.get(cell, np.nan) for cell in cells])
-    else:
-        values = cells.fill_null(np.nan).to_numpy().astype(np.float64)
+    values = as_numbers(cells, given)
     log_odds = np.log(gap.rate / (1 - gap.rate)) + gap.slope * np.nan_to_num(standardize(given, values))
     chances = 1 / (1 + np.exp(-log_odds))
     expected, spread = float(chances.sum()), float(np.sqrt(np.sum(chances * (1 - chances))))
@@ -173,12 +185,8 @@ def pair_findings(
 ) -> Iterator[str]:
     """Check that clean training pages belong to the dirty ones of the same name, and that no test page is clean.
 
-    Args:
-        train: PNG files of the dirty training pages.
-        cleaned: pixels of the clean training pages, one byte each, in the same order.
-        test: PNG files of the test pages.
-        slips: pixels by which lines of dirty pages have slipped, in turn. Clean pages are compared with the same slips.
-        width: pixels of a line.
+    Pages are PNG files, clean ones pixels of one byte each. Lines of dirty pages have slipped by `slips` pixels, in
+    turn; clean pages are compared with the same slips. `width` is in pixels.
     """
     dirty, tested = _centred(_pixels(train)), _pixels(test)
     raw = np.stack([np.frombuffer(page, dtype=np.uint8) for page in cleaned]).astype(np.float64)
@@ -198,9 +206,7 @@ def pair_findings(
 def mask_findings(train: pl.Series, masks: Sequence[bytes]) -> Iterator[str]:
     """Check that masks belong to the pictures of the same id: they explain them better than the masks of others do.
 
-    Args:
-        train: PNG files of the training pictures.
-        masks: their masks, one byte a pixel, in the same order.
+    Pictures are PNG files, masks have one byte a pixel.
     """
     seen = _centred(_pixels(train))
     raw = np.stack([np.frombuffer(mask, dtype=np.uint8) for mask in masks]).astype(np.float64)
@@ -232,3 +238,97 @@ def _centred(pages: NDArray[np.float64]) -> NDArray[np.float64]:
     pages = pages - pages.mean(axis=0)
     pages -= pages.mean(axis=1, keepdims=True)
     return np.asarray(pages / np.maximum(np.linalg.norm(pages, axis=1, keepdims=True), 1e-9))
+
+
+def check_traces(tables: PackageTables) -> Iterator[str]:
+    """Try to learn targets from sizes, places and attributes in archives, and all bytes that are no pixels or samples.
+
+    Names of files hold ids, which have a gate of their own.
+    """
+    entries = _archive_entries(tables.package.public)
+    for path, items, targets in (
+        (tables.layout.train, tables.items.train, tables.train_targets),
+        (tables.layout.test, tables.items.test, (*tables.test_targets, tables.final)),
+    ):
+        views = _traces(entries, items)
+        tests = len(views) * sum(len(target.known().orders()) for target in targets)
+        for target, (name, view) in product(targets, views.items()):
+            if (p := _p_value(view[target.is_known], target.known())) < TRACE_ALPHA / tests:
+                yield f"{path}: {name} of the files tells {name_target(target, targets)} (p = {p:.1e})"
+
+
+def _p_value(view: Levels, target: TargetValues) -> float:
+    """Return the smaller p-value of two tests, doubled: a trend, and clusters of equal targets along the trace."""
+    if len(view) < 3 or np.ptp(view) == 0:
+        return 1.0
+    sorting = np.argsort(view, kind="stable")
+    trends = [correlate_ranks(view, order)[1] for order in target.orders()]
+    return 2 * min([*trends, *(clustering_p_value(marks[sorting]) for marks in target.marks())])
+
+
+def _traces(entries: Mapping[str, tuple[int, str]], items: pl.DataFrame) -> dict[str, Levels]:
+    """Return each trace of the items as ranks, those that do not vary left out."""
+    files = [name for name, kind in items.schema.items() if kind == pl.Binary]
+    if not files:
+        return {}
+    contents = [bytes(content or b"") for content in items[files[0]]]
+    archived = [entries.get(digest(content), (-1, "")) for content in contents]
+    found = {
+        "the size": level(pl.Series(map(len, contents), dtype=pl.Int64)),
+        "the head": level(pl.Series([digest(head_of(content)) for content in contents])),
+        "the place in the archive": level(pl.Series([place for place, _ in archived], dtype=pl.Int64)),
+        "an attribute in the archive": level(pl.Series([attributes for _, attributes in archived])),
+    }
+    return {name: view for name, view in found.items() if len(view) and np.ptp(view)}
+
+
+def _archive_entries(public: Mapping[str, bytes]) -> dict[str, tuple[int, str]]:
+    """Return place and attributes of each archived file, by the hash of its content."""
+    entries = {}
+    for path in sorted(path for path in public if path.endswith(".zip")):
+        with ZipFile(BytesIO(public[path])) as archive:
+            for place, info in enumerate(archive.infolist()):
+                kept = (info.date_time, info.compress_type, info.external_attr, info.flag_bits, info.create_version)
+                more = (info.compress_size - info.file_size, info.extra, info.comment)
+                entries[digest(archive.read(info))] = place, repr((kept, more))
+    return entries
+
+
+def head_of(content: bytes) -> bytes:
+    """Return all bytes of a file but pixels or samples; nothing if it is of another kind, or broken."""
+    heads = {b"\x89PNG\r\n\x1a\n": _png_head, b"\xff\xd8": _jpeg_head, b"II*\0": _tiff_head}
+    heads |= dict.fromkeys((b"RIFF", b"FORM"), _sound_head)
+    try:
+        return next((read(content) for magic, read in heads.items() if content.startswith(magic)), b"")
+    except (struct.error, LookupError, ValueError):
+        return b""
+
+
+def _png_head(content: bytes) -> bytes:
+    head, place = content[:8], 8
+    while place + 12 <= len(content):
+        (length,) = struct.unpack_from(">I", content, place)
+        name, end = content[place + 4 : place + 8], place + 12 + length
+        head += content[place : place + 8] if name == b"IDAT" else content[place:end]
+        place = end
+    return head + content[place:]
+
+
+def _jpeg_head(content: bytes) -> bytes:
+    segments = [(marker, content[start:end]) for marker, start, end in jpeg_segments(content)]
+    head = b"".join(bytes([marker]) + held for marker, held in segments if marker != _FILLING)
+    return head + content[content.rfind(b"\xff\xd9") :]
+
+
+def _tiff_head(content: bytes) -> bytes:
+    tags = {tag: (kind, values, value) for tag, kind, values, value in tiff_tags(content)}
+    (_, strips, start), (_, _, length) = tags[_STRIPS], tags[_STRIP_BYTES]
+    # Where there are several strips, these two values are places of lists, and all is judged but the strips' own tags.
+    return content[:start] + content[start + length :] if strips == 1 else repr(sorted(tags.items())).encode()
+
+
+def _sound_head(content: bytes) -> bytes:
+    chunks = list(sound_chunks(content, "<" if content.startswith(b"RIFF") else ">"))
+    whole = 12 + sum(8 + len(held) + len(held) % 2 for _, held in chunks)
+    told = b"".join(name + (held if name not in (b"data", b"SSND") else held[:0]) for name, held in chunks)
+    return content[:12] + told + content[whole:]

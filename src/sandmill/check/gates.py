@@ -2,14 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sandmill.check.data_gates import check_child, check_order, check_proxy, check_targets, check_twins
+from sandmill.check.data_gates import (
+    check_child,
+    check_order,
+    check_proxy,
+    check_targets,
+    check_time,
+    check_twins,
+    check_units,
+)
 from sandmill.check.description_gate import check_description, check_prose
-from sandmill.check.file_gates import check_files, check_ids, check_items, check_missing
-from sandmill.check.file_traces import check_traces
+from sandmill.check.file_gates import check_files, check_ids, check_items, check_missing, check_traces
 from sandmill.check.hint_gate import check_hints, check_notes
 from sandmill.check.package_tables import PackageTables, read_package
-from sandmill.check.split_gates import check_time, check_units
 from sandmill.models.package import TaskPackage
 
 
@@ -25,20 +32,13 @@ class Finding:
         return f"{self.gate}: {self.detail}"
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(NamedTuple):
     """One check, with the name under which its findings are reported."""
 
     name: str
     check: Callable[[PackageTables], Iterator[str]]
     needs_rows: bool = True
     """Whether it reads rows. Such a gate is skipped if a file cannot be read, which the gate `files` reports."""
-
-    def find(self, tables: PackageTables) -> list[Finding]:
-        """List what is wrong with a package. Exceptions of the gate itself pass: they are no fault of the package."""
-        if self.needs_rows and tables.faults:
-            return []
-        return [Finding(self.name, detail) for detail in self.check(tables)]
 
 
 GATES: tuple[Gate, ...] = (
@@ -62,6 +62,10 @@ GATES: tuple[Gate, ...] = (
 
 
 def check_package(package: TaskPackage) -> list[Finding]:
-    """Say everything that is wrong with a package at once; an empty list means that it may be proved."""
+    """Say everything that is wrong with a package at once; an empty list means that it may be proved.
+
+    Exceptions of a gate itself pass: they are no fault of the package.
+    """
     tables = read_package(package)
-    return [finding for gate in GATES for finding in gate.find(tables)]
+    gates = [gate for gate in GATES if not (gate.needs_rows and tables.faults)]
+    return [Finding(gate.name, detail) for gate in gates for detail in gate.check(tables)]

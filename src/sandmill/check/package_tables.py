@@ -1,4 +1,4 @@
-"""Parse the files of a package once for all gates.
+"""Parse the files of a package once for all gates, and give every target as numbers.
 
 Feature cells become numbers, days or names, as the design declares them; other cells are faults. Where an item has
 several answer rows, or its answer is no cell of a table, gates judge items alone: the target of an item becomes what
@@ -7,7 +7,7 @@ characters of its texts.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,26 +15,68 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.check.targets import TargetValues, match_rows, read_targets
+from sandmill.check.dependence import Array, Levels, level
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.base import DESCRIPTION, Items, Layout, layout_of
 from sandmill.kinds.files.tables import read_child, read_csv, require_columns
 from sandmill.mechanism.units import decode
+from sandmill.models.base import Part
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
+from sandmill.models.structure import TargetKind
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import Lengths
 from sandmill.scoring.forms.many_rows import CONTROL, LONGEST_STRING
 
-ANSWERS = "answers.csv"
-PART = "part"
-_ISO = r"^\d{4}-\d{2}-\d{2}$"
-_ZERO_OR_ONE = {"0": False, "1": True}
+ANSWERS, PART = "answers.csv", "part"
+YES_OR_NO = ("0", "1")
+"""Class names of one label: absent, present."""
 _UNKNOWN = "?"
 """Names no label."""
 _NUMBER = re.compile(r"[01](?:\.[0-9]+)?(?:e-[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class TargetValues:
+    """One target with its value in every row, independent of its form in the files."""
+
+    name: str
+    """Target column, or label of a column that holds sets of labels."""
+    values: Array
+    """Class codes or numbers, NaN where the cell is not valid."""
+    classes: tuple[str, ...] = ()
+    """Names of the codes; empty for numbers."""
+
+    @property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Rows with a valid value."""
+        return np.isfinite(self.values)
+
+    def only(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "TargetValues":
+        """Select rows, by mask or by index."""
+        return TargetValues(self.name, self.values[rows], self.classes)
+
+    def known(self) -> "TargetValues":
+        """Select the rows with a valid value."""
+        return self.only(self.is_known)
+
+    def marks(self) -> list[NDArray[np.bool_]]:
+        """Return valid values as boolean marks: one array for each class, or above the median for numbers."""
+        if not self.classes:
+            return [self.values > np.median(self.values)]
+        codes = np.unique(self.values)
+        return [self.values == code for code in (codes[1:] if len(codes) == 2 else codes)]
+
+    def orders(self) -> list[Levels]:
+        """Return rankable arrays of valid values: the ranks of numbers, or 0/1 for each class."""
+        return [mark.astype(np.int64) for mark in self.marks()] if self.classes else [level(self.values)]
+
+
+def name_target(target: TargetValues, among: Sequence[TargetValues]) -> str:
+    """Name a target in a finding, with its column or label if there are several."""
+    return f"the target {target.name}" if len(among) > 1 else "the target"
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,6 +84,8 @@ class PackageTables:
     """The tables of one package: ids, names and targets as text, numbers and days as floats, missing cells as nulls."""
 
     package: TaskPackage
+    spec: TaskSpec
+    facts: TaskFacts
     layout: Layout
     description: str
     items: Items
@@ -57,20 +101,9 @@ class PackageTables:
     events: pl.DataFrame | None = None
     """Rows of the child table, if the design has one."""
 
-    @property
-    def task_id(self) -> str:
-        """Public name of the task."""
-        return self.package.task_id
-
-    @property
-    def spec(self) -> TaskSpec:
-        """Design of the task."""
-        return self.package.spec
-
-    @property
-    def facts(self) -> TaskFacts:
-        """Facts that a solver gets."""
-        return self.package.facts
+    def parts(self) -> tuple[tuple[str, pl.DataFrame], tuple[str, pl.DataFrame]]:
+        """Return path and rows of the training items and of the test items."""
+        return (self.layout.train, self.train), (self.layout.test, self.test)
 
     @property
     def features(self) -> list[str]:
@@ -86,13 +119,21 @@ class PackageTables:
     @cached_property
     def test_targets(self) -> tuple[TargetValues, ...]:
         """Targets of the test rows in the order of test.csv, matched by id; NaN where there is no valid answer."""
-        return tuple(match_rows(target, self._answer_places) for target in read_targets(self.answers, self.facts))
+        return tuple(
+            TargetValues(target.name, np.append(target.values, np.nan)[self._answer_places], target.classes)
+            for target in read_targets(self.answers, self.facts)
+        )
 
     @cached_property
     def test_parts(self) -> NDArray[np.str_]:
         """Part of each test row in the order of test.csv, matched by id; empty where there is none."""
         parts = self.answers[PART].fill_null("").to_list()
         return np.array([*parts, ""], dtype=np.str_)[self._answer_places]
+
+    @property
+    def final(self) -> TargetValues:
+        """Part of each test row as something that nothing else may reveal."""
+        return TargetValues("the part", (self.test_parts == str(Part.FINAL)).astype(np.float64), YES_OR_NO)
 
     @cached_property
     def distinct_train(self) -> pl.DataFrame:
@@ -103,17 +144,16 @@ class PackageTables:
 
     @cached_property
     def _answer_places(self) -> NDArray[np.int64]:
+        """Row of the answers for each test row; -1 where there is none."""
         place = {row_id: number for number, row_id in enumerate(self.answers[self.facts.id_column])}
         return np.array([place.get(row_id, -1) for row_id in self.test[self.facts.id_column]], dtype=np.int64)
 
 
 def read_package(package: TaskPackage) -> PackageTables:
     """Parse every file of a package. A file that cannot be parsed becomes a fault and an empty table."""
-    faults: list[str] = []
-    facts, spec = package.facts, package.spec
-    layout = layout_of(spec)
+    facts, spec, layout = package.facts, package.spec, layout_of(package.spec)
     items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
-    faults += items.faults
+    faults = list(items.faults)
     sample_csv = layout.sample_csv(package.public)
     sample = read_csv({layout.sample: sample_csv} if sample_csv else {}, layout.sample, faults)
     require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
@@ -126,10 +166,20 @@ def read_package(package: TaskPackage) -> PackageTables:
         answers = answers_by_item(ANSWERS, answers, facts, PART, faults)
     child = spec.mechanism.child
     events = read_child(package.public, child, facts.id_column, faults) if child else None
+    description = ""
+    if DESCRIPTION not in package.public:
+        faults.append(f"{DESCRIPTION}: the file is not there")
+    else:
+        try:
+            description = package.public[DESCRIPTION].decode()
+        except UnicodeDecodeError as error:
+            faults.append(f"{DESCRIPTION}: not UTF-8 text ({error.reason} at byte {error.start})")
     return PackageTables(
         package,
+        spec,
+        facts,
         layout,
-        _read_text(package.public, DESCRIPTION, faults),
+        description,
         items,
         type_features(layout.train, _as_text(train_target_by_item(items.train, facts)), spec, faults),
         type_features(layout.test, _as_text(items.test), spec, faults),
@@ -142,23 +192,10 @@ def read_package(package: TaskPackage) -> PackageTables:
 
 def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
     """Put the hash of its bytes in place of each cell that is no text, so that equal cells stay equal."""
-    hashed = [
-        pl.Series(name, [digest(cell) for cell in frame[name]], dtype=pl.String)
-        for name, kind in frame.schema.items()
-        if kind == pl.Binary
-    ]
-    return frame.with_columns(hashed)
-
-
-def _read_text(files: Mapping[str, bytes], path: str, faults: list[str]) -> str:
-    if path not in files:
-        faults.append(f"{path}: the file is not there")
-        return ""
-    try:
-        return files[path].decode()
-    except UnicodeDecodeError as error:
-        faults.append(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})")
-        return ""
+    binary = [name for name, kind in frame.schema.items() if kind == pl.Binary]
+    return frame.with_columns(
+        pl.Series(name, [digest(cell or b"") for cell in frame[name]], dtype=pl.String) for name in binary
+    )
 
 
 def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[str]) -> pl.DataFrame:
@@ -168,53 +205,64 @@ def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[s
     after the first day of their column. Categories and units stay text. Missing cells stay missing, and numbers that
     stand for missing cells become missing.
     """
+    present = [column for column in spec.mechanism.columns if column.name in frame.columns]
     suffixes = {fault.column: f" {fault.suffix}" for fault in spec.mechanism.mixed_types()}
-    columns = [column for column in spec.mechanism.columns if not isinstance(column.distribution, Categorical | Unit)]
-    typed = [column for column in columns if column.name in frame.columns]
-    result = frame.with_columns(_type_column(column, suffixes.get(column.name, "")) for column in typed)
+    typed = {
+        column.name: _typed(column, suffixes.get(column.name, ""))
+        for column in present
+        if not isinstance(column.distribution, Categorical | Unit)
+    }
+    result = frame.with_columns(**typed)
+    unread = {
+        name
+        for name in typed
+        if frame[name].null_count() < result[name].null_count() or not result[name].drop_nulls().is_finite().all()
+    }
     dates = {column.name for column, _ in date_columns(spec)}
-    unread = {column.name for column in typed if not _is_read(frame, result, column.name)}
     for kind, faulty in (("ISO dates", unread & dates), ("finite numbers", unread - dates)):
         if broken := [name for name in frame.columns if name in faulty]:
             faults.append(f"{path}: cells that are not {kind} in {name_some(broken)}")
-    return _decoded(result, spec)
-
-
-def _decoded(frame: pl.DataFrame, spec: TaskSpec) -> pl.DataFrame:
-    """Undo sentinels and conversions of units."""
     marks = {gap.column: gap.sentinel for gap in spec.mechanism.missing() if gap.sentinel is not None}
-    present = [column for column in spec.mechanism.columns if column.name in frame.columns]
-    frame = frame.with_columns(
+    result = result.with_columns(
         pl.when(pl.col(name) != mark).then(pl.col(name)).alias(name)
         for name, mark in marks.items()
         if name in frame.columns
     )
     for column in present:
-        if column.conversion and column.conversion.by in frame.columns:
-            by = spec.mechanism.column_by_name[column.conversion.by].distribution
-            levels = {level: code for code, level in enumerate(by.levels)} if isinstance(by, Categorical) else {}
-            codes = np.array([levels.get(cell, 0) for cell in frame[column.conversion.by]], dtype=np.float64)
-            cells = decode(column, frame[column.name].fill_null(np.nan).to_numpy(), codes)
-            frame = frame.with_columns(pl.Series(column.name, cells).fill_nan(None))
-    return frame
+        if column.conversion and (by := column.conversion.by) in frame.columns:
+            codes = np.nan_to_num(as_numbers(frame[by], spec.mechanism.column_by_name[by]))
+            cells = decode(column, result[column.name].fill_null(np.nan).to_numpy(), codes)
+            result = result.with_columns(pl.Series(column.name, cells).fill_nan(None))
+    return result
+
+
+def _typed(column: Column, suffix: str) -> pl.Expr:
+    cells = pl.col(column.name)
+    if isinstance(column.distribution, Date):
+        is_iso = cells.str.contains(r"^\d{4}-\d{2}-\d{2}$")
+        day = pl.when(is_iso).then(cells.str.to_date("%Y-%m-%d", strict=False)) - pl.lit(column.distribution.first)
+        return day.dt.total_days().cast(pl.Float64)
+    return (cells.str.strip_suffix(suffix) if suffix else cells).cast(pl.Float64, strict=False)
+
+
+def as_numbers(cells: pl.Series, column: Column) -> Array:
+    """Return cells of a column as numbers: codes of levels, and NaN for cells that are missing or no such value."""
+    law = column.distribution
+    return _codes(cells, law.levels) if isinstance(law, Categorical) else _numbers(cells)
+
+
+def _codes(cells: pl.Series, names: Sequence[str]) -> Array:
+    places = {name: float(place) for place, name in enumerate(names)}
+    return np.array([places.get(cell, np.nan) for cell in cells], dtype=np.float64)
+
+
+def _numbers(cells: pl.Series) -> Array:
+    return cells.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().astype(np.float64)
 
 
 def date_columns(spec: TaskSpec) -> list[tuple[Column, Date]]:
     """Return the columns whose cells are dates, with their spans."""
     return [(column, date) for column in spec.mechanism.columns if isinstance(date := column.distribution, Date)]
-
-
-def _type_column(column: Column, suffix: str) -> pl.Expr:
-    cells = pl.col(column.name)
-    if isinstance(column.distribution, Date):
-        iso = pl.when(cells.str.contains(_ISO)).then(cells.str.to_date("%Y-%m-%d", strict=False))
-        return (iso - pl.lit(column.distribution.first)).dt.total_days().cast(pl.Float64).alias(column.name)
-    return (cells.str.strip_suffix(suffix) if suffix else cells).cast(pl.Float64, strict=False)
-
-
-def _is_read(text: pl.DataFrame, typed: pl.DataFrame, name: str) -> bool:
-    numbers = typed[name]
-    return text[name].null_count() == numbers.null_count() and bool(numbers.drop_nulls().is_finite().all())
 
 
 def is_judged_by_item(facts: TaskFacts) -> bool:
@@ -225,11 +273,7 @@ def is_judged_by_item(facts: TaskFacts) -> bool:
 def by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, faults: list[str]) -> pl.DataFrame:
     """Return a table of answer rows as a table of items: their ids, and the first cell of each other column.
 
-    Args:
-        path: of the file, for faults.
-        frame: its cells as text.
-        facts: what the task asks for.
-        faults: receives a fault if rows are not those of whole items, one after the other.
+    Rows that are not those of whole items, one after the other, are a fault.
     """
     row_ids = frame[facts.id_column].fill_null("").to_list()
     form = form_of(facts)
@@ -258,21 +302,36 @@ def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str,
     each = np.diff([*starts, frame.height])
     if not frame[part].equals(items[part].gather(np.repeat(np.arange(len(ids)), each))):
         faults.append(f"{path}: rows of one item are of several parts")
-    cells = frame[facts.target_column]
-    told: Sequence[str | None]
+    cells = frame[facts.target_column].to_list()
+    if facts.encoding == "strings":
+        unfit = sum(not cell or len(cell) > LONGEST_STRING or bool(CONTROL.search(cell)) for cell in cells)
+        if unfit:
+            faults.append(f"{path}: {unfit} texts are empty, too long or hold control characters")
+    judged = [_judged(cells[start : start + rows], facts) for start, rows in zip(starts, each, strict=True)]
+    if facts.encoding == "runs" and None in judged:
+        faults.append(f"{path}: masks that are no runs of pixels")
+    return items.with_columns(pl.Series(facts.target_column, judged, dtype=pl.String))
+
+
+def _judged(cells: Sequence[str | None], facts: TaskFacts) -> str | None:
+    """Return what gates judge of the answer to one item; null, or no known label, where cells are no answer."""
     match facts.encoding:
         case "pairs":
-            told = _labels(cells.to_list(), facts)
-        case "runs":
-            told = _shares(cells, facts)
-            if None in told:
-                faults.append(f"{path}: masks that are no runs of pixels")
+            names = [name for name, mark in zip(facts.classes, cells, strict=True) if mark == "1"]
+            return " ".join(names) if set(cells) <= set(YES_OR_NO) else _UNKNOWN
         case "strings":
-            faults += _text_faults(path, cells)
-            told = _sums(cells.fill_null("").str.len_chars().to_list(), starts)
+            return str(sum(len(cell or "") for cell in cells))
+        case "runs":
+            form = form_of(facts)
+            try:
+                pixels = form.to_items(form.read_truth({facts.target_column: [cells[0] or ""]}, facts), facts)
+            except ValueError:
+                return None
         case _:
-            told = _means(cells.to_list(), int(each[0]))
-    return items.with_columns(pl.Series(facts.target_column, told, dtype=pl.String))
+            if not all(cell and _NUMBER.fullmatch(cell) for cell in cells):
+                return None
+            pixels = np.array(cells, dtype=np.float64)
+    return f"{pixels.mean():.6f}" if pixels.max() <= 1 else None
 
 
 def train_target_by_item(frame: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
@@ -281,64 +340,50 @@ def train_target_by_item(frame: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
     if facts.encoding not in ("dense", "strings", "runs") or name not in frame.columns:
         return frame
     cells = frame[name]
-    told: Sequence[str | None]
+    judged: Sequence[str | None]
     if facts.encoding == "runs":
-        told = _shares(cells, facts)
+        judged = [_judged([cell], facts) for cell in cells]
     elif cells.dtype == pl.Binary:
-        told = [f"{np.frombuffer(cell, dtype=np.uint8).mean() / 255:.6f}" for cell in cells]
+        judged = [f"{np.frombuffer(cell, dtype=np.uint8).mean() / 255:.6f}" for cell in cells]
     elif cells.dtype == pl.List(pl.String):
-        told = [str(sum(map(len, cell))) for cell in cells]
+        judged = [str(sum(map(len, cell))) for cell in cells]
     else:
         return frame
-    return frame.with_columns(pl.Series(name, told, dtype=pl.String))
+    return frame.with_columns(pl.Series(name, judged, dtype=pl.String))
 
 
 def _starts(items: int, rows: int, lengths: Lengths) -> list[int]:
+    """Return the first answer row of each item."""
     if lengths is None:
         return list(range(0, rows, rows // max(1, items))) if rows else []
     return [int(end) for end in np.cumsum(lengths) - np.asarray(lengths)]
 
 
-def _labels(cells: Sequence[str | None], facts: TaskFacts) -> list[str]:
-    width = len(facts.classes)
-    told = []
-    for start in range(0, len(cells), width):
-        marks = [_ZERO_OR_ONE.get(cell or "") for cell in cells[start : start + width]]
-        names = [name for name, mark in zip(facts.classes, marks, strict=True) if mark]
-        told.append(_UNKNOWN if None in marks else " ".join(names))
-    return told
+def reads_sets(facts: TaskFacts) -> bool:
+    """Whether the target column holds label names separated by spaces; there an empty cell is an empty set."""
+    return facts.target is TargetKind.MULTILABEL and len(facts.target_columns) == 1
 
 
-def _means(cells: Sequence[str | None], width: int) -> list[str | None]:
-    """Return the mean of each picture; null where a cell is no number from 0 to 1."""
-    if not all(cell and _NUMBER.fullmatch(cell) for cell in cells):
-        return [None] * (len(cells) // width)
-    values = np.array(cells, dtype=np.float64).reshape(-1, width)
-    fits = np.asarray(values.max(axis=1) <= 1)
-    return [f"{mean:.6f}" if fit else None for mean, fit in zip(values.mean(axis=1), fits, strict=True)]
+def read_targets(frame: pl.DataFrame, facts: TaskFacts) -> tuple[TargetValues, ...]:
+    """Read the target columns of train.csv or answers.csv, whose cells are text.
 
-
-def _shares(cells: pl.Series, facts: TaskFacts) -> list[str | None]:
-    """Return the share of the picture that each mask covers; null where a cell does not hold runs."""
-    form = form_of(facts)
-    told: list[str | None] = []
-    for cell in cells.fill_null("").to_list():
-        try:
-            mask = form.to_items(form.read_truth({facts.target_column: [cell]}, facts), facts)
-        except ValueError:
-            told.append(None)
+    A set of labels becomes one 0/1 target for each label; one with an unknown or repeated label is invalid for all.
+    """
+    if not reads_sets(facts):
+        classes = YES_OR_NO if facts.target is TargetKind.MULTILABEL else facts.classes
+        read = {
+            name: _codes(frame[name], classes) if classes else _numbers(frame[name]) for name in facts.target_columns
+        }
+        return tuple(TargetValues(name, values, classes) for name, values in read.items())
+    codes_of = {name: code for code, name in enumerate(facts.classes)}
+    wide = np.zeros((frame.height, len(codes_of)))
+    for row, cell in enumerate(frame[facts.target_column].fill_null("")):
+        names = cell.split()
+        if set(names) <= codes_of.keys() and len(set(names)) == len(names):
+            wide[row, [codes_of[name] for name in names]] = 1
         else:
-            told.append(f"{mask.mean():.6f}")
-    return told
-
-
-def _sums(lengths: Sequence[int], starts: Sequence[int]) -> list[str]:
-    return [str(total) for total in np.add.reduceat(np.asarray(lengths), starts)]
-
-
-def _text_faults(path: str, cells: pl.Series) -> list[str]:
-    unfit = sum(not cell or len(cell) > LONGEST_STRING or bool(CONTROL.search(cell)) for cell in cells)
-    return [f"{path}: {unfit} texts are empty, too long or hold control characters"] if unfit else []
+            wide[row] = np.nan
+    return tuple(TargetValues(name, wide[:, code].copy(), YES_OR_NO) for name, code in codes_of.items())
 
 
 def note_values(spec: TaskSpec, frame: pl.DataFrame) -> pl.DataFrame:
@@ -351,7 +396,7 @@ def note_values(spec: TaskSpec, frame: pl.DataFrame) -> pl.DataFrame:
     texts = frame[spec.notes.name].fill_null("").to_list()
     columns = []
     for value in spec.notes.values:
-        found = [value.find(text) for text in texts]
+        found = map(value.find, texts)
         single = pl.Series(value.column, [some[0] if len(some) == 1 else None for some in found], dtype=pl.String)
         spread = spec.mechanism.column_by_name[value.column].distribution
         if isinstance(spread, Categorical):

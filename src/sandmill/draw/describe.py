@@ -1,14 +1,14 @@
 """Write the task description: all that is needed to take part, as on a competition page, and nothing about the rule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from sandmill.draw.describe_columns import columns_section, fault_notes
 from sandmill.draw.tell import further_files, house_sections
 from sandmill.draw.wording import Wording
 from sandmill.kinds.files.base import Layout, layout_of
 from sandmill.kinds.files.media import SHOWN_CELL
-from sandmill.models.columns import Date
+from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.english import capitalized
+from sandmill.models.faults import Duplicates, LabelNoise, Outliers, UnitMixup
 from sandmill.models.layout import HEADINGS, LIBRARIES, PUBLIC, SUBMISSION, public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
@@ -18,15 +18,16 @@ from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import listed
 
 _EXAMPLE_ROWS, _TARGETS_NAMED = 3, 3
+_LEVELS_SHOWN = 8
+Entry = tuple[str, str, str]
+"""Name, type and meaning of a column."""
 
 
 def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
     """Write description.md. Order, headings and wordings follow from the style of the story.
 
-    Args:
-        spec: the design; only its story, sizes, column and fault declarations are used.
-        facts: target, metric and answer form.
-        sample_csv: the sample submission. Its first lines become the example.
+    Of the design, only story, sizes and the declarations of columns and faults are used. The first lines of the sample
+    submission become the example.
     """
     words, layout = Wording(spec.story.style), layout_of(spec)
     sections: dict[str, Callable[[], str]] = {
@@ -34,7 +35,9 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
         "files": lambda: _files(spec, facts, layout, words),
         "columns": lambda: columns_section(spec, facts, layout, words),
         "evaluation": lambda: _evaluation(facts, words),
-        "environment": lambda: _environment(words),
+        "environment": lambda: words.say(
+            "runs", public=PUBLIC, libraries=", ".join(words.shuffled("libraries", list(LIBRARIES)))
+        ),
         "submission": lambda: _submission(spec, facts, sample_csv, words),
     }
     parts = [f"# {spec.story.title}"]
@@ -58,12 +61,21 @@ def _path(name: str) -> str:
 
 
 def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
-    told = _told_contents(spec, facts, layout, words) if words.style else {}
+    item, names = words.names_of(layout.item), facts.target_columns
+    word = "target" if len(names) == 1 else "targets"
+    listing = f"{word} {listed(names)}" if len(names) <= _TARGETS_NAMED else f"{len(names)} {word}"
+    targets = {"targets": f"the {listing}", "word": word}
+    told = {}
+    if words.style:
+        named = {**item, **targets, "train_items": spec.sizes.train, "test_items": spec.test_items}
+        told = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
+        naming = layout.naming(facts)
+        told = {path: f"{text}, {naming[path]}" if path in naming else text for path, text in told.items()}
     rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
     if spec.channel and spec.channel.shown:
         rows = [(path, content.replace(SHOWN_CELL, f"<{spec.channel.shown[0]}>")) for path, content in rows]
     rows += [(_path(name), content) for name, content in further_files(spec, words, layout.item)]
-    rows.append((_path(layout.sample), words.say("file_sample", **_target_words(facts), **words.names_of(layout.item))))
+    rows.append((_path(layout.sample), words.say("file_sample", **targets, **item)))
     rows = words.shuffled("files", rows)
     shown = {
         "two_columns": lambda: table_of(("file", "content"), rows),
@@ -73,27 +85,6 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     }[words.chosen("files_table")]()
     notes = [*_split(spec, facts, layout, words), *fault_notes(spec, facts, layout, words)]
     return "\n\n".join([shown, " ".join(notes)] if notes else [shown])
-
-
-def _told_contents(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> dict[str, str]:
-    """Say in the style of the description what the layout calls training and test items."""
-    named = {
-        **words.names_of(layout.item),
-        **_target_words(facts),
-        "train_items": spec.sizes.train,
-        "test_items": spec.test_items,
-    }
-    said = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
-    names = layout.naming(facts)
-    return {path: f"{text}, {names[path]}" if path in names else text for path, text in said.items()}
-
-
-def _target_words(facts: TaskFacts) -> dict[str, str]:
-    """Return the fields `targets`, with their names if they are few, and `word`."""
-    names = facts.target_columns
-    word = "target" if len(names) == 1 else "targets"
-    shown = f"{word} {listed(names)}" if len(names) <= _TARGETS_NAMED else f"{len(names)} {word}"
-    return {"targets": f"the {shown}", "word": word}
 
 
 def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
@@ -111,11 +102,6 @@ def _split(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
             return []
 
 
-def _environment(words: Wording) -> str:
-    libraries = words.shuffled("libraries", list(LIBRARIES))
-    return words.say("runs", public=PUBLIC, libraries=", ".join(libraries))
-
-
 def _evaluation(facts: TaskFacts, words: Wording) -> str:
     metric = get_metric(facts.metric)
     direction = words.say("lower" if metric.is_lower_better else "higher")
@@ -131,8 +117,7 @@ def _evaluation(facts: TaskFacts, words: Wording) -> str:
         classes += " Where the true mask is empty, an empty mask scores 1 and any other 0."
     target = listed(facts.target_columns) if len(facts.target_columns) <= _TARGETS_NAMED else "all targets"
     fields = {"definition": metric.definition, "direction": direction, "target": target}
-    said = words.say("scored", title=metric.noun, Title=capitalized(metric.noun), **fields)
-    return said + classes
+    return words.say("scored", title=metric.noun, Title=capitalized(metric.noun), **fields) + classes
 
 
 def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Wording) -> str:
@@ -151,12 +136,145 @@ def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Word
         test=_path(layout.test),
         cells=form.cells(facts),
     )
-    unscored = [words.say("unscored", test=_path(layout.test))] if spec.unscored_items else []
-    said = " ".join([said, *unscored])
+    if spec.unscored_items:
+        said = f"{said} {words.say('unscored', test=_path(layout.test))}"
     return f"{said}\n\n{example}"
+
+
+def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
+    """List all columns of the files, in the style of the description, and how items show latent columns."""
+    item, columns, channel = words.names_of(layout.item), spec.mechanism.columns, spec.channel
+    if channel and spec.kind.ids == "item":
+        identifier = f"{channel.meaning}. No two are alike: it identifies its {item['item']}"
+    else:
+        identifier = words.say("identifier", **item)
+        identifier += ", written as a time stamp" if spec.kind.ids == "timestamp" else ""
+    entries = [(f"`{facts.id_column}`", "text", identifier)]
+    by_name = spec.mechanism.column_by_name
+    in_both = [by_name[name] for name in channel.shown] if channel else [one for one in columns if not one.in_text]
+    entries += [(f"`{column.name}`", _type(column), _meaning(column, spec, words, item)) for column in in_both]
+    paths = {"train": f"`{public_path(layout.train)}`", "test": f"`{public_path(layout.test)}`"}
+    absent = words.say("only_train", **paths, **item)
+    if channel:
+        later = (by_name[name] for name in channel.only_in_training)
+        entries += [(f"`{one.name}`", _type(one), f"{_meaning(one, spec, words, item)}. {absent}") for one in later]
+        if facts.id_column != channel.column:
+            entries.append((f"`{channel.column}`", layout.cell, channel.meaning))
+    elif spec.notes:
+        entries.append((f"`{spec.notes.name}`", "text", spec.notes.meaning))
+    for name in facts.target_columns:
+        meaning = spec.story.column_meanings.get(name, spec.story.target_meaning)
+        entries.append((f"`{name}`", _target_type(facts), f"{meaning}. {absent}"))
+    text = _lay_out(entries, words)
+    if facts.target is TargetKind.MULTILABEL:
+        several = f"{capitalized(item['an_item'])} has none, one or several of them."
+        text += f"\n\n{spec.story.target_meaning}: {listed(facts.classes)}. {several}"
+    if cues := [cue for cue in (channel.cues if channel else ()) if cue.place == "list"]:
+        # Columns that matter and those that do not, in the order of the style
+        shown = [f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", cues)]
+        text += "\n\n" + "\n".join([words.say("cues", **item), "", *shown])
+    if child := spec.mechanism.child:
+        events = [
+            (f"`{facts.id_column}`", "text", words.say("child_key", **item)),
+            (f"`{child.kind}`", "category", f"{child.kind_meaning}: {', '.join(child.kinds)}"),
+            (f"`{child.amount}`", "integer" if child.decimals == 0 else "number", child.amount_meaning),
+            (f"`{child.age}`", "integer", f"{child.age_meaning}, less than {child.horizon}"),
+        ]
+        text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{_lay_out(events, words)}"
+    return text
+
+
+def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
+    """Hint at faults that no cell shows, as a host would. Descriptions without a style say nothing of them."""
+    if not words.style:
+        return []
+    faults = spec.mechanism.pathologies
+    train = f"`{public_path(layout.train)}`"
+    targets = listed(facts.target_columns) if len(facts.target_columns) < 3 else "the targets"
+    notes = []
+    for kind, name in ((Outliers, "slips"), (UnitMixup, "mixups")):
+        if columns := [fault.column for fault in faults if isinstance(fault, kind)]:
+            notes.append(words.say(name, columns=listed(columns)))
+    if any(isinstance(fault, Duplicates) for fault in faults):
+        notes.append(words.say("copies", train=train, **words.names_of(layout.item)))
+    if any(isinstance(fault, LabelNoise) for fault in faults):
+        notes.append(words.say("wrong_labels", train=train, targets=targets))
+    return notes
+
+
+def _lay_out(entries: Sequence[Entry], words: Wording) -> str:
+    match words.chosen("columns_style"):
+        case "table":
+            return table_of(("column", "type", "meaning"), entries)
+        case "type_last":
+            return table_of(("name", "what it is", "type"), [(name, meaning, kind) for name, kind, meaning in entries])
+        case "list":
+            return "\n".join(f"- {name} ({kind}): {meaning}" for name, kind, meaning in entries)
+        case "dashes":
+            return "\n".join(f"* {meaning} - {name}, {kind}" for name, kind, meaning in entries)
+        case "definitions":
+            return "\n".join(f"**{name}** {meaning} [{kind}]" + "  " for name, kind, meaning in entries)
+        case _:
+            groups: dict[str, list[str]] = {}
+            for name, kind, meaning in entries:
+                groups.setdefault(kind, [f"{capitalized(kind)}:"]).append(f"- {name}: {meaning}")
+            return "\n\n".join(map("\n".join, groups.values()))
 
 
 def table_of(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Return a Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _type(column: Column) -> str:
+    match column.distribution:
+        case Categorical():
+            return "category"
+        case Date():
+            return "date"
+        case Unit():
+            return "text"
+        case _:
+            return "integer" if column.decimals == 0 else "number"
+
+
+def _target_type(facts: TaskFacts) -> str:
+    if (held := form_of(facts).target_type(facts)) is not None:
+        return held
+    match facts.target:
+        case TargetKind.BINARY | TargetKind.MULTILABEL:
+            return "0 or 1"
+        case TargetKind.MULTICLASS:
+            return "category"
+        case TargetKind.ORDINAL:
+            return f"grade from {facts.classes[0]} to {facts.classes[-1]}"
+        case TargetKind.COUNT:
+            return "integer"
+        case _:
+            return "number"
+
+
+def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, str]) -> str:
+    """Describe a column: its meaning, its levels or format, and the visible faults of its cells."""
+    text = spec.story.column_meanings[column.name]
+    match column.distribution:
+        case Categorical(levels=levels):
+            shown = ", ".join(levels[:_LEVELS_SHOWN]) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
+            text = words.say("levels", meaning=text, levels=shown)
+        case Date():
+            text = words.say("date_format", meaning=text)
+        case Unit():
+            text = words.say("shared_unit", meaning=text, **item)
+    if column.conversion:
+        text = words.say("converted", meaning=text, by=column.conversion.by)
+    if any(gap.column == column.name and gap.sentinel is None for gap in spec.mechanism.missing()):
+        text = _followed(text, words.say("gaps"))
+    if mixed := [fault.suffix for fault in spec.mechanism.mixed_types() if fault.column == column.name]:
+        example = "12" if column.decimals == 0 else f"{12.5:.{column.decimals}f}"
+        text = _followed(text, words.say("written_units", example=f"{example} {mixed[0]}"))
+    return text
+
+
+def _followed(text: str, sentence: str) -> str:
+    return f"{text} {sentence}" if text.endswith(".") else f"{text}. {sentence}"

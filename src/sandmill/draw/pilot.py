@@ -6,18 +6,23 @@ from functools import cached_property
 
 import polars as pl
 
-from sandmill.draw.child_table import child_files
-from sandmill.draw.csv_files import feature_frame, target_frame
-from sandmill.draw.render import Drawn, draw_shared, features_of, render_train, streams_of, with_ids
+from sandmill.draw.csv_files import child_files, feature_frame, target_frame
+from sandmill.draw.render import (
+    Drawn,
+    draw_shared,
+    features_of,
+    render_train,
+    rendered_targets,
+    streams_of,
+    with_ids,
+)
 from sandmill.draw.rows import draw_test
-from sandmill.draw.targets import rendered_targets
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import dictionary_file
 from sandmill.kinds.files.base import layout_of
 from sandmill.kinds.targets import RenderedTargets
 from sandmill.mechanism.child import Events
 from sandmill.mechanism.columns import Floats
-from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
@@ -51,11 +56,9 @@ class Pilot:
     def files(self) -> dict[str, bytes]:
         """Training and pilot items as public files hold them, and what explains their codes."""
         train, name = self.drawn.train, self.facts.id_column
-        child = child_files(
-            self.spec, self.facts, [(train.frame[name], train.draw.events), (self.test[name], self.events)]
-        )
+        events = [(train.frame[name], train.draw.events), (self.test[name], self.events)]
         items = layout_of(self.spec).write(train.frame, self.test, self.facts)
-        return {**items, **child, **dictionary_file(self.spec)}
+        return {**items, **child_files(self.spec, self.facts, events), **dictionary_file(self.spec)}
 
     @cached_property
     def oracle(self) -> Array:
@@ -66,29 +69,23 @@ class Pilot:
 def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | None = None) -> Pilot:
     """Draw a design's training rows and a pilot.
 
-    Args:
-        spec: the design.
-        secret: release secret.
-        replicate: number of the rendering.
-        rows: test rows of the pilot. They measure difficulty, and decide the size of the published test. None: as many
-            as the kind says.
+    The test rows of a pilot measure difficulty, and decide the size of the published test. Without a number, they are
+    as many as the kind says.
     """
-    rows = rows or spec.kind.pilot
     streams, facts = streams_of(spec, secret, replicate), task_facts(spec)
-    test = draw_test(spec.mechanism, streams.child("pilot"), rows)
+    test = draw_test(spec.mechanism, streams.child("pilot"), rows or spec.kind.pilot)
     made = rendered_targets(spec, test)
     targets = made.trimmed() if made else None
+    target, observed = targets.truth if targets else test.draw.target, test.draw.observed
     return Pilot(
         spec=spec,
         facts=facts,
         drawn=draw_shared(spec, facts, streams),
         test=with_ids(spec, facts, streams, "pilot", features_of(spec, test)),
-        target=target_frame(facts, targets.truth if targets else test.draw.target),
-        only_in_training=feature_frame(
-            spec.mechanism, test.draw.observed, RowNumbers(test.streams, test.draw.numbers), spec.only_in_training
-        ),
-        truth=form_of(facts).settle(targets.truth if targets else test.draw.target, facts),
-        observed=test.draw.observed,
+        target=target_frame(facts, target),
+        only_in_training=feature_frame(spec.mechanism, observed, test.numbers, spec.only_in_training),
+        truth=form_of(facts).settle(target, facts),
+        observed=observed,
         events=test.draw.events,
         targets=targets,
     )
@@ -97,10 +94,7 @@ def draw_pilot(spec: TaskSpec, secret: bytes, replicate: int = 0, rows: int | No
 def with_fresh_training(pilot: Pilot, streams: Streams, number: int) -> Pilot:
     """Return a pilot with other training rows of the same mechanism. Its test rows and its oracle stay the same.
 
-    Args:
-        pilot: of the design.
-        streams: streams of the task. Draw k uses their child `draw k`.
-        number: of the draw.
+    Draw k uses the child `draw k` of the task's streams.
     """
     train = render_train(pilot.spec, pilot.facts, streams.child(f"draw {number}"))
     return replace(pilot, drawn=replace(pilot.drawn, train=train))

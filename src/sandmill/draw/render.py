@@ -1,5 +1,6 @@
-"""Render a design: draw its rows and write its files."""
+"""Render a design: draw its rows, write its files, and predict as well as the true mechanism allows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -7,30 +8,65 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sandmill.draw.answer_files import answers_file, sample_submission
-from sandmill.draw.child_table import child_files
-from sandmill.draw.csv_files import feature_frame, row_ids, target_frame
+from sandmill.draw.csv_files import (
+    answers_file,
+    child_files,
+    feature_frame,
+    row_ids,
+    sample_submission,
+    target_frame,
+    write_notes,
+)
 from sandmill.draw.describe import describe
-from sandmill.draw.notes import write_notes
-from sandmill.draw.oracle import OracleRule
 from sandmill.draw.rows import PartRows, draw_test, draw_train
-from sandmill.draw.targets import rendered_targets
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import dictionary_file
 from sandmill.kinds.files.base import DESCRIPTION, layout_of
 from sandmill.kinds.files.tables import csv_bytes
 from sandmill.kinds.targets import RenderedTargets
-from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.mechanism import draw_rows, posterior
+from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
+from sandmill.models.predictive import Predictive
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import UNSCORED, Answers
 
 _TASK_ID_LENGTH = 12
+TUNING_ROWS = 50_000
+"""Rows of the independent draw on which cut-offs and affine class rules are tuned. None of them is in the task."""
+
+
+@dataclass(frozen=True)
+class OracleRule:
+    """Bayes' rule: the posterior under the true parameters, then the metric's best decision rule."""
+
+    spec: TaskSpec
+    streams: Streams
+    """Streams of the rendering. The tuning rows come from their child `tuning`."""
+
+    @cached_property
+    def tuning(self) -> Predictive | None:
+        """Posterior of rows that are not in the task, on which the decision rule is tuned.
+
+        None if the metric has no tuned rule.
+        """
+        if get_metric(self.spec.metric).decision != "tuned":
+            return None
+        mechanism = self.spec.mechanism
+        draw = draw_rows(mechanism, self.streams.child("tuning"), range(TUNING_ROWS), is_train=False)
+        return posterior(mechanism, draw.observed)
+
+    def predict(self, observed: Mapping[str, Floats]) -> Array:
+        """Return predictions for rows from their visible cells."""
+        decided = get_metric(self.spec.metric).decide(posterior(self.spec.mechanism, observed), self.tuning)
+        length = task_facts(self.spec).list_length
+        return decided if length is None else decided[:, :length]
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,33 +102,28 @@ def task_id(spec_fingerprint: str, replicate: int, secret: bytes) -> str:
 def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | None" = None) -> Rendered:
     """Render a design as a package and its oracle. Equal arguments give equal bytes.
 
-    Args:
-        spec: the design.
-        secret: release secret.
-        replicate: number of the rendering; each has fresh rows and ids.
-        drawn: the pilot's training rows and oracle, which are those of this rendering. None: they are drawn here.
+    Each replicate has fresh rows and ids. The pilot's training rows and oracle are those of its rendering and can be
+    given as `drawn`.
     """
     streams, facts, sizes = streams_of(spec, secret, replicate), task_facts(spec), spec.sizes
-    form, scored = form_of(facts), sizes.feedback + sizes.final
-    layout = layout_of(spec)
+    form, scored, layout = form_of(facts), sizes.feedback + sizes.final, layout_of(spec)
     drawn = drawn or draw_shared(spec, facts, streams)
     train = drawn.train
     wanted = ((Part.FEEDBACK, sizes.feedback), (Part.FINAL, sizes.final), (UNSCORED, spec.unscored_items))
     parts = [draw_test(spec.mechanism, streams.child(str(part)), rows) for part, rows in wanted if rows]
     order = shuffled(streams, "test", spec.test_items)
-    tests = [features_of(spec, part) for part in parts]
-    test_frame = pl.concat(tests)[order]
     is_final = (order >= sizes.feedback) & (order < scored)
     test_draw = reduce(Draw.followed_by, (part.draw for part in parts)).take(order)
     made = [found for part in parts if (found := rendered_targets(spec, part))]
     targets = reduce(RenderedTargets.followed_by, made).take(order).trimmed() if made else None
     truth = form.settle(targets.truth if targets else test_draw.target, facts)
-    test_frame = with_ids(spec, facts, streams, "test", test_frame)
-    test_ids = test_frame.select(facts.id_column)
-    ids = test_ids[facts.id_column].to_list()
+    features = pl.concat([features_of(spec, part) for part in parts])[order]
+    test_frame, name = with_ids(spec, facts, streams, "test", features), facts.id_column
+    ids = test_frame[name].to_list()
     is_scored = order < scored if spec.unscored_items else None
     answers = Answers(tuple(ids), truth, is_final, is_scored, form.lengths(truth))
     sample = csv_bytes(sample_submission(facts, form.row_ids(ids, facts, answers.lengths), train.truth))
+    events = [(train.frame[name], train.draw.events), (test_frame[name], test_draw.events)]
     package = TaskPackage(
         task_id=task_id(spec.fingerprint, replicate, secret),
         replicate=replicate,
@@ -102,14 +133,7 @@ def render(spec: TaskSpec, secret: bytes, replicate: int = 0, drawn: "Drawn | No
             DESCRIPTION: describe(spec, facts, sample).encode(),
             **dictionary_file(spec),
             **layout.write(train.frame, test_frame, facts),
-            **child_files(
-                spec,
-                facts,
-                [
-                    (train.frame[facts.id_column], train.draw.events),
-                    (test_ids[facts.id_column], test_draw.events),
-                ],
-            ),
+            **child_files(spec, facts, events),
             layout.sample: layout.pack_sample(sample),
         },
         private={"answers.csv": answers_file(facts, answers)},
@@ -170,9 +194,17 @@ def shuffled(streams: Streams, part: str, rows: int) -> NDArray[np.intp]:
     return np.argsort(streams.uniforms(f"order {part}", range(rows)), kind="stable")
 
 
+def rendered_targets(spec: TaskSpec, rows: PartRows) -> RenderedTargets | None:
+    """Render the targets of one part, in the order drawn. None if the mechanism draws them."""
+    if spec.kind.targets is None:
+        return None
+    made: RenderedTargets = spec.kind.load("targets")(spec.channel, rows.draw.observed, rows.numbers)
+    return made
+
+
 def features_of(spec: TaskSpec, rows: PartRows, *, is_train: bool = False) -> pl.DataFrame:
     """Return the features of one part, in the order drawn."""
-    row_numbers, observed = RowNumbers(rows.streams, rows.draw.numbers), rows.draw.observed
+    row_numbers, observed = rows.numbers, rows.draw.observed
     if channel := spec.channel:
         beside = (*channel.shown, *(channel.only_in_training if is_train else ()))
         items = pl.Series(channel.column, spec.kind.load("render")(channel, observed, row_numbers))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.mechanism.sampling import Draw
 from sandmill.models.links import class_names
 from sandmill.models.mechanism import Mechanism
@@ -25,6 +26,11 @@ class PartRows:
 
     draw: Draw
     streams: Streams
+
+    @property
+    def numbers(self) -> RowNumbers:
+        """What rendering draws random numbers from."""
+        return RowNumbers(self.streams, self.draw.numbers)
 
 
 def draw_train(mechanism: Mechanism, split: SplitKind, streams: Streams, rows: int) -> PartRows:

@@ -1,13 +1,11 @@
 """Write the parts of a task's texts that state its hints: paragraphs of the description, and the data dictionary."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sandmill.draw.wording import Wording
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.files.base import DESCRIPTION
-from sandmill.models.hints import DATA_DICTIONARY, Hint
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
 
@@ -40,23 +38,25 @@ def house_sections(spec: TaskSpec) -> list[str]:
     items = [items[place] for place in rng.permutation(len(items))]
     headings = [_HOUSE[place] for place in rng.permutation(len(_HOUSE))]
     middle = len(items) // 2 if len(items) >= _TWO_SECTIONS else 0
-    parts = [part for part in (items[:middle], items[middle:]) if part]
-    return [
-        text
-        for heading, part in zip(headings, parts, strict=False)
-        for text in (f"## {heading}", "\n\n".join(_paragraphs(part, rng)))
-    ]
+    sections = []
+    for heading, part in zip(headings, filter(None, (items[:middle], items[middle:])), strict=False):
+        paragraphs, start = [], 0
+        while start < len(part):
+            size = int(rng.integers(1, _MOST_IN_PARAGRAPH + 1))
+            paragraphs.append(" ".join(part[start : start + size]))
+            start += size
+        sections += [f"## {heading}", "\n\n".join(paragraphs)]
+    return sections
 
 
 def data_dictionary(spec: TaskSpec) -> str | None:
     """Write data_dictionary.md. None if no hint stands in it."""
-    hints = [hint for hint in spec.hints if hint.file == DATA_DICTIONARY]
+    hints = [hint.text for hint in spec.hints if hint.file == DATA_DICTIONARY]
     if not hints:
         return None
     rng = _generator(spec, "dictionary")
-    order: list[Hint] = [hints[place] for place in rng.permutation(len(hints))]
-    title = _DICTIONARY[int(rng.integers(len(_DICTIONARY)))]
-    return "\n\n".join([f"# {title}", *(hint.text for hint in order)]) + "\n"
+    order = [hints[place] for place in rng.permutation(len(hints))]
+    return "\n\n".join([f"# {_DICTIONARY[int(rng.integers(len(_DICTIONARY)))]}", *order]) + "\n"
 
 
 def dictionary_file(spec: TaskSpec) -> dict[str, bytes]:
@@ -73,16 +73,6 @@ def further_files(spec: TaskSpec, words: Wording, item: str) -> list[tuple[str, 
     if any(hint.file == DATA_DICTIONARY for hint in spec.hints):
         found.append((DATA_DICTIONARY, words.say("file_dictionary")))
     return found
-
-
-def _paragraphs(items: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Join statements to paragraphs of one to three."""
-    paragraphs, start = [], 0
-    while start < len(items):
-        size = int(rng.integers(1, _MOST_IN_PARAGRAPH + 1))
-        paragraphs.append(" ".join(items[start : start + size]))
-        start += size
-    return paragraphs
 
 
 def _generator(spec: TaskSpec, name: str) -> np.random.Generator:

@@ -38,6 +38,12 @@ def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
     return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)
 
 
+def load_table(path: str, model: type[Read]) -> dict[str, Read]:
+    """Read a file in `sandmill.kinds` with an entry for each name."""
+    text = files("sandmill.kinds").joinpath(path).read_text(encoding="utf-8")
+    return {name: model.model_validate(entry) for name, entry in yaml.load(text, _Loader).items()}
+
+
 def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:
     """Return the medium at the place of a slot, for which its world is invented."""
     return media[int((slot.place or 0.0) * len(media))]

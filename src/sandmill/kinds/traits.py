@@ -1,18 +1,52 @@
 """Traits that items show and that latent columns decide: of recordings, series of measurements and graphs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import AfterValidator
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Frozen
+from sandmill.models.channel import Cue
 from sandmill.models.columns import Categorical, Column
 
 
+class Reader(NamedTuple):
+    """What reads the public files of a task, with arguments that its use decides."""
+
+    read: Callable[..., tuple[Any, Any]]
+    """Return a table of the training items and one of the test items."""
+    source: Callable[..., list[str]]
+    """Return the lines of a script that do the same; the script defines ID and TARGET before them."""
+
+
+class Trait(Frozen):
+    """Something that items of a kind can show, a number or one of some levels, and how a description says it."""
+
+    text: str = ""
+    low: float = 0.0
+    """Value at 0 of a column."""
+    high: float = 1.0
+    """Value at 1 of a column."""
+    levels: int | None = None
+    """Number of categories; None for a number."""
+
+
+def known(traits: Mapping[str, Trait]) -> AfterValidator:
+    """Make a validator of the name of a trait."""
+
+    def check(name: str) -> str:
+        if name not in traits:
+            raise ValueError(f"unknown trait {name}; known are {', '.join(traits)}")
+        return name
+
+    return AfterValidator(check)
+
+
 class Traced(Frozen):
-    """A property of an item that can be counted or measured, and the latent column that decides it."""
+    """A trait of the items, and the latent column that decides it. Kinds say which traits they know."""
 
     trait: str
     column: str | None = None
@@ -26,32 +60,33 @@ AnyTraced = TypeVar("AnyTraced", bound=Traced)
 
 def follow(traced: Sequence[AnyTraced], columns: Sequence[Column]) -> tuple[AnyTraced, ...]:
     """Let each trait follow its column if the design has that column, and vary at random if not."""
-    levels = {
-        column.name: column.distribution.levels if isinstance(column.distribution, Categorical) else ()
-        for column in columns
-    }
-    return tuple(
-        one.model_copy(update={"levels": levels[one.column]} if one.column in levels else {"column": None})
-        for one in traced
+    laws = {column.name: column.distribution for column in columns}
+    changes = (
+        {"levels": law.levels if isinstance(law, Categorical) else ()} if law else {"column": None}
+        for law in (laws.get(one.column or "") for one in traced)
     )
+    return tuple(one.model_copy(update=change) for one, change in zip(traced, changes, strict=True))
 
 
-def shown(
-    name: str, column: str | None, levels: int | None, latents: Mapping[str, Floats], row_numbers: RowNumbers
+def trait_values(
+    name: str, traced: Traced, trait: Trait, latents: Mapping[str, Floats], row_numbers: RowNumbers
 ) -> Floats:
-    """Return a share from 0 to 1 for each row, or the number of one of some levels.
+    """Return the value of a trait for each row: the number of a level, or a number in the range of the trait.
 
-    Args:
-        name: of the random numbers, which decide if no column does.
-        column: latent column that decides.
-        levels: of the category; None for a share.
-        latents: values of the latent columns: shares from 0 to 1; categories as codes.
-        row_numbers: where the random numbers come from.
+    Latent columns hold shares from 0 to 1, categories codes. Where no column decides, the random numbers do that have
+    the given name before that of the trait.
     """
-    values = latents.get(column or "")
+    values = latents.get(traced.column or "")
     if values is None:
-        values = row_numbers.uniforms(name) * (levels or 1)
-    return np.floor(values) % levels if levels else np.clip(values, 0, 1)
+        values = row_numbers.uniforms(f"{name} {traced.trait}") * (trait.levels or 1)
+    if trait.levels:
+        return np.floor(values) % trait.levels
+    return trait.low + (trait.high - trait.low) * np.clip(values, 0, 1)
+
+
+def listed_cues(cues: Sequence[Cue]) -> list[tuple[str | float, ...]]:
+    """Return column, measure and parameters of each cue, as measures take them."""
+    return [(cue.column, cue.measure, *cue.parameters) for cue in cues]
 
 
 def generators(name: str, row_numbers: RowNumbers) -> Iterator[np.random.Generator]:

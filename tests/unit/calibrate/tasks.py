@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from sandmill.calibrate.panel import Panel
-from sandmill.draw import Rendered, oracle, render
+from sandmill.draw import Rendered, render
 from sandmill.draw.render import shuffled, streams_of
 from sandmill.draw.rows import draw_test, draw_train
 from sandmill.mechanism.sampling import Draw
@@ -60,6 +61,7 @@ def drawn_rows(spec: TaskSpec) -> tuple[Draw, Draw]:
     return train.take(shuffled(streams, "train", sizes.train)), feedback.followed_by(final).take(order)
 
 
+RENDERING = import_module("sandmill.draw.render")
 TUNING_ROWS = 4000
 """Rows on which oracles are tuned here. They need not be exact to be the end of a scale."""
 
@@ -68,7 +70,7 @@ TUNING_ROWS = 4000
 def made_task(spec: TaskSpec) -> Iterator[Made]:
     """Render a design and read its files."""
     rendered = render(spec, SECRET)
-    with TemporaryDirectory() as folder, patch.object(oracle, "TUNING_ROWS", TUNING_ROWS):
+    with TemporaryDirectory() as folder, patch.object(RENDERING, "TUNING_ROWS", TUNING_ROWS):
         for path, content in rendered.package.public.items():
             (Path(folder) / path).write_bytes(content)
         panel = Panel(Path(folder), rendered.package.facts)

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.kinds.text.measures import measure_texts
-from sandmill.kinds.text.read import expand_texts
+from sandmill.kinds.text.read import expand_texts, measure_texts
 
 
 @pytest.mark.parametrize(

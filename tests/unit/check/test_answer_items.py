@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from sandmill.check.package_tables import answers_by_item, by_item, train_target_by_item
-from sandmill.draw.answer_files import answers_file
+from sandmill.draw.csv_files import answers_file
 from tests.many_rows import FORMS, ITEMS, facts_for, make_many
 
 

@@ -5,15 +5,14 @@ from functools import cache
 import pytest
 
 from sandmill.check import check_package
-from sandmill.check.gx import check_suites
 from sandmill.check.package_tables import note_values, read_package
-from sandmill.check.suites import load_suites
+from sandmill.check.suites import check_suites, load_suites
 from sandmill.draw import render
 from sandmill.models.hints import Form, Hint
 from sandmill.models.motifs import Aggregate
 from tests.designs import SECRET
 from tests.event_designs import make_event_spec
-from tests.packages import put
+from tests.packages import details, put
 from tests.unit.check.test_suites import FOLDER
 
 FILE = "bookings.csv"
@@ -22,10 +21,6 @@ FILE = "bookings.csv"
 @cache
 def package():
     return render(make_event_spec(), SECRET).package
-
-
-def details(broken, gate):
-    return " | ".join(finding.detail for finding in check_package(broken) if finding.gate == gate)
 
 
 def changed(made, path, change):

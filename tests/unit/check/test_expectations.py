@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 from sandmill.check import add_summaries, check_suites, load_suites
-from sandmill.check.gx import findings_by_task, run_suites
 from sandmill.check.package_tables import read_package
-from sandmill.check.profile import SCHEMAS, lay_out
+from sandmill.check.suites import SCHEMAS, findings_by_task, lay_out, run_suites
 from sandmill.draw import render
 from sandmill.errors import InputError
 from sandmill.models.structure import SplitKind, TargetKind
@@ -259,7 +258,7 @@ def test_threads_may_check_at_the_same_time():
 
 def test_gates_load_neither_great_expectations_nor_pandas():
     code = (
-        "import sys, sandmill.check, sandmill.check.gx, sandmill.report\n"
+        "import sys, sandmill.check, sandmill.check.suites, sandmill.report\n"
         "print([m for m in ('great_expectations', 'pandas', 'sklearn', 'rich', 'scipy.stats') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,27 +7,13 @@ import polars as pl
 import pytest
 
 from sandmill.check.dependence import correlate_ranks, level, overhang_p_value, same_spread_p_value
-from sandmill.check.gates import check_package
 from sandmill.check.package_tables import read_package
 from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.structure import SplitKind
-from tests.packages import (
-    DAYS,
-    FIRST_DAY,
-    KINDS,
-    TRAIN_DAYS,
-    Kind,
-    edit,
-    make_package,
-    recell,
-)
+from tests.packages import DAYS, FIRST_DAY, KINDS, TRAIN_DAYS, Kind, details, edit, make_package, recell
 
 GROUPED, TEMPORAL, DATED = make_package(KINDS["grouped"]), make_package(KINDS["temporal"]), make_package(KINDS["dated"])
 COPIES, MIXED = make_package(KINDS["copies"]), make_package(KINDS["mixed types"])
-
-
-def details(package, gate):
-    return " | ".join(finding.detail for finding in check_package(package) if finding.gate == gate)
 
 
 def redesign(package, **changes):

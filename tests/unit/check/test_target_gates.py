@@ -4,20 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.check.gates import check_package
 from sandmill.check.package_tables import read_package
 from sandmill.models.structure import MetricName, TargetKind
-from tests.packages import KINDS, LABELS, NUMBERS, Kind, edit, make_package, recell, rename_ids, reorder_test
+from tests.packages import KINDS, LABELS, NUMBERS, Kind, details, edit, make_package, recell, rename_ids, reorder_test
 
 WIDE = KINDS["multilabel"]
 SETS = KINDS["label lists"]
 PLACES = {"multilabel": LABELS, "label lists": LABELS, "multi_target": NUMBERS}
 """Kinds with several targets, and what they are called."""
 EACH_LAST = pytest.mark.parametrize(("kind", "name"), [(KINDS[kind], names[-1]) for kind, names in PLACES.items()])
-
-
-def details(package, gate):
-    return " | ".join(finding.detail for finding in check_package(package) if finding.gate == gate)
 
 
 def last_target(package):
@@ -37,7 +32,7 @@ def test_targets_are_read_by_name_from_columns_and_from_sets():
         tables = read_package(make_package(KINDS[kind]))
         for targets in (tables.train_targets, tables.test_targets):
             assert tuple(target.name for target in targets) == names
-            assert all(target.is_class == (kind != "multi_target") for target in targets)
+            assert all(bool(target.classes) == (kind != "multi_target") for target in targets)
     assert not set(NUMBERS) & set(read_package(make_package(KINDS["multi_target"])).features)
 
 

@@ -5,7 +5,7 @@ from zlib import crc32
 
 import pytest
 
-from sandmill.check.file_traces import check_traces
+from sandmill.check.file_gates import check_traces
 from sandmill.check.package_tables import read_package
 from sandmill.draw import render
 from sandmill.kinds.files.archives import pack, unpack

@@ -72,7 +72,7 @@ def test_every_third_supported_seed_is_rendered():
     small = Sizes(train=80, feedback=100, final=100)
     for number in range(0, len(seeds()), 3):
         spec = design(number, in_turn(number)).model_copy(update={"sizes": small})
-        with patch.object(import_module("sandmill.draw.oracle"), "TUNING_ROWS", 1000):
+        with patch.object(import_module("sandmill.draw.render"), "TUNING_ROWS", 1000):
             rendered = render(spec, SECRET)
         sample, answers = layout_of(spec).sample_csv(rendered.package.public), rendered.answers
         parse_submission(sample, rendered.package.facts, answers.ids, answers.lengths)

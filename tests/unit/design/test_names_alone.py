@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.names import auc, plausible
-from sandmill.check.meta_leak import check_meta_leak
-from sandmill.check.role_reading import NO_ROLE, guess_held_out, lay_out_columns
+from sandmill.check.meta_leak import NO_ROLE, check_meta_leak, guess_held_out, lay_out_columns
 from sandmill.design import design_task
 from sandmill.models.request import BuildRequest
 from sandmill.pipeline.band_search import first_hardness

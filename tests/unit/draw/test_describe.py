@@ -31,7 +31,7 @@ FAULTS = (
 SAMPLE = b"id,y\na,1\nb,1\nc,1\nd,1\n"
 
 
-@pytest.fixture(params=list(enumerate(ANSWER_FORMS)), ids=lambda case: "-".join(case[1]))
+@pytest.fixture(scope="module", params=list(enumerate(ANSWER_FORMS)), ids=lambda case: "-".join(case[1]))
 def described(request):
     """Every target and metric, splits in turn."""
     place, (target, metric) = request.param

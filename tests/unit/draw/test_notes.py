@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sandmill.draw import render
-from sandmill.draw.notes import write_notes, written_values
+from sandmill.draw.csv_files import write_notes, written_values
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism.columns import quantile
 from sandmill.mechanism.row_numbers import RowNumbers

@@ -15,7 +15,7 @@ from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from tests.designs import SECRET, make_spec
 
-ORACLE = import_module("sandmill.draw.oracle")
+ORACLE = import_module("sandmill.draw.render")
 FAULTS = (PathologyKind.MIXED_TYPES, PathologyKind.DUPLICATES, PathologyKind.TIMESTAMPS, PathologyKind.LABEL_NOISE)
 SMALL, LARGE = Sizes(train=120, feedback=150, final=400), Sizes(train=120, feedback=250, final=900)
 ROWS = 300

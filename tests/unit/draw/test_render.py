@@ -22,7 +22,7 @@ from sandmill.scoring.submission import parse_submission, read_answers
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, make_spec
 
-ORACLE = import_module("sandmill.draw.oracle")
+ORACLE = import_module("sandmill.draw.render")
 FAULTS = (
     PathologyKind.MIXED_TYPES,
     PathologyKind.DUPLICATES,

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from sandmill.draw.describe_columns import columns_section
+from sandmill.draw.describe import columns_section
 from sandmill.draw.tell import data_dictionary, house_sections
 from sandmill.draw.wording import Wording, phrases
 from sandmill.kinds.files.base import DESCRIPTION, layout_of

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.draw.answer_files import answers_file
+from sandmill.draw.csv_files import answers_file
 from sandmill.errors import InputError
 from sandmill.export.carried import check_names
 from sandmill.export.grader import compose

@@ -11,7 +11,6 @@ from sandmill.design import design_task
 from sandmill.draw import render
 from sandmill.kinds.audio import measures as audio_measures
 from sandmill.kinds.audio import read as audio
-from sandmill.kinds.audio import read as audio_files
 from sandmill.kinds.audio.render import aiff_bytes, render_recordings, wav_bytes
 from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.item_files import audio_findings
@@ -104,7 +103,7 @@ def test_the_lines_of_a_script_make_the_same_tables(rendered, cued, tmp_path):
 
 def test_both_formats_hold_samples_and_rate():
     samples = np.array([0, 1, -2, 32767, -32767], dtype=np.int16)
-    found, rate = audio_files.samples_of_aiff(aiff_bytes(samples, 2500))
+    found, rate = audio.samples_of_aiff(aiff_bytes(samples, 2500))
     assert rate == 2500
     np.testing.assert_array_equal(np.rint(found * 32768), samples)
 

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from sandmill.kinds.crystal.channel import choose_channel, choose_medium
-from sandmill.kinds.crystal.measures import measure_crystals
-from sandmill.kinds.crystal.read import common_symbols, describe_crystals, read_atoms
+from sandmill.kinds.crystal.read import common_symbols, describe_crystals, measure_crystals, read_atoms
 from sandmill.kinds.crystal.render import METALS, render_geometry
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Column

@@ -1,16 +1,18 @@
 """Hidden columns can be measured in recordings of sensors, and no recording depends on other rows."""
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from sandmill.kinds.series.channel import choose_channel, choose_medium
-from sandmill.kinds.series.measures import measure_all
-from sandmill.kinds.series.read import features, read_signals
+from sandmill.kinds.series.read import features, measure_all, read_signals
 from sandmill.kinds.series.render import render_series
 from sandmill.mechanism.row_numbers import RowNumbers
-from sandmill.models.columns import Categorical, Column
 from sandmill.rng import Streams
+from tests.designs import columns_of
 
 ROWS = 150
 STREAMS = Streams(b"s" * 32, "series")
@@ -22,18 +24,9 @@ LEAST = {"bursts": 0.85, "coupling": 0.8, "lag": 0.6, "growth": 0.7, "place": 0.
 def recordings(request):
     medium = choose_medium(request.param)
     rng = np.random.default_rng(0)
-    numbers, words = medium.domain.numeric, medium.domain.categorical
-    columns = [Column(name=word.name, distribution=word.distribution, decimals=word.decimals) for word in numbers]
-    columns += [
-        Column(
-            name=word.name,
-            distribution=Categorical(levels=word.levels, shares=(1 / len(word.levels),) * len(word.levels)),
-        )
-        for word in words
-    ]
-    latents = {word.name: 0.02 + 0.96 * rng.random(ROWS) for word in numbers}
-    latents |= {word.name: rng.integers(0, len(word.levels), ROWS).astype(float) for word in words}
-    channel = choose_channel(medium, columns, STREAMS)
+    latents = {word.name: 0.02 + 0.96 * rng.random(ROWS) for word in medium.domain.numeric}
+    latents |= {word.name: rng.integers(0, len(word.levels), ROWS) * 1.0 for word in medium.domain.categorical}
+    channel = choose_channel(medium, columns_of(medium), STREAMS)
     return channel, latents, render_series(channel, latents, RowNumbers.of(STREAMS, range(ROWS)))
 
 
@@ -76,3 +69,10 @@ def test_a_recording_depends_on_its_own_row_alone(recordings):
 def test_all_files_have_one_size(recordings):
     channel, _, files = recordings
     assert {len(text) for text in files} == {len(",".join(channel.sensors)) + 1 + channel.steps * 30}
+
+
+@pytest.mark.parametrize("kind", ["series.channel:Traced", "graph.channel:Traced", "audio.channel:Heard"])
+def test_a_trait_that_no_recording_or_graph_can_show_is_refused(kind):
+    module, _, name = kind.partition(":")
+    with pytest.raises(ValidationError, match="unknown trait smell; known are"):
+        getattr(import_module(f"sandmill.kinds.{module}"), name)(trait="smell")

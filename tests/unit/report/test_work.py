@@ -1,4 +1,4 @@
-from sandmill.check.gx import failed_suites
+from sandmill.check.suites import failed_suites
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import AttemptReport, SlotReport
 from sandmill.report.designers import DesignerRow

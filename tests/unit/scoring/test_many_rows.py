@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sandmill.draw.answer_files import answers_file, sample_submission
+from sandmill.draw.csv_files import answers_file, sample_submission
 from sandmill.errors import InvalidSubmission
 from sandmill.models.base import Part
 from sandmill.scoring import get_metric

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.draw.answer_files import answers_file
+from sandmill.draw.csv_files import answers_file
 from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
 from sandmill.models.package import TaskFile

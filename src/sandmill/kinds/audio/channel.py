@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log10
-from typing import Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from sandmill.kinds.library import draw_medium
-from sandmill.kinds.traits import Traced, follow
+from sandmill.kinds import traits
+from sandmill.kinds.library import draw_medium, load_table
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue, Medium
 from sandmill.models.columns import Column, Date
@@ -19,16 +18,22 @@ from sandmill.rng import Streams
 Place = Literal["floor", "call", "steady", "trill", "hiss", "clicks", "knocks", "marker", "closing", "roof"]
 """A band of frequencies with one kind of sound. `floor` and `roof`, the lowest and highest, hold only background."""
 
-Trait = Literal[
-    "pitch", "rise", "level", "length", "steady", "tempo", "carrier", "hiss", "swell", "colour", "clicks", "knocks",
-    "repeats", "marker", "closing",
-]  # fmt: skip
-"""Something that can be heard, see `sandmill.kinds.audio.render`. The last three follow categories."""
-
-LEVELS: dict[Trait, int] = {"repeats": 3, "marker": 4, "closing": 3}
-"""Number of categories that a trait can show."""
 MOST_MARKS = 12
 """Clicks or knocks of a recording."""
+
+
+class Trait(traits.Trait):
+    """Something that can be heard, see `sandmill.kinds.audio.render`."""
+
+    place: Place
+    """The band in which it is heard."""
+    decimals: int = 0
+    """Decimals of the physical values that a text states."""
+    is_over_noise: bool = False
+    """Whether it is measured against the background noise."""
+
+
+TRAITS = load_table("audio/traits.yaml", Trait)
 
 
 class Spot(Frozen):
@@ -40,10 +45,10 @@ class Spot(Frozen):
     high: float = Field(gt=0)
 
 
-class Heard(Traced):
+class Heard(traits.Traced):
     """One thing to be heard in recordings, and the latent column that decides it."""
 
-    trait: Trait
+    trait: Annotated[str, traits.known(TRAITS)]
 
 
 class AudioChannel(Channel):
@@ -96,12 +101,6 @@ class AudioMedium(Medium):
     heard: tuple[Heard, ...]
 
 
-PLACES: dict[Trait, Place] = {
-    "pitch": "call", "rise": "call", "level": "call", "length": "call", "repeats": "call", "steady": "steady",
-    "tempo": "trill", "carrier": "trill", "hiss": "hiss", "swell": "hiss", "colour": "floor", "clicks": "clicks",
-    "knocks": "knocks", "marker": "marker", "closing": "closing",
-}  # fmt: skip
-"""The band in which each trait is heard."""
 CALL, STEADY, TRILL, HISS, MARKER, CLOSING = (0.07, 0.22), (0.02, 0.1), 0.08, (0.014, 0.07), 0.06, 0.1
 """Amplitudes, full scale 1; a pair is at 0 and at 1. `HISS` is a standard deviation."""
 CLICK, KNOCK = 0.12, 0.12
@@ -122,26 +121,31 @@ _EDGE = 0.3
 """Share of a band that pitches keep away from its edges."""
 
 
-def ends_of(channel: AudioChannel, trait: Trait) -> tuple[float, float]:
+def ends_of(channel: AudioChannel, trait: str) -> tuple[float, float]:
     """Return the physical value of a trait at 0 and at 1: Hz, Hz a second, seconds, dB, counts or shares."""
-    low, high = channel.band(PLACES[trait])
-    width = high - low
+    low, high = channel.band(TRAITS[trait].place)
+    width, seconds = high - low, channel.seconds
+    noise = max(channel.noise, 1e-3) ** 2 * 2 * width / channel.rate
+
+    def over_noise(power: float) -> float:
+        """Return the level of a sound and the noise in its band over the noise alone, in dB."""
+        return 10 * log10(1 + power / noise)
+
     match trait:
         case "pitch" | "carrier":
             return low + _EDGE * width, high - _EDGE * width
         case "rise":
-            fastest = _RISE * width / channel.seconds
+            fastest = _RISE * width / seconds
             return -fastest, fastest
-        case "level":
-            return _over_noise(channel, width, CALL[0] ** 2 / 2), _over_noise(channel, width, CALL[1] ** 2 / 2)
-        case "steady":
-            return _over_noise(channel, width, STEADY[0] ** 2 / 2), _over_noise(channel, width, STEADY[1] ** 2 / 2)
+        case "level" | "steady":
+            faint, loud = CALL if trait == "level" else STEADY
+            return over_noise(faint**2 / 2), over_noise(loud**2 / 2)
         case "hiss":
-            return _over_noise(channel, width, HISS[0] ** 2), _over_noise(channel, width, HISS[1] ** 2)
+            return over_noise(HISS[0] ** 2), over_noise(HISS[1] ** 2)
         case "length":
-            return LENGTH[0] * channel.seconds, LENGTH[1] * channel.seconds
+            return LENGTH[0] * seconds, LENGTH[1] * seconds
         case "tempo":
-            return PULSES[0] / channel.seconds, PULSES[1] / channel.seconds
+            return PULSES[0] / seconds, PULSES[1] / seconds
         case "swell":
             return -SWELL, SWELL
         case "colour":
@@ -152,58 +156,17 @@ def ends_of(channel: AudioChannel, trait: Trait) -> tuple[float, float]:
 
 def cue_of(channel: AudioChannel, heard: Heard) -> Cue:
     """Say how a column shows: its measure, what the measure needs, and the sentence with the same numbers."""
-    trait, column, (low, high) = heard.trait, str(heard.column), channel.band(PLACES[heard.trait])
-    if trait in LEVELS:
-        said = _ORDERED[trait].format(*heard.levels, low=low, high=high)
-        return Cue(column=column, measure=trait, parameters=(low, high, *heard.levels), text=f"{said}.")
-    first, last = (round(end, _DECIMALS[trait]) for end in ends_of(channel, trait))
+    name, column, trait = heard.trait, str(heard.column), TRAITS[heard.trait]
+    low, high = channel.band(trait.place)
+    if trait.levels:
+        said = trait.text.format(*heard.levels, low=low, high=high)
+        return Cue(column=column, measure=name, parameters=(low, high, *heard.levels), text=f"{said}.")
+    first, last = (round(end, trait.decimals) for end in ends_of(channel, name))
     quiet = (*channel.band("floor"), *channel.band("roof"))
-    edges = ("{:g} to {:g} Hz and {:g} to {:g} Hz").format(*quiet)
-    said = _TEXTS[trait].format(low=low, high=high, first=first, last=last, quiet=edges)
-    parameters = (low, high, first, last, *(quiet if trait in _OVER_NOISE else ()))
-    return Cue(column=column, measure=trait, parameters=parameters, text=f"{said}; {first:g} at 0, {last:g} at 1.")
-
-
-def _over_noise(channel: AudioChannel, width: float, power: float) -> float:
-    """Return the level of a sound and the noise in its band over the noise alone, in dB."""
-    noise = max(channel.noise, 1e-3) ** 2 * 2 * width / channel.rate
-    return 10 * log10(1 + power / noise)
-
-
-_OVER_NOISE: frozenset[Trait] = frozenset({"level", "steady", "hiss", "colour"})
-"""Traits that are measured against the background noise."""
-_DECIMALS: dict[Trait, int] = {
-    "pitch": 0, "rise": 0, "level": 1, "length": 3, "steady": 1, "tempo": 1, "carrier": 0, "hiss": 1, "swell": 2,
-    "colour": 0, "clicks": 0, "knocks": 0,
-}  # fmt: skip
-"""Decimals of the physical values that a text states."""
-_TEXTS: dict[Trait, str] = {
-    "pitch": "mean frequency in Hz of the call, which lies between {low:g} and {high:g} Hz",
-    "rise": "how fast the frequency of the call between {low:g} and {high:g} Hz rises while it sounds, in Hz a second",
-    "level": "loudness of the call between {low:g} and {high:g} Hz while it sounds, in dB over the background noise "
-    "that is heard alone at {quiet}",
-    "length": "duration in seconds of one call between {low:g} and {high:g} Hz",
-    "steady": "loudness of the steady tone between {low:g} and {high:g} Hz, in dB over the background noise that is "
-    "heard alone at {quiet}",
-    "tempo": "pulses a second of the trill between {low:g} and {high:g} Hz",
-    "carrier": "mean frequency in Hz of the trill between {low:g} and {high:g} Hz",
-    "hiss": "loudness of the hiss between {low:g} and {high:g} Hz, in dB over the background noise that is heard "
-    "alone at {quiet}",
-    "swell": "change of the amplitude of the hiss between {low:g} and {high:g} Hz from the middle of the recording to "
-    "its end, as a share of the mean",
-    "colour": "loudness of the background noise in the lower of the bands that hold nothing else, {quiet}, over that "
-    "in the upper, in dB",
-    "clicks": "number of short bursts between {low:g} and {high:g} Hz",
-    "knocks": "number of short bursts between {low:g} and {high:g} Hz",
-}
-_ORDERED: dict[Trait, str] = {
-    "repeats": "`{0}`, `{1}` or `{2}`, by how often the call between {low:g} and {high:g} Hz sounds: one to three "
-    "times",
-    "marker": "`{0}`, `{1}`, `{2}` or `{3}`, by the quarter of the band between {low:g} and {high:g} Hz that holds a "
-    "thin tone, from the lowest to the highest",
-    "closing": "what the last sixth of the recording holds between {low:g} and {high:g} Hz: `{0}` for nothing, `{1}` "
-    "for a rising and `{2}` for a falling tone",
-}
+    edges = "{:g} to {:g} Hz and {:g} to {:g} Hz".format(*quiet)
+    said = trait.text.format(low=low, high=high, first=first, last=last, quiet=edges)
+    parameters = (low, high, first, last, *(quiet if trait.is_over_noise else ()))
+    return Cue(column=column, measure=name, parameters=parameters, text=f"{said}; {first:g} at 0, {last:g} at 1.")
 
 
 _RATES = (2000, 2500, 4000)
@@ -227,7 +190,7 @@ class AudioDesign:
 
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
-    faint: tuple[Trait, ...] = ()
+    faint: tuple[str, ...] = ()
     """Traits that general features hardly hear: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> AudioMedium:
@@ -242,7 +205,14 @@ class AudioDesign:
         A date column is in the names of the files.
         """
         rng = streams.generator("audio channel")
-        rate = int(rng.choice(_RATES))
+        rate, names = int(rng.choice(_RATES)), list(_WIDTHS)
+        # The bands of sounds have a drawn order. The lowest and the highest band hold background noise alone.
+        bands: dict[Place, tuple[float, float]] = {"floor": _FLOOR}
+        place = _FLOOR[1] + _GAP
+        for name in (names[number] for number in rng.permutation(len(names))):
+            bands[name] = (place, place + _WIDTHS[name])
+            place += _WIDTHS[name] + _GAP
+        bands["roof"] = _ROOF
         return AudioChannel(
             kind=self.kind,
             container=self.container,
@@ -255,22 +225,12 @@ class AudioDesign:
             passing=_PASSING,
             gain=_GAIN,
             echo=_ECHO,
-            spots=_spots(rate, rng),
-            heard=follow(medium.heard, columns),
+            spots=tuple(
+                Spot(place=name, low=round(low * rate / 2), high=round(high * rate / 2))
+                for name, (low, high) in bands.items()
+            ),
+            heard=traits.follow(medium.heard, columns),
         )
-
-
-def _spots(rate: int, rng: np.random.Generator) -> tuple[Spot, ...]:
-    """Draw the order of the bands that hold sounds. The lowest and the highest band hold background noise alone."""
-    names = list(_WIDTHS)
-    starts, place = {}, _FLOOR[1] + _GAP
-    for name in (names[i] for i in rng.permutation(len(names))):
-        starts[name] = (place, place + _WIDTHS[name])
-        place += _WIDTHS[name] + _GAP
-    ends = {"floor": _FLOOR, **starts, "roof": _ROOF}
-    return tuple(
-        Spot(place=name, low=round(low * rate / 2), high=round(high * rate / 2)) for name, (low, high) in ends.items()
-    )
 
 
 def disturb(channel: AudioChannel, hardness: float) -> AudioChannel:

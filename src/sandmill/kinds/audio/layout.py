@@ -42,15 +42,8 @@ class RecordingFolder(Layout):
     """`class_id,species`: what the numbers of labels mean."""
     test = sounds = "essential_data/src_wavs/"
 
-    @property
-    def files(self) -> frozenset[str]:
-        """Lists, the text of the task and the sample submission."""
-        return frozenset({DESCRIPTION, self.sample, self.labels, self.names, self.species})
-
-    @property
-    def folders(self) -> frozenset[str]:
-        """The folder of sounds."""
-        return frozenset({self.sounds})
+    files = frozenset({DESCRIPTION, sample, labels, names, species})
+    folders = frozenset({sounds})
 
     def is_item_file(self, path: str) -> bool:
         """Whether a path is that of a sound."""

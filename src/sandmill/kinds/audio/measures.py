@@ -9,6 +9,7 @@ import pandas as pd
 
 from sandmill.kinds.audio.read import read_recordings, reading_lines
 from sandmill.kinds.script_text import functions_source
+from sandmill.kinds.traits import listed_cues
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -25,27 +26,22 @@ test = test.drop(columns="sound").join(measured[len(train) :].reset_index(drop=T
 def read(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read all recordings, and estimate the column of each cue."""
     train, test, rate = read_recordings(folder, facts)
-    listed = [(cue.column, cue.measure, *cue.parameters) for cue in cues]
-    measured = measure_all(pd.concat([train, test])["sound"], rate, listed)
-    train = train.drop(columns="sound").join(measured[: len(train)])
-    return train, test.drop(columns="sound").join(measured[len(train) :].reset_index(drop=True))
+    made = measure_all(pd.concat([train, test])["sound"], rate, listed_cues(cues))
+    train = train.drop(columns="sound").join(made[: len(train)])
+    return train, test.drop(columns="sound").join(made[len(train) :].reset_index(drop=True))
 
 
 def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     used = dict.fromkeys(cue.measure for cue in cues)
-    lines = ["", "", f"FRAMES = {FRAMES}"]
-    lines += functions_source(measure_all, *(MEASURES[name] for name in used))
+    lines = ["", "", f"FRAMES = {FRAMES}", *functions_source(measure_all, *(MEASURES[name] for name in used))]
     table = ", ".join(f'"{name}": {MEASURES[name].__name__}' for name in used)
     lines += ["", "", f"MEASURES = {{{table}}}"]
     lines += ["# Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", "CUES = ["]
-    lines += [line for cue in cues for line in _listed(cue)]
+    for cue in cues:
+        numbers = ", ".join(f'"{value}"' if isinstance(value, str) else f"{value:g}" for value in cue.parameters)
+        lines.append(f'    ("{cue.column}", "{cue.measure}", {numbers}),')
     return [*lines, "]", *reading_lines(facts), *_READING.splitlines()]
-
-
-def _listed(cue: Cue) -> list[str]:
-    numbers = ", ".join(f'"{value}"' if isinstance(value, str) else f"{value:g}" for value in cue.parameters)
-    return [f'    ("{cue.column}", "{cue.measure}", {numbers}),']
 
 
 def measure_all(sounds: pd.Series, rate: int, cues: list) -> pd.DataFrame:

@@ -1,50 +1,27 @@
 """Crystals as lists of atoms, whose places depend on latent columns; their files and design."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sandmill.kinds.files.media import MediaFiles
-from sandmill.kinds.library import draw_medium
+from sandmill.kinds.library import draw_medium, load_table
+from sandmill.kinds.traits import Trait, known
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue, Medium
 from sandmill.models.columns import Column
 from sandmill.rng import Streams
 
-CrystalPart = Literal[
-    "length_a", "length_b", "length_c", "alpha", "beta", "gamma", "share",
-    "bond", "spread", "disorder", "tilt", "bend", "vacancies", "gap", "shear", "foreign", "ligand",
-]  # fmt: skip
-"""Something that the atoms of a cell show, see `sandmill.kinds.crystal.render`. The last two follow categories."""
-
-_TEXTS: Mapping[str, str] = MappingProxyType(
-    {
-        "share": "share of {metals[0]} among the atoms of {metals[0]} and {metals[1]}",
-        "bond": "mean distance in angstrom from each atom of {anions} to the nearest atom of any other element",
-        "spread": "standard deviation of the distances from each atom of {anions} to the nearest other element",
-        "disorder": "root mean square distance in angstrom of the atoms other than {anions} from a regular grid of two "
-        "layers with two by two places each",
-        "tilt": "mean angle in degrees between the third axis (z) and the line that joins the two atoms of {anions} "
-        "bound to the same atom",
-        "bend": "180 degrees less the mean angle at an atom between its two bonds to {anions}",
-        "vacancies": "1 less the number of atoms of {anions} over twice the number of the other atoms",
-        "gap": "distance of the two layers of the atoms other than {anions} along the third lattice vector, as a share "
-        "of that vector, the shorter way round",
-        "shear": "shift of one layer of the atoms other than {anions} against the other along the first lattice "
-        "vector, as a share of that vector, from 0 to a quarter",
-        "foreign": "the element of {levels} that the cell holds, in small letters",
-        "ligand": "the element of {levels} that the cell holds beside {anion}, in small letters",
-    }
-)
-"""What people say of each part; lengths and angles of the cell need no saying, as they are cells of a table."""
+TRAITS = load_table("crystal/traits.yaml", Trait)
+"""What the atoms of a cell show, see `sandmill.kinds.crystal.render`. The last two follow categories. Lengths and
+angles of the cell have no text, as they are cells of a table."""
 
 
 class Laid(Frozen):
     """One thing that the atoms show, and the latent column that decides it."""
 
-    part: CrystalPart
+    part: Annotated[str, known(TRAITS)]
     column: str | None = None
     """None: chance decides."""
 
@@ -72,14 +49,14 @@ class GeometryChannel(Channel):
     @property
     def cues(self) -> tuple[Cue, ...]:
         """How each column that is in no table shows in the places of the atoms."""
-        known = {one.part: one.column for one in self.laid if one.column and one.column not in self.shown}
-        return tuple(self._cue(part, column) for part, column in known.items() if part in _TEXTS)
+        unseen = {one.part: one.column for one in self.laid if one.column and one.column not in self.shown}
+        return tuple(self._cue(part, column) for part, column in unseen.items() if TRAITS[part].text)
 
     def _cue(self, part: str, column: str) -> Cue:
         levels = {"foreign": self.foreigns, "ligand": self.ligands}.get(part, ())
         parameters = levels or (self.metals if part == "share" else self.anions)
         anions = f"{', '.join(self.anions[:-1])} and {self.anions[-1]}"
-        text = _TEXTS[part].format(anions=anions, anion=self.anion, metals=self.metals, levels=", ".join(levels))
+        text = TRAITS[part].text.format(anions=anions, anion=self.anion, metals=self.metals, levels=", ".join(levels))
         return Cue(column=column, measure=part, parameters=parameters, text=text)
 
 

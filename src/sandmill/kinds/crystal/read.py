@@ -1,4 +1,4 @@
-"""Read tables with a file of atoms for each row: cells, and what can be counted and measured in any crystal."""
+"""Read tables with a file of atoms for each row: cells, and what any crystal or a description lets one measure."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,6 +9,8 @@ import pandas as pd
 from sandmill.kinds.memo import once_a_file
 from sandmill.kinds.script_text import functions_source
 from sandmill.kinds.table import read as tables_reader
+from sandmill.kinds.traits import Reader
+from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
 _READING = """\
@@ -16,6 +18,12 @@ symbols = common_symbols(f"{public}/train", train[ID])
 train = train.join(describe_crystals(f"{public}/train", train[ID], symbols))
 test = test.join(describe_crystals(f"{public}/test", test[ID], symbols))
 """
+_MEASURING = """\
+train = train.join(measure_crystals(f"{public}/train", train[ID], WANTED))
+test = test.join(measure_crystals(f"{public}/test", test[ID], WANTED))
+"""
+Wanted = dict[str, tuple[str, list[str]]]
+"""Name of a measure and the elements that it needs, by column."""
 
 
 def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -33,6 +41,30 @@ def source(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which knows the names ID and TARGET."""
     later = [*functions_source(common_symbols, describe_crystals), "", "", *_READING.splitlines()]
     return ["from collections import Counter", "from pathlib import Path", "", *tables_reader.source(facts), *later]
+
+
+def _read_measured(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    train, test = tables_reader.read(folder, facts)
+    wanted, name = _wanted(cues), facts.id_column
+    return (
+        train.join(measure_crystals(f"{folder}/train", train[name], wanted)),
+        test.join(measure_crystals(f"{folder}/test", test[name], wanted)),
+    )
+
+
+def _measured_source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
+    made = [f"    {column!r}: {needs!r}," for column, needs in _wanted(cues).items()]
+    wanted = ["", "", "# Measure and elements of each column", "WANTED = {", *made, "}", ""]
+    lines = [*tables_reader.source(facts), *functions_source(measure_crystals), *wanted]
+    return ["from pathlib import Path", "", *lines, *_MEASURING.splitlines()]
+
+
+def _wanted(cues: tuple[Cue, ...]) -> Wanted:
+    return {cue.column: (cue.measure, [str(part) for part in cue.parameters]) for cue in cues}
+
+
+MEASURED = Reader(_read_measured, _measured_source)
+"""Estimate each column that the description explains beside the cells."""
 
 
 def read_atoms(path: str) -> tuple[np.ndarray, list[str], np.ndarray]:
@@ -91,3 +123,80 @@ def describe_crystal(path: str, symbols: list[str]) -> dict[str, float]:
 
 
 describe_crystal = once_a_file(describe_crystal)
+
+
+def measure_crystals(folder: str, ids: pd.Series, wanted: Wanted) -> pd.DataFrame:
+    """Make one row of measures for each crystal."""
+    rows = [measure_crystal(f"{folder}/{name}/geometry.xyz", wanted) for name in ids]
+    return pd.DataFrame(rows, index=ids.index)
+
+
+def measure_crystal(path: str, wanted: Wanted) -> dict:
+    """Measure all columns that are wanted."""
+    lattice, names, places = read_atoms(path)
+    symbols, shares = np.array(names), places @ np.linalg.inv(lattice)
+    made: dict = {}
+    measured: dict = {}
+    for column, (what, elements) in wanted.items():
+        if what in ("foreign", "ligand"):
+            made[column] = next((one.lower() for one in elements if one in names), "none")
+            continue
+        if what == "share":
+            made[column] = names.count(elements[0]) / max(int(np.isin(symbols, elements).sum()), 1)
+            continue
+        if not measured:
+            is_anion = np.isin(symbols, elements)
+            measured = layers_of(shares[~is_anion], lattice)
+            measured |= bonds_of(shares[~is_anion], shares[is_anion], lattice)
+        made[column] = measured[what]
+    return made
+
+
+def layers_of(shares: np.ndarray, lattice: np.ndarray) -> dict:
+    """Split atoms into two layers at the widest two gaps, and measure how the layers lie."""
+    order = np.argsort(shares[:, 2] % 1)
+    heights = shares[order, 2] % 1
+    widths = np.diff(np.append(heights, heights[0] + 1))
+    cuts = np.sort(np.argsort(widths)[-2:])
+    is_upper = np.zeros(len(shares), dtype=bool)
+    is_upper[order[cuts[0] + 1 : cuts[1] + 1]] = True
+    middles = [circular_mean(shares[part], np.array([0.5, 0.5, 1.0])) for part in (is_upper, ~is_upper)]
+    gap, shift = abs(middles[0][2] - middles[1][2]) % 1, abs(middles[0][0] - middles[1][0]) % 0.5
+    # How far each atom is from the grid of its layer, which repeats after half a vector
+    off = shares - np.where(is_upper[:, None], *middles)
+    off -= np.round(off / [0.5, 0.5, 1.0]) * [0.5, 0.5, 1.0]
+    spread = np.sqrt(((off @ lattice) ** 2).sum(axis=1).mean())
+    return {"gap": min(gap, 1 - gap), "shear": min(shift, 0.5 - shift), "disorder": spread}
+
+
+def circular_mean(values: np.ndarray, period: np.ndarray) -> np.ndarray:
+    """Return the mean of values that repeat after a period."""
+    turns = np.exp(2j * np.pi * values / period).mean(axis=0)
+    return np.angle(turns) / (2 * np.pi) * period
+
+
+def bonds_of(metals: np.ndarray, anions: np.ndarray, lattice: np.ndarray) -> dict:
+    """Measure lengths, tilt and bend of the bonds from each anion to the nearest metal, across cell walls."""
+    steps = anions[:, None] - metals
+    vectors = (steps - np.round(steps)) @ lattice
+    far = np.linalg.norm(vectors, axis=2)
+    nearest = far.argmin(axis=1)
+    lengths = far.min(axis=1)
+    bonds = vectors[np.arange(len(anions)), nearest] / lengths[:, None]
+    tilts, angles = [], []
+    for metal in range(len(metals)):
+        pair = bonds[nearest == metal]
+        if len(pair) == 2:
+            axis = pair[0] - pair[1]
+            tilts.append(np.arccos(min(abs(axis[2]) / np.linalg.norm(axis), 1)))
+            angles.append(np.arccos(np.clip(pair[0] @ pair[1], -1, 1)))
+    return {
+        "bond": lengths.mean(),
+        "spread": lengths.std(),
+        "vacancies": 1 - len(anions) / (2 * len(metals)),
+        "tilt": np.degrees(np.mean(tilts)) if tilts else np.nan,
+        "bend": 180 - np.degrees(np.mean(angles)) if angles else np.nan,
+    }
+
+
+measure_crystal = once_a_file(measure_crystal)

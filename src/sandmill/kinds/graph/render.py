@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.graph.channel import COUNTED, ENTRY, EXIT, HEAVIEST, LEVELS, RANGES, GraphChannel, Traced, Trait
-from sandmill.kinds.traits import generators, shown
+from sandmill.kinds.graph.channel import ENTRY, EXIT, HEAVIEST, NODE_KINDS, TRAITS, GraphChannel
+from sandmill.kinds.traits import generators, trait_values
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
@@ -22,7 +22,7 @@ _CHAIN = 3
 _CLIMB = 3.0
 """Difference between the first and the last weight of a way that rises or falls."""
 _RISING, _FALLING = 0, 1
-Shown = Mapping[Trait, float]
+Shown = Mapping[str, float]
 
 
 @dataclass
@@ -63,7 +63,8 @@ class _Graph:
 
 def render_graphs(channel: GraphChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
     """Write the links of a graph for each row, from the random numbers and latent values of that row alone."""
-    values = {one.trait: _values(one, latents, row_numbers) for one in channel.traced}
+    values = {one.trait: trait_values("trait", one, TRAITS[one.trait], latents, row_numbers) for one in channel.traced}
+    values = {trait: np.rint(found) if TRAITS[trait].is_counted else found for trait, found in values.items()}
     cells = []
     for row, rng in enumerate(generators("graphs", row_numbers)):
         of_row = {trait: float(found[row]) for trait, found in values.items()}
@@ -71,17 +72,6 @@ def render_graphs(channel: GraphChannel, latents: Mapping[str, Floats], row_numb
         kinds = _kinds(graph, of_row, rng)
         cells.append(_written(list(_weighted(graph, kinds, of_row, rng)), kinds, of_row, channel.letters, rng))
     return cells
-
-
-def _values(traced: Traced, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Floats:
-    """Return the value of a trait for each row: a level's number, a count, or a number in the range of the trait."""
-    levels = LEVELS.get(traced.trait)
-    values = shown(f"trait {traced.trait}", traced.column, levels, latents, row_numbers)
-    if levels:
-        return values
-    low, high = RANGES[traced.trait]
-    wanted = low + (high - low) * values
-    return np.rint(wanted) if traced.trait in COUNTED else wanted
 
 
 def _grown(shown: Shown, rng: np.random.Generator) -> _Graph:
@@ -97,7 +87,7 @@ def _grown(shown: Shown, rng: np.random.Generator) -> _Graph:
     for _ in range(int(shown["hub"]) - 1):
         graph.link(graph.around_hub, graph.hub, graph.add_node())
     for length, trait in ((3, "triangles"), (4, "squares")):
-        for _ in range(int(shown[trait])):  # type: ignore[index]
+        for _ in range(int(shown[trait])):
             host = int(rng.choice(graph.hosts(outer, 2)))
             graph.link(graph.elsewhere, graph.chain(host, length - 1, graph.elsewhere), host)
     for _ in range(int(shown["parts"]) - 1):
@@ -117,31 +107,27 @@ def _kinds(graph: _Graph, shown: Shown, rng: np.random.Generator) -> NDArray[np.
     missing = round(shown["share"] * (nodes - 2)) - int((kinds == 0).sum())
     wanted = min(max(missing, 0), len(free))
     kinds[free[:wanted]] = 0
-    kinds[free[wanted:]] = rng.integers(1, LEVELS["hub_kind"], len(free) - wanted)
+    kinds[free[wanted:]] = rng.integers(1, NODE_KINDS, len(free) - wanted)
     return kinds
 
 
 def _weighted(
     graph: _Graph, kinds: NDArray[np.intp], shown: Shown, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield both nodes and the weight of each link."""
-    for (one, other), weight in zip(graph.way, _on_the_way(len(graph.way), shown, rng), strict=True):
-        yield one, other, weight
-    for links, trait in ((graph.around_hub, "hub_weight"), (graph.elsewhere, "")):
-        for one, other in links:
-            touches: Trait = "touch" if 0 in (kinds[one], kinds[other]) else "weight"
-            mean = shown[trait or touches]  # type: ignore[index]
-            yield one, other, 1 + int(rng.binomial(HEAVIEST - 1, (mean - 1) / (HEAVIEST - 1)))
-
-
-def _on_the_way(links: int, shown: Shown, rng: np.random.Generator) -> list[int]:
-    """Return weights that rise, fall, or end as they began."""
+    """Yield both nodes and the weight of each link. Weights on the way rise, fall, or end as they began."""
+    links = len(graph.way)
     slope = {_RISING: _CLIMB, _FALLING: -_CLIMB}.get(int(shown["direction"]), 0.0)
     wanted = shown["toll"] + slope * (np.arange(links) / (links - 1) - 0.5)
     weights = np.floor(np.clip(wanted, 1, HEAVIEST) + rng.random(links)).astype(int)
     if not slope:
         weights[-1] = weights[0]
-    return [int(weight) for weight in weights]
+    for (one, other), weight in zip(graph.way, weights.tolist(), strict=True):
+        yield one, other, weight
+    for around, trait in ((graph.around_hub, "hub_weight"), (graph.elsewhere, "")):
+        for one, other in around:
+            touches = "touch" if 0 in (kinds[one], kinds[other]) else "weight"
+            mean = shown[trait or touches]
+            yield one, other, 1 + int(rng.binomial(HEAVIEST - 1, (mean - 1) / (HEAVIEST - 1)))
 
 
 def _written(

@@ -12,7 +12,7 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: DifficultyCu
     shared: dict[str, Any] = {
         "modality": Modality.TEXT,
         "reader": "sandmill.kinds.text.read",
-        "measures": "sandmill.kinds.text.measures",
+        "measures": "sandmill.kinds.text.read:MEASURED",
         "channel": "sandmill.kinds.text.channel:TextChannel",
         "disturb": "sandmill.kinds.text.channel:disturb",
         "render": "sandmill.kinds.text.render:render_texts",

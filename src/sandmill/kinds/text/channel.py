@@ -171,7 +171,12 @@ class TextDesign:
     def choose_channel(self, medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
         """Draw which words stand for which latent value. A slot whose column the design lacks follows nothing."""
         known, rng = {column.name: column for column in columns}, streams.generator("text channel")
-        nuisance = self._draw_nuisance(streams.generator("nuisance of texts"))
+        strengths = self.disturbance * streams.generator("nuisance of texts").random(4)
+        most = (_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES if self.has_quotations else 0.0)
+        typos, loose, asides, quotes = (
+            round(strength * top, 4) for strength, top in zip(strengths.tolist(), most, strict=True)
+        )
+        nuisance = Nuisance(typos=typos, loose=loose, asides=asides, quotes=quotes)
         held = [column.name for column in columns if isinstance(column.distribution, Date | Unit)]
         shown = [name for name in known if name in medium.cells or name in held]
         return TextChannel(
@@ -191,19 +196,11 @@ class TextDesign:
             is_quoted=self.is_quoted,
         )
 
-    def _draw_nuisance(self, rng: np.random.Generator) -> Nuisance:
-        typos, loose, asides, quotes = (self.disturbance * rng.random(4)).tolist()
-        return Nuisance(
-            typos=round(typos * _MOST_TYPOS, 4),
-            loose=round(loose * _MOST_LOOSE, 4),
-            asides=round(asides * _MOST_ASIDES, 4),
-            quotes=round(quotes * _MOST_QUOTES, 4) if self.has_quotations else 0.0,
-        )
-
 
 def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: np.random.Generator) -> WordSlot:
     """Draw the words of a slot, and which list a large share stands for unless files state the share."""
-    lists = tuple(tuple(_some(words, rng)) for words in slot.lists)
+    kept = [sorted(rng.permutation(len(words))[:_WORDS_OF_A_LIST]) for words in slot.lists]
+    lists = tuple(tuple(words[place] for place in places) for words, places in zip(slot.lists, kept, strict=True))
     turned = rng.random() < 0.5 and slot.by == "share" and slot.column not in rated
     column = known.get(slot.column or "")
     law = column.distribution if column else None
@@ -214,11 +211,6 @@ def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: 
             "levels": law.levels if slot.by == "level" and isinstance(law, Categorical) else (),
         }
     )
-
-
-def _some(words: Sequence[str], rng: np.random.Generator) -> list[str]:
-    kept = rng.permutation(len(words))[:_WORDS_OF_A_LIST]
-    return [words[place] for place in sorted(kept)]
 
 
 def disturb(channel: TextChannel, hardness: float) -> TextChannel:
@@ -234,26 +226,23 @@ def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
     Hard designs have the passages that were drawn.
     """
     longer = _LONG_PASSAGES + (1 - _LONG_PASSAGES) * hardness
-    is_plain = hardness < _ALL_WORDS
+    share = min(1.0, hardness / _ALL_WORDS)
+    slots = []
+    for slot in channel.sentence:
+        if hardness < _ALL_WORDS and not slot.column and slot.by == "presence":
+            continue
+        # Slots have fewer words, and follow their columns in more sentences.
+        lists, fewest = (slot.lists, _FEWEST_TELLING) if slot.column or share == 1 else (slot.lists[:1], 1)
+        kept = tuple(words[: max(fewest, round(len(words) * share))] for words in lists)
+        follows = round(1 - (1 - slot.follows) * share, 4)
+        slots.append(slot.model_copy(update={"lists": kept, "follows": follows}))
     return disturb(channel, hardness).model_copy(
         update={
             "fewest_sentences": round(channel.fewest_sentences * longer),
             "most_sentences": round(channel.most_sentences * longer),
-            "sentence": tuple(
-                _calmer(slot, hardness)
-                for slot in channel.sentence
-                if slot.column or slot.by != "presence" or not is_plain
-            ),
+            "sentence": tuple(slots),
         }
     )
-
-
-def _calmer(slot: WordSlot, hardness: float) -> WordSlot:
-    """Return a slot with fewer words, which follows its column in more sentences."""
-    share = min(1.0, hardness / _ALL_WORDS)
-    lists, fewest = (slot.lists, _FEWEST_TELLING) if slot.column or share == 1 else (slot.lists[:1], 1)
-    kept = (words[: max(fewest, round(len(words) * share))] for words in lists)
-    return slot.model_copy(update={"lists": tuple(kept), "follows": round(1 - (1 - slot.follows) * share, 4)})
 
 
 PASSAGES = TextDesign("text", "text/domains/passages", fewest_sentences=7, most_sentences=9, disturbance=0.3)

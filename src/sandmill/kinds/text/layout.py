@@ -20,22 +20,20 @@ class TextsLast(Tables):
 
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Write both tables."""
-        return {
-            path: csv_bytes(frame.select(_turned(frame.columns, facts)))
-            for path, frame in ((self.train, train), (self.test, test))
-        }
+        parts = ((self.train, train), (self.test, test))
+        return {path: csv_bytes(frame.select(_turned(frame.columns, facts))) for path, frame in parts}
 
     def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read both tables, with the text first and the targets last."""
         faults: list[str] = []
         tables = [read_csv(public, path, faults) for path in (self.train, self.test)]
         for place, path in enumerate((self.train, self.test)):
-            table = tables[place]
-            if table is not None and table.columns == _turned(table.columns, facts):
-                cells = [name for name in table.columns if name not in {facts.id_column, *facts.target_columns}]
+            if (table := tables[place]) is None:
+                continue
+            if table.columns == _turned(table.columns, facts):
                 targets = [name for name in facts.target_columns if name in table.columns]
-                tables[place] = table.select(facts.id_column, *cells, *targets)
-            elif table is not None:
+                tables[place] = table.select(facts.id_column, pl.exclude(facts.id_column, *targets), *targets)
+            else:
                 faults.append(f"{path}: its columns are not targets, other cells and {facts.id_column}, in this order")
         return items_of_tables(self, tables[0], tables[1], facts, features, only_in_training, faults)
 
@@ -43,14 +41,11 @@ class TextsLast(Tables):
 def _turned(columns: list[str], facts: TaskFacts) -> list[str]:
     """Return columns in the order of the files."""
     targets = [name for name in facts.target_columns if name in columns]
-    cells = [name for name in columns if name not in {facts.id_column, *targets}]
-    return [*targets, *cells, facts.id_column]
+    return [*targets, *(name for name in columns if name not in {facts.id_column, *targets}), facts.id_column]
 
 
 DATED = TextsLast(sample="sample_submission_null.csv")
 """Comments with a date beside them."""
-
-
 Objects = list[dict[str, Any]]
 
 
@@ -104,59 +99,55 @@ def _lines(rows: Objects) -> bytes:
 
 
 def _read(public: Files, path: str, fields: list[str], nested: str, faults: list[str]) -> pl.DataFrame:
-    """Return the cells as text; the nested object as JSON."""
-    rows = _objects(public, path, fields, nested, faults)
-    schema = dict.fromkeys(fields, pl.String)
-    if rows is None:
-        return pl.DataFrame(schema=schema)
-    cells = [
-        [json.dumps(value, ensure_ascii=False) if name == nested else _text(value) for name, value in row.items()]
-        for row in rows
-    ]
-    return pl.DataFrame(cells, schema=schema, orient="row")
+    """Return the cells of a file, which may be a stranger's, as text; the nested object as JSON.
 
-
-def _objects(public: Files, path: str, fields: list[str], nested: str, faults: list[str]) -> Objects | None:
-    """Parse a file, which may be a stranger's. None with one more fault if it is not what `write` would write."""
-    if path not in public:
-        faults.append(f"{path}: the file is not there")
-        return None
+    A file that is not what `write` would write is a fault, and gives no rows.
+    """
+    rows: Objects = []
     try:
         rows = json.loads(public[path].decode())
+    except KeyError:
+        fault: str | None = "the file is not there"
     except (ValueError, RecursionError) as error:
-        faults.append(f"{path}: not JSON in UTF-8 ({str(error).splitlines()[0]})")
-        return None
+        fault = f"not JSON in UTF-8 ({str(error).splitlines()[0]})"
+    else:
+        fault = _fault_of(rows, public[path], fields, nested)
+    if fault:
+        faults.append(f"{path}: {fault}")
+        rows = []
+    cells = [
+        [
+            json.dumps(value, ensure_ascii=False)
+            if name == nested
+            else value
+            if value is None or isinstance(value, str)
+            else repr(value)
+            for name, value in row.items()
+        ]
+        for row in rows
+    ]
+    return pl.DataFrame(cells, schema=dict.fromkeys(fields, pl.String), orient="row")
+
+
+def _fault_of(rows: Any, content: bytes, fields: list[str], nested: str) -> str | None:
+    """Say how the content of a file differs from what `write` would write."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        faults.append(f"{path}: saw something else than a list of objects")
-        return None
+        return "saw something else than a list of objects"
     if other := next((list(row) for row in rows if list(row) != fields), None):
-        faults.append(f"{path}: saw fields {', '.join(other)}; expected {', '.join(fields)}")
-        return None
+        return f"saw fields {', '.join(other)}; expected {', '.join(fields)}"
     if not all(_is_plain(value, name == nested) for row in rows for name, value in row.items()):
-        faults.append(f"{path}: values that are neither texts nor numbers, or texts that are not in {nested}")
-        return None
-    if not _is_as_written(rows, public[path]):
-        faults.append(f"{path}: written in another way than one object a line, with each field once")
-        return None
-    return rows
-
-
-def _is_as_written(rows: Objects, content: bytes) -> bool:
-    """Whether objects would be written as they stand. Numbers that are not finite and broken letters cannot be."""
+        return f"values that are neither texts nor numbers, or texts that are not in {nested}"
     try:
-        return _lines(rows) == content
-    except ValueError:
-        return False
+        is_same = _lines(rows) == content
+    except ValueError:  # Numbers that are not finite and broken letters cannot be written.
+        is_same = False
+    return None if is_same else "written in another way than one object a line, with each field once"
 
 
 def _is_plain(value: object, is_nested: bool) -> bool:
     if is_nested:
         return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
     return value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
-
-
-def _text(value: str | float | None) -> str | None:
-    return value if value is None or isinstance(value, str) else repr(value)
 
 
 JSON_ROWS = JsonRows()

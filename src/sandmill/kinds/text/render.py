@@ -45,8 +45,10 @@ def render_titled(channel: TextChannel, latents: Mapping[str, Floats], row_numbe
     once = np.ones(len(row_numbers.numbers), dtype=np.intp)
     titles = _write(channel, channel.title, latents, row_numbers, once, "title ")
     bodies = render_texts(channel, latents, row_numbers)
-    pairs = zip(titles, bodies, strict=True)
-    return [json.dumps({"title": title, "body": body}, ensure_ascii=False) for (title,), body in pairs]
+    return [
+        json.dumps({"title": title, "body": body}, ensure_ascii=False)
+        for (title,), body in zip(titles, bodies, strict=True)
+    ]
 
 
 def _write(
@@ -59,32 +61,24 @@ def _write(
 ) -> list[list[str]]:
     """Return the sentences of each row."""
     drawn = [
-        _slot_words(
-            slot, channel.nuisance.loose, latents, row_numbers, lengths, f"{name}{place}", _COMMAS[channel.language]
-        )
+        _slot_words(channel, slot, latents.get(slot.column or ""), row_numbers, lengths, f"{name}{place}")
         for place, slot in enumerate(slots)
     ]
-    cells = np.stack(drawn, axis=2).tolist()
-    space = _SPACES[channel.language]
-    return [
-        [_sentence(space.join(filter(None, words))) for words in row[:length]]
-        for row, length in zip(cells, lengths.tolist(), strict=True)
-    ]
-
-
-def _sentence(words: str) -> str:
-    joined = _BEFORE_MARK.sub("", words)
-    return joined[:1].upper() + joined[1:]
+    written = []
+    for row, length in zip(np.stack(drawn, axis=2).tolist(), lengths.tolist(), strict=True):
+        joined = (_SPACES[channel.language].join(filter(None, words)) for words in row[:length])
+        sentences = (_BEFORE_MARK.sub("", sentence) for sentence in joined)
+        written.append([sentence[:1].upper() + sentence[1:] for sentence in sentences])
+    return written
 
 
 def _slot_words(
+    channel: TextChannel,
     slot: WordSlot,
-    loose: float,
-    latents: Mapping[str, Floats],
+    value: Floats | None,
     row_numbers: RowNumbers,
     lengths: Counts,
     name: str,
-    comma: str,
 ) -> Words:
     """Return the words of a slot, (rows, sentences).
 
@@ -92,7 +86,6 @@ def _slot_words(
     that short texts show shares well.
     """
     most = int(lengths.max(initial=1))
-    value = latents.get(slot.column or "")
     even = np.floor(_uniforms(row_numbers, f"list {name}", most) * len(slot.lists)).astype(np.intp)
     chosen, usual = even, np.ones(even.shape, dtype=bool)
     if slot.by == "presence":
@@ -107,7 +100,7 @@ def _slot_words(
             chosen = np.where(is_marked, 0, 1)
         else:
             is_there = is_marked
-        if loose:
+        if loose := channel.nuisance.loose:
             is_free = _uniforms(row_numbers, f"loose {name}", most) < loose
             chosen, is_there = np.where(is_free, even, chosen), np.where(is_free, usual, is_there)
     if slot.place != "each":
@@ -120,7 +113,7 @@ def _slot_words(
         table[place, : len(names)] = names
     words: Words = table[chosen, np.floor(which * sizes[chosen]).astype(np.intp)]
     if slot.by == "presence":
-        words[:] = comma + words
+        words[:] = _COMMAS[channel.language] + words
     words[~is_there] = ""
     return words
 
@@ -175,15 +168,13 @@ def swap_letters(texts: Sequence[str], chance: float, row_numbers: RowNumbers) -
     """Swap two letters in some words of four or more. The slips of a text depend on its own row alone."""
     if not chance:
         return list(texts)
-    return [_with_slips(text, chance, rng) for text, rng in zip(texts, generators("typos", row_numbers), strict=True)]
-
-
-def _with_slips(text: str, chance: float, rng: np.random.Generator) -> str:
-    spans = [match.span() for match in _WORD.finditer(text)]
-    draws = rng.random((len(spans), 2))
-    letters = list(text)
-    for (start, end), (slips, where) in zip(spans, draws.tolist(), strict=True):
-        if slips < chance:
-            place = start + 1 + int(where * (end - start - 2))
-            letters[place], letters[place + 1] = letters[place + 1], letters[place]
-    return "".join(letters)
+    swapped = []
+    for text, rng in zip(texts, generators("typos", row_numbers), strict=True):
+        spans = [match.span() for match in _WORD.finditer(text)]
+        letters = list(text)
+        for (start, end), (slips, where) in zip(spans, rng.random((len(spans), 2)).tolist(), strict=True):
+            if slips < chance:
+                place = start + 1 + int(where * (end - start - 2))
+                letters[place], letters[place + 1] = letters[place + 1], letters[place]
+        swapped.append("".join(letters))
+    return swapped

@@ -1,13 +1,11 @@
 """Design of token tasks: which tokens occur, how they are read, and how clearly the sentence shows the reading."""
 
-from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
 
 from sandmill.kinds.library import dressed_medium
 from sandmill.kinds.token.channel import (
-    Custom,
     HouseRule,
     HouseWord,
     Reading,
@@ -67,22 +65,38 @@ def design_tokens(
     """Design a token task from a slot's seed. The arguments are those of `design.design_task`."""
     knobs = knobs or Knobs.all_at(hardness)
     structure, kind = slot.structure, kind_named(str(slot.structure.kind))
-    language = kind.name.removeprefix(PREFIX)
-    speech, domain = speech_of(language), _choose_domain(media_of(kind), slot, streams)
-    channel, customs = _channel(speech, domain, knobs, streams)
-    mean = _between(PHRASES, knobs.rows)
-    phrases = Column(name="phrases", distribution=Normal(mean=mean, sd=_SPREAD), decimals=2)
+    domains = media_of(kind)
+    if slot.world:
+        domain = dressed_medium(domains, slot, slot.world)
+    else:
+        place = streams.generator("design").random() if slot.place is None else slot.place
+        domain = domains[int(place * len(domains))]
+    channel, customs = _channel(speech_of(kind.name.removeprefix(PREFIX)), domain, knobs, streams)
+    phrases = Normal(mean=_between(PHRASES, knobs.rows), sd=_SPREAD)
     days = Date(first=_FIRST_DAY, days=_DAYS, train_days=_OLD_DAYS)
-    day = Column(name="day", distribution=days, decimals=0)
+    columns = (
+        Column(name="phrases", distribution=phrases, decimals=2),
+        Column(name="day", distribution=days, decimals=0),
+    )
+    story = Story(
+        title=domain.title,
+        overview=" ".join(domain.overview),
+        row=domain.row,
+        target="after",
+        target_meaning=domain.target_meaning,
+        column_meanings={"before": MEANING},
+        asides=customs,
+        style=int(streams.generator("story").integers(1, _STYLES)),
+    )
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=structure,
         domain=domain.name,
-        story=_story(domain, customs, streams),
+        story=story,
         target=structure.target,
         metric=structure.metric,
         split=SplitKind.RANDOM,
-        mechanism=Mechanism(columns=(phrases, day), terms=(), link=RenderedLink()),
+        mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
         sizes=Sizes(train=round(_between(ROWS, knobs.rows)), feedback=kind.most_feedback, final=kind.most_final),
         wanted=slot.band,
         hardness=hardness,
@@ -97,22 +111,19 @@ def media_of(kind: Kind) -> tuple[TokenDomain, ...]:
     return domains_of(kind.name.removeprefix(PREFIX))
 
 
-def _choose_domain(domains: Sequence[TokenDomain], slot: Slot, streams: Streams) -> TokenDomain:
-    if slot.world:
-        return dressed_medium(domains, slot, slot.world)
-    place = streams.generator("design").random() if slot.place is None else slot.place
-    return domains[int(place * len(domains))]
-
-
 def _channel(
     speech: Speech, domain: TokenDomain, knobs: Knobs, streams: Streams
 ) -> tuple[TokenChannel, tuple[str, ...]]:
     """Draw the conventions and abbreviations of a task, and choose those that its description states."""
     rng = streams.generator("customs")
-    chosen = [_custom(options, _between(UNUSUAL, knobs.skills), rng) for options in speech.conventions]
+    unusual, chosen = _between(UNUSUAL, knobs.skills), []
+    for options in speech.conventions:
+        # The usual convention stands first.
+        is_unusual, place = rng.random() < unusual, int(rng.integers(1, len(options)))
+        chosen.append(options[place] if is_unusual else options[0])
     readers = {before: after for custom in chosen for before, after in custom.readers.items()}
-    words = _words(speech, _whole(WORDS, knobs.distractors), rng)
-    groups = [_weighted(group, speech, domain, knobs) for group in speech.groups]
+    words = _words(speech, round(_between(WORDS, knobs.distractors)), rng)
+    groups = [_adapted(group, readers, speech, domain, knobs) for group in speech.groups]
     groups.append(words.model_copy(update={"weight": _between(WORD_WEIGHT, knobs.distractors)}))
     channel = TokenChannel.model_validate(
         {
@@ -120,7 +131,7 @@ def _channel(
             "column": "before",
             "meaning": MEANING,
             "language": speech.language,
-            "groups": tuple(_by_custom(group, readers) for group in groups),
+            "groups": tuple(groups),
             "openings": domain.openings,
             "links": domain.links,
             "closings": domain.closings,
@@ -137,12 +148,6 @@ def _channel(
     meanings = [f'"{word}" stands for "{said}".' for word, said in zip(words.patterns, sayings, strict=True)]
     texts = [*(custom.text for custom in chosen), *meanings]
     return channel, tuple(text for text in texts if rng.random() < STATED)
-
-
-def _custom(options: tuple[Custom, ...], unusual: float, rng: np.random.Generator) -> Custom:
-    """Draw the usual convention, which stands first, or another."""
-    is_unusual, place = rng.random() < unusual, int(rng.integers(1, len(options)))
-    return options[place] if is_unusual else options[0]
 
 
 def _house(speech: Speech, readers: dict[str, str], streams: Streams) -> tuple[HouseRule, ...]:
@@ -182,42 +187,23 @@ def _words(speech: Speech, count: int, rng: np.random.Generator) -> TokenGroup:
     return TokenGroup(name="words", patterns=tuple(word for word, _ in drawn), readings=(reading,), is_ranked=True)
 
 
-def _weighted(group: TokenGroup, speech: Speech, domain: TokenDomain, knobs: Knobs) -> TokenGroup:
+def _adapted(
+    group: TokenGroup, readers: dict[str, str], speech: Speech, domain: TokenDomain, knobs: Knobs
+) -> TokenGroup:
+    """Read the tokens of a group as the task does, and weigh it."""
     weight = group.weight * domain.emphasis.get(group.name, 1.0)
     if group.name in speech.ambiguous:
         weight *= _between(AMBIGUOUS, knobs.skills)
     if group.name in speech.uncommon:
         weight *= _between(UNCOMMON, knobs.skills)
-    return group.model_copy(update={"weight": round(weight, 4)})
-
-
-def _by_custom(group: TokenGroup, readers: dict[str, str]) -> TokenGroup:
-    """Read the tokens of a group as the task does."""
-    changed = (
+    changed = tuple(
         reading.model_copy(update={"reader": readers.get(reading.reader, reading.reader)})
         if reading.reader
         else reading
         for reading in group.readings
     )
-    return group.model_copy(update={"readings": tuple(changed)})
-
-
-def _story(domain: TokenDomain, customs: tuple[str, ...], streams: Streams) -> Story:
-    return Story(
-        title=domain.title,
-        overview=" ".join(domain.overview),
-        row=domain.row,
-        target="after",
-        target_meaning=domain.target_meaning,
-        column_meanings={"before": MEANING},
-        asides=customs,
-        style=int(streams.generator("story").integers(1, _STYLES)),
-    )
+    return group.model_copy(update={"weight": round(weight, 4), "readings": changed})
 
 
 def _between(ends: tuple[float, float], position: float) -> float:
     return round(ends[0] + (ends[1] - ends[0]) * position, 4)
-
-
-def _whole(ends: tuple[int, int], position: float) -> int:
-    return round(_between(ends, position))

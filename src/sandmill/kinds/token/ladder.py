@@ -8,13 +8,15 @@ from sandmill.kinds.panel import OwnScript
 from sandmill.kinds.token.channel import HouseRule
 from sandmill.kinds.token.data import BASIC, CAPITALS, FIRST, ROMAN, SITE, TokenData
 from sandmill.kinds.token.layout import LAYOUTS
-from sandmill.kinds.token.learned import NEAR, Sides
 from sandmill.kinds.token.speech import FIELD, readers_of, source_of
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
 
+Sides = tuple[str, ...]
+"""Columns of neighbours that a solver reads."""
+NEAR: Sides = ("left", "right")
 WIDTH = 100
 LEAST = 2
 """Training tokens that a reader must fit to be part of the reference script."""
@@ -149,10 +151,11 @@ _WITH_FIELDS = (_FORM, _BACK, _LOOK_UP)
 
 def ladder(facts: TaskFacts, data: TokenData, cues: Sequence[Cue] = ()) -> Iterator[OwnScript]:
     """Yield the scripts of a task. The reference applies the rules that cues state."""
-    fitting, rules = data.ways, [rule for rule in cues if isinstance(rule, HouseRule)]
+    often, rules = Counter(data.ways), [rule for rule in cues if isinstance(rule, HouseRule)]
     named = {name for rule in rules for name in FIELD.findall(rule.says)}
-    used = [name for name in readers_of(data.language) if fitting.count(name) >= LEAST or name in named]
-    house = [_HOUSE.format(rules=_written(rules))] if rules else []
+    used = [name for name in readers_of(data.language) if often[name] >= LEAST or name in named]
+    lines = ["{", *(f'    r"{rule.match}": "{rule.says}",' for rule in rules), "}"]
+    house = [_HOUSE.format(rules="\n".join(lines))] if rules else []
     for sides, alpha in ((NEAR, 0.2), (NEAR, 0.05), (WIDE, 0.2), (WIDE, 0.6)):
         approach = (
             f"naive Bayes on the form of a token and {len(sides)} of its neighbours chooses among {len(used)} readers"
@@ -161,26 +164,14 @@ def ladder(facts: TaskFacts, data: TokenData, cues: Sequence[Cue] = ()) -> Itera
         yield OwnScript(Rung.REFERENCE, approach, _script(facts, data, approach, used, parts))
     for names, what in ((FIRST, "common"), (BASIC, "a few")):
         approach = f"{what} readers, chosen by the form of a token and the word before it"
-        yield OwnScript(Rung.COMPETENT, approach, _short_script(facts, data, approach, names, [_FORM, _BACK]))
+        kept = sorted(names, key=lambda name: (-often[name], name))
+        while (script := _script(facts, data, approach, kept, [_FORM, _BACK])).count("\n") > MOST_LINES:
+            kept.pop()
+        yield OwnScript(Rung.COMPETENT, approach, script)
     approach = "a table of the training tokens, and rules for whole numbers and capitals"
     yield OwnScript(Rung.NAIVE, approach, _script(facts, data, approach, ("cardinal", "letters"), [_LOOK_UP]))
     approach = "a table of the training tokens"
     yield OwnScript(Rung.NAIVE, approach, _script(facts, data, approach, (), [_LOOK_UP]))
-
-
-def _written(rules: Sequence[HouseRule]) -> str:
-    """Return the source of a table of rules."""
-    return "\n".join(["{", *(f'    r"{rule.match}": "{rule.says}",' for rule in rules), "}"])
-
-
-def _short_script(
-    facts: TaskFacts, data: TokenData, approach: str, names: Collection[str], parts: Sequence[str]
-) -> str:
-    counts = Counter(data.ways)
-    kept = sorted(names, key=lambda name: (-counts[name], name))
-    while (script := _script(facts, data, approach, kept, parts)).count("\n") > MOST_LINES:
-        kept.pop()
-    return script
 
 
 def _script(facts: TaskFacts, data: TokenData, approach: str, names: Collection[str], parts: Sequence[str]) -> str:

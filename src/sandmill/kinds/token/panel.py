@@ -1,15 +1,20 @@
 """The panel of token tasks: rules, tables of training tokens, and models that read the words around a token."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from sandmill.kinds.panel import entries
-from sandmill.kinds.token import learned, simple
 from sandmill.kinds.token.channel import HouseRule
-from sandmill.kinds.token.data import TokenData, read
-from sandmill.kinds.token.ladder import ladder
-from sandmill.kinds.token.learned import said_by_bayes, said_by_linear, said_by_vote
+from sandmill.kinds.token.data import BASIC, FIRST, MOST, SAME, TokenData, form_of, most_frequent, read
+from sandmill.kinds.token.ladder import NEAR, Sides, ladder
 from sandmill.kinds.token.speech import say_by_custom
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
@@ -17,6 +22,11 @@ from sandmill.scoring.base import Array
 
 __all__ = ["ADVERSARIES", "ENTRIES", "READERS", "TWINS", "ladder", "read", "reading"]
 
+Solver = Callable[[TokenData], Array]
+FEW, SOME = 0.12, 0.35
+"""Shares of the training sentences that hasty solvers look at."""
+WIDE: Sides = ("before_left", *NEAR)
+ALPHAS, FOLDS = (0.05, 0.2, 0.6), 3
 _SIGNS = {
     "english": {"#": "number", "~": "about", "+": "plus", "°": "degrees", "*": "", "No.": "number", "-": ""},
     "russian": {"#": "номер", "~": "около", "+": "плюс", "°": "градусов", "*": "", "№": "номер", "-": ""},
@@ -25,25 +35,262 @@ _SIGNS = {
 _PIECE = re.compile(r"\d+|[^\W\d]+\.?|[^\w\s]")
 
 
+def _by_table(data: TokenData, table: Mapping[str, str]) -> Array:
+    return data.answer([table.get(token, token) for token in data.test["before"]])
+
+
+def _seen_in(data: TokenData, share: float) -> dict[str, str]:
+    """Return what the training tokens of a share of the sentences most often say."""
+    kept = data.first_sentences(share)
+    return most_frequent(data.train["before"][kept], data.train["after"][kept])
+
+
+def _seen_pairs(data: TokenData) -> Array:
+    """Look up tokens together with the word before them."""
+    pairs = [table["left"] + " " + table["before"] for table in (data.train, data.test)]
+    known = most_frequent(pairs[0], data.train["after"])
+    return data.answer([known.get(pair, token) for pair, token in zip(pairs[1], data.test["before"], strict=True)])
+
+
+def _nearest_spelling(data: TokenData) -> Array:
+    """Say what the training token with the most similar letters says."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    known, asked = list(data.seen), sorted(set(data.test["before"]))
+    counter = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False).fit(known)
+    near = np.asarray((counter.transform(asked) @ counter.transform(known).T).argmax(axis=1)).ravel()
+    table = {token: data.seen.get(token, data.seen[known[place]]) for token, place in zip(asked, near, strict=True)}
+    return _by_table(data, {token: said for token, said in table.items() if not token.isalpha() or token in data.seen})
+
+
+def _by_form(names: frozenset[str], share: float = 1.0) -> Solver:
+    """Take the most frequent way of each form in a share of the sentences; tokens without one stay as they are."""
+
+    def solver(data: TokenData) -> Array:
+        data = data.knowing(names)
+        kept = data.first_sentences(share)
+        table = most_frequent(data.train["form"][kept], np.array(data.ways, dtype=object)[kept.to_numpy()])
+        tokens = data.test["before"]
+        return data.answer([data.say(token, table.get(form_of(token), SAME)) or token for token in tokens])
+
+    return solver
+
+
+def _reading(names: str, table: dict[str, str] | None = None) -> Solver:
+    """Make a solver that looks tokens up, and reads others by the first of some readers that can."""
+
+    def solver(data: TokenData) -> Array:
+        known = _seen_in(data, SOME) if table is None else table
+        said = []
+        for token in data.test["before"]:
+            found = data.spoken(token)
+            said.append(known.get(token, next((found[name] for name in names.split() if name in found), token)))
+        return data.answer(said)
+
+    return solver
+
+
+def _fitting(choose: Callable[[list[str]], str]) -> Solver:
+    """Make a solver that looks tokens up, and chooses among the readings of others."""
+
+    def solver(data: TokenData) -> Array:
+        data, said = data.knowing(BASIC), []
+        for token in data.test["before"]:
+            texts = list(data.spoken(token).values())
+            said.append(data.seen.get(token) or (choose(texts) if texts else token))
+        return data.answer(said)
+
+    return solver
+
+
+class Bayes:
+    """Naive Bayes: the frequency of each way for a form, times that of each neighbour with this way."""
+
+    def __init__(self, sides: Sides, alpha: float = 0.2) -> None:
+        self._sides, self._alpha = sides, alpha
+
+    def fit(self, rows: pd.DataFrame, ways: Sequence[str]) -> "Bayes":
+        """Count ways and neighbours."""
+        self._ways: dict[str, Counter[str]] = defaultdict(Counter)
+        self._near: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+        for form, way in zip(rows["form"], ways, strict=True):
+            self._ways[form][way] += 1
+        for side in self._sides:
+            for form, way, word in zip(rows["form"], ways, rows[side], strict=True):
+                self._near[side, form, way][word.lower()] += 1
+        return self
+
+    def predict(self, rows: pd.DataFrame) -> list[list[str]]:
+        """Return the ways of each row, the most probable first."""
+        ranked = []
+        for form, *near in zip(rows["form"], *(rows[side] for side in self._sides), strict=True):
+            counts = self._ways.get(form, Counter())
+            chances = {way: float(count) for way, count in counts.items()}
+            for way, count in counts.items():
+                for side, word in zip(self._sides, near, strict=True):
+                    words = self._near[side, form, way]
+                    chances[way] *= (words[word.lower()] + self._alpha) / (count + 20 * self._alpha)
+            ranked.append([way for _, way in sorted((-chance, way) for way, chance in chances.items())])
+        return ranked
+
+
+class Classes:
+    """A classifier of scikit-learn on the form and its neighbours, one-hot."""
+
+    def __init__(self, make: Callable[[], Any], sides: Sides, crossed: bool = True) -> None:
+        self._make, self._sides, self._crossed = make, sides, crossed
+
+    def _cells(self, rows: pd.DataFrame) -> list[dict[str, int]]:
+        columns = [rows[side] for side in self._sides]
+        cells = []
+        for form, *near in zip(rows["form"], *columns, strict=True):
+            cell = {f"form={form}": 1}
+            for side, word in zip(self._sides, near, strict=True):
+                cell[f"{side}={word.lower()}"] = 1
+                if self._crossed:
+                    cell[f"{form} {side}={word.lower()}"] = 1
+            cells.append(cell)
+        return cells
+
+    def fit(self, rows: pd.DataFrame, ways: Sequence[str]) -> "Classes":
+        """Fit the classifier."""
+        from sklearn.feature_extraction import DictVectorizer
+
+        self._cells_of = DictVectorizer()
+        self._model = self._make().fit(self._cells_of.fit_transform(self._cells(rows)), list(ways))
+        return self
+
+    def predict(self, rows: pd.DataFrame) -> list[list[str]]:
+        """Return the ways of each row, the most probable first."""
+        chances = self._model.predict_proba(self._cells_of.transform(self._cells(rows)))
+        order = np.argsort(-chances, axis=1, kind="stable")[:, :8]
+        return [[str(self._model.classes_[place]) for place in row] for row in order]
+
+
+Model = Bayes | Classes
+
+
+def _sklearn(path: str, **settings: Any) -> Callable[[], Any]:
+    """Return a maker of a model of scikit-learn, which is imported when it is made."""
+    module, _, name = path.rpartition(".")
+    return lambda: getattr(import_module(f"sklearn.{module}"), name)(**settings)
+
+
+def _logistic(penalty: float) -> Callable[[], Any]:
+    return _sklearn("linear_model.LogisticRegression", C=penalty, max_iter=100)
+
+
+def choose(data: TokenData, model: Model) -> list[str]:
+    """Fit a model on the training tokens and read the test tokens."""
+    train, ways, test, places = data.asked
+    said = list(data.test["before"])
+    ranked = model.fit(train, ways).predict(test)
+    for place, token, found in zip(places, test["before"], ranked, strict=True):
+        said[place] = next((words for way in found if (words := data.say(token, way))), token)
+    return said
+
+
+def _fitted(names: frozenset[str], make: Callable[[], Model]) -> Solver:
+    """Make a solver that has some readers, and fits a model."""
+    return lambda data: (known := data.knowing(names)).answer(choose(known, make()))
+
+
+def best_of(data: TokenData, models: Sequence[Callable[[], Model]]) -> Model:
+    """Return the model that reads most training tokens right in cross-validation by sentence."""
+    rows, listed, _, _ = data.asked
+    ways = np.array(listed, dtype=object)
+    folds = rows["sentence"].to_numpy() % FOLDS
+    scores = []
+    for make in models:
+        right = 0
+        for fold in range(FOLDS):
+            held = folds == fold
+            ranked = make().fit(rows[~held], ways[~held]).predict(rows[held])
+            right += sum(bool(best) and best[0] == way for best, way in zip(ranked, ways[held], strict=True))
+        scores.append(right)
+    return models[int(np.argmax(scores))]()
+
+
+def _backoff(names: frozenset[str], *keys: Sides) -> Solver:
+    """Take the most frequent way of the longest context that training rows have."""
+
+    def joined(rows: pd.DataFrame, columns: Sides) -> list[str]:
+        return ["\t".join(cells) for cells in zip(*(rows[name].str.lower() for name in columns), strict=True)]
+
+    def solver(data: TokenData) -> Array:
+        data = data.knowing(names)
+        tables = [most_frequent(joined(data.train, key), data.ways) for key in keys]
+        found = [joined(data.test, key) for key in keys]
+        said = []
+        for token, *contexts in zip(data.test["before"], *found, strict=True):
+            ways = (table[context] for table, context in zip(tables, contexts, strict=True) if context in table)
+            said.append(next((words for way in ways if (words := data.say(token, way))), token))
+        return data.answer(said)
+
+    return solver
+
+
+def _class_vote(data: TokenData) -> Array:
+    """Predict the class of a token from its letters and neighbours, then take the class's most frequent way."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+
+    data = data.knowing(FIRST)
+    train, ways, test, places = data.asked
+    letters = [table["left"] + " " + table["before"] + " " + table["right"] for table in (train, test)]
+    counter = CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False)
+    model = MultinomialNB(alpha=0.1).fit(counter.fit_transform(letters[0]), train["class"])
+    classes = model.predict(counter.transform(letters[1]))
+    pairs, alone = most_frequent(train["form"] + train["class"], ways), most_frequent(train["form"], ways)
+    said = list(data.test["before"])
+    for place, token, form, label in zip(places, test["before"], test["form"], classes, strict=True):
+        said[place] = data.say(token, pairs.get(form + label) or alone[form]) or token
+    return data.answer(said)
+
+
+_MODELS: Mapping[str, Callable[[TokenData], Model]] = {
+    # Smoothing and neighbours are chosen by cross-validation.
+    "bayes": lambda data: best_of(data, [partial(Bayes, sides, alpha) for sides in (NEAR, WIDE) for alpha in ALPHAS]),
+    "linear": lambda data: Classes(_logistic(10.0), WIDE),
+    "forest": lambda data: Classes(_sklearn("ensemble.ExtraTreesClassifier", n_estimators=60, random_state=0), NEAR),
+    "right": lambda data: Bayes(("right",)),
+    "near": lambda data: Classes(_logistic(5.0), NEAR),
+}
+"""Models that several solvers ask, with all readers."""
+THREE = ("bayes", "linear", "forest")
+
+
+def vote(data: TokenData, *names: str) -> list[str]:
+    """Return the words that most of some models say of each token, those of the first among equals."""
+    for name in names:
+        if name not in data.made:
+            data.made[name] = choose(data, _MODELS[name](data))
+    return [max(said, key=said.count) for said in zip(*(data.made[name] for name in names), strict=True)]
+
+
 def reading(data: TokenData, cues: Sequence[Cue]) -> TokenData:
     """Return the tables with the stated rules. What blind solvers learned is shared."""
     return replace(data, rules=tuple(rule for rule in cues if isinstance(rule, HouseRule)))
 
 
-def by_rules(data: TokenData, said: Sequence[str]) -> list[str]:
-    """Read the tokens that a stated rule covers by that rule, and take what was said of all others."""
-    return [_by_rule(data, token) or words for token, words in zip(data.test["before"], said, strict=True)]
+def _reader(*names: str) -> Solver:
+    """Make a solver that reads the tokens that a stated rule covers by that rule, and others by a vote of models."""
 
+    def by_rule(data: TokenData, token: str) -> str | None:
+        found = (say_by_custom(data.language, rule.match, rule.says, token) for rule in data.rules)
+        return next((words for words in found if words), None)
 
-def _by_rule(data: TokenData, token: str) -> str | None:
-    found = (say_by_custom(data.language, rule.match, rule.says, token) for rule in data.rules)
-    return next((words for words in found if words), None)
+    def solver(data: TokenData) -> Array:
+        rows = zip(data.test["before"], vote(data, *names), strict=True)
+        return data.answer([by_rule(data, token) or words for token, words in rows])
+
+    return solver
 
 
 def vote_and_guess(data: TokenData) -> Array:
     """The vote of three; a token of a shape that training rows lack is read piece by piece, as people guess."""
     known = set(data.train["form"])
-    rows = zip(data.test["before"], data.test["form"], said_by_vote(data), strict=True)
+    rows = zip(data.test["before"], data.test["form"], vote(data, *THREE), strict=True)
     return data.answer([words if form in known else guess(data, token) for token, form, words in rows])
 
 
@@ -58,6 +305,57 @@ def guess(data: TokenData, token: str) -> str:
     return " ".join(piece for piece in pieces if piece) or token
 
 
+SOLVERS: Mapping[str, Solver] = {
+    # Leave every token as it is
+    "prior": lambda data: data.answer(list(data.test["before"])),
+    # Look tokens up among those of all, few or some training sentences
+    "seen_tokens": lambda data: _by_table(data, data.seen),
+    "seen_in_few": lambda data: _by_table(data, _seen_in(data, FEW)),
+    "seen_in_some": lambda data: _by_table(data, _seen_in(data, SOME)),
+    "seen_pairs": _seen_pairs,
+    # Look tokens up, and read others by rule
+    "figures": _reading("digits"),
+    "whole_numbers": _reading("cardinal"),
+    "numbers_alone": _reading("cardinal", table={}),
+    "years_alone": _reading("year"),
+    "letters_too": _reading("cardinal letters"),
+    "dates_too": _reading("cardinal letters long_date date date_dm slash_date"),
+    "units_too": _reading("cardinal letters measure percent decimal"),
+    "sums_too": _reading("cardinal letters measure percent decimal money rubles dollars clock"),
+    # Look tokens up, and take one of the readers that fit others
+    "first_that_fits": _fitting(lambda texts: texts[0]),
+    "last_that_fits": _fitting(lambda texts: texts[-1]),
+    "shortest_that_fits": _fitting(lambda texts: min(texts, key=len)),
+    # Take the most frequent reader of each form in few, some or all sentences
+    "forms_in_few": _by_form(BASIC, FEW),
+    "forms_in_some": _by_form(BASIC, SOME),
+    "nearest_spelling": _nearest_spelling,
+    "form_vote": _by_form(FIRST),
+    "class_vote": _class_vote,
+    # The form, and the word before or after, or both
+    "bayes_left": _fitted(FIRST, lambda: Bayes(("left",))),
+    "bayes_right": _fitted(FIRST, lambda: Bayes(("right",))),
+    "linear_left": _fitted(FIRST, lambda: Classes(_logistic(1.0), ("left",))),
+    "tree": _fitted(
+        FIRST, lambda: Classes(_sklearn("tree.DecisionTreeClassifier", random_state=0), NEAR, crossed=False)
+    ),
+    "neighbours": _fitted(
+        FIRST,
+        lambda: Classes(
+            _sklearn("neighbors.KNeighborsClassifier", n_neighbors=3, weights="distance"), NEAR, crossed=False
+        ),
+    ),
+    "back_to_left": _backoff(FIRST, ("form", "left"), ("form",)),
+    # The same with more readers
+    "bayes_most": _fitted(MOST, lambda: Bayes(NEAR)),
+    "linear_most": _fitted(MOST, lambda: Classes(_logistic(5.0), NEAR)),
+    "back_most": _backoff(MOST, ("form", *NEAR), ("form", "right"), ("form", "left"), ("form",)),
+    "bayes_tuned": lambda data: data.answer(vote(data, "bayes")),
+    "linear_wide": lambda data: data.answer(vote(data, "linear")),
+    "vote_of_three": lambda data: data.answer(vote(data, *THREE)),
+    "vote_of_five": lambda data: data.answer(vote(data, *THREE, "right", "near")),
+}
+
 ENTRIES = entries(
     {
         Tier.TRIVIAL: "prior",
@@ -69,16 +367,12 @@ ENTRIES = entries(
         Tier.SEARCH: "bayes_tuned linear_wide",
         Tier.ENSEMBLE: "vote_of_three vote_of_five",
     },
-    {**simple.SOLVERS, **learned.SOLVERS},
+    SOLVERS,
 )
 """The ladder, weakest tier first."""
 READERS = entries(
     {Tier.READER: "reader_bayes reader_linear reader_vote"},
-    {
-        "reader_bayes": lambda data: data.answer(by_rules(data, said_by_bayes(data))),
-        "reader_linear": lambda data: data.answer(by_rules(data, said_by_linear(data))),
-        "reader_vote": lambda data: data.answer(by_rules(data, said_by_vote(data))),
-    },
+    {"reader_bayes": _reader("bayes"), "reader_linear": _reader("linear"), "reader_vote": _reader(*THREE)},
 )
 """Solvers that apply the rules which the description states."""
 TWINS = {"reader_bayes": "bayes_tuned", "reader_linear": "linear_wide", "reader_vote": "vote_of_three"}

@@ -11,15 +11,14 @@ field are equally likely.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from sandmill.kinds.targets import RenderedTargets
-from sandmill.kinds.token.channel import HouseRule, Reading, TokenChannel, TokenGroup
+from sandmill.kinds.token.channel import HouseRule, TokenChannel, TokenGroup
 from sandmill.kinds.token.speech import readers_of, say_by_custom
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -45,25 +44,16 @@ def _value(field: str, draw: float) -> str:
         case ",":
             return f"{number:,}"
         case "th ":
-            return f"{number}{_ending(number)}"
+            ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+            return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
         case "roman ":
-            return _roman(number)
+            written = ""
+            for value, letters in _ROMAN:
+                written += letters * (number // value)
+                number %= value
+            return written
         case _:
             return str(number)
-
-
-def _ending(number: int) -> str:
-    if number % 100 in (11, 12, 13):
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-
-
-def _roman(number: int) -> str:
-    written = ""
-    for value, letters in _ROMAN:
-        written += letters * (number // value)
-        number %= value
-    return written
 
 
 PHRASES = "phrases"
@@ -80,8 +70,7 @@ Option = TypeVar("Option")
 _NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """One token of a sentence."""
 
     label: str
@@ -110,35 +99,23 @@ def render_readings(channel: TokenChannel, latents: Mapping[str, Floats], row_nu
 def _sentences(channel: TokenChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[list[Token]]:
     draws = np.column_stack([row_numbers.uniforms(f"token {place}") for place in range(DRAWS)])
     counts = np.clip(np.round(latents[PHRASES]), 1, MOST_PHRASES).astype(int)
-    writer = _Writer(channel)
     days = latents.get(DAY, np.zeros(len(counts)))
     by_rules = (days >= channel.house_from) & bool(channel.house)
-    return [
-        writer.sentence(int(count), iter(row), has_rules=bool(follows))
-        for count, row, follows in zip(counts, draws.tolist(), by_rules, strict=True)
-    ]
-
-
-class _Writer:
-    """Writes the sentences of one channel."""
-
-    def __init__(self, channel: TokenChannel) -> None:
-        self._channel = channel
-        self._groups = [_Phrase(group, channel) for group in channel.groups]
-        self._weights = list(accumulate(group.weight for group in channel.groups))
-
-    def sentence(self, phrases: int, draws: Iterator[float], *, has_rules: bool) -> list[Token]:
-        """Write a sentence with a given number of phrases. With rules of the house, some have a token of these."""
-        channel = self._channel
-        tokens = _plain(_one_of(channel.openings, draws))
-        for place in range(phrases):
-            tokens += _plain(_one_of(channel.links, draws)) if place else []
-            if has_rules and next(draws) < channel.house_share:
-                tokens += _by_rule(channel, _one_of(channel.house, draws), draws)
+    groups = [_Phrase(group, channel) for group in channel.groups]
+    weights = list(accumulate(group.weight for group in channel.groups))
+    sentences = []
+    for count, row, has_rules in zip(counts.tolist(), draws.tolist(), by_rules.tolist(), strict=True):
+        numbers = iter(row)
+        tokens = _plain(_one_of(channel.openings, numbers))
+        for place in range(count):
+            tokens += _plain(_one_of(channel.links, numbers)) if place else []
+            if has_rules and next(numbers) < channel.house_share:
+                tokens += _by_rule(channel, _one_of(channel.house, numbers), numbers)
             else:
-                tokens += self._groups[_weighted(self._weights, next(draws))].tokens(draws)
-        tokens += [*_plain(_one_of(channel.closings, draws)), Token(PUNCTUATION, ".", ".", ".")]
-        return tokens[: channel.places]
+                tokens += groups[_weighted(weights, next(numbers))].tokens(numbers)
+        tokens += [*_plain(_one_of(channel.closings, numbers)), Token(PUNCTUATION, ".", ".", ".")]
+        sentences.append(tokens[: channel.places])
+    return sentences
 
 
 class _Phrase:
@@ -162,7 +139,8 @@ class _Phrase:
         token = fill(self._group.patterns[place], draws)
         left = "" if bare < channel.bare else self._cue(reading.left, self._left, sides[:2])
         right = agreeing(self._cue(reading.right, self._right, sides[2:]), token)
-        words = [self._words(one, place, token) for one in readings]
+        read = [one.says[place] if one.reader is None else self._readers[one.reader](token) for one in readings]
+        words = [token if said is None else said for said in read]
         said = token if slip < channel.slips else words[readings.index(reading)]
         best = self._likeliest(words, left, right, token)
         return [*_plain(left), Token(reading.label, token, said, best), *_plain(right)]
@@ -171,10 +149,6 @@ class _Phrase:
         """Draw the words of one side: those of the reading, or with the chance of a blur those of any reading."""
         options = every if draws[0] < self._channel.blur or not own else own
         return options[int(draws[1] * len(options))] if options else ""
-
-    def _words(self, reading: Reading, place: int, token: str) -> str:
-        said = reading.says[place] if reading.reader is None else self._readers[reading.reader](token)
-        return token if said is None else said
 
     def _likeliest(self, words: Sequence[str], left: str, right: str, token: str) -> str:
         """Return the most probable words for a token, given those around it."""
