@@ -93,10 +93,9 @@ def even_places(count: int, start: float = 0.0) -> list[float]:
 def _steered(seed: SeedTask, request: BuildRequest) -> Steered:
     """Return what the band of a slot is about.
 
-    Medal hardness is measured where medals are milestones and pipelines read tables of features.
+    Medal hardness is measured where pipelines read tables of features.
     """
-    kind = _kind(seed)
-    return request.steer if kind.medals == "milestones" and not kind.panel else "difficulty"
+    return "difficulty" if _kind(seed).panel else request.steer
 
 
 def share_out(shares: Mapping[Share, float], total: int) -> dict[Share, int]:

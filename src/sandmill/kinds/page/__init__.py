@@ -33,7 +33,6 @@ IMAGE_FIELDS = _kind(
     channel="sandmill.kinds.page.channel:FieldsChannel",
     targets="sandmill.kinds.page.oracle:clean_pages",
     panel="sandmill.kinds.page.panel",
-    medals="milestones",
 )
 IMAGE_MASKS = _kind(
     "image_masks",
