@@ -45,6 +45,8 @@ class _Dirt:
     """Most noise of a picture."""
     slipped: Ends
     """Share of the lines of a series that have slipped."""
+    amounts: tuple[int, int]
+    """Fewest and most pixels by which a line slips. After fewer, filters do nearly as well as readers."""
 
 
 _PAGES = _Dirt(
@@ -58,6 +60,7 @@ _PAGES = _Dirt(
     },
     grain=(0.02, 0.11),
     slipped=(0.08, 0.22),
+    amounts=(2, 6),
 )  # fmt: skip
 _MASKS = _Dirt(
     sizes=((32, 32), (32, 36), (36, 32), (34, 34), (32, 40), (38, 32)),
@@ -69,6 +72,7 @@ _MASKS = _Dirt(
     },
     grain=(0.05, 0.13),
     slipped=(0.2, 0.35),
+    amounts=(3, 8),
 )  # fmt: skip
 _FADED = (0.1, 0.58)
 """Share of the ink that is lost at strength 1, least and most."""
@@ -79,8 +83,6 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
 """What else differs between pages that have a dirt, and its range."""
 _SERIES = (14, 17)
 """Fewest and most lines of a series of slips."""
-_LEAST_SLIP, _MOST_SLIP = 2, 6
-"""Pixels by which a line may have slipped. After fewer, filters clean it nearly as well as others."""
 _FADE = ((0.5, 0.78), (0.2, 0.4))
 """Least and most darkness of regions at hardness 0 and 1."""
 _CRUMBS = (3.0, 9.0)
@@ -174,7 +176,7 @@ def choose_channel(medium: FieldsMedium | MasksMedium, knobs: Knobs, streams: St
         "width": width,
         "is_upright": bool(rng.random() < 0.5),
         "traits": tuple(traits),
-        "slips": choose_slips(_at(knobs.skills, dirt.slipped), streams.generator("slips")),
+        "slips": choose_slips(_at(knobs.skills, dirt.slipped), dirt.amounts, streams.generator("slips")),
     }
     if isinstance(medium, MasksMedium):
         return MasksChannel(scene=scene, is_bright=medium.is_bright, **shared)
@@ -196,10 +198,10 @@ def choose_dirt(
     return traits
 
 
-def choose_slips(share: float, rng: np.random.Generator) -> tuple[int, ...]:
+def choose_slips(share: float, ends: tuple[int, int], rng: np.random.Generator) -> tuple[int, ...]:
     """Draw a series of slips, in which a share of the lines has slipped, at least one, and at least one has not."""
     length = int(rng.integers(_SERIES[0], _SERIES[1] + 1))
-    order, amounts = rng.permutation(length), rng.integers(_LEAST_SLIP, _MOST_SLIP + 1, length)
+    order, amounts = rng.permutation(length), rng.integers(ends[0], ends[1] + 1, length)
     moved = order[: min(max(round(share * length), 1), length - 1)]
     return tuple(int(amounts[place]) if place in moved else 0 for place in range(length))
 
