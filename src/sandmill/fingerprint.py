@@ -35,6 +35,7 @@ LATER: Mapping[str, Mapping[str, Any]] = {
         "variety": 1.0,
     },
     "TextChannel": {"shown": [], "only_in_training": []},
+    "MasksChannel": {"slips": []},
     "Story": {"asides": []},
     "Mechanism": {"limits": [], "child": None},
     "Column": {"loadings": [], "conversion": None, "in_text": False},

@@ -1,5 +1,9 @@
 """Split the joined cells again."""
 
+import re
+
+import pandas as pd
+
 from sandmill.kinds.table import read as tables
 
 
@@ -9,9 +13,11 @@ def read(folder, facts):
 
 
 def split_cells(table):
-    return table.join(table.pop("record").str.split("|", expand=True).astype(float).add_prefix("reading "))
+    cells = [dict(re.findall(r"(\w+)=([^|]+)", one)) for one in table.pop("record")]
+    return table.join(pd.DataFrame(cells).astype(float))
 
 
 def source(facts):
-    split = 'train, test = (t.join(t.pop("record").str.split("|", expand=True).astype(float).add_prefix("reading "))'
-    return [*tables.source(facts), f"{split} for t in (train, test))"]
+    cells = r'dict(re.findall(r"(\w+)=([^|]+)", one)) for one in t.pop("record")'
+    split = f"train, test = (t.join(pd.DataFrame([{cells}]).astype(float)) for t in (train, test))"
+    return [*tables.source(facts), split]

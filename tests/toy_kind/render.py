@@ -4,4 +4,5 @@ import numpy as np
 
 
 def join_cells(channel, latents, row_numbers):
-    return ["|".join(f"{value:.6g}" for value in row) for row in np.column_stack(list(latents.values()))]
+    rows = np.column_stack(list(latents.values()))
+    return ["|".join(f"{name}={value:.6g}" for name, value in zip(latents, row, strict=True)) for row in rows]

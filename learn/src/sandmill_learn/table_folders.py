@@ -16,11 +16,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from sandmill.calibrate.board import leaderboard, medal_rows, middle_of
+import numpy as np
+
+from sandmill.calibrate.board import leaderboard, medal_rows, median_rows, middle_of
 from sandmill.calibrate.calibrate import require_enough
 from sandmill.calibrate.measure import RESAMPLES, difficulty, draw_counts
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, run_panel
-from sandmill.calibrate.steadiness import resample_thresholds, steadiness
+from sandmill.calibrate.steadiness import ThresholdScores, steadiness
 from sandmill.errors import InputError, ItemRejected, Problem, shorten
 from sandmill.fingerprint import digest, fingerprint
 from sandmill.models.base import OnProgress, Part
@@ -120,8 +122,15 @@ def _steadiness(
 ) -> Steadiness:
     rows = truth.part(part)
     counts = draw_counts(int(rows.sum()), streams.generator(f"steadiness {part}"), RESAMPLES // 2)
-    ladder = resample_thresholds(truth.truth[rows], [said[rows] for said in predictions], metric, counts)
-    return steadiness(ladder, metric)
+    sign, known = (-1 if metric.is_lower_better else 1), truth.truth[rows]
+    scores = np.array([sign * metric.score(known, said[rows]) for said in predictions])
+    best_first = np.argsort(-scores, kind="stable")
+    places = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
+    entries = [[best_first[row - 1] for row in some] for some in places]
+    drawn = {one: sign * metric.resample(known, predictions[one][rows], counts) for some in entries for one in some}
+    point = np.array([scores[some].mean() for some in entries])
+    resampled = np.array([np.mean([drawn[one] for one in some], axis=0) for some in entries])
+    return steadiness(ThresholdScores(point, resampled), metric)
 
 
 DESCRIPTION = "public/description.md"

@@ -65,12 +65,11 @@ def appraise(
         metric,
         streams.generator("no data"),
     )
-    by_milestones = calibration.rule == "milestones"
     # Pipelines of the frozen distribution read tables of features.
     agents = None if package.spec.kind.panel else _Agents.of(panel, rendered, streams)
     measured = {
         "solve_rate": agents and agents.solve_rate(calibration.thresholds.bronze),
-        "medal_hardness": agents.medal_hardness(calibration, adversaries) if agents and by_milestones else None,
+        "medal_hardness": agents.medal_hardness(calibration, adversaries) if agents else None,
         "no_data": no_data,
     }
     return calibration.model_copy(update=measured)

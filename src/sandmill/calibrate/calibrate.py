@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
+from sandmill.calibrate.board import gap_steps, leaderboard
 from sandmill.calibrate.measure import (
     RESAMPLES,
     difficulty,
@@ -23,13 +23,12 @@ from sandmill.calibrate.steadiness import (
     ThresholdScores,
     require_order,
     resample_milestones,
-    resample_thresholds,
     steadiness,
     with_draws,
 )
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
-from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Thresholds, Tier
+from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Tier
 from sandmill.scoring import Metric
 from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
 
@@ -83,7 +82,7 @@ def calibrate(
     metric: Metric,
     sizing: Sizing,
     rng: np.random.Generator,
-    deciding: ThresholdRuns | None = None,
+    deciding: ThresholdRuns,
     beside: Sequence[PanelRun] = (),
 ) -> Calibration:
     """Rank the runs on a task and measure it.
@@ -94,7 +93,7 @@ def calibrate(
         metric: the task's metric.
         sizing: how the final part got its size; recorded.
         rng: for the bootstraps.
-        deciding: runs that decide milestones, measured on several draws. None: thresholds follow by ranks.
+        deciding: runs that decide milestones, measured on several draws.
         beside: deciding runs that are not on the leaderboard.
 
     Raises:
@@ -122,41 +121,8 @@ def calibrate(
         ],
         metric.is_lower_better,
     )
-    found = None if deciding is None else _milestones(deciding, scores, feedback)
-    bars, on_feedback = (
-        _thresholds_of(part, of, board, found) for part, of in ((Part.FINAL, final), (Part.FEEDBACK, feedback))
-    )
-    trivial, best = final.ends()
-    steps = gap_steps(bars, trivial, best)
-    require_trivial_loses(trivial, bars, best)
-    steady, steady_feedback = (steadiness(_resampled(part, board, found), metric) for part in (final, feedback))
-    require_order(steady, sizing)
-    if found and deciding:
-        steady = with_draws(steady, found.entries, steps, deciding.twins)
-    usual = [final.said[run.name] for run in ran if run.tier is Tier.COMPETENT]
-    hardness = difficulty(final.truth, usual, final.said[TRIVIAL], final.oracle, metric, final.counts)
-    return Calibration(
-        is_lower_better=metric.is_lower_better,
-        trivial=trivial,
-        oracle=best,
-        oracle_is_exact=metric.decision == "exact",
-        board=board,
-        rule="milestones" if found else "ranks",
-        milestones=found,
-        thresholds=bars,
-        feedback_thresholds=on_feedback,
-        steps=steps,
-        steadiness=steady,
-        feedback_steadiness=steady_feedback,
-        sizing=sizing,
-        difficulty=over_draws(hardness, found.entries) if found else hardness,
-    )
-
-
-def _milestones(deciding: ThresholdRuns, scores: Sequence[Mapping[str, float]], feedback: _PartOf) -> Milestones:
-    """Gather the deciding runs. `scores` holds those of the final part and of the feedback part by run."""
     entries = deciding.entries(*scores)
-    return Milestones(
+    found = Milestones(
         gold=deciding.gold,
         margin=deciding.margin,
         step=least_step(entries),
@@ -165,19 +131,37 @@ def _milestones(deciding: ThresholdRuns, scores: Sequence[Mapping[str, float]], 
         feedback_oracle=feedback.ends()[1],
         entries=entries,
     )
+    bars, on_feedback = (
+        milestone_thresholds(found, board, part, *of.ends())
+        for part, of in ((Part.FINAL, final), (Part.FEEDBACK, feedback))
+    )
+    trivial, best = final.ends()
+    steps = gap_steps(bars, trivial, best)
+    require_trivial_loses(trivial, bars, best)
+    steady, steady_feedback = (steadiness(_resampled(part, board, found), metric) for part in (final, feedback))
+    require_order(steady, sizing)
+    steady = with_draws(steady, entries, steps, deciding.twins)
+    usual = [final.said[run.name] for run in ran if run.tier is Tier.COMPETENT]
+    hardness = difficulty(final.truth, usual, final.said[TRIVIAL], final.oracle, metric, final.counts)
+    return Calibration(
+        is_lower_better=metric.is_lower_better,
+        trivial=trivial,
+        oracle=best,
+        oracle_is_exact=metric.decision == "exact",
+        board=board,
+        rule="milestones",
+        milestones=found,
+        thresholds=bars,
+        feedback_thresholds=on_feedback,
+        steps=steps,
+        steadiness=steady,
+        feedback_steadiness=steady_feedback,
+        sizing=sizing,
+        difficulty=over_draws(hardness, entries),
+    )
 
 
-def _thresholds_of(part: Part, of: _PartOf, board: Sequence[BoardEntry], found: Milestones | None) -> Thresholds:
-    if found:
-        return milestone_thresholds(found, board, part, *of.ends())
-    scores = [entry.final if part is Part.FINAL else entry.feedback for entry in board]
-    return thresholds(scores, of.metric.is_lower_better)
-
-
-def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | None) -> ThresholdScores:
-    if found is None:
-        said = [part.said[entry.solver] for entry in board]
-        return resample_thresholds(part.truth, said, part.metric, part.counts)
+def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones) -> ThresholdScores:
     names = [entry.solver for entry in board if entry.tier not in PLACING]
     rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column)
     ends = part.said[TRIVIAL], part.oracle
@@ -185,7 +169,7 @@ def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones | N
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:
-    """Reject a task on which too many solvers failed, because ranks among the rest are not comparable.
+    """Reject a task on which too many solvers failed: distances between the rest would say little.
 
     Returns:
         The runs that did not fail.

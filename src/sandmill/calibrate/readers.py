@@ -56,7 +56,8 @@ def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
     levels = {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
     facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
     description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
-    cues = tuple(cue for cue in (spec.channel.cues if spec.channel else ()) if cue.text in description)
+    can_read = spec.channel and (spec.kind.measures or spec.kind.panel)
+    cues = tuple(cue for cue in (spec.channel.cues if spec.channel and can_read else ()) if cue.text in description)
     return Stated(facts, levels, spec.mechanism.child, cues)
 
 

@@ -8,13 +8,10 @@ import polars as pl
 
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
+from sandmill.calibrate.panel import Panel, PanelRun, open_panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
-from sandmill.kinds.table import TABLE
-from sandmill.models.base import MedalRule
-from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 
@@ -29,11 +26,6 @@ TWINS: Mapping[str, str] = {
     "reader_ensemble": FROZEN,
 }
 """Entry of the panel with the same model as a reader."""
-
-
-def board_entries(rule: MedalRule, kind: str = TABLE.name) -> tuple[str, ...]:
-    """Return the entries of the panel that are on the board. By ranks, averages of searches would take most golds."""
-    return tuple(entry.name for entry in entries_of(kind) if rule == "milestones" or entry.tier is not Tier.ENSEMBLE)
 
 
 class SolverRuns:
@@ -83,8 +75,8 @@ class SolverRuns:
         """Reader to the run with the same model without the stated facts."""
         return self.panel.twins if isinstance(self.panel, OwnPanel) else TWINS
 
-    def run(self, names: Sequence[str]) -> list[PanelRun]:
-        """Run entries of the panel."""
+    def run(self, names: Sequence[str] | None = None) -> list[PanelRun]:
+        """Run entries of the panel, or all of them."""
         return self.panel.run(names)
 
     def run_readers(self) -> list[PanelRun]:

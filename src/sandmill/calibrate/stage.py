@@ -20,8 +20,8 @@ from sandmill.calibrate.measure import (
 from sandmill.calibrate.milestones import PLACING
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
-from sandmill.calibrate.solver_runs import SolverRuns, board_entries
-from sandmill.calibrate.steadiness import require_promise, resample_milestones, resample_thresholds, size_test
+from sandmill.calibrate.solver_runs import SolverRuns
+from sandmill.calibrate.steadiness import require_promise, resample_milestones, size_test
 from sandmill.calibrate.training_draws import TrainingDraws, measure_draws, refuse_without_room
 from sandmill.draw import Pilot, Rendered, render
 from sandmill.errors import ItemRejected
@@ -73,23 +73,20 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         ItemRejected: if the panel or the thresholds are not fit for a task.
     """
     wanted, by = None if attempt.any_band else attempt.slot.band, attempt.slot.steered
-    rule, facts = pilot.spec.kind.medals, pilot.facts
+    facts = pilot.facts
     stated = _stated(pilot, secret, attempt.replicate)
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
         runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
-        draws = measure_draws(pilot, tried, runs, stated, streams) if rule == "milestones" else None
+        draws = measure_draws(pilot, tried, runs, stated, streams)
         sizing = _size(attempt, pilot, runs, draws, streams)
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
         package, answers = rendered.package, rendered.answers
         contest = SolverRuns(Path(name), package.public, facts, stated, tried)
-        board = contest.run(board_entries(rule, facts.kind))
-        beside = []
-        if rule == "milestones":
-            board, beside = [*board, *contest.run_readers()], contest.run_adversaries()
+        board, beside = [*contest.run(), *contest.run_readers()], contest.run_adversaries()
         panel_s = time.process_time() - started
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
@@ -101,14 +98,14 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             get_metric(facts.metric),
             sizing,
             streams.generator("bootstrap"),
-            draws.deciding if draws else None,
+            draws.deciding,
             beside,
         )
         if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
         _require_columns_lose(contest, measured, rendered)
         informed = informed_score(contest.panel, rendered)
-        if informed is not None and rule == "milestones":
+        if informed is not None:
             require_informed_gold(measured, informed)
         scripts = _scripts(Path(name), contest, rendered, measured)
         measured = with_scripts(measured, [one.score for one in scripts])
@@ -138,19 +135,15 @@ def _run_on_pilot(contest: SolverRuns, pilot: Pilot, wanted: Band | None) -> lis
         OffBand: if a band is wanted and the difficulty is not accepted for it.
         ItemRejected: `no_room`, if gold is out of reach.
     """
-    rule, kind = pilot.spec.kind.medals, pilot.facts.kind
-    probe = probe_entries(kind)
+    probe = probe_entries(pilot.facts.kind)
     runs = contest.run(probe)
     if wanted:
         probed = probe_difficulty(pilot, runs).value
         low, high = accepted_range(wanted)
         if not low <= probed < high:
             raise OffBand(probed, wanted)
-    others = [entry for entry in board_entries(rule, kind) if entry not in probe]
-    if rule != "milestones":
-        return runs + contest.run(others)
     refuse_without_room(pilot, contest, runs)
-    runs += contest.run(others)
+    runs += contest.run([entry.name for entry in contest.entries if entry.name not in probe])
     refuse_without_room(pilot, contest, runs)
     adversaries = contest.run_adversaries()
     refuse_without_room(pilot, contest, [*runs, *adversaries])
@@ -172,8 +165,7 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
 def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     """Return the facts that the texts of the task state. They do not depend on the size of its test."""
     cues = pilot.spec.channel.cues if pilot.spec.channel else ()
-    # Where medals follow by ranks, nobody reads.
-    if pilot.spec.kind.medals != "milestones" or not (pilot.spec.hints or cues):
+    if not (pilot.spec.hints or cues):
         return Stated(())
     smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
     spec = pilot.spec.model_copy(update={"sizes": smallest})
@@ -193,25 +185,20 @@ def _scripts(
     if spec.kind.panel:
         return write_own_ladder(contest.panel, folder, facts, answers, test, contest.stated.cues)
     reader = contest.reader
-    if reader is None and spec.kind.medals == "milestones":
+    if reader is None:
         reader = insight_table(folder, facts, spec.mechanism)
     return write_ladder(contest.panel.table, folder, test, reader, measured.feedback_thresholds.gold)
 
 
-def _size(
-    attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: TrainingDraws | None, streams: Streams
-) -> Sizing:
+def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: TrainingDraws, streams: Streams) -> Sizing:
     """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
     metric = get_metric(pilot.facts.metric)
     predictions = {run.name: run.prediction for run in require_enough(runs)}
     counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
-    if draws:
-        ends = predictions[TRIVIAL], pilot.oracle
-        board = [run.name for run in require_enough(runs) if run.tier not in PLACING]
-        board = [name for name in board if name not in draws.deciding.off_board]
-        ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
-    else:
-        ladder = resample_thresholds(pilot.truth, list(predictions.values()), metric, counts)
+    ends = predictions[TRIVIAL], pilot.oracle
+    board = [run.name for run in require_enough(runs) if run.tier not in PLACING]
+    board = [name for name in board if name not in draws.deciding.off_board]
+    ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
     scores = [metric.score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = len(pilot.truth), pilot.spec.sizes.final

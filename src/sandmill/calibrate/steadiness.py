@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.calibrate.board import medal_rows, median_rows
+from sandmill.calibrate.board import median_rows
 from sandmill.calibrate.milestones import Gold, MilestoneRule, distance_sd, unrelated_sd
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
@@ -53,32 +53,6 @@ class ThresholdScores:
         deviations = (self.resampled - self.point[:, None]) * np.sqrt(rows / wanted)
         falls = np.clip(-np.diff(self.point), 0, self.counted_step * gap)
         return _order_held(-np.cumsum([0, *falls])[:, None] + deviations)
-
-
-def resample_thresholds(
-    truth: Array,
-    predictions: Sequence[Array],
-    metric: Metric,
-    counts: Floats,
-) -> ThresholdScores:
-    """Rank the entries on some rows and resample those that the rank rule picks.
-
-    Args:
-        truth: answers, shape (rows,).
-        predictions: of all board entries, in any order.
-        metric: scores and resamples.
-        counts: bootstraps from `draw_counts`, shared by all entries.
-    """
-    sign = -1 if metric.is_lower_better else 1
-    scores = np.array([sign * metric.score(truth, prediction) for prediction in predictions])
-    best_first = np.argsort(-scores, kind="stable")
-    rows = [(row,) for row in medal_rows(len(scores))] + [median_rows(len(scores))]
-    entries = [[best_first[row - 1] for row in those] for those in rows]
-    drawn = {entry: sign * metric.resample(truth, predictions[entry], counts) for those in entries for entry in those}
-    return ThresholdScores(
-        point=np.array([scores[those].mean() for those in entries]),
-        resampled=np.array([np.mean([drawn[entry] for entry in those], axis=0) for those in entries]),
-    )
 
 
 def size_test(pilot: ThresholdScores, pilot_rows: int, gap: float, fewest: int, most: int) -> Sizing:
@@ -148,7 +122,7 @@ Steps = tuple[float, float, float]
 
 COUNTED_MILESTONE_STEP = 0.1
 """Widest step of a pilot that a forecast counts. Milestones are medians over many runs, and their bootstraps choose the
-best run anew, so that a step may count for more than one between two single runs by ranks."""
+best run anew, so that a step may count for more than one between two single runs."""
 
 
 @dataclass(frozen=True)

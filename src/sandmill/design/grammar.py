@@ -173,7 +173,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         else choose_conditions(structure, streams, draft.faults if draft else None)
     )
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    knowing = bool(domain.knows.targets or (medium and kind.medals == "milestones"))
+    knowing = bool(domain.knows.targets or medium)
     may_tell = knowing and not draft and slot.band is not Band.EASY
     own = draw_own_columns(domain, conditions.split, streams) if may_tell and has_hints(streams) else OwnColumns()
     domain = own.added_to(domain)

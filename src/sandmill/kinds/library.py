@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import yaml
 
@@ -33,9 +33,13 @@ def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
 @cache
 def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
     """Read all files of a folder in `sandmill.kinds`, in the order of their names."""
-    paths = sorted(files("sandmill.kinds").joinpath(folder).iterdir(), key=lambda path: path.name)
-    texts = (path.read_text(encoding="utf-8") for path in paths if path.name.endswith(".yaml"))
-    return tuple(model.model_validate(yaml.load(text, _Loader)) for text in texts)
+    names = sorted(path.name for path in files("sandmill.kinds").joinpath(folder).iterdir())
+    return tuple(model.model_validate(load_yaml(f"{folder}/{name}")) for name in names if name.endswith(".yaml"))
+
+
+def load_yaml(path: str) -> Any:
+    """Read a YAML file below `sandmill.kinds`."""
+    return yaml.load(files("sandmill.kinds").joinpath(path).read_text(encoding="utf-8"), _Loader)
 
 
 def load_table(path: str, model: type[Read]) -> dict[str, Read]:

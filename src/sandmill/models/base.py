@@ -51,8 +51,8 @@ OnProgress = Callable[[int, int], None]
 """Is called with the number of pieces of work that are done and of all."""
 
 MedalRule = Literal["ranks", "milestones"]
-"""How thresholds follow. `ranks`: rows of the leaderboard by mle-bench's rule. `milestones`: distances on the gap scale
-between usual models, blind ensembles, the best blind run and readers."""
+"""How thresholds follow. `milestones`: distances on the gap scale between usual models, blind ensembles, the best blind
+run and readers. `ranks`: rows of the leaderboard by mle-bench's rule, in some tasks of older releases."""
 
 
 Steered = Literal["difficulty", "medal_hardness"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from sandmill.models.base import Frozen, MedalRule
+from sandmill.models.base import Frozen
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
 DifficultyCurve = tuple[float, ...]
@@ -54,8 +54,6 @@ class Kind(Frozen):
     id_column: str = "id"
     ids: Literal["token", "item", "timestamp"] = "token"
     """What identifies an item: a random token, the item itself, or a random time stamp."""
-    medals: MedalRule = "ranks"
-    """How thresholds follow. Milestones need readers, or a solver that knows the true form of the features."""
     hidden: float = 1.0
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
     log_odds: tuple[float, float] | None = None

@@ -64,10 +64,7 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
         ]
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
     # Medal hardness is measured where medals are milestones and pipelines read tables of features.
-    steered: list[Steered] = [
-        plan.request.steer if _kind(seed).medals == "milestones" and not _kind(seed).panel else "difficulty"
-        for seed in seeds
-    ]
+    steered: list[Steered] = ["difficulty" if _kind(seed).panel else plan.request.steer for seed in seeds]
     paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
     places = even_places(total, streams.generator("domains").random())
     return tuple(

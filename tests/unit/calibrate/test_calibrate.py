@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate import PanelRun, calibrate, run_panel
-from sandmill.calibrate.board import gap_steps, thresholds
+from sandmill.calibrate.board import gap_steps
 from sandmill.calibrate.calibrate import Graded, require_enough
 from sandmill.calibrate.measure import (
     band_of,
@@ -20,12 +20,15 @@ from sandmill.calibrate.measure import (
     signal_check,
     with_scripts,
 )
-from sandmill.calibrate.panel import NOTHING_FOUND, Rows
+from sandmill.calibrate.milestones import ORDINARY, milestone_thresholds
+from sandmill.calibrate.panel import NOTHING_FOUND, TRIVIAL
+from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.errors import DegenerateTask, ItemRejected
-from sandmill.models.base import Band
+from sandmill.models.base import Band, Part
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, ScriptScore, Sizing, Thresholds, Tier
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
+from sandmill.scoring.gap import gap_closed
 from tests.factories import CALIBRATION
 from tests.unit.calibrate.tables import write_table
 
@@ -185,9 +188,10 @@ def broken(run: PanelRun, failure: str) -> PanelRun:
 
 
 def made_board(noises: np.ndarray = NOISES, truth: np.ndarray = TRUTH) -> list[PanelRun]:
-    """The trivial run and one for each error, seven of them competent."""
+    """The trivial run and one for each error, seven of them competent and three of them ensembles."""
     rng = np.random.default_rng(5)
     tiers = [Tier.COMPETENT if place % 6 == 0 else Tier.NAIVE for place in range(len(noises))]
+    tiers[1:4] = [Tier.ENSEMBLE] * 3
     runs = [
         made_run(f"run {place:02d}", tier, guesses(truth, noise, rng))
         for place, (noise, tier) in enumerate(zip(noises, tiers, strict=True))
@@ -195,18 +199,19 @@ def made_board(noises: np.ndarray = NOISES, truth: np.ndarray = TRUTH) -> list[P
     return [made_run("prior", Tier.TRIVIAL, np.zeros(len(truth))), *runs]
 
 
-def measured(runs: list[PanelRun], rows: Rows = slice(None), oracle: Array = TRUTH) -> Calibration:
-    """Calibration of runs on some rows, by default with an oracle that is never wrong."""
-    graded = Graded(TRUTH[rows], oracle[rows], IS_FINAL[rows])
-    these = [replace(run, scores=[column[rows] for column in run.scores]) if run.has_run else run for run in runs]
-    return calibrate(these, graded, get_metric("rmse"), SIZING, np.random.default_rng(1))
+def deciding(runs: list[PanelRun], truth: Array, oracle: Array, metric: str = "rmse") -> ThresholdRuns:
+    """All runs but the trivial one, with the share of the gap that they close on one training draw."""
+    score = get_metric(metric).score
+    able = {run.name: run for run in runs if run.has_run}
+    ends = [score(truth, one) for one in (able[TRIVIAL].prediction if TRIVIAL in able else 0 * truth, oracle)]
+    shares = {name: (gap_closed(score(truth, run.prediction), *ends),) for name, run in able.items() if name != TRIVIAL}
+    return ThresholdRuns("margin", {name: able[name].tier for name in shares}, shares)
 
 
-def reason(runs: list[PanelRun], rows: Rows = slice(None), oracle: Array = TRUTH) -> str:
-    """Why a board is refused."""
-    with pytest.raises(ItemRejected) as caught:
-        measured(runs, rows, oracle)
-    return caught.value.reason
+def measured(runs: list[PanelRun], oracle: Array = TRUTH) -> Calibration:
+    """Calibration of runs, by default with an oracle that is never wrong."""
+    graded, rng = Graded(TRUTH, oracle, IS_FINAL), np.random.default_rng(1)
+    return calibrate(runs, graded, get_metric("rmse"), SIZING, rng, deciding(runs, TRUTH, TRUTH))
 
 
 @pytest.mark.parametrize(("target", "metric"), [("regression", "rmse"), ("multiclass", "log_loss")])
@@ -216,7 +221,10 @@ def test_calibration_of_a_real_panel_is_consistent(tmp_path: Path, target: str, 
     )
     graded = Graded(written.truth, written.oracle, np.arange(3000) % 3 > 0)
     runs = run_panel(written.folder, written.facts)
-    first, again = (calibrate(runs, graded, get_metric(metric), SIZING, np.random.default_rng(1)) for _ in range(2))
+    found = deciding(runs, written.truth, written.oracle, metric)
+    first, again = (
+        calibrate(runs, graded, get_metric(metric), SIZING, np.random.default_rng(1), found) for _ in range(2)
+    )
     assert first == again
     sign = -1 if first.is_lower_better else 1
     finals = [sign * entry.final for entry in first.board]
@@ -237,8 +245,12 @@ def test_what_is_measured_is_recorded():
     assert found.steps == gap_steps(found.thresholds, found.trivial, found.oracle)
     assert found.sizing == SIZING
     assert found.oracle == 0
-    assert found.thresholds == thresholds([entry.final for entry in found.board], True)
-    assert found.feedback_thresholds == thresholds([entry.feedback for entry in found.board], True)
+    assert (found.rule, found.difficulty.interval) == ("milestones", "replicates")
+    (prior,) = (entry for entry in found.board if entry.solver == TRIVIAL)
+    parts = (Part.FINAL, found.thresholds, prior.final), (Part.FEEDBACK, found.feedback_thresholds, prior.feedback)
+    for part, bars, low in parts:
+        assert bars == milestone_thresholds(found.milestones, found.board, part, low, 0.0)
+    assert {entry.tier for entry in found.milestones.entries} > {*ORDINARY[:1], Tier.ENSEMBLE}
     for bars, steady in ((found.thresholds, found.steadiness), (found.feedback_thresholds, found.feedback_steadiness)):
         for name in ("gold", "silver", "bronze", "median"):
             low, high = getattr(steady, name)
@@ -277,20 +289,10 @@ def test_twenty_five_runs_five_of_them_competent_are_enough():
     assert require_enough([*runs, broken(made_run("idle", Tier.SEARCH, TRUTH), NOTHING_FOUND)]) == runs
 
 
-def test_a_board_that_does_not_part_agents_is_refused():
-    apart = measured(made_board())
-    assert min(apart.steps) > 0.02
-    assert reason(made_board(), oracle=np.zeros(2400)) == "no_signal"
-    assert reason([replace(run, scores=[0.5 * TRUTH]) for run in made_board()[1:]] + made_board()[:1]) == "flat_board"
-    assert reason(made_board(np.where(np.arange(39) > 14, 0.4 + NOISES / 50, NOISES))) == "near_ties"
-    assert reason(made_board(np.where(np.arange(39) > 11, NOISES + 2, NOISES))) == "trivial_medal"
-
-
-def test_an_order_that_a_few_rows_decide_is_refused():
-    few = np.arange(2400) < 60
-    near = np.linspace(0.4, 0.8, 39)
-    assert min(measured(made_board(near)).steps) > 0.02
-    assert reason(made_board(near), few) == "unsteady_order"
+def test_thresholds_lie_apart_and_an_oracle_that_knows_nothing_is_refused():
+    assert min(measured(made_board()).steps) > 0.02
+    with pytest.raises(ItemRejected, match="no_signal"):
+        measured(made_board(), oracle=np.zeros(2400))
 
 
 def test_equal_bootstraps_are_made_once(monkeypatch):

@@ -120,9 +120,7 @@ def test_a_mix_of_medal_hardness_is_about_tables_alone():
     slots = plan_slots(build)
     assert Counter(slot.band for slot in slots) == share_out(DEFAULT_MIX, 60)
     for slot in slots:
-        kind = kind_of(slot.structure)
-        is_table = kind.medals == "milestones" and not kind.panel
-        assert slot.steered == ("medal_hardness" if is_table else "difficulty")
+        assert slot.steered == ("difficulty" if kind_of(slot.structure).panel else "medal_hardness")
     assert {slot.steered for slot in slots} == {"medal_hardness", "difficulty"}
     assert {slot.steered for slot in plan_slots(plan())} == {"difficulty"}
 

@@ -64,7 +64,7 @@ CHEAP = {
         modality=Modality.TIME_SERIES, target=TargetKind.REGRESSION, metric=MetricName.RMSE, kind=JOINED.name
     ),
 }
-"""A seed of a kind whose medals follow by ranks, which takes a quarter of a table's time."""
+"""A seed of a kind without texts to read, which takes less time than a table."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,7 +11,7 @@ from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, Stated
-from sandmill.calibrate.solver_runs import TWINS, board_entries
+from sandmill.calibrate.solver_runs import TWINS
 from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import ItemRejected
@@ -61,7 +61,7 @@ class Runs:
         return [made_up(FROZEN, Tier.SEARCH, self.adversary_far)] if self.adversary_far else []
 
     def all(self):
-        return [*self.run(board_entries("milestones")), *self.run_readers(), *self.run_adversaries()]
+        return [*self.run([entry.name for entry in PANEL]), *self.run_readers(), *self.run_adversaries()]
 
 
 def measured(monkeypatch, own: Runs, *others: Runs) -> TrainingDraws:
@@ -146,11 +146,6 @@ def test_other_training_rows_leave_the_test_rows_alone():
     assert with_fresh_training(pilot, STREAMS, 1).files == one.files
 
 
-def test_averages_of_searches_are_on_no_board_by_ranks():
-    assert set(board_entries("milestones")) - set(board_entries("ranks")) == {
-        entry.name for entry in PANEL if entry.tier is Tier.ENSEMBLE
-    }
+def test_every_reader_has_a_twin_without_the_facts():
     assert set(TWINS) == set(READERS)
-    assert set(TWINS.values()) - set(board_entries("milestones")) == {FROZEN}, (
-        "the twin of the averages is an adversary"
-    )
+    assert set(TWINS.values()) - {entry.name for entry in PANEL} == {FROZEN}, "the twin of the averages is an adversary"

@@ -18,7 +18,6 @@ def _kind(name: str, part: str, asked: tuple[TargetKind, MetricName], curve: Dif
         "gate": "sandmill.kinds.files.item_files:audio_findings",
         "layout": f"sandmill.kinds.audio.layout:{layout}",
         "design": f"sandmill.kinds.audio.channel:{design}",
-        "medals": "milestones",
         "hidden": 0.4,
         "least_feedback": 600,
         "least_final": 800,

@@ -15,7 +15,6 @@ TABLE_GEOMETRY = Kind(
     channel="sandmill.kinds.crystal.channel:GeometryChannel",
     design="sandmill.kinds.crystal.channel",
     render="sandmill.kinds.crystal.render:render_geometry",
-    medals="milestones",
     hidden=0.4,
     least_feedback=600,
     most_feedback=900,

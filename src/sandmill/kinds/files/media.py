@@ -30,18 +30,14 @@ class NameTemplate:
     text: str
 
     def __post_init__(self) -> None:
-        found = re.findall(r"\{(\w*)\}", self.text)
+        found = self.fields
         if len(set(found)) < len(found) or "id" not in found or not set(found) <= set(_FIELDS):
             raise ValueError(f"a template of file names holds {{id}} once, and no other fields than {_FIELDS}")
-
-    def holds(self, field: str) -> bool:
-        """Whether names hold a field."""
-        return f"{{{field}}}" in self.text
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
         """Fields in the order of the text."""
-        return tuple(re.findall(r"\{(\w+)\}", self.text))
+        return tuple(re.findall(r"\{(\w*)\}", self.text))
 
     def fill(self, values: dict[str, str]) -> str:
         """Return the name of one item.
@@ -64,13 +60,8 @@ class NameTemplate:
         named = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
         plain = _PLAIN if "." in re.sub(r"\{\w+\}", "", self.text) else _DOTTED
         parts = {"id": plain, "label": named or "[A-Za-z0-9_]+", "shown": "[A-Za-z0-9-]+"}
-        pieces = re.split(r"\{(\w+)\}", self.text)
-        return re.compile(
-            "".join(
-                f"(?P<{piece}>{parts[piece]})" if number % 2 else re.escape(piece)
-                for number, piece in enumerate(pieces)
-            )
-        )
+        groups = {field: f"(?P<{field}>{parts[field]})" for field in self.fields}
+        return re.compile(re.escape(self.text).replace(r"\{", "{").replace(r"\}", "}").format(**groups))
 
     def described(self, names: dict[str, str]) -> str:
         """Return the template with names of columns in place of fields, such as `<id>.png`."""
@@ -97,14 +88,14 @@ class Copies:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Training or test items: where they are, how many there are, and which columns their table has."""
+class Part:
+    """Training or test items, or copies of them."""
 
     table: str | None
     place: str
+    """Folder or archive."""
     name: NameTemplate
-    columns: list[str]
-    """Columns of the table after the id."""
+    is_train: bool
 
 
 @dataclass(frozen=True)
@@ -138,9 +129,8 @@ class MediaFiles(Layout):
     """Whether descriptions always say how the files are named, not only those without a style."""
 
     def __post_init__(self) -> None:
-        for _, _, text in self._places:
-            template(text)
-        if self.train_items == self.test_items and (self.train_name or not self.is_shared or not self.train_table):
+        # Wrong templates raise an error here.
+        if self.places[0].place == self.places[1].place and (self.train_name or not self.is_shared):
             raise ValueError("items of both parts can share a folder, not an archive, if a table tells them apart")
 
     @property
@@ -156,40 +146,42 @@ class MediaFiles(Layout):
     @property
     def is_shared(self) -> bool:
         """Whether one folder holds the items of both parts."""
-        return self.train_items == self.test_items and self.train_items.endswith("/")
+        return self.train_items == self.test_items and self.train_items.endswith("/") and bool(self.train_table)
 
     @property
     def sorts_ids(self) -> bool:  # type: ignore[override]
         """Files in a folder have no order, so without a table that of their names is the order of the items."""
-        tables = {self.train_items: self.train_table, self.test_items: self.test_table}
+        tables = {part.place: part.table for part in self.places[:2]}
         return any(place.endswith("/") and not table for place, table in tables.items())
 
-    @property
-    def _places(self) -> tuple[tuple[str, str, str], ...]:
-        """Places of the training items, of the test items and of their copies: place, part, template."""
-        own = ((self.train_items, "train", self.train_name or self.name), (self.test_items, "test", self.name))
-        copied = ((copy.train, "train", copy.name) for copy in self.copies)
-        return (*own, *copied, *((copy.test, "test", copy.name) for copy in self.copies))
+    @cached_property
+    def places(self) -> tuple[Part, ...]:
+        """Where the training items, the test items and copies of both are."""
+        return (
+            Part(self.train_table, self.train_items, template(self.train_name or self.name), is_train=True),
+            Part(self.test_table, self.test_items, template(self.name), is_train=False),
+            *(Part(None, copy.train, template(copy.name), is_train=True) for copy in self.copies),
+            *(Part(None, copy.test, template(copy.name), is_train=False) for copy in self.copies),
+        )
 
     @property
     def files(self) -> frozenset[str]:
         """Tables, archives, the text of the task and the sample submission."""
         tables = {self.train_table, self.test_table, self.train_only_table} - {None}
-        archives = {place for place, _, _ in self._places if not place.endswith("/")}
+        archives = {part.place for part in self.places if not part.place.endswith("/")}
         return frozenset({DESCRIPTION, self.sample, *archives, *(path for path in tables if path)})
 
     @property
     def folders(self) -> frozenset[str]:
         """Folders of items."""
-        return frozenset(place for place, _, _ in self._places if place.endswith("/"))
+        return frozenset(part.place for part in self.places if part.place.endswith("/"))
 
     def is_item_file(self, path: str) -> bool:
         """Whether a path has the form of an item's in its folder."""
         return any(
-            place.endswith("/")
-            and path.startswith(place)
-            and template(name).pattern().fullmatch(path.removeprefix(place))
-            for place, _, name in self._places
+            path.startswith(part.place) and part.name.pattern().fullmatch(path.removeprefix(part.place))
+            for part in self.places
+            if part.place.endswith("/")
         )
 
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
@@ -199,23 +191,32 @@ class MediaFiles(Layout):
             ValueError: if an id, a label or a cell cannot be part of a file name, or a cell has no place.
         """
         _, *shown, column = test.columns
-        only = [name for name in train.columns if name not in {*test.columns, *facts.target_columns}]
-        files = self.write_tables(train.drop(column), test.drop(column), facts, tuple(shown), tuple(only))
-        contents = [*_as_bytes(train[column]), *_as_bytes(test[column])]
-        files |= self._lay(self.train_items, self.train_name or self.name, train, contents[: train.height], facts)
-        files |= self._lay(self.test_items, self.name, test, contents[train.height :], facts)
+        only = tuple(name for name in train.columns if name not in {*test.columns, *facts.target_columns})
+        files = {}
+        for part, frame in zip(self.places[:2], (train, test), strict=True):
+            columns = self._columns(part, facts, tuple(shown), only)
+            if part.table:
+                files[part.table] = csv_bytes(frame.select(facts.id_column, *columns))
+        if self.train_only_table:
+            files[self.train_only_table] = csv_bytes(train.select(facts.id_column, *only))
+        contents = [cell.encode() if isinstance(cell, str) else bytes(cell) for cell in (*train[column], *test[column])]
+        files |= self._lay_both(self.places[:2], (train, test), contents, facts)
         for copy in self.copies:
-            copied = copy.encode(contents)
-            files |= self._lay(copy.train, copy.name, train, copied[: train.height], facts)
-            files |= self._lay(copy.test, copy.name, test, copied[train.height :], facts)
+            files |= self._lay_both(self._copied(copy), (train, test), copy.encode(contents), facts)
         return files
 
     def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read tables and files, and match them by id."""
         faults: list[str] = []
         *shown, column = features
-        tables = self.read_tables(public, facts, tuple(shown), only_in_training, faults)
-        found = [self._find(public, place, name, facts, shown, faults) for place, _, name in self._places[:2]]
+        parts = self.places[:2]
+        tables = [
+            _table(public, part.table, [facts.id_column, *columns], faults) if part.table else None
+            for part in parts
+            for columns in [self._columns(part, facts, tuple(shown), only_in_training)]
+        ]
+        tables[0] = self._with_training_only(public, tables[0], facts, only_in_training, faults)
+        found = [self._find(public, part, facts, shown, faults) for part in parts]
         if self.is_shared and tables[0] is not None:
             in_train = pl.col(facts.id_column).is_in(tables[0][facts.id_column].to_list())
             found = [found[0].filter(in_train), found[0].filter(~in_train)]
@@ -224,43 +225,24 @@ class MediaFiles(Layout):
             for table, items, path in zip(tables, found, (self.train, self.test), strict=True)
         )
         if self.copies and not faults:
-            self._check_copies(public, (train, test), facts, faults)
+            faults += self._copy_faults(public, (train, test), facts)
         order = [facts.id_column, *shown, *only_in_training, "content", *facts.target_columns]
-        frames = (_typed(frame, order, self.name, faults).rename({"content": column}) for frame in (train, test))
-        train, test = frames
+        train, test = (_typed(frame, order, self.name, faults).rename({"content": column}) for frame in (train, test))
         return Items(train, test, tuple(faults))
 
-    def write_tables(
-        self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts, shown: Names, only: Names
-    ) -> dict[str, bytes]:
-        """Write the tables of both parts, given without the items themselves."""
-        parts = self._parts(facts, shown, only)
-        tables = {
-            part.table: csv_bytes(frame.select(facts.id_column, *part.columns))
-            for part, frame in zip(parts, (train, test), strict=True)
-            if part.table
-        }
-        if self.train_only_table:
-            tables[self.train_only_table] = csv_bytes(train.select(facts.id_column, *only))
-        return tables
-
-    def read_tables(
-        self, public: Files, facts: TaskFacts, shown: Names, only: Names, faults: list[str]
-    ) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
-        """Read what `write_tables` wrote: the table of each part, None where it has none or it is not sound."""
-        found: list[pl.DataFrame | None] = []
-        for part in self._parts(facts, shown, only):
-            found.append(_table(public, part.table, [facts.id_column, *part.columns], faults) if part.table else None)
-        if self.train_only_table:
-            more = _table(public, self.train_only_table, [facts.id_column, *only], faults)
-            if found[0] is None:
-                found[0] = more
-            elif more is not None:
-                if not more[facts.id_column].equals(found[0][facts.id_column]):
-                    faults.append(f"{self.train_only_table}: its ids are not those of {self.train} in the same order")
-                else:
-                    found[0] = found[0].hstack(more.drop(facts.id_column))
-        return found[0], found[1]
+    def _with_training_only(
+        self, public: Files, table: pl.DataFrame | None, facts: TaskFacts, only: Names, faults: list[str]
+    ) -> pl.DataFrame | None:
+        """Put the columns that test items do not have beside the others of the training table."""
+        if not self.train_only_table:
+            return table
+        more = _table(public, self.train_only_table, [facts.id_column, *only], faults)
+        if table is None or more is None:
+            return more if table is None else table
+        if not more[facts.id_column].equals(table[facts.id_column]):
+            faults.append(f"{self.train_only_table}: its ids are not those of {self.train} in the same order")
+            return table
+        return table.hstack(more.drop(facts.id_column))
 
     def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count rows, files, bytes, pixels and samples."""
@@ -269,10 +251,9 @@ class MediaFiles(Layout):
         for path, part in rows.items():
             if path:
                 yield from table_excess(path, public[path], counts[part])
-        places = {place: counts[part] for place, part, _ in self._places}
-        if self.is_shared:
-            places[self.train_items] = sum(counts.values())
-        places |= {copy.train: sum(counts.values()) for copy in self.copies if copy.train == copy.test}
+        places: dict[str, int] = {}
+        for one in self.places:
+            places[one.place] = places.get(one.place, 0) + counts["train" if one.is_train else "test"]
         for place, items in places.items():
             if place.endswith("/"):
                 yield from folder_excess(public, place, items)
@@ -285,8 +266,8 @@ class MediaFiles(Layout):
             return True
         faults: list[str] = []
         names = [name for name, _ in self._listed(public, self.test_items, faults)]
-        plain, in_name = template(self.name).pattern(), template(self.train_name or self.name)
-        labelled = in_name.pattern(facts.classes) if in_name.holds("label") and facts.classes else None
+        plain, in_name = self.places[1].name.pattern(), self.places[0].name
+        labelled = in_name.pattern(facts.classes) if "label" in in_name.fields and facts.classes else None
         is_odd = (not plain.fullmatch(name) or bool(labelled and labelled.fullmatch(name)) for name in names)
         return bool(faults) or any(is_odd)
 
@@ -298,11 +279,10 @@ class MediaFiles(Layout):
             (self.train_table, f"{trained} with the {targets_in_words(facts)}"),
             (self.test_table, f"{tested}, without the {target_word(facts)}"),
         ]
-        in_name = template(self.train_name or self.name).holds("label")
         if self.is_shared:
             rows.append((self.train_items, f"the {self.item}s of both parts, {named[self.train_items]}"))
         else:
-            told = "" if not in_name else ": the name holds the target"
+            told = ": the name holds the target" if "label" in self.places[0].name.fields else ""
             first = f"the {self.item}s of `{self.train_table}`" if self.train_table else trained
             last = f"the {self.item}s of `{self.test_table}`" if self.test_table else tested
             rows += [
@@ -321,70 +301,68 @@ class MediaFiles(Layout):
 
     def _naming(self, facts: TaskFacts) -> dict[str, str]:
         names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
-        return {place: f"each named `{template(name).described(names)}`" for place, _, name in self._places}
+        return {part.place: f"each named `{part.name.described(names)}`" for part in self.places}
 
-    def _parts(self, facts: TaskFacts, shown: Names, only: Names) -> tuple[_Part, _Part]:
-        """Say which columns each table has: those that no file name holds."""
-        parts = []
-        for table, place, text, is_train in (
-            (self.train_table, self.train_items, self.train_name or self.name, True),
-            (self.test_table, self.test_items, self.name, False),
-        ):
-            name = template(text)
-            cells = () if name.holds("shown") else shown
-            if is_train and not self.train_only_table:
-                cells = (*cells, *only)
-            targets = facts.target_columns if is_train and not name.holds("label") else ()
-            if (cells or targets) and not table:
-                raise ValueError(f"no table of the layout holds {', '.join((*cells, *targets))}")
-            parts.append(_Part(table, place, name, [*cells, *targets]))
-        return parts[0], parts[1]
+    def _columns(self, part: Part, facts: TaskFacts, shown: Names, only: Names) -> list[str]:
+        """Say which columns the table of a part has beside ids: those that no file name holds."""
+        cells = () if "shown" in part.name.fields else shown
+        if part.is_train and not self.train_only_table:
+            cells = (*cells, *only)
+        targets = facts.target_columns if part.is_train and "label" not in part.name.fields else ()
+        if (cells or targets) and not part.table:
+            raise ValueError(f"no table of the layout holds {', '.join((*cells, *targets))}")
+        return [*cells, *targets]
 
-    def _lay(
-        self, place: str, name: str, frame: pl.DataFrame, contents: list[bytes], facts: TaskFacts
+    def _copied(self, copy: Copies) -> tuple[Part, ...]:
+        return tuple(part for part in self.places[2:] if part.place == (copy.train if part.is_train else copy.test))
+
+    def _lay_both(
+        self, parts: Sequence[Part], frames: Sequence[pl.DataFrame], contents: list[bytes], facts: TaskFacts
     ) -> dict[str, bytes]:
-        form = template(name)
+        """Return the files of both parts; the contents of training items come first."""
+        rows, (train, test) = frames[0].height, parts
+        files = self._lay(train, frames[0], contents[:rows], facts)
+        return files | self._lay(test, frames[1], contents[rows:], facts)
+
+    def _lay(self, part: Part, frame: pl.DataFrame, contents: list[bytes], facts: TaskFacts) -> dict[str, bytes]:
         columns = {"id": facts.id_column, "label": facts.target_column, "shown": frame.columns[1]}
-        values = zip(*(frame[columns[part]].cast(pl.String).to_list() for part in form.fields), strict=True)
-        names = [form.fill(dict(zip(form.fields, row, strict=True))) for row in values]
+        values = zip(*(frame[columns[field]].cast(pl.String).to_list() for field in part.name.fields), strict=True)
+        names = [part.name.fill(dict(zip(part.name.fields, row, strict=True))) for row in values]
         files = list(zip(names, contents, strict=True))
         if len(set(names)) < len(names):
             raise ValueError("two items have the same file name")
-        return {place + name: content for name, content in files} if place.endswith("/") else {place: pack(files)}
+        if not part.place.endswith("/"):
+            return {part.place: pack(files)}
+        return {part.place + name: content for name, content in files}
 
     def _listed(self, public: Files, place: str, faults: list[str]) -> list[tuple[str, bytes]]:
         if not place.endswith("/"):
             return unpack(public, place, faults)
         return [(path.removeprefix(place), public[path]) for path in sorted(public) if path.startswith(place)]
 
-    def _find(
-        self, public: Files, place: str, name: str, facts: TaskFacts, shown: list[str], faults: list[str]
-    ) -> pl.DataFrame:
+    def _find(self, public: Files, part: Part, facts: TaskFacts, shown: list[str], faults: list[str]) -> pl.DataFrame:
         """Read the files of a place as a table: the parts of their names, and content."""
-        form = template(name)
         columns = {"id": facts.id_column, "label": facts.target_column, "shown": shown[0] if shown else "shown"}
-        schema = {columns[part]: pl.String for part in form.fields} | {"content": pl.Binary}
-        pattern = form.pattern(facts.classes)
-        found = [(pattern.fullmatch(path), path, content) for path, content in self._listed(public, place, faults)]
+        schema = {columns[field]: pl.String for field in part.name.fields} | {"content": pl.Binary}
+        pattern = part.name.pattern(facts.classes)
+        listed = self._listed(public, part.place, faults)
+        found = [(pattern.fullmatch(path), path, content) for path, content in listed]
         if strange := [path for match, path, _ in found if not match]:
-            faults.append(f"{place}: files with names of another form ({name_some(strange)})")
+            faults.append(f"{part.place}: files with names of another form ({name_some(strange)})")
         rows = [(*match.groups(), content) for match, _, content in found if match]
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         if frame[facts.id_column].n_unique() < frame.height:
-            faults.append(f"{place}: several files of one id")
-        return frame.sort(facts.id_column) if place.endswith("/") else frame
+            faults.append(f"{part.place}: several files of one id")
+        return frame.sort(facts.id_column) if part.place.endswith("/") else frame
 
-    def _check_copies(self, public: Files, parts: Sequence[pl.DataFrame], facts: TaskFacts, faults: list[str]) -> None:
-        train, test = parts
-        contents = [*train["content"], *test["content"]]
+    def _copy_faults(self, public: Files, frames: Sequence[pl.DataFrame], facts: TaskFacts) -> Iterator[str]:
+        contents = [content for frame in frames for content in frame["content"]]
         for copy in self.copies:
-            copied = copy.encode(contents)
-            expected = self._lay(copy.train, copy.name, train, copied[: train.height], facts)
-            expected |= self._lay(copy.test, copy.name, test, copied[train.height :], facts)
+            expected = self._lay_both(self._copied(copy), frames, copy.encode(contents), facts)
             places = (copy.train, copy.test)
             there = {path for path in public if path in places or path.startswith(places)}
-            if odd := sorted({path for path in there | expected.keys() if public.get(path) != expected.get(path)}):
-                faults.append(f"{copy.train} and {copy.test}: files that are no copies ({name_some(odd)})")
+            if odd := sorted(path for path in there | expected.keys() if public.get(path) != expected.get(path)):
+                yield f"{copy.train} and {copy.test}: files that are no copies ({name_some(odd)})"
 
 
 def _table(public: Files, path: str, columns: list[str], faults: list[str]) -> pl.DataFrame | None:
@@ -436,7 +414,3 @@ def folder_excess(public: Files, folder: str, items: int) -> Iterator[str]:
     faults = (fault for path, content in found.items() if (fault := item_fault(path, content)))
     if fault := next(faults, None):
         yield f"{folder} holds {fault}"
-
-
-def _as_bytes(cells: pl.Series) -> list[bytes]:
-    return [cell.encode() if isinstance(cell, str) else bytes(cell) for cell in cells]

@@ -153,11 +153,4 @@ def read_child(public: Files, child: ChildTable, id_column: str, faults: list[st
 
 def child_excess(child: ChildTable, content: bytes, items: int) -> Iterator[str]:
     """Say why the file is larger than that of a micro task, without parsing it."""
-    if len(content) > MAX_FILE_BYTES:
-        yield f"{child.path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
-        return
-    if b"\r" in content:
-        yield f"{child.path} holds carriage returns; lines end in line feeds alone"
-    rows = content.count(b"\n") - 1
-    if not items <= rows <= items * MOST_EVENTS:
-        yield f"{child.path} has {rows} rows; {items} items have {items} to {items * MOST_EVENTS}"
+    return table_excess(child.path, content, items, items * MOST_EVENTS)

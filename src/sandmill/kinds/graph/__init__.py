@@ -15,7 +15,6 @@ GRAPH_TABLE = Kind(
     design="sandmill.kinds.graph.channel",
     render="sandmill.kinds.graph.render:render_graphs",
     id_column="graph_id",
-    medals="milestones",
     hidden=0.2,
     train=(200, 120),
     least_feedback=600,

@@ -21,7 +21,6 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: DifficultyCu
         "design": f"sandmill.kinds.image.channel:{name.upper()}",
         "render": "sandmill.kinds.image.render:render_images",
         "gate": "sandmill.kinds.files.item_files:image_findings",
-        "medals": "milestones",
         "hidden": 0.4,
         "least_feedback": 600,
         "most_feedback": 1000,

@@ -11,34 +11,33 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.files.media import MediaFiles, template
+from sandmill.kinds.files.media import MediaFiles
 from sandmill.kinds.script_text import functions_source, quoted
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 
 _KEPT = 12_000
 """Pictures that are remembered: those of the pilot and of the package of one design."""
-Part = tuple[pd.DataFrame, np.ndarray]
+Pictures = tuple[pd.DataFrame, np.ndarray]
 """Ids, cells and targets, and pixels of shape (pictures, height, width, 3) from 0 to 255."""
 
 
-def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Part, Part]:
+def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Pictures, Pictures]:
     """Read both parts in the order of their tables, or of the names of files where there is none."""
     layout: MediaFiles = kind_named(facts.kind).load("layout")
     exact = {facts.id_column: str} | (dict.fromkeys(facts.target_columns, str) if facts.classes else {})
     found = []
-    for table, place, name, is_train in _parts(layout):
-        if table:
-            rows = pd.read_csv(folder / table, dtype=exact, keep_default_na=False, na_values=[""])
-            names = [name.replace("{id}", one) for one in rows[facts.id_column]]
+    for part in layout.places[:2]:
+        path, is_zip = f"{folder}/{part.place}", part.place.endswith(".zip")
+        if part.table:
+            rows = pd.read_csv(folder / part.table, dtype=exact, keep_default_na=False, na_values=[""])
+            names = [part.name.text.replace("{id}", one) for one in rows[facts.id_column]]
         else:
-            names = _listed(folder / place)
-            rows = named(names, _pattern(name), _columns(facts))
-        wanted = [column for column in rows if is_train or column not in facts.target_columns]
-        files = (
-            unzipped(f"{folder}/{place}", names) if place.endswith(".zip") else [f"{folder}/{place}{n}" for n in names]
-        )
-        found.append((rows[wanted], _known_pixels(files)))
+            names = ZipFile(path).namelist() if is_zip else sorted(file.name for file in Path(path).iterdir())
+            columns = {"label": facts.target_column, "id": facts.id_column}
+            rows = named(names, part.name.pattern().pattern, columns)
+        wanted = [column for column in rows if part.is_train or column not in facts.target_columns]
+        found.append((rows[wanted], _known_pixels(unzipped(path, names) if is_zip else [path + one for one in names])))
     (train, train_pixels), (test, test_pixels) = found
     shown = [column for column in train if column in test or column in facts.target_columns]
     return (train[shown], train_pixels), (test, test_pixels)
@@ -47,36 +46,33 @@ def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Part, Part]:
 def reading_lines(facts: TaskFacts) -> list[str]:
     """The same as lines of a script, which then has `train`, `test`, `train_pixels` and `test_pixels`."""
     layout: MediaFiles = kind_named(facts.kind).load("layout")
-    parts = _parts(layout)
+    parts = layout.places[:2]
     is_named = facts.classes and not (facts.is_binary or facts.is_wide)
     types = "{ID: str, TARGET: str}" if is_named else "{ID: str}"
-    functions: list[Any] = [named] if any(table is None for table, *_ in parts) else []
-    functions += [unzipped] if any(place.endswith(".zip") for _, place, *_ in parts) else []
+    functions: list[Any] = [named] if any(part.table is None for part in parts) else []
+    functions += [unzipped] if any(part.place.endswith(".zip") for part in parts) else []
     lines = [*functions_source(*functions, pixels), "", "", 'public = sys.argv[1] if len(sys.argv) > 1 else "public"']
-    if any(table for table, *_ in parts):
+    if any(part.table for part in parts):
         lines.append(f'cells = {{"dtype": {types}, "keep_default_na": False, "na_values": [""]}}')
-    for (table, place, name, _), part in zip(parts, ("train", "test"), strict=True):
-        path = f'f"{{public}}/{place}"'
-        if table:
-            before, after = name.split("{id}")
-            names = " + ".join([*([quoted(before)] if before else []), f"{part}[ID]", quoted(after)])
-            lines.append(f'{part} = pd.read_csv(f"{{public}}/{table}", **cells)')
+    for part, name in zip(parts, ("train", "test"), strict=True):
+        path, is_zip = f'f"{{public}}/{part.place}"', part.place.endswith(".zip")
+        if part.table:
+            before, after = part.name.text.split("{id}")
+            names = " + ".join([*([quoted(before)] if before else []), f"{name}[ID]", quoted(after)])
+            lines.append(f'{name} = pd.read_csv(f"{{public}}/{part.table}", **cells)')
         else:
-            columns = {key: {"label": "TARGET", "id": "ID"}[key] for key in template(name).fields}
-            renamed = ", ".join(f'"{key}": {value}' for key, value in columns.items())
+            columns = {"label": "TARGET", "id": "ID"}
+            renamed = ", ".join(f'"{field}": {columns[field]}' for field in part.name.fields)
+            lines.append(f"names = ZipFile({path}).namelist()" if is_zip else f"names = sorted(os.listdir({path}))")
+            lines.append(f'{name} = named(names, r"{part.name.pattern().pattern}", {{{renamed}}})')
             names = "names"
-            lines += [
-                f"names = ZipFile({path}).namelist()"
-                if place.endswith(".zip")
-                else f"names = sorted(os.listdir({path}))",
-                f'{part} = named(names, r"{_pattern(name)}", {{{renamed}}})',
-            ]
-        files = f"unzipped({path}, {names})" if place.endswith(".zip") else f"[{path} + name for name in {names}]"
-        lines.append(f"{part}_pixels = pixels({files})")
-    if parts[0][0] is None and not is_named:
+        files = f"unzipped({path}, {names})" if is_zip else f"[{path} + name for name in {names}]"
+        lines.append(f"{name}_pixels = pixels({files})")
+    if parts[0].table is None and not is_named:
         lines.append("train[TARGET] = train[TARGET].astype(int)")
     if layout.train_table:
-        lines.append(f"train = train[[name for name in train if name in test or name in {_targets(facts)}]]")
+        targets = "[TARGET]" if facts.target_columns == (facts.target_column,) else "CLASSES"
+        lines.append(f"train = train[[name for name in train if name in test or name in {targets}]]")
     return lines
 
 
@@ -108,31 +104,3 @@ def _known_pixels(files: Iterable[Any]) -> np.ndarray:
 @lru_cache(_KEPT)
 def _decoded(content: bytes) -> np.ndarray:
     return pixels([BytesIO(content)])[0].astype(np.uint8)
-
-
-def _listed(place: Path) -> list[str]:
-    """Names of the files in a folder or an archive."""
-    if place.suffix == ".zip":
-        with ZipFile(place) as archive:
-            return archive.namelist()
-    return sorted(file.name for file in place.iterdir())
-
-
-def _parts(layout: MediaFiles) -> list[tuple[str | None, str, str, bool]]:
-    """Return table, place, template of names of both parts, and whether it is the training part."""
-    return [
-        (layout.train_table, layout.train_items, layout.train_name or layout.name, True),
-        (layout.test_table, layout.test_items, layout.name, False),
-    ]
-
-
-def _columns(facts: TaskFacts) -> dict[str, str]:
-    return {"label": facts.target_column, "id": facts.id_column}
-
-
-def _pattern(name: str) -> str:
-    return template(name).pattern().pattern
-
-
-def _targets(facts: TaskFacts) -> str:
-    return "[TARGET]" if facts.target_columns == (facts.target_column,) else "CLASSES"

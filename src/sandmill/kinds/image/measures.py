@@ -75,22 +75,29 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
 
 def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
     """Write a function that estimates the column of each cue: its reading, put on the scale of the column."""
-    sights = [_sight(cue) for cue in cues]
+    sights = [sights_of(scene)[name] for scene, _, name in (cue.measure.partition(".") for cue in cues)]
     readings = [_reading(sight) for sight in sights]
-    masks = _repeated_masks(readings)
+    # The pixels of the object get a name if several readings need them
+    counts = Counter(mask for reading in readings for mask in _MASK.findall(reading))
+    repeated = [mask for mask, count in counts.items() if count > 1]
+    masks = {mask: f"thing_{number}" if number > 1 else "thing" for number, mask in enumerate(repeated, 1)}
     made, boxes = list[str](), None
     for cue, sight, reading in zip(cues, sights, readings, strict=True):
         if len(sight.boxes) > 1 and sight.boxes != boxes:
             boxes = sight.boxes
-            made.append(f"    boxes = {_listed(boxes)}")
+            listed = (str(tuple(round(edge, 4) for edge in one)) for one in boxes)
+            made.append(f"    boxes = [{', '.join(listed)}]")
         for mask, name in masks.items():
             reading = reading.replace(mask, name)
-        made += _scaled(cue.column, reading, *sight.scale(is_turned=bool(cue.parameters)))
+        low, high = sight.scale(is_turned=bool(cue.parameters))
+        line = f"    made[{quoted(cue.column)}] = on_scale({reading}, {low:g}, {high:g})"
+        is_long = len(line) > WIDTH
+        made += [f"    reading = {reading}", line.replace(reading, "reading", 1)] if is_long else [line]
     colours = {colour for sight in sights for colour in _colours(sight)}
     return (
         "def measure(pixels):",
         '    """Measure on each picture what the description says that it shows."""',
-        *(f"    {_variable(colour)} = {text}" for colour, text in INDICES.items() if colour in colours),
+        *(f"    {'unlike' if one == 'object' else one} = {text}" for one, text in INDICES.items() if one in colours),
         *(f"    {name} = {mask}" for mask, name in masks.items()),
         "    made = {}",
         *made,
@@ -105,28 +112,6 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
     return names["measure"](pixels)
 
 
-def _sight(cue: Cue) -> Sight:
-    scene, _, name = cue.measure.partition(".")
-    return sights_of(scene)[name]
-
-
-def _repeated_masks(readings: Sequence[str]) -> dict[str, str]:
-    """Give the pixels of the object a name if several readings need them."""
-    counts = Counter(mask for reading in readings for mask in _MASK.findall(reading))
-    masks = [mask for mask, count in counts.items() if count > 1]
-    return {mask: f"thing_{number}" if number > 1 else "thing" for number, mask in enumerate(masks, 1)}
-
-
-def _scaled(column: str, reading: str, low: float, high: float) -> list[str]:
-    """Write the line that makes a column, or two lines if it would be too long."""
-    line = f"    made[{quoted(column)}] = on_scale({reading}, {low:g}, {high:g})"
-    return [line] if len(line) <= WIDTH else [f"    reading = {reading}", line.replace(reading, "reading", 1)]
-
-
-def _variable(colour: str) -> str:
-    return {"object": "unlike"}.get(colour, colour)
-
-
 def _colours(sight: Sight) -> set[str]:
     """Name the colour indices that a sight needs."""
     also = {"hue": {"grey"}, "inside": {"object"}, "tint_inside": {"object", "warm", "green_part"}}
@@ -136,7 +121,8 @@ def _colours(sight: Sight) -> set[str]:
 
 def _reading(sight: Sight) -> str:
     """Write what is measured as an expression of the colour indices."""
-    name, colour, cut, limits = sight.measure, _variable(sight.colour), f"{sight.cut:g}", list(sight.cuts)
+    name, cut, limits = sight.measure, f"{sight.cut:g}", list(sight.cuts)
+    colour = "unlike" if sight.colour == "object" else sight.colour
     values = _boxed(colour, sight.boxes[0])
     match name:
         case "level" if len(sight.boxes) > 1:
@@ -167,10 +153,6 @@ def _reading(sight: Sight) -> str:
 
 def _boxed(values: str, box: Box) -> str:
     return values if box == WHOLE else f"box({values}, {', '.join(f'{round(edge, 4):g}' for edge in box)})"
-
-
-def _listed(boxes: Sequence[Box]) -> str:
-    return f"[{', '.join(str(tuple(round(edge, 4) for edge in one)) for one in boxes)}]"
 
 
 def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,10 @@ def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
     """Return the pictures as a camera sees them. Grey pictures have three equal colours."""
     pixels = canvas.pixels
     if channel.occlusion:
-        _hide(canvas, channel.occlusion)
+        is_hidden = canvas.draw("occlusion") < channel.occlusion
+        x, y = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
+        half = np.where(is_hidden, _HIDDEN_SIDE / 2, -1.0)
+        canvas.paint(canvas.block(x, y, half, half), (128, 128, 128))
     if channel.turn:
         pixels = _turned(pixels, np.radians(canvas.draw("turn", -channel.turn, channel.turn)))
     if channel.lighting:
@@ -33,13 +37,6 @@ def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
     grain = canvas.noise("grain", (colours, *pixels.shape[2:]))
     pixels = pixels + channel.grain * grain.swapaxes(0, 1)
     return pixels[:1].repeat(3, axis=0) if channel.is_grey else pixels
-
-
-def _hide(canvas: Canvas, chance: float) -> None:
-    is_hidden = canvas.draw("occlusion") < chance
-    x, y = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
-    half = np.where(is_hidden, _HIDDEN_SIDE / 2, -1.0)
-    canvas.paint(canvas.block(x, y, half, half), (128, 128, 128))
 
 
 def _blurred(pixels: Pixels) -> Pixels:
@@ -85,39 +82,26 @@ def picture_files(pictures: NDArray[np.uint8], channel: ImageChannel) -> list[by
         size = head + round(pixel * channel.side**2)
         return [_jpeg(picture, size) for picture in shown]
     # No compression: all files of a task have the same number of bytes, whatever they show.
-    return [_plain(picture, channel.file) for picture in shown]
+    options = ("png", {"compress_level": 0}) if channel.file == "png" else ("tiff", {})
+    return [_encoded(picture, options[0], **options[1]) for picture in shown]
 
 
-def _plain(picture: NDArray[np.uint8], file: str) -> bytes:
+def _encoded(picture: NDArray[np.uint8], file: str, **options: Any) -> bytes:
     out = BytesIO()
-    if file == "png":
-        Image.fromarray(picture).save(out, "png", compress_level=0)
-    else:
-        Image.fromarray(picture).save(out, "tiff")
+    Image.fromarray(picture).save(out, file, **options)
     return out.getvalue()
 
 
 def _jpeg(picture: NDArray[np.uint8], size: int) -> bytes:
     """Write a JPEG file and fill it up to a size with a comment."""
-    content = _encoded(picture)
-    while len(content) + _COMMENT_HEAD > size:
-        picture = _smoother(picture)
-        content = _encoded(picture)
+    options = {"quality": JPEG_QUALITY, "subsampling": 0, "optimize": True}
+    while len(content := _encoded(picture, "jpeg", **options)) + _COMMENT_HEAD > size:
+        # Average each pixel with the next one in its row, half and half
+        numbers = picture.astype(np.int64)
+        picture = np.asarray((numbers + np.roll(numbers, 1, axis=1)) // 2, np.uint8)
     length = size - len(content) - 2
     # A segment of a comment: its mark, its length without the mark, and zeros. It follows the start of the file.
     return content[:2] + b"\xff\xfe" + length.to_bytes(2, "big") + bytes(length - 2) + content[2:]
-
-
-def _encoded(picture: NDArray[np.uint8]) -> bytes:
-    out = BytesIO()
-    Image.fromarray(picture).save(out, "jpeg", quality=JPEG_QUALITY, subsampling=0, optimize=True)
-    return out.getvalue()
-
-
-def _smoother(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Average each pixel with the next one in its row, half and half."""
-    numbers = picture.astype(np.int64)
-    return np.asarray((numbers + np.roll(numbers, 1, axis=1)) // 2, np.uint8)
 
 
 _TOGETHER = 128

@@ -1,7 +1,8 @@
 """Design of tasks that clean pages or mark regions: what is drawn, its size, and what makes it dirty."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,19 +25,55 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.rng import Streams
 
-_SIZES = ((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34))
-"""Rows and columns of pixels. 400 test pages of the largest give 282,000 answer rows."""
-_FEWEST_DIRT, _MOST_DIRT = 2, 6
-"""Kinds of dirt at hardness 0 and 1, beside faded ink and noise."""
-_STRENGTH = (0.42, 1.02)
-"""Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
-_RANGES: dict[Trait, tuple[float, float]] = {
-    "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
-    "ghost": (0.1, 0.5), "blur": (0.0, 0.15), "specks": (0.0, 16.0),
-}  # fmt: skip
-"""Least and most of each dirt at strength 1."""
-_GRAIN = (0.02, 0.11)
-"""Most noise of a page at hardness 0 and 1."""
+Ends = tuple[float, float]
+"""Values at hardness 0 and 1, or the least and the most at strength 1."""
+
+
+@dataclass(frozen=True)
+class _Dirt:
+    """How much dirt pictures of a kind have. Pairs are values at hardness 0 and 1."""
+
+    sizes: tuple[tuple[int, int], ...]
+    """Rows and columns of pixels."""
+    kinds: Ends
+    """Kinds of dirt, beside noise and what is faint."""
+    strength: Ends
+    """Strength of all dirt, as a share of the ranges."""
+    ranges: Mapping[Trait, Ends]
+    """Least and most of each dirt at strength 1."""
+    grain: Ends
+    """Most noise of a picture."""
+    slipped: Ends
+    """Share of the lines of a series that have slipped."""
+    amounts: tuple[int, int]
+    """Fewest and most pixels by which a line slips. After fewer, filters do nearly as well as readers."""
+
+
+_PAGES = _Dirt(
+    # 400 test pages of the largest size give 282,000 answer rows.
+    sizes=((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34)),
+    kinds=(2, 6),
+    strength=(0.42, 1.02),
+    ranges={
+        "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
+        "ghost": (0.1, 0.5), "blur": (0.0, 0.15), "specks": (0.0, 16.0),
+    },
+    grain=(0.02, 0.11),
+    slipped=(0.08, 0.22),
+    amounts=(2, 6),
+)  # fmt: skip
+_MASKS = _Dirt(
+    sizes=((32, 32), (32, 36), (36, 32), (34, 34), (32, 40), (38, 32)),
+    kinds=(2, 6),
+    strength=(0.45, 1.2),
+    ranges={
+        "stain": (0.1, 0.5), "fold": (0.1, 0.45), "shade": (0.05, 0.45), "rule": (0.08, 0.35), "weave": (0.05, 0.25),
+        "specks": (0.0, 16.0),
+    },
+    grain=(0.05, 0.13),
+    slipped=(0.2, 0.35),
+    amounts=(3, 8),
+)  # fmt: skip
 _FADED = (0.1, 0.58)
 """Share of the ink that is lost at strength 1, least and most."""
 _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
@@ -46,37 +83,18 @@ _BESIDE: dict[Trait, tuple[Trait, float, float]] = {
 """What else differs between pages that have a dirt, and its range."""
 _SERIES = (14, 17)
 """Fewest and most lines of a series of slips."""
-_SLIPPED = (0.08, 0.22)
-"""Share of the lines of a series that have slipped, at hardness 0 and 1."""
-_LEAST_SLIP, _MOST_SLIP = 2, 6
-"""Pixels by which a line may have slipped. After fewer, filters clean it nearly as well as others."""
-_MASK_SIZES = ((32, 32), (32, 36), (36, 32), (34, 34), (32, 40), (38, 32))
-"""Rows and columns of pixels."""
-_MASK_FEWEST_DIRT, _MASK_MOST_DIRT = 3, 6
-"""Kinds of dirt at hardness 0 and 1, beside noise and crumbs."""
-_MASK_STRENGTH = (0.65, 1.2)
-"""Strength of all dirt at hardness 0 and 1, as a share of the ranges below."""
-_MASK_RANGES: dict[Trait, tuple[float, float]] = {
-    "stain": (0.1, 0.5), "fold": (0.1, 0.45), "shade": (0.05, 0.45), "rule": (0.08, 0.35), "weave": (0.05, 0.25),
-    "specks": (0.0, 16.0),
-}  # fmt: skip
-"""Least and most of each dirt at strength 1."""
-_FADE = ((0.44, 0.72), (0.2, 0.4))
+_FADE = ((0.5, 0.78), (0.2, 0.4))
 """Least and most darkness of regions at hardness 0 and 1."""
-_MASK_GRAIN = (0.05, 0.13)
-"""Most noise of a picture at hardness 0 and 1."""
 _CRUMBS = (3.0, 9.0)
 """Most crumbs of a picture at hardness 0 and 1."""
 _BLUR = 0.15
-"""Most blur of a picture."""
+"""Most blur of a picture with regions."""
 _SCENES: dict[Scene, tuple[tuple[Trait, float, float], ...]] = {
     "bodies": (("amount", 0.3, 3.4), ("size", 4.0, 7.5), ("wave", 0.1, 0.45)),
     "layer": (("amount", 0.35, 2.2), ("size", 3.0, 7.0), ("wave", 0.2, 1.0)),
     "grains": (("amount", 0.3, 8.4), ("size", 1.9, 3.4), ("wave", 0.05, 0.3)),
 }
 """Number, size and outline of regions by what is marked. About one picture in twenty has none."""
-_STYLES = 2**31
-AnyMedium = TypeVar("AnyMedium", bound=GreyMedium)
 
 
 def design_pages(
@@ -88,12 +106,11 @@ def design_pages(
     """
     knobs, kind = knobs or Knobs.all_at(hardness), kind_of(slot.structure)
     assert kind is not None
-    medium = choose_medium(media_of(kind), slot, streams)
-    channel = (
-        choose_mask_channel(medium, knobs, streams)
-        if isinstance(medium, MasksMedium)
-        else choose_channel(medium, knobs, streams)
-    )
+    media = media_of(kind)
+    # If a language model wrote texts for the slot, its medium has these texts.
+    drawn = media[int(streams.generator("design").integers(len(media)))]
+    medium = dressed_medium(media, slot, slot.world) if slot.world else drawn
+    channel = choose_channel(medium, knobs, streams)
     columns = tuple(
         Column(name=one.column, distribution=Uniform(low=0.0, high=1.0), decimals=4)
         for one in channel.traits
@@ -103,7 +120,15 @@ def design_pages(
         seed_id=slot.seed.id,
         structure=slot.structure,
         domain=medium.name,
-        story=_story(medium, streams),
+        story=Story(
+            title=medium.title,
+            overview=" ".join(medium.overview),
+            row=medium.row,
+            target=medium.target,
+            target_meaning=medium.target_meaning,
+            column_meanings={medium.column: medium.meaning},
+            style=int(streams.generator("story").integers(1, 2**31)),
+        ),
         target=slot.structure.target,
         metric=slot.structure.metric,
         mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
@@ -125,19 +150,41 @@ def media_of(kind: Kind) -> tuple[FieldsMedium | MasksMedium, ...]:
     return load_folder("page/domains/pages", FieldsMedium)
 
 
-def choose_medium(media: Sequence[AnyMedium], slot: Slot, streams: Streams) -> AnyMedium:
-    """Draw one of the media. If a language model wrote texts for the slot, return its medium with these texts."""
-    if slot.world:
-        return dressed_medium(media, slot, slot.world)
-    return media[int(streams.generator("design").integers(len(media)))]
+def choose_channel(medium: FieldsMedium | MasksMedium, knobs: Knobs, streams: Streams) -> FieldsChannel | MasksChannel:
+    """Draw the size of pictures, what is on them, and the dirt. Knobs set how much dirt there is, not which comes."""
+    has_masks = isinstance(medium, MasksMedium)
+    dirt, rng = (_MASKS if has_masks else _PAGES), streams.generator("pictures" if has_masks else "pages")
+    height, width = dirt.sizes[int(rng.integers(len(dirt.sizes)))]
+    strength, count = _at(knobs.signal, dirt.strength), round(_at(knobs.skills, dirt.kinds))
+    grain = ranged("grain", 0.01, _at(knobs.faults, dirt.grain))
+    if isinstance(medium, MasksMedium):
+        scene = medium.scenes[int(rng.integers(len(medium.scenes)))]
+        fade = [_at(knobs.signal, ends) for ends in zip(*_FADE, strict=True)]
+        crumbs = ranged("crumbs", 0.0, _at(knobs.skills, _CRUMBS))
+        own = [*(ranged(*trait) for trait in _SCENES[scene]), ranged("fade", *fade), ranged("blur", 0.0, _BLUR)]
+        traits = [*own, grain, crumbs]
+    else:
+        font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
+        own = [ranged("density", *medium.density), ranged("weight", pen, 1.6 * pen), ranged("slant", 0.0, 0.25)]
+        fade = [1 - share * strength for share in _FADED[::-1]]
+        traits = [*own, ranged("ink", 0.8, 1.0), ranged("fade", *fade), grain]
+    traits += [ranged("slip", 0.0, 1.0), *choose_dirt(medium, count, strength, dirt.ranges, rng)]
+    shared: dict[str, Any] = {
+        "column": medium.column,
+        "meaning": medium.meaning,
+        "height": height,
+        "width": width,
+        "is_upright": bool(rng.random() < 0.5),
+        "traits": tuple(traits),
+        "slips": choose_slips(_at(knobs.skills, dirt.slipped), dirt.amounts, streams.generator("slips")),
+    }
+    if isinstance(medium, MasksMedium):
+        return MasksChannel(scene=scene, is_bright=medium.is_bright, **shared)
+    return FieldsChannel(style=medium.style, font=font, **shared)
 
 
 def choose_dirt(
-    medium: GreyMedium,
-    count: int,
-    strength: float,
-    ranges: Mapping[Trait, tuple[float, float]],
-    rng: np.random.Generator,
+    medium: GreyMedium, count: int, strength: float, ranges: Mapping[Trait, Ends], rng: np.random.Generator
 ) -> list[Ranged]:
     """Draw kinds of dirt, each with what else differs between pictures that have it. The count changes no order."""
     order = [medium.dirt[place] for place in rng.permutation(len(medium.dirt))]
@@ -151,40 +198,10 @@ def choose_dirt(
     return traits
 
 
-def choose_channel(medium: FieldsMedium, knobs: Knobs, streams: Streams) -> FieldsChannel:
-    """Draw the size of pages, the pen, and the dirt. Knobs set how much dirt there is, not which comes first."""
-    rng = streams.generator("pages")
-    height, width = _SIZES[int(rng.integers(len(_SIZES)))]
-    font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
-    strength = _at(knobs.signal, _STRENGTH)
-    count = round(np.interp(knobs.skills, (0, 1), (_FEWEST_DIRT, _MOST_DIRT)))
-    traits = [
-        ranged("density", *medium.density),
-        ranged("weight", pen, 1.6 * pen),
-        ranged("slant", 0.0, 0.25),
-        ranged("ink", 0.8, 1.0),
-        ranged("fade", 1 - _FADED[1] * strength, 1 - _FADED[0] * strength),
-        ranged("grain", 0.01, _at(knobs.faults, _GRAIN)),
-        ranged("slip", 0.0, 1.0),
-        *choose_dirt(medium, count, strength, _RANGES, rng),
-    ]
-    return FieldsChannel(
-        column=medium.column,
-        meaning=medium.meaning,
-        style=medium.style,
-        height=height,
-        width=width,
-        font=font,
-        is_upright=bool(rng.random() < 0.5),
-        traits=tuple(traits),
-        slips=choose_slips(_at(knobs.skills, _SLIPPED), streams.generator("slips")),
-    )
-
-
-def choose_slips(share: float, rng: np.random.Generator) -> tuple[int, ...]:
+def choose_slips(share: float, ends: tuple[int, int], rng: np.random.Generator) -> tuple[int, ...]:
     """Draw a series of slips, in which a share of the lines has slipped, at least one, and at least one has not."""
     length = int(rng.integers(_SERIES[0], _SERIES[1] + 1))
-    order, amounts = rng.permutation(length), rng.integers(_LEAST_SLIP, _MOST_SLIP + 1, length)
+    order, amounts = rng.permutation(length), rng.integers(ends[0], ends[1] + 1, length)
     moved = order[: min(max(round(share * length), 1), length - 1)]
     return tuple(int(amounts[place]) if place in moved else 0 for place in range(length))
 
@@ -194,45 +211,6 @@ def ranged(trait: Trait, least: float, most: float) -> Ranged:
     return Ranged(trait=trait, column=trait, least=round(least, 2), most=round(most, 2))
 
 
-def _story(medium: GreyMedium, streams: Streams) -> Story:
-    return Story(
-        title=medium.title,
-        overview=" ".join(medium.overview),
-        row=medium.row,
-        target=medium.target,
-        target_meaning=medium.target_meaning,
-        column_meanings={medium.column: medium.meaning},
-        style=int(streams.generator("story").integers(1, _STYLES)),
-    )
-
-
-def choose_mask_channel(medium: MasksMedium, knobs: Knobs, streams: Streams) -> MasksChannel:
-    """Draw the size of pictures, what is marked, and the dirt. Knobs set how much dirt there is, not which is first."""
-    rng = streams.generator("pictures")
-    height, width = _MASK_SIZES[int(rng.integers(len(_MASK_SIZES)))]
-    scene = medium.scenes[int(rng.integers(len(medium.scenes)))]
-    fade = [_at(knobs.signal, ends) for ends in zip(*_FADE, strict=True)]
-    count = round(np.interp(knobs.skills, (0, 1), (_MASK_FEWEST_DIRT, _MASK_MOST_DIRT)))
-    traits: list[Ranged] = [
-        *(ranged(*trait) for trait in _SCENES[scene]),
-        ranged("fade", *fade),
-        ranged("blur", 0.0, _BLUR),
-        ranged("grain", 0.01, _at(knobs.faults, _MASK_GRAIN)),
-        ranged("crumbs", 0.0, _at(knobs.skills, _CRUMBS)),
-        *choose_dirt(medium, count, _at(knobs.signal, _MASK_STRENGTH), _MASK_RANGES, rng),
-    ]
-    return MasksChannel(
-        column=medium.column,
-        meaning=medium.meaning,
-        scene=scene,
-        is_bright=medium.is_bright,
-        height=height,
-        width=width,
-        is_upright=bool(rng.random() < 0.5),
-        traits=tuple(traits),
-    )
-
-
-def _at(position: float, ends: tuple[float, float]) -> float:
+def _at(position: float, ends: Ends) -> float:
     """Return the value at a position between those at 0 and at 1."""
     return float(np.interp(position, (0, 1), ends))

@@ -1,20 +1,19 @@
-"""Read the pages of a task, and solvers that filter each page by itself, with at most a few numbers fitted."""
+"""The pages of a task, and solvers that filter each page by itself, with at most a few numbers fitted."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from sandmill.models.package import TaskFacts
 
 Pixels = NDArray[np.float32]
 """Values from 0, black, to 1, white, of shape (pages, height, width)."""
 Pair: TypeAlias = tuple[Any, Any]
 """Something made of the training pages, and the same of the test pages."""
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -26,6 +25,8 @@ class TaskPages:
     clean: Pixels
     """The same pages, clean."""
     test: Pixels
+    features: "Callable[[TaskPages], Pair]"
+    """Makes what regressions read of both parts: rows for pixels, columns for what is around them."""
     made: dict[str, Any] = field(default_factory=dict)
     """What several solvers use, by name."""
 
@@ -43,22 +44,21 @@ class TaskPages:
         """Dirty pages of both parts."""
         return self.dirty, self.test
 
+    @property
+    def views(self) -> "Pair":
+        """Features of both parts."""
+        return self.cached("features", self.features)
+
     def levelled(self, side: int = 11) -> "Pair":
         """Dirty pages of both parts, divided by a wide median of them, which is the background."""
-        found: Pair = self.cached(f"levelled {side}", lambda one: each(one.both, partial(over_background, side=side)))
-        return found
+        return self.cached(f"levelled {side}", lambda one: each(one.both, partial(over_background, side=side)))
 
-    def cached(self, name: str, make: Callable[["TaskPages"], Any]) -> Any:
+    def cached(self, name: str, make: "Callable[[TaskPages], Made]") -> Made:
         """Return what was made under a name, which is made on first use."""
         if name not in self.made:
             self.made[name] = make(self)
-        return self.made[name]
-
-
-def read(folder: Path, facts: TaskFacts) -> TaskPages:
-    """Read all pages of the public files."""
-    dirty, clean, test = (read_folder(folder / part) for part in ("train", "train_cleaned", "test"))
-    return TaskPages(dirty, clean, test)
+        found: Made = self.made[name]
+        return found
 
 
 def each(pair: Pair, change: Callable[[Any], Any]) -> Pair:

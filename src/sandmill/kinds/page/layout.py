@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.kinds.files.base import Files, Items, Names, target_word
-from sandmill.kinds.files.media import MediaFiles, _Part, template
+from sandmill.kinds.files.media import MediaFiles, Part, template
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
@@ -37,18 +38,18 @@ class _PairedFolders(MediaFiles):
     second: str = ""
     """The second folder."""
 
-    @property
-    def _places(self) -> tuple[tuple[str, str, str], ...]:
-        return (*super()._places, (self.second, "train", self.name))
+    @cached_property
+    def places(self) -> tuple[Part, ...]:
+        """Those of both parts and the second folder."""
+        return (*super().places, Part(None, self.second, template(self.name), is_train=True))
 
     def _lay_second(self, train: pl.DataFrame, pictures: list[bytes], facts: TaskFacts) -> dict[str, bytes]:
         """Write the second pictures, given as pixels."""
-        files = [grey_png(picture, facts.picture) for picture in pictures]
-        return self._lay(self.second, self.name, train, files, facts)
+        return self._lay(self.places[-1], train, [grey_png(picture, facts.picture) for picture in pictures], facts)
 
     def _read_second(self, public: Files, facts: TaskFacts, ids: list[str], faults: list[str]) -> list[bytes | None]:
         """Return the pixels of the second pictures in the order of the ids of the training pictures."""
-        found = self._find(public, self.second, self.name, facts, [], faults)
+        found = self._find(public, self.places[-1], facts, [], faults)
         contents = dict(found.select(facts.id_column, "content").iter_rows())
         if sorted(contents) != sorted(ids):
             faults.append(f"{self.second}: its files do not have the names of those in {self.train_items}")
@@ -102,10 +103,9 @@ class PageFolders(_PairedFolders):
         dirty = f"clean here and dirty under the same names in `{public_path(self.train_items)}`"
         return {CLEANED: f"{dirty}; 0 is black and 255 is white", self.test_items: "each dirty"}
 
-    def _parts(self, facts: TaskFacts, shown: tuple[str, ...], only: tuple[str, ...]) -> tuple[_Part, _Part]:
-        """Return both parts without cells: no table holds them."""
-        name = template(self.name)
-        return _Part(None, self.train_items, name, []), _Part(None, self.test_items, name, [])
+    def _columns(self, part: Part, facts: TaskFacts, shown: Names, only: Names) -> list[str]:
+        """Return nothing: no table holds a part, and the second folder holds the targets."""
+        return []
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,6 @@ Strokes = list[tuple[Floats, Floats, Floats, Floats, Floats]]
 """Straight strokes, each with x and y of both ends and its relative width for all pages; 0 where it is absent."""
 
 
-def strokes_of(style: Style, pages: Pages) -> Strokes:
-    """Return the strokes of pages of a style."""
-    return _STYLES[style](pages)
-
-
 def darkness_of(strokes: Strokes, weight: Floats, slant: Floats, height: int, width: int) -> Floats:
     """Return how much of each pixel is covered, from 0 to 1. Weight and slant are in pixels, for each page."""
     covered, page = np.zeros((len(weight), height, width)), np.arange(len(weight))[:, None, None]
@@ -72,10 +67,6 @@ def _window(begin: Floats, end: Floats, reach: float, side: int) -> NDArray[np.i
     count = min(side, int(np.ceil((high - low).max(initial=0))) + 1)
     first = np.clip(np.floor(low), 0, side - count).astype(np.intp)
     return np.asarray(first[:, None] + np.arange(count))
-
-
-def _writing(pages: Pages) -> Strokes:
-    return _letters(pages, 1.5, 0)
 
 
 def _letters(pages: Pages, top: float, first: int) -> Strokes:
@@ -177,9 +168,10 @@ def _label(pages: Pages) -> Strokes:
     return strokes + _letters(pages, pages.height - 8.0, 40)
 
 
-_STYLES: Mapping[Style, Callable[[Pages], Strokes]] = {
-    "writing": _writing, "plan": _plan, "map": _map, "score": _score, "label": _label,
+STYLES: Mapping[Style, Callable[[Pages], Strokes]] = {
+    "writing": lambda pages: _letters(pages, 1.5, 0), "plan": _plan, "map": _map, "score": _score, "label": _label,
 }  # fmt: skip
+"""Strokes of pages of each style."""
 
 
 _BODIES, _LAYERS, _GRAINS = 4, 2, 9
@@ -226,19 +218,6 @@ class Regions:
         return (np.rint(self.amount) > region).astype(np.float64)
 
 
-def regions_of(scene: Scene, regions: Regions) -> Floats:
-    """Return 1 for each pixel of a region and 0 elsewhere, shape (pictures, height, width)."""
-    return _SCENES[scene](regions)
-
-
-def _bodies(regions: Regions) -> Floats:
-    return _blobs(regions, _BODIES, 0.12)
-
-
-def _grains(regions: Regions) -> Floats:
-    return _blobs(regions, _GRAINS, 0.04)
-
-
 def _blobs(regions: Regions, most: int, margin: float) -> Floats:
     """Blobs whose middle is at least a share of the picture away from its edge."""
     mask = np.zeros((len(regions.amount), regions.height, regions.width))
@@ -268,4 +247,9 @@ def _layers(regions: Regions) -> Floats:
     return mask
 
 
-_SCENES: Mapping[Scene, Callable[[Regions], Floats]] = {"bodies": _bodies, "layer": _layers, "grains": _grains}
+SCENES: Mapping[Scene, Callable[[Regions], Floats]] = {
+    "bodies": lambda regions: _blobs(regions, _BODIES, 0.12),
+    "layer": _layers,
+    "grains": lambda regions: _blobs(regions, _GRAINS, 0.04),
+}
+"""Makes masks: 1 for each pixel of a region and 0 elsewhere, shape (pictures, height, width)."""

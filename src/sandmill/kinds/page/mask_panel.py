@@ -1,4 +1,4 @@
-"""The panel of pictures whose regions are to be marked: thresholds, filters, and classifiers of pixels."""
+"""The panel of pictures whose regions are to be marked: solvers of pages, and a limit of what is dark."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.page.filters import Pixels, TaskPages, local_mean, otsu, read_folder, smooth, stretch
-from sandmill.kinds.page.pixel_classifiers import SHADERS
+from sandmill.kinds.page import filters, regressions
+from sandmill.kinds.page.filters import (
+    Filter,
+    Pair,
+    TaskPages,
+    best_curve,
+    curve,
+    each,
+    local_mean,
+    local_median,
+    otsu,
+    read_folder,
+    smooth,
+    stretch,
+)
+from sandmill.kinds.page.filters import Solver as Cleaner
+from sandmill.kinds.page.regions import best_limit, region_features, tidied, without_lines, without_plane
+from sandmill.kinds.page.regressions import reading
 from sandmill.kinds.page.scripts import ladder
-from sandmill.kinds.panel import entries
+from sandmill.kinds.panel import Entry, entries
 from sandmill.models.calibration import Tier
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName
 from sandmill.scoring import get_metric
 
-__all__ = ["ENTRIES", "WITH_MORE_ITEMS", "ladder", "read"]
+__all__ = ["ADVERSARIES", "ENTRIES", "READERS", "TWINS", "WITH_MORE_ITEMS", "ladder", "read", "reading"]
 
 Masks = NDArray[np.uint8]
 """Masks of test pictures as answers hold them: 0 and 1, column by column, shape (pictures, pixels)."""
@@ -26,61 +42,46 @@ Solver = Callable[["TaskPictures"], Masks]
 
 _HELD = 3
 """One training picture in so many is held back to tune what makes a mask of numbers."""
-_LIMITS = np.linspace(0.04, 0.96, 47)
-"""Limits that are tried."""
 
 
 @dataclass
-class TaskPictures:
-    """The pictures of a task, in the order of their file names, with regions darker than what is around them."""
+class TaskPictures(TaskPages):
+    """Pictures as dirty pages, with regions darker than what is around them; a clean page is 0 in the mask, else 1."""
 
-    seen: Pixels
-    """Training pictures."""
-    marked: NDArray[np.bool_]
-    """Their masks, of the same shape."""
-    test: Pixels
-    metric: MetricName
+    metric: MetricName = field(kw_only=True)
     """What limits and constant masks are tuned for."""
-    made: dict[str, Any] = field(default_factory=dict)
-    """What several solvers use, by name."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Test pictures and pixels of a picture."""
-        return len(self.test), self.test[0].size
 
     @cached_property
-    def pages(self) -> TaskPages:
-        """Pictures as dirty pages, and masks as clean ones."""
-        return TaskPages(self.seen, _clean(self.marked), self.test)
+    def marked(self) -> NDArray[np.bool_]:
+        """Masks of the training pictures."""
+        return np.asarray(self.clean < 0.5, dtype=np.bool_)
 
     @cached_property
-    def held(self) -> NDArray[np.bool_]:
+    def is_held(self) -> NDArray[np.bool_]:
         """Which training pictures are held back."""
-        return np.asarray(np.arange(len(self.seen)) % _HELD == 0, dtype=np.bool_)
+        return np.asarray(np.arange(len(self.dirty)) % _HELD == 0, dtype=np.bool_)
 
     @cached_property
     def inner(self) -> TaskPages:
         """The training pictures, those held back in place of test pictures."""
-        return TaskPages(self.seen[~self.held], _clean(self.marked[~self.held]), self.seen[self.held])
+        views = self.views[0].reshape(len(self.dirty), self.dirty[0].size, -1)
+        rest, held = (views[some].reshape(-1, views.shape[2]) for some in (~self.is_held, self.is_held))
+        stacks = self.dirty[~self.is_held], self.clean[~self.is_held], self.dirty[self.is_held]
+        return TaskPages(*stacks, self.features, {"features": (rest, held)})
 
-    def said(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what a shader says of the pictures held back and of the test pictures, as stacks of pictures."""
-        if name not in self.made:
-            held, test = SHADERS[name](self.inner), SHADERS[name](self.pages)
-            self.made[name] = held.reshape(self.inner.test.shape), test.reshape(self.test.shape)
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self.made[name]
-        return found
+    def cleaned(self, name: str) -> Pair:
+        """Return the prediction of a cleaner for the pictures held back and for the test pictures, as stacks."""
+
+        def stacks(_: TaskPages) -> Pair:
+            held, test = CLEANERS[name](self.inner), CLEANERS[name](self)
+            return held.reshape(self.inner.test.shape), test.reshape(self.test.shape)
+
+        return self.cached(f"cleaned by {name}", stacks)
 
     def score(self, named: NDArray[np.bool_], marked: NDArray[np.bool_]) -> float:
         """Return the score of a stack of masks."""
         full = np.broadcast_to(named, marked.shape)
-        return get_metric(self.metric).score(_flat(marked), _flat(full))
-
-    def best_limit(self, said: NDArray[Any]) -> float:
-        """Return the limit below which what is said of the pictures held back gives the best masks."""
-        wanted = self.marked[self.held]
-        return float(_LIMITS[int(np.argmax([self.score(said < limit, wanted) for limit in _LIMITS]))])
+        return get_metric(self.metric).score(*(stack.reshape(len(marked), -1) for stack in (marked, full)))
 
     def masks(self, marked: NDArray[Any]) -> Masks:
         """Return a stack of masks of test pictures as answers."""
@@ -94,85 +95,42 @@ def read(folder: Path, facts: TaskFacts) -> TaskPictures:
     marked = masks > 0.5
     if marked.any() and seen[marked].mean() > seen[~marked].mean():
         seen, test = 1 - seen, 1 - test
-    return TaskPictures(seen, marked, test, facts.metric)
+    clean = np.asarray(~marked, dtype=np.float32)
+    return TaskPictures(seen, clean, test, lambda one: each(one.both, region_features), metric=facts.metric)
 
 
-def _by_limit(shader: str) -> Solver:
-    """Make a solver that marks what a shader says is darker than a limit, tuned on training pictures held back."""
+def _by_limit(name: str) -> Solver:
+    """Make a solver that marks what a cleaner finds darker than a limit, tuned on training pictures held back."""
 
     def solver(pictures: TaskPictures) -> Masks:
-        held, test = pictures.said(shader)
-        return pictures.masks(test < pictures.best_limit(held))
+        held, test = pictures.cleaned(name)
+        return pictures.masks(test < best_limit(held, pictures.marked[pictures.is_held], pictures.score))
 
     return solver
 
 
-def _flat(masks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return masks.reshape(len(masks), -1)
+def _tidied(name: str) -> Solver:
+    def solver(pictures: TaskPictures) -> Masks:
+        held, test = pictures.cleaned(name)
+        return pictures.masks(tidied(held, pictures.marked[pictures.is_held], test, pictures.score))
+
+    return solver
 
 
-def _clean(marked: NDArray[np.bool_]) -> Pixels:
-    return np.asarray(~marked, dtype=np.float32)
-
-
-_HEIGHTS = np.linspace(0, 1, 21)
-"""Shares of training masks from which on a pixel is marked on all pictures."""
-
-
-def prior(pictures: TaskPictures) -> Masks:
+def _prior(pictures: TaskPictures) -> Masks:
     """Mark the same pixels on all pictures: those that are marked most often, as many as pays on training pictures."""
     often = pictures.marked.mean(axis=0)
-    tried = [often >= height for height in np.quantile(often, _HEIGHTS)] + [np.zeros_like(often, dtype=np.bool_)]
-    scores = [pictures.score(one, pictures.marked) for one in tried]
-    return pictures.masks(tried[int(np.argmax(scores))])
+    tried = [often >= height for height in np.quantile(often, np.linspace(0, 1, 21))] + [often > 1]
+    return pictures.masks(max(tried, key=lambda mask: pictures.score(mask, pictures.marked)))
 
 
-def _between(pictures: TaskPictures) -> float:
-    inside, outside = pictures.seen[pictures.marked], pictures.seen[~pictures.marked]
-    return float((inside.mean() + outside.mean()) / 2) if inside.size else 0.0
+def _between(pictures: TaskPictures) -> Masks:
+    inside, outside = pictures.dirty[pictures.marked], pictures.dirty[~pictures.marked]
+    return pictures.masks(pictures.test < ((inside.mean() + outside.mean()) / 2 if inside.size else 0.0))
 
 
 def _smooth_marks(pictures: TaskPictures) -> Any:
     return smooth(stretch(pictures.test), 1.0) < 0.5
-
-
-_WIDTHS = (0.0, 0.7, 1.2)
-"""Widths of a Gaussian over what a shader says."""
-_LEAST = (0, 4, 8, 14, 22)
-"""Fewest pixels of a region that are tried."""
-
-
-def without_small(marked: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
-    """Drop regions of fewer pixels. Pixels that touch at a side are of one region."""
-    from scipy.ndimage import label
-
-    beside = np.zeros((3, 3, 3), dtype=np.bool_)
-    beside[1] = [[False, True, False], [True, True, True], [False, True, False]]
-    regions, _ = label(marked, structure=beside)
-    sizes = np.bincount(regions.ravel())
-    sizes[0] = 0
-    return np.asarray(sizes[regions] >= max(least, 1), dtype=np.bool_)
-
-
-def _tidied(pictures: TaskPictures, shader: str) -> Masks:
-    """Smooth what a shader says, take a limit, and drop small regions, all tuned on training pictures held back."""
-    held, test = pictures.said(shader)
-    wanted = pictures.marked[pictures.held]
-    best: tuple[float, Any] = (-1.0, None)
-    for width in _WIDTHS:
-        smoothed = smooth(held, width) if width else held
-        limit = pictures.best_limit(smoothed)
-        for least in _LEAST:
-            score = pictures.score(without_small(smoothed < limit, least), wanted)
-            if score > best[0]:
-                best = score, (width, limit, least)
-    width, limit, least = best[1]
-    return pictures.masks(without_small((smooth(test, width) if width else test) < limit, least))
-
-
-def _row_by_row(pictures: TaskPictures) -> Masks:
-    """Count pixels row by row in runs."""
-    return np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8)
 
 
 def _from_zero(pictures: TaskPictures) -> Masks:
@@ -186,14 +144,55 @@ def _middle_of_picture(pictures: TaskPictures) -> Masks:
     return pictures.masks(down[:, None] & across)
 
 
-def _usual_share(pictures: TaskPictures) -> Masks:
+def _darkest(pictures: TaskPictures) -> Masks:
     """Mark the darkest pixels of each picture, as many as training masks have on average."""
     limits = np.quantile(pictures.test, pictures.marked.mean(), axis=(1, 2), keepdims=True)
     return pictures.masks(pictures.test < limits)
 
 
+def _filtered(*steps: Callable[[Any], Any]) -> Filter:
+    """Make a filter of steps, the first one first."""
+
+    def filtered(stack: Any) -> Any:
+        for step in steps:
+            stack = step(stack)
+        return stack
+
+    return lambda pages: each(pages.both, filtered)
+
+
+def _blur(width: float) -> Callable[[Any], Any]:
+    return lambda stack: smooth(stack, width)
+
+
+_CHAINS = (
+    _filtered(_blur(1.2)),
+    _filtered(stretch, _blur(1.2)),
+    _filtered(without_plane, _blur(1.2)),
+    _filtered(lambda stack: local_median(stack, 3), without_plane, _blur(0.8)),
+    _filtered(without_lines, _blur(1.2)),
+    _filtered(without_lines, without_plane, _blur(1.2)),
+    _filtered(without_plane, lambda stack: local_median(stack, 5)),
+)
+"""Chains of filters that a search tries."""
+CLEANERS: Mapping[str, Cleaner] = {
+    **filters.SOLVERS,
+    **regressions.SOLVERS,
+    # The share of training pixels with a filtered value that are marked
+    "median_curve": curve(_filtered(lambda stack: local_median(stack, 5))),
+    "wide_curve": curve(_filtered(stretch, _blur(1.8))),
+    "plane_curve": curve(_filtered(without_plane, _blur(1.0))),
+    "difference_curve": curve(_filtered(lambda stack: smooth(stack, 1.0) - smooth(stack, 8.0))),
+    "without_lines_curve": curve(_filtered(without_lines, _blur(1.0))),
+    "searched_filter": lambda pages: best_curve(pages, _CHAINS),
+}
+"""Solvers of pages; a clean page is dark in the mask and light elsewhere."""
+_USUAL = (
+    "value_curve stretched_curve smooth_curve adaptive_curve median_curve wide_curve plane_curve difference_curve "
+    "without_lines_curve linear_patch linear_stretched"
+)
 _SOLVERS: Mapping[str, Solver] = {
-    "prior": prior,
+    "prior": _prior,
     "empty_mask": lambda pictures: pictures.masks(np.zeros(1)),
     "full_mask": lambda pictures: pictures.masks(np.ones(1)),
     "middle_of_picture": _middle_of_picture,
@@ -201,35 +200,45 @@ _SOLVERS: Mapping[str, Solver] = {
     "usual_pixels": lambda pictures: pictures.masks(pictures.marked.mean(axis=0) > 0.5),
     # What is darker than a half, than the mean, than the mean of both groups, than others, than what is around it
     "dark_half": lambda pictures: pictures.masks(pictures.test < 0.5),
-    "darker_than_most": lambda pictures: pictures.masks(pictures.test < pictures.seen.mean()),
-    "between_means": lambda pictures: pictures.masks(pictures.test < _between(pictures)),
-    "usual_share": _usual_share,
-    "otsu_split": lambda pictures: pictures.masks(
-        pictures.test < np.array([otsu(picture) for picture in pictures.test])[:, None, None]
-    ),
+    "darker_than_most": lambda pictures: pictures.masks(pictures.test < pictures.dirty.mean()),
+    "between_means": _between,
+    "usual_share": _darkest,
+    "otsu_split": lambda pictures: pictures.masks(pictures.test < [[[otsu(one)]] for one in pictures.test]),
     "local_threshold": lambda pictures: pictures.masks(pictures.test < local_mean(pictures.test, 15) - 0.05),
-    # Misreadings of the form of answers
-    "row_by_row": _row_by_row,
+    # Misreadings of the form of answers: runs row by row, from 0 on, of the pixels outside
+    "row_by_row": lambda pictures: np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8),
     "from_zero": _from_zero,
     "inverted_mask": lambda pictures: pictures.masks(~_smooth_marks(pictures)),
-    **{shader: _by_limit(shader) for shader in SHADERS},
-    "tidied_filter": lambda pictures: _tidied(pictures, "searched_filter"),
-    "tidied_boosting": lambda pictures: _tidied(pictures, "boosted_features"),
-    "tidied_second_look": lambda pictures: _tidied(pictures, "second_look"),
+    **{name: _by_limit(name) for name in (*_USUAL.split(), *regressions.SOLVERS, "searched_filter")},
+    "tidied_filter": _tidied("searched_filter"),
+    "tidied_boosting": _tidied("boosted_features"),
+    "tidied_second_look": _tidied("second_look"),
+    "average_of_two": _tidied("average_of_two"),
+    "average_of_three": _tidied("average_of_three"),
+    "aligned_lines": _tidied("aligned_lines"),
 }
 ENTRIES = entries(
     {
         Tier.TRIVIAL: "prior",
         Tier.NAIVE: "empty_mask full_mask middle_of_picture usual_pixels dark_half darker_than_most between_means "
         "usual_share otsu_split local_threshold row_by_row from_zero inverted_mask",
-        Tier.COMPETENT: "value_curve stretched_curve smooth_curve adaptive_curve median_curve wide_curve plane_curve "
-        "difference_curve without_lines_curve linear_patch linear_stretched",
-        Tier.STRONG: "linear_features logistic_features forest_features boosted_features",
+        Tier.COMPETENT: _USUAL,
+        Tier.STRONG: "linear_features forest_features boosted_features",
         Tier.SEARCH: "searched_filter tidied_filter second_look tidied_boosting tidied_second_look",
-        Tier.ENSEMBLE: "average_of_two",
+        Tier.ENSEMBLE: "average_of_two average_of_three",
     },
     _SOLVERS,
 )
 """The ladder, weakest tier first."""
 WITH_MORE_ITEMS = ("boosted_features", "tidied_second_look")
 """Entries that are given more pictures to learn from, which bounds the best possible score from below."""
+TWINS = {
+    "reader_boosted": "tidied_boosting",
+    "reader_second": "tidied_second_look",
+    "reader_average": "average_of_two",
+}
+"""Reader to the entry that does the same without moving lines."""
+READERS = tuple(Entry(reader, Tier.READER, solve=_SOLVERS[twin]) for reader, twin in TWINS.items())
+"""Solvers that undo the slips of lines which the description states. The pictures that they get are without slips."""
+ADVERSARIES = entries({Tier.SEARCH: "aligned_lines"}, _SOLVERS)
+"""Blind solvers that are not on the leaderboard."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.kinds.page.channel import GreyChannel, MasksChannel
-from sandmill.kinds.page.render import LEVELS, Scans, scan
+from sandmill.kinds.page.render import LEVELS, Scans, beside, scan
 from sandmill.kinds.targets import RenderedTargets
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -69,18 +69,11 @@ def _sight(pages: Scans, darkness: Floats) -> tuple[Floats, Floats]:
     A pixel shows in itself and, through the blur, in the four beside it.
     """
     gain, own, shared = pages.light * pages.fade, 1 - 4 * pages.blur, pages.blur
-    error = pages.dirty - pages.light + gain * (own * darkness + shared * _beside(darkness))
+    error = pages.dirty - pages.light + gain * (own * darkness + shared * beside(darkness))
     noise = pages.grain**2 + _ROUNDING**2
-    precision = ((own * gain) ** 2 + shared**2 * _beside(gain**2, edge=0.0)) / noise
-    pull = (own * gain * error + shared * _beside(gain * error, edge=0.0)) / noise
+    precision = ((own * gain) ** 2 + shared**2 * beside(gain**2, edge=0.0)) / noise
+    pull = (own * gain * error + shared * beside(gain * error, edge=0.0)) / noise
     return darkness - pull / np.maximum(precision, 1e-9), precision
-
-
-def _beside(pages: Floats, edge: float | None = None) -> Floats:
-    """Sum of the four pixels beside each. Pixels outside the page repeat those at its edge unless a value is given."""
-    around = ((0, 0), (1, 1), (1, 1))
-    padded = np.pad(pages, around, mode="edge") if edge is None else np.pad(pages, around, constant_values=edge)
-    return np.asarray(padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:])
 
 
 @lru_cache(maxsize=4)
@@ -98,7 +91,5 @@ def _around(darkness: Floats) -> NDArray[np.intp]:
     """Return a number for each pixel that says how dark the pixels beside and across from it are."""
     padded = np.pad(darkness, ((0, 0), (1, 1), (1, 1)), mode="edge")
     corners = padded[:, :-2, :-2] + padded[:, 2:, 2:] + padded[:, :-2, 2:] + padded[:, 2:, :-2]
-    beside, across = (
-        np.minimum((total / 4 * _BINS).astype(np.intp), _BINS - 1) for total in (_beside(darkness), corners)
-    )
-    return np.asarray(beside * _BINS + across)
+    near, across = (np.minimum((total / 4 * _BINS).astype(np.intp), _BINS - 1) for total in (beside(darkness), corners))
+    return np.asarray(near * _BINS + across)

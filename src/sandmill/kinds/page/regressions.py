@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from sandmill.kinds.page.channel import SERIES
@@ -33,7 +32,7 @@ _PATTERNS = 128
 
 def linear_features(pages: TaskPages) -> Answer:
     """Ridge regression on filtered pages and their squares."""
-    return ridge(pages, each(_views(pages), lambda views: np.hstack([views, views**2])))
+    return ridge(pages, each(pages.views, lambda views: np.hstack([views, views**2])))
 
 
 def nearest_patches(pages: TaskPages) -> Answer:
@@ -63,19 +62,18 @@ def _forest(pages: TaskPages) -> Answer:
     from sklearn.ensemble import ExtraTreesRegressor
 
     model = ExtraTreesRegressor(16, min_samples_leaf=3, max_features=0.4, random_state=0)
-    return on_some(pages, model, _views(pages), _SOME)
+    return on_some(pages, model, pages.views, _SOME)
 
 
 def boosted_features(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages."""
-    said = pages.cached("boosted", lambda one: on_some(one, boosting(60), _views(one), _MANY))
-    return np.asarray(said)
+    return pages.cached("boosted", lambda one: on_some(one, boosting(60), one.views, _MANY))
 
 
 def cleaned_lines(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
     more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
-    wide = tuple(np.hstack(both) for both in zip(_views(pages), more, strict=True))
+    wide = tuple(np.hstack(both) for both in zip(pages.views, more, strict=True))
     return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
@@ -98,39 +96,31 @@ def features(stack: Any, levelled: Any) -> Any:
     return np.hstack([flat, patches(levelled)]).astype(np.float32)
 
 
-def _views(pages: TaskPages) -> Pair:
-    def make(one: TaskPages) -> Pair:
-        levelled = one.levelled()
-        return features(one.dirty, levelled[0]), features(one.test, levelled[1])
-
-    found: Pair = pages.cached("features", make)
-    return found
+def page_features(pages: TaskPages) -> Pair:
+    """Features of pages whose marks are thin: what is darker than the background."""
+    levelled = pages.levelled()
+    return features(pages.dirty, levelled[0]), features(pages.test, levelled[1])
 
 
-def _second_look(pages: TaskPages) -> Answer:
-    """First predictions of training pages are made by models that did not see them."""
-    train, test = _views(pages)
-    around = patches(unseen(pages, train, 24, _MANY)), patches(boosted_features(pages).reshape(pages.test.shape))
-    wide = np.hstack([train, around[0]]), np.hstack([test, around[1]])
-    return on_some(pages, boosting(50), wide, _MANY)
-
-
-def unseen(pages: TaskPages, train: Any, rounds: int, each_page: int) -> Any:
-    """Return predictions of the training pages, made by boosting that has not seen them."""
-    half = np.repeat(np.arange(len(pages.dirty)) % 2, pages.dirty[0].size)
+def second_look(pages: TaskPages) -> Answer:
+    """Gradient boosting that sees first predictions, those of training pages by models that have not seen them."""
+    train, test = pages.views
+    half, wanted = np.repeat(np.arange(len(pages.dirty)) % 2, pages.dirty[0].size), pages.clean.ravel()
     first = np.empty(len(train), dtype=np.float32)
     for part in (0, 1):
         rows = np.flatnonzero(half != part)
-        rows = rows[some(len(rows), each_page * len(pages.dirty) // 2)]
-        first[half == part] = boosting(rounds).fit(train[rows], pages.clean.ravel()[rows]).predict(train[half == part])
-    return first.reshape(pages.dirty.shape)
+        rows = rows[some(len(rows), _MANY * len(pages.dirty) // 2)]
+        first[half == part] = boosting(24).fit(train[rows], wanted[rows]).predict(train[half == part])
+    stacks = first.reshape(pages.dirty.shape), boosted_features(pages).reshape(pages.test.shape)
+    wide = tuple(np.hstack([views, patches(stack)]) for views, stack in zip((train, test), stacks, strict=True))
+    return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
 def patches(stack: Any, side: int = 3) -> Any:
     """Squares of pixels around each pixel, shape (pixels, side * side)."""
     reach = side // 2
     padded = np.pad(stack, ((0, 0), (reach, reach), (reach, reach)), mode="edge").astype(np.float32)
-    return sliding_window_view(padded, (side, side), axis=(1, 2)).reshape(stack.size, side * side)
+    return np.lib.stride_tricks.sliding_window_view(padded, (side, side), axis=(1, 2)).reshape(stack.size, side * side)
 
 
 def _without_lines(stack: Any) -> Any:
@@ -184,7 +174,10 @@ def series_of(cues: Sequence[Cue]) -> list[int]:
     return [int(slip) for slip in stated[0].split(SERIES)] if stated else []
 
 
-def reading(pages: TaskPages, cues: Sequence[Cue]) -> TaskPages:
+AnyPages = TypeVar("AnyPages", bound=TaskPages)
+
+
+def reading(pages: AnyPages, cues: Sequence[Cue]) -> AnyPages:
     """Return the pages with their lines moved back by the stated slips."""
     series = series_of(cues)
     if not series:
@@ -242,9 +235,9 @@ SOLVERS: Mapping[str, Solver] = {
     "linear_features": linear_features,
     "nearest_patches": nearest_patches,
     "principal_patches": principal_patches,
-    "forest_features": lambda pages: np.asarray(pages.cached("forest", _forest)),
+    "forest_features": lambda pages: pages.cached("forest", _forest),
     "boosted_features": boosted_features,
-    "second_look": lambda pages: np.asarray(pages.cached("second look", _second_look)),
+    "second_look": lambda pages: pages.cached("second look", second_look),
     "cleaned_lines": cleaned_lines,
     "average_of_two": _average("boosted_features second_look"),
     "average_of_three": _average("boosted_features forest_features linear_features"),

@@ -3,7 +3,7 @@
 What is to be found is a clean page, or the mask of some regions: then `clean` is 0 in the mask and 1 elsewhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from sandmill.kinds.page.channel import FieldsChannel, GreyChannel, MasksChannel, Trait
 from sandmill.kinds.page.layout import grey_png
-from sandmill.kinds.page.marks import MOST_NUMBERS, NUMBERS, Pages, Regions, darkness_of, regions_of, strokes_of
+from sandmill.kinds.page.marks import MOST_NUMBERS, NUMBERS, SCENES, STYLES, Pages, Regions, darkness_of
 from sandmill.kinds.traits import generators
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -78,7 +78,7 @@ def _scan(channel: GreyChannel, latent: tuple[tuple[str, bytes], ...], streams: 
 
 def _slip(pages: Floats, traits: "_Traits") -> Floats:
     """Move lines to the left by the series of the channel, which begins at another place on each page."""
-    series = traits.channel.slips if isinstance(traits.channel, FieldsChannel) else ()
+    series = traits.channel.slips
     if not series:
         return pages
     height, width = pages.shape[1:]
@@ -89,9 +89,14 @@ def _slip(pages: Floats, traits: "_Traits") -> Floats:
 
 def spread(pages: Floats, share: Floats) -> Floats:
     """Blur pages: each pixel keeps what it does not share with the four pixels beside it."""
-    padded = np.pad(pages, ((0, 0), (1, 1), (1, 1)), mode="edge")
-    beside = padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:]
-    return (1 - 4 * share) * pages + share * beside
+    return (1 - 4 * share) * pages + share * beside(pages)
+
+
+def beside(pages: Floats, edge: float | None = None) -> Floats:
+    """Sum of the four pixels beside each. Pixels outside the page repeat those at its edge unless a value is given."""
+    around = ((0, 0), (1, 1), (1, 1))
+    padded = np.pad(pages, around, mode="edge") if edge is None else np.pad(pages, around, constant_values=edge)
+    return np.asarray(padded[:, :-2, 1:-1] + padded[:, 2:, 1:-1] + padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:])
 
 
 class _Traits:
@@ -99,7 +104,6 @@ class _Traits:
 
     def __init__(self, channel: GreyChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> None:
         self.channel, self.row_numbers = channel, row_numbers
-        self.names = channel.has
         self._values: dict[Trait, Floats] = {"ink": self._whole(1.0), "fade": self._whole(1.0)}
         for one in channel.traits:
             known = latents.get(one.column or "")
@@ -108,6 +112,9 @@ class _Traits:
 
     def __getitem__(self, trait: Trait) -> Floats:
         return self._values[trait] if trait in self._values else self._whole(0.0)
+
+    def __contains__(self, trait: object) -> bool:
+        return trait in self._values
 
     def _whole(self, value: float) -> Floats:
         return np.full((len(self.row_numbers.numbers), 1, 1), value)
@@ -135,11 +142,11 @@ class _Traits:
         height, width, channel = self.channel.height, self.channel.width, self.channel
         if isinstance(channel, MasksChannel):
             traits = (self["amount"], self["size"], self["wave"])
-            return regions_of(channel.scene, Regions(self.numbers(f"regions {side}", NUMBERS), *traits, *self.grid))
+            return SCENES[channel.scene](Regions(self.numbers(f"regions {side}", NUMBERS), *traits, *self.grid))
         assert isinstance(channel, FieldsChannel)
         numbers = self.numbers(f"strokes {side}", MOST_NUMBERS)[:, :, 0, 0]
         pages = Pages(height, width, channel.font, numbers, self["density"][:, 0, 0])
-        strokes = strokes_of(channel.style, pages)
+        strokes = STYLES[channel.style](pages)
         return darkness_of(strokes, self["weight"][:, 0, 0], self["slant"][:, 0, 0], height, width)
 
     def along(self, turn: Floats) -> Floats:
@@ -153,11 +160,11 @@ def _light(traits: _Traits) -> Floats:
     height, width = traits.channel.height, traits.channel.width
     light = np.ones((len(traits.row_numbers.numbers), height, width))
     for trait, field in _FIELDS.items():
-        if trait in traits.names:
+        if trait in traits:
             light *= 1 - traits[trait] * field(traits)
-    if "specks" in traits.names:
+    if "specks" in traits:
         _add_specks(light, traits)
-    if "crumbs" in traits.names:
+    if "crumbs" in traits:
         light *= 1 - traits["fade"] * _crumbs(traits)
     return light
 
@@ -236,5 +243,12 @@ def _add_specks(light: Floats, traits: _Traits) -> None:
         light[has, down, across] *= 0.35
 
 
-_FIELDS = {"stain": _stains, "fold": _fold, "shade": _shade, "rule": _rule, "weave": _weave, "ghost": _ghost}
+_FIELDS: Mapping[Trait, Callable[[_Traits], Floats]] = {
+    "stain": _stains,
+    "fold": _fold,
+    "shade": _shade,
+    "rule": _rule,
+    "weave": _weave,
+    "ghost": _ghost,
+}
 """Fields that darken paper, each from 0 to 1."""

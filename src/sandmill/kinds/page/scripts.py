@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from sandmill.kinds.page.regressions import series_of
+from sandmill.kinds.page.filters import smooth, stretch
+from sandmill.kinds.page.regions import best_limit, region_features, tidied
+from sandmill.kinds.page.regressions import boosting, patches, series_of, some
 from sandmill.kinds.panel import OwnScript
+from sandmill.kinds.script_text import functions_source, spaced
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
@@ -147,7 +150,7 @@ def moved_back(pages):
     return np.array(tries)[best, np.arange(len(pages))]
 
 
-dirty, test = moved_back(dirty), moved_back(test)
+{train}, test = moved_back({train}), moved_back(test)
 '''
 
 _TWICE = """
@@ -260,152 +263,36 @@ def score(named, marked):
     return (overlap[:, None] > np.arange(0.5, 1, 0.05)).mean()
 ''',
 }
-_TUNE = '''
-def best_limit(said, marked):
-    """The limit above which a pixel is marked, by the score of the task."""
-    limits = np.quantile(said, np.linspace(0.3, 0.999, 60))
-    return max(limits, key=lambda limit: score(said > limit, marked))
-'''
-
-_SMOOTH = '''
-def smooth(pictures, width=1.2):
-    """How dark each picture is, without a plane of light, smoothed."""
-    down, across = np.meshgrid(*(np.linspace(-1, 1, side) for side in pictures.shape[1:]), indexing="ij")
-    for slope in (down, across):
-        pictures = pictures - (pictures * slope).sum(axis=(1, 2), keepdims=True) / (slope**2).sum() * slope
-    pictures = pictures - np.median(pictures, axis=(1, 2), keepdims=True)
-    return -ndimage.gaussian_filter(pictures, (0, width, width), mode="nearest")
-'''
-
-_MASK_FEATURES = '''
-def level(pictures):
-    """Subtract from each picture the plane that fits it best, and its median."""
-    down, across = np.meshgrid(*(np.linspace(-1, 1, side) for side in pictures.shape[1:]), indexing="ij")
-    for slope in (down, across):
-        pictures = pictures - (pictures * slope).sum(axis=(1, 2), keepdims=True) / (slope**2).sum() * slope
-    return pictures - np.median(pictures, axis=(1, 2), keepdims=True)
+_MASK_TWICE = """
+x, x_test = region_features(seen), region_features(test)
+fold, wanted = np.repeat(np.arange(len(seen)) % 3, seen[0].size), ~marked.ravel()
 
 
-def without_lines(pictures):
-    """Subtract the medians of rows and columns."""
-    for axis in (1, 2):
-        lines = np.median(pictures, axis=axis, keepdims=True)
-        pictures = pictures - lines + np.median(lines, axis=3 - axis, keepdims=True)
-    return pictures
+def unseen(x, x_test, rounds):
+    \"\"\"Predict pixels by three models, those of training pictures by the one that has not seen them.\"\"\"
+    said, said_test = np.zeros(len(x)), np.zeros(len(x_test))
+    for part in range(3):
+        rows = np.flatnonzero(fold != part)
+        rows = rows[some(len(rows), 18_000)]
+        model = boosting(rounds).fit(x[rows], wanted[rows])
+        said[fold == part] = model.predict(x[fold == part])
+        said_test += model.predict(x_test) / 3
+    return said.reshape(seen.shape), said_test.reshape(test.shape)
 
 
-def gaussian(pictures, width):
-    return ndimage.gaussian_filter(pictures, (0, width, width), mode="nearest")
-
-
-def features(pictures):
-    """What is around each pixel: the picture filtered in several ways and at several widths."""
-    even, bare = level(pictures), without_lines(pictures)
-    mean = ndimage.uniform_filter(even, (0, 5, 5), mode="nearest")
-    low, high = np.percentile(pictures, [2, 90], axis=(1, 2), keepdims=True)
-    wide = ndimage.uniform_filter(pictures, (0, 9, 9), mode="nearest")
-    views = [
-        pictures,
-        even,
-        bare,
-        (pictures - low) / np.maximum(high - low, 0.05),
-        pictures - wide,
-        mean,
-        np.sqrt(np.maximum(ndimage.uniform_filter(even**2, (0, 5, 5), mode="nearest") - mean**2, 0)),
-        np.hypot(ndimage.sobel(gaussian(even, 1.2), axis=1), ndimage.sobel(gaussian(even, 1.2), axis=2)),
-        *(gaussian(even, width) for width in (0.8, 1.2, 1.8, 3.0, 6.0)),
-        gaussian(bare, 0.8),
-        gaussian(bare, 1.6),
-        ndimage.median_filter(even, (1, 3, 3), mode="nearest"),
-        ndimage.median_filter(even, (1, 5, 5), mode="nearest"),
-        # Lines that run over the whole picture show in the means of its rows and columns
-        even.mean(axis=1, keepdims=True),
-        even.mean(axis=2, keepdims=True),
-        pictures.std(axis=(1, 2), keepdims=True),
-        np.percentile(even, 5, axis=(1, 2), keepdims=True),
-    ]
-    for width, reach in ((1.0, 3), (1.0, 5)):
-        far = np.pad(gaussian(even, width), ((0, 0), (reach, reach), (reach, reach)), mode="edge")
-        views += [far[:, : -2 * reach, reach:-reach], far[:, 2 * reach :, reach:-reach]]
-        views += [far[:, reach:-reach, : -2 * reach], far[:, reach:-reach, 2 * reach :]]
-    return np.stack([np.broadcast_to(view, pictures.shape) for view in views], axis=-1).astype(np.float32)
-
-
-def boosted(train, wanted, rounds, most):
-    """Fit boosting to evenly spread pixels of pictures."""
-    x, y = train.reshape(-1, train.shape[-1]), wanted.ravel()
-    rows = np.linspace(0, len(x) - 1, min(len(x), most)).astype(int)
-    model = HistGradientBoostingRegressor(
-        max_iter=rounds, learning_rate=0.1, max_leaf_nodes=24, min_samples_leaf=25, max_bins=64, random_state=0
-    )
-    return model.fit(x[rows], y[rows])
-
-
-def say(model, views):
-    return model.predict(views.reshape(-1, views.shape[-1])).reshape(views.shape[:-1])
-'''
-
-_TIDY = '''
-def without_small(masks, least):
-    """Drop regions of fewer pixels."""
-    beside = np.zeros((3, 3, 3), dtype=bool)
-    beside[1] = ndimage.generate_binary_structure(2, 1)
-    regions, _ = ndimage.label(masks, structure=beside)
-    sizes = np.bincount(regions.ravel())
-    sizes[0] = 0
-    return sizes[regions] >= max(least, 1)
-
-
-def tidy(said, marked, said_of_test):
-    """Tune smoothing, limit and least size on training pictures that the models had not seen."""
-    tried = []
-    for width in (0.01, 0.7, 1.2):
-        smoothed = gaussian(said, width)
-        limit = best_limit(smoothed, marked)
-        tried += [
-            (score(without_small(smoothed > limit, least), marked), width, limit, least) for least in (0, 4, 8, 14, 22)
-        ]
-    _, width, limit, least = max(tried)
-    return without_small(gaussian(said_of_test, width) > limit, least)
-'''
-
-_FOLDS = """
-x, x_test = features(seen), features(test)
-fold = np.arange(len(seen)) % 3
-
-# First predictions; those of training pictures come from models that have not seen them
-said, said_test = np.zeros(seen.shape), np.zeros(test.shape)
-for part in range(3):
-    model = boosted(x[fold != part], marked[fold != part], 40, 14_000)
-    said[fold == part] = say(model, x[fold == part])
-    said_test += say(model, x_test) / 3
-"""
-
-_SECOND = """
-
-def around(views, first):
-    \"\"\"Features, and what was first said of the pixels around.\"\"\"
-    more = [first, *(gaussian(first, width) for width in (0.8, 1.6, 3.2))]
-    padded = np.pad(first, ((0, 0), (2, 2), (2, 2)), mode="edge")
-    more += [padded[:, :-4, 2:-2], padded[:, 4:, 2:-2], padded[:, 2:-2, :-4], padded[:, 2:-2, 4:]]
-    return np.concatenate([views, np.stack(more, axis=-1).astype(np.float32)], axis=-1)
-
-
-x, x_test = around(x, said), around(x_test, said_test)
-second, second_test = np.zeros(seen.shape), np.zeros(test.shape)
-for part in range(3):
-    model = boosted(x[fold != part], marked[fold != part], 50, 18_000)
-    second[fold == part] = say(model, x[fold == part])
-    second_test += say(model, x_test) / 3
-save(tidy(second, marked, second_test))
+# Second predictions also see what was first said of the neighbours
+first = unseen(x, x_test, 40)
+x, x_test = (np.hstack([views, patches(stack)]) for views, stack in zip((x, x_test), first))
+said, said_test = unseen(x, x_test, 50)
+save(tidied(said, marked, said_test, score))
 """
 
 _MASK_SMALL = """
-said, said_test = smooth(seen), smooth(test)
-save(said_test > best_limit(said, marked))
+said, said_test = smooth(stretch(seen), 1.2), smooth(stretch(test), 1.2)
+save(said_test < best_limit(said, marked, score))
 """
 _PLAIN = """
-save(-test > best_limit(-seen, marked))
+save(test < best_limit(seen, marked, score))
 """
 _NEAREST = """
 middle = (seen[marked].mean() + seen[~marked].mean()) / 2
@@ -417,45 +304,30 @@ _MASK_SCRIPTS: tuple[_Script, ...] = (
         Rung.REFERENCE,
         "gradient boosting on filtered pictures, once more with the first predictions around each pixel, and masks "
         "without small regions",
-        (_TUNE, _MASK_FEATURES, _TIDY, _MASK_READ, _FOLDS, _SECOND),
+        (_MASK_READ, _MASK_TWICE),
     ),
-    (
-        Rung.COMPETENT,
-        "smoothed pictures and one limit, tuned on training masks",
-        (_TUNE, _SMOOTH, _MASK_READ, _MASK_SMALL),
-    ),
-    (Rung.COMPETENT, "one limit for all pixels, tuned on training masks", (_TUNE, _MASK_READ, _PLAIN)),
+    (Rung.COMPETENT, "smoothed pictures and one limit, tuned on training masks", (_MASK_READ, _MASK_SMALL)),
+    (Rung.COMPETENT, "one limit for all pixels, tuned on training masks", (_MASK_READ, _PLAIN)),
     (Rung.NAIVE, "what is nearer to the mean of marked pixels than to that of the others", (_MASK_READ, _NEAREST)),
     (Rung.NAIVE, "empty masks", (_MASK_READ, "save(np.zeros(test.shape))\n")),
 )
+_FUNCTIONS = (smooth, stretch, patches, some, boosting, region_features, best_limit, tidied)
+"""Functions of the library that scripts of masks use."""
 
 
 def ladder(facts: TaskFacts, data: object, cues: Sequence[Cue] = ()) -> tuple[OwnScript, ...]:
     """Return the scripts that may be published with a task, the preferred ones of each rung first.
 
-    The reference undoes the slips that cues state.
+    The reference undoes the slips that cues state, after it has read the pages.
     """
-    series, has_masks = series_of(cues), facts.kind == "image_masks"
-    scripts = [_reading(one, series) if series else one for one in (_MASK_SCRIPTS if has_masks else _SCRIPTS)]
-    return tuple(
-        OwnScript(rung, approach, _source(facts, approach, _with_score(parts, facts), has_masks=has_masks))
-        for rung, approach, parts in scripts
-    )
-
-
-def _reading(script: _Script, series: Sequence[int]) -> _Script:
-    """Let a reference script undo slips after it has read the pages."""
-    rung, approach, parts = script
-    if rung is not Rung.REFERENCE:
-        return script
-    undo = _SLIPS.replace("{slips}", str(list(series)))
-    with_slips = (part + undo if part is _READ else part for part in parts)
-    return rung, f"lines moved back by the stated slips, then {approach}", tuple(with_slips)
-
-
-def _with_score(parts: tuple[str, ...], facts: TaskFacts) -> tuple[str, ...]:
-    """Put the metric before what tunes for it."""
-    return (_SCORES[facts.metric], *parts) if _TUNE in parts else parts
+    series, has_masks, made = series_of(cues), facts.kind == "image_masks", []
+    undo = _SLIPS.replace("{slips}", str(series)).replace("{train}", "seen" if has_masks else "dirty")
+    for rung, approach, parts in _MASK_SCRIPTS if has_masks else _SCRIPTS:
+        if rung is Rung.REFERENCE and series:
+            approach = f"lines moved back by the stated slips, then {approach}"
+            parts = tuple(part + undo if part in (_READ, _MASK_READ) else part for part in parts)
+        made.append(OwnScript(rung, approach, _source(facts, approach, parts, has_masks=has_masks)))
+    return tuple(made)
 
 
 def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...], *, has_masks: bool) -> str:
@@ -472,4 +344,7 @@ def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...], *, has_mask
         imports="\n".join(line for name, line in _IMPORTS if name in blocks or name in _HEAD + save),
         id=facts.id_column,
     )
+    if has_masks:
+        used = functions_source(*(one for one in _FUNCTIONS if f"{one.__name__}(" in blocks))
+        blocks = spaced("\n".join([_SCORES[facts.metric] if "score)" in blocks else "", *used, blocks]))
     return f"{head}{save}\n{blocks}"

@@ -16,7 +16,6 @@ SERIES_FILES = Kind(
     design="sandmill.kinds.series.channel",
     render="sandmill.kinds.series.render:render_series",
     id_column="segment_id",
-    medals="milestones",
     hidden=0.0,
     train=(200, 140),
     least_feedback=500,

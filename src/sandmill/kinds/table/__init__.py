@@ -3,7 +3,7 @@
 from sandmill.models.kind import Kind
 from sandmill.models.structure import Modality
 
-TABLE = Kind(name="table", modality=Modality.TABULAR, medals="milestones")
+TABLE = Kind(name="table", modality=Modality.TABULAR)
 
 TABLE_KEYS = Kind(
     name="table_keys",
@@ -11,7 +11,6 @@ TABLE_KEYS = Kind(
     layout="sandmill.kinds.files.tables:LABELS_AND_TEST",
     id_column="key",
     ids="timestamp",
-    medals="milestones",
 )
 
 KINDS = (TABLE, TABLE_KEYS)

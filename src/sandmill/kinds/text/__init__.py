@@ -16,7 +16,6 @@ def _kind(name: str, target: TargetKind, metric: MetricName, curve: DifficultyCu
         "channel": "sandmill.kinds.text.channel:TextChannel",
         "disturb": "sandmill.kinds.text.channel:disturb",
         "render": "sandmill.kinds.text.render:render_texts",
-        "medals": "milestones",
         "hidden": 0.3,
         "least_feedback": 600,
         "most_feedback": 1200,

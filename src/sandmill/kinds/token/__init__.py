@@ -20,7 +20,6 @@ def _tokens(language: str, curve: DifficultyCurve) -> Kind:
         render="sandmill.kinds.token.render:render_sentences",
         targets="sandmill.kinds.token.render:render_readings",
         panel="sandmill.kinds.token.panel",
-        medals="milestones",
         least_feedback=200,
         most_feedback=500,
         least_final=400,

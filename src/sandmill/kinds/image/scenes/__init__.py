@@ -1,10 +1,11 @@
-"""Scenes of pictures: a module each, with what can be seen in it and the function that draws it."""
+"""Scenes of pictures: what can be seen in each, in YAML files, and the functions that draw them."""
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal
 
 from sandmill.kinds.image.canvas import Box, Canvas
+from sandmill.kinds.library import load_yaml
 from sandmill.mechanism.columns import Floats
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Cue
@@ -34,6 +35,8 @@ class Sight(Frozen):
     """Readings between neighbouring levels, for categories by amount."""
     colours: tuple[str, ...] = ()
     """Colour indices of the levels, for categories by colour."""
+    paints: tuple[tuple[float, float, float], ...] = ()
+    """Colour in which the box of a category by place is drawn, or those of the levels of a category by colour."""
     text: str
     """What a description says of it."""
 
@@ -55,41 +58,26 @@ class Sight(Frozen):
         return self.ends[::-1] if is_turned else self.ends
 
 
-def number(measure: str, colour: str, cut: float, ends: tuple[float, float], text: str, *boxes: Box) -> Sight:
-    """Make a sight that shows a number; the whole picture is looked at if there are no boxes."""
-    return Sight(measure=measure, colour=colour, cut=cut, ends=ends, boxes=boxes or (WHOLE,), text=text)
-
-
-def which_box(colour: str, text: str, *boxes: Box) -> Sight:
-    """Make a sight that shows a category by the box that has most of a colour."""
-    return Sight(levels=len(boxes), measure="which_box", colour=colour, boxes=boxes, text=text)
-
-
-def which_colour(text: str, box: Box, *colours: str) -> Sight:
-    """Make a sight that shows a category by the colour of a box."""
-    return Sight(levels=len(colours), measure="which_colour", boxes=(box,), colours=colours, text=text)
-
-
-def steps(measure: str, colour: str, cut: float, cuts: tuple[float, ...], text: str, box: Box) -> Sight:
-    """Make a sight that shows a category by an amount, with the readings between neighbouring levels."""
-    levels = len(cuts) + 1
-    return Sight(levels=levels, measure=measure, colour=colour, cut=cut, boxes=(box,), cuts=cuts, text=text)
-
-
 Scene = Literal["objects", "ground", "fundus", "glyphs", "tissue", "leaf", "chest", "outline", "mole"]
-"""What pictures are of: a module of `sandmill.kinds.image.scenes` each, with `SIGHTS` and the function `draw`."""
-
-
-def sights_of(scene: str) -> Mapping[str, Sight]:
-    """Return everything that can be seen in a scene, by name."""
-    sights: Mapping[str, Sight] = import_module(f"sandmill.kinds.image.scenes.{scene}").SIGHTS
-    return sights
-
-
+"""What pictures are of: a YAML file each with its sights by name, and a function that draws it."""
 Shown = Mapping[str, Floats]
 """For each sight: how much of it each picture shows, from 0 to 1; for categories, a whole number."""
+Draw = Callable[[Canvas, Shown], None]
+
+
+@cache
+def sights_of(scene: str) -> Mapping[str, Sight]:
+    """Return everything that can be seen in a scene, by name."""
+    return {name: Sight.model_validate(sight) for name, sight in load_yaml(f"image/scenes/{scene}.yaml").items()}
 
 
 def draw_scene(scene: Scene, canvas: Canvas, shown: Shown) -> None:
-    """Draw a scene."""
-    import_module(f"sandmill.kinds.image.scenes.{scene}").draw(canvas, shown)
+    """Draw a scene, then the boxes whose place or colour is a category."""
+    from sandmill.kinds.image.scenes import general, medical
+
+    {**general.DRAWINGS, **medical.DRAWINGS}[scene](canvas, shown)
+    for name, sight in sights_of(scene).items():
+        if sight.measure == "which_box" and sight.paints:
+            canvas.in_one_box(shown[name], sight.boxes, sight.paints[0])
+        elif sight.measure == "which_colour":
+            canvas.of_one_colour(shown[name], sight.boxes[0], sight.paints)
