@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
-from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
+from sandmill.calibrate.appraisal import appraise, informed_score, measure_agents, measure_ceiling
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.measure import (
     difficulty,
@@ -114,9 +114,11 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
-        appraised = appraise(measured, contest.panel, trivial, rendered, streams, beside)
-        if wanted and by == "medal_hardness" and (medals := appraised.medal_hardness) and medals.band is not wanted:
-            raise OffBand(medals.value, wanted, by)
+        appraised = appraise(measured, contest.panel, trivial, rendered, streams)
+        if by == "medal_hardness":
+            appraised = measure_agents(appraised, contest.panel, rendered, streams, beside)
+            if wanted and (medals := appraised.medal_hardness) and medals.band is not wanted:
+                raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
