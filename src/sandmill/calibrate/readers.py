@@ -1,12 +1,13 @@
 """Readers: solvers that use what the texts of a task state, beside its data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.calibrate.panel import Panel, PanelRun, loader
+from sandmill.calibrate.panel import PANEL, Panel, PanelRun, loader
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
@@ -15,19 +16,20 @@ from sandmill.models.hints import Fact
 from sandmill.models.kind import kind_named
 from sandmill.models.spec import TaskSpec
 
-READERS = (
-    "reader_linear",
-    "reader_search",
-    "reader_sparse",
-    "reader_process",
-    "reader_trees",
-    "reader_mixture",
-    "reader_blend",
-    "reader_ensemble",
-)
-"""Readers by the model that each uses."""
-_DECISIONS: Mapping[str, str] = {"reader_ensemble": "cut_best"}
-"""What turns scores into answers, where it is not `decide`: the adversary's decision for the same ensemble."""
+TWINS: Mapping[str, str] = {
+    "reader_linear": "linear_tuned",
+    "reader_search": "auto_search",
+    "reader_sparse": "sparse_search",
+    "reader_process": "sparse_process",
+    "reader_trees": "auto_trees",
+    "reader_mixture": "bank_mixture",
+    "reader_blend": "blend_searched",
+    "reader_ensemble": FROZEN,
+}
+"""Entry of the panel, or adversary, with the same model as a reader."""
+READERS = tuple(TWINS)
+_OWN = ("reader_linear", "reader_blend", "reader_ensemble")
+"""Readers with a function of their own; the others run that of their twin on their table."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,16 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
     reading = panel.with_table(table)
     with solver_conditions():
         return [
-            reading.run_solver(
-                name, Tier.READER, loader("readers", name), loader("decisions", _DECISIONS.get(name, "decide"))
-            )
-            for name in names
+            reading.run_solver(name, Tier.READER, _load(name), loader("decisions", _decision(name))) for name in names
         ]
+
+
+def _load(name: str) -> Callable[[], Callable[[Any], Any]]:
+    if name in _OWN:
+        return loader("readers", name)
+    return loader(next(entry.tier for entry in PANEL if entry.name == TWINS[name]), TWINS[name])
+
+
+def _decision(name: str) -> str:
+    """Name what turns scores into answers: for the ensemble, the decision of the adversary."""
+    return "cut_best" if TWINS[name] == FROZEN else "decide"

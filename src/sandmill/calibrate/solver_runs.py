@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
+from sandmill.calibrate.adversary import run_adversary, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, entries_of, open_panel
-from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
+from sandmill.calibrate.readers import TWINS, Stated, read_table, run_readers
 from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
 from sandmill.kinds.table import TABLE
@@ -17,18 +17,6 @@ from sandmill.models.base import MedalRule
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
-
-TWINS: Mapping[str, str] = {
-    "reader_linear": "linear_tuned",
-    "reader_search": "auto_search",
-    "reader_sparse": "sparse_search",
-    "reader_process": "sparse_process",
-    "reader_trees": "auto_trees",
-    "reader_mixture": "bank_mixture",
-    "reader_blend": "blend_searched",
-    "reader_ensemble": FROZEN,
-}
-"""Entry of the panel with the same model as a reader."""
 
 
 def board_entries(rule: MedalRule, kind: str = TABLE.name) -> tuple[str, ...]:
@@ -91,7 +79,7 @@ class SolverRuns:
         """Run the readers; nothing if nothing is stated."""
         if isinstance(self.panel, OwnPanel):
             return [] if self.reader is None else self.panel.run_readers(self.reader)
-        return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
+        return [] if self.reader is None else run_readers(self.panel, self.reader)
 
     def run_adversaries(self) -> list[PanelRun]:
         """Run the solvers that are on no board."""

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from sandmill.calibrate.solvers.forests import Forest, as_single, grow_tree

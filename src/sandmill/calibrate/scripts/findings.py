@@ -18,15 +18,14 @@ from sandmill.calibrate.solvers.designs import (
     words,
 )
 from sandmill.calibrate.solvers.features import SCALED, Recipe, column_recipes
-from sandmill.calibrate.solvers.greedy import WEIGHTS, grow
-from sandmill.calibrate.solvers.linear import best_penalty, responses
+from sandmill.calibrate.solvers.greedy import grow
+from sandmill.calibrate.solvers.linear import best_penalty, responses, weighed
 from sandmill.calibrate.solvers.search import (
     MOST_SPARSE,
     all_recipes,
     auto_recipes,
     best_half_life,
     crosses_beside,
-    empty,
     found_columns,
     sparse_recipes,
     with_features,
@@ -272,7 +271,7 @@ def find(table: Table) -> PanelFindings:
     beside = with_features(base, wide, table)
     crosses = _crosses(table)
     around = with_features(beside, crosses, table)
-    alone = with_features(empty(table), sparse, table)
+    alone = with_features(Design.empty(table), sparse, table)
 
     def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> ColumnSet:
         features = tuple(write_feature(recipe, source) for recipe in recipes)
@@ -288,7 +287,7 @@ def find(table: Table) -> PanelFindings:
     if kinds.numeric and kinds.categorical:
         sets["numbers"] = columns("", dated_numbers(table).scaled(), ())
     if wide:
-        penalty, weight = _weigh(beside, wanted, base.train.shape[1])
+        _, weight, penalty = weighed(beside, np.arange(beside.train.shape[1]) >= base.train.shape[1], wanted)
         sets["weighed" if weight != 1 else "wide"] = replace(sets["wide"], penalty=penalty, weight=weight)
     units = tuple(name for name in kinds.categorical if name in table.stated)
     if units:
@@ -328,7 +327,7 @@ def _recipes(table: Table, wanted: Any) -> tuple[list[Recipe], list[Recipe]]:
     if not table.facts.is_wide:
         return list(wide), table.cached_fit("sparse_recipes", sparse_recipes)
     recipes = [*column_recipes(table), *all_recipes(table)]
-    return list(wide), grow(empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
+    return list(wide), grow(Design.empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
 
 
 def _crosses(table: Table) -> list[Recipe]:
@@ -344,16 +343,9 @@ def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> 
     """All columns, and the levels of units again with a weight that says how much units differ."""
     flags = np.hstack([level_flags(cells, cells) for cells, _ in (words(table, name) for name in units)])
     design = np.hstack([base.train, flags])
-    penalty, weight = _weigh(Design(design, design[:0]), wanted, base.train.shape[1])
+    is_unit = np.arange(design.shape[1]) >= base.train.shape[1]
+    _, weight, penalty = weighed(Design(design, design[:0]), is_unit, wanted)
     return ColumnSet("", (), penalty, design.shape[1], weight)
-
-
-def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:
-    """Penalty of ridge and weight of features, which begin at a column, with the least leave-one-out error."""
-    is_found = np.arange(design.train.shape[1]) >= first
-    tried = ((best_penalty(design.train * np.where(is_found, weight, 1.0), wanted), weight) for weight in WEIGHTS)
-    (_, penalty), weight = min(tried)
-    return penalty, weight
 
 
 def _curve(design: Design, wanted: Any, table: Table) -> KernelSettings:

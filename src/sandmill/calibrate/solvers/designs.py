@@ -21,9 +21,15 @@ class Design:
     train: Any
     test: Any
 
-    def beside(self, other: "Design") -> "Design":
-        """Put two designs side by side."""
-        return Design(np.hstack([self.train, other.train]), np.hstack([self.test, other.test]))
+    def beside(self, *others: "Design") -> "Design":
+        """Put designs side by side."""
+        every = (self, *others)
+        return Design(np.hstack([one.train for one in every]), np.hstack([one.test for one in every]))
+
+    @classmethod
+    def empty(cls, table: Table) -> "Design":
+        """Make a design without columns."""
+        return cls(np.zeros((len(table.train), 0)), np.zeros((len(table.test), 0)))
 
     def scaled(self) -> "Design":
         """Centre on the training mean and divide by the training deviation; constant columns become zero."""
@@ -115,12 +121,10 @@ def levels(table: Table) -> Design:
 
 def one_hot(table: Table) -> Design:
     """Write categories as 0/1 columns."""
-    train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
-    for name in table.kinds.categorical:
-        cells, new = words(table, name)
-        train.append(level_flags(cells, cells))
-        test.append(level_flags(cells, new))
-    return Design(np.hstack(train), np.hstack(test))
+    pairs = [words(table, name) for name in table.kinds.categorical]
+    return Design.empty(table).beside(
+        *(Design(*(level_flags(known, part) for part in (known, new))) for known, new in pairs)
+    )
 
 
 def level_flags(known: Any, cells: Any) -> Any:

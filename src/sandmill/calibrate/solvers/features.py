@@ -174,10 +174,7 @@ FOLDS = 5
 
 def encoded(table: Table) -> Design:
     """Numbers, and categories encoded by every column of the target."""
-    design = dated_numbers(table)
-    for part in table.columns():
-        design = design.beside(encoded_levels(part))
-    return design
+    return dated_numbers(table).beside(*map(encoded_levels, table.columns()))
 
 
 def encoded_levels(table: Table) -> Design:
@@ -187,7 +184,7 @@ def encoded_levels(table: Table) -> Design:
     """
     wanted = responses(table)
     fold = np.random.default_rng(0).permutation(len(wanted)) % FOLDS
-    train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
+    made = []
     for name in table.kinds.categorical:
         cells, new = words(table, name)
         flags, new_flags = level_flags(cells, cells), level_flags(cells, new)
@@ -195,9 +192,8 @@ def encoded_levels(table: Table) -> Design:
         for number in range(FOLDS):
             held = fold == number
             means[held] = flags[held] @ category_means(flags[~held], wanted[~held])
-        train.append(means)
-        test.append(new_flags @ category_means(flags, wanted))
-    return Design(np.hstack(train), np.hstack(test))
+        made.append(Design(means, new_flags @ category_means(flags, wanted)))
+    return Design.empty(table).beside(*made)
 
 
 def category_means(flags: Any, wanted: Any) -> Any:
