@@ -26,14 +26,18 @@ NOTHING_FOUND = "nothing found that other entries do not do"
 
 
 def loader(module: str, name: str) -> Callable[[], Callable[..., Any]]:
-    """Return what imports a function of `calibrate.solvers` when it runs: scikit-learn is slow to load."""
+    """Return what imports a function of `calibrate.solvers` when it runs: scikit-learn is slow to load.
+
+    A module may hold its solvers in a table `SOLVERS`.
+    """
     return partial(_load, module, name)
 
 
 def _load(module: str, name: str) -> Callable[..., Any]:
     from importlib import import_module
 
-    function: Callable[..., Any] = getattr(import_module(f"sandmill.calibrate.solvers.{module}"), name)
+    found = import_module(f"sandmill.calibrate.solvers.{module}")
+    function: Callable[..., Any] = getattr(found, "SOLVERS", {}).get(name) or getattr(found, name)
     return function
 
 

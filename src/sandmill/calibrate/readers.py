@@ -14,6 +14,7 @@ from sandmill.models.channel import Cue
 from sandmill.models.columns import Categorical, ChildTable
 from sandmill.models.hints import Fact
 from sandmill.models.kind import kind_named
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.spec import TaskSpec
 
 TWINS: Mapping[str, str] = {
@@ -54,12 +55,16 @@ def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
     Whether a fact matters for the target is not part of what a reader knows.
     """
     texts = {path: public[path].decode() for path in {hint.file for hint in spec.hints} & public.keys()}
-    laws = {column.name: column.distribution for column in spec.mechanism.columns}
-    levels = {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
     facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
     description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
     cues = tuple(cue for cue in (spec.channel.cues if spec.channel else ()) if cue.text in description)
-    return Stated(facts, levels, spec.mechanism.child, cues)
+    return Stated(facts, levels_of(spec.mechanism), spec.mechanism.child, cues)
+
+
+def levels_of(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
+    """Return the names of the levels of categorical columns."""
+    laws = {column.name: column.distribution for column in mechanism.columns}
+    return {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
 
 
 def reader_names(kind: str) -> tuple[str, ...]:

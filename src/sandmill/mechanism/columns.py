@@ -144,16 +144,28 @@ def standardize(column: Column, value: Floats) -> Floats:
 
     Categorical and unit columns are returned as they are.
     """
+    if isinstance(column.distribution, LogNormal):
+        return normal_score(column, value)
+    if isinstance(column.distribution, Categorical | Unit):
+        return value
+    center, scale = center_and_scale(column)
+    if isinstance(law := column.distribution, Uniform):  # as it was computed for published rows, to the last bit
+        return np.asarray((value - center) * np.sqrt(12) / (law.high - law.low))
+    return np.asarray((value - center) / scale)
+
+
+def center_and_scale(column: Column) -> tuple[float, float]:
+    """Return what is subtracted from values that are not lognormal, and what they are divided by, on the same scale."""
     match column.distribution:
-        case Normal() | LogNormal():
-            return normal_score(column, value)
+        case Normal(mean=mean, sd=sd):
+            return mean, sd
         case Uniform(low=low, high=high):
-            return np.asarray((value - (low + high) / 2) * np.sqrt(12) / (high - low))
+            return (low + high) / 2, (high - low) / float(np.sqrt(12))
         case Cycle(first=first, period=period):
-            return np.asarray((value - (first + (period - 1) / 2)) / np.sqrt((period**2 - 1) / 12))
+            return first + (period - 1) / 2, float(np.sqrt((period**2 - 1) / 12))
         case Date(days=days):
-            return np.asarray((value - (days - 1) / 2) / np.sqrt((days**2 - 1) / 12))
+            return (days - 1) / 2, float(np.sqrt((days**2 - 1) / 12))
         case Identity(center=center, scale=scale):
-            return np.asarray((value - center) / scale)
-        case Categorical() | Unit():
-            return value
+            return center, scale
+        case _:
+            return 0.0, 1.0

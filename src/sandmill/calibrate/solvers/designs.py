@@ -26,6 +26,10 @@ class Design:
         every = (self, *others)
         return Design(np.hstack([one.train for one in every]), np.hstack([one.test for one in every]))
 
+    def take(self, columns: Any) -> "Design":
+        """Keep some columns, in the order given."""
+        return Design(self.train[:, columns], self.test[:, columns])
+
     @classmethod
     def empty(cls, table: Table) -> "Design":
         """Make a design without columns."""
