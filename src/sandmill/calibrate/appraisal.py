@@ -59,13 +59,6 @@ def measure_agents(
 
     Its pipelines answer some rows of both parts. Medal hardness takes them and the adversaries on the task's own
     training draw: shares that were averaged over three draws foretold the medals of other scripts on it less.
-
-    Args:
-        calibration: of the task.
-        panel: holds its files. Pipelines of the frozen distribution read tables of features.
-        rendered: the task.
-        streams: of the calibration.
-        adversaries: runs beside the board.
     """
     answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
     parts = [
@@ -115,13 +108,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?!\w|\.\w)")
 
 
 def answers_without_data(description: str, facts: TaskFacts, rows: int) -> Iterator[Array]:
-    """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows.
-
-    Args:
-        description: text of description.md.
-        facts: form of a submission.
-        rows: rows to answer, in the order of test.csv.
-    """
+    """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows."""
     return form_of(facts).guesses(facts, rows, _numbers(description))
 
 
@@ -135,15 +122,6 @@ def best_without_data(
     rng: np.random.Generator,
 ) -> float:
     """Share of the gap that the best guess without data closes; below 0 counts as 0.
-
-    Args:
-        description: text of description.md.
-        facts: form of a submission.
-        truth: answers of the final part, in the order of test.csv.
-        trivial: prediction that is 0 on the gap scale, one answer for all rows.
-        ceiling: score of the oracle, 1 on that scale.
-        metric: the task's metric.
-        rng: for the bootstraps that tell luck from leaks.
 
     Raises:
         ItemRejected: `no_data`, if a guess closes more of the gap than slack and luck allow.
@@ -187,11 +165,6 @@ def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> 
     Where the files hold the mechanism's columns, and where the oracle of rendered targets knows the items alone, the
     oracle is the best possible. Elsewhere it knows more than the files show; what solvers reach with many more training
     items is then the lower end.
-
-    Args:
-        measured: board and oracle of the task.
-        pilot: items that are in no task.
-        rendered: the task.
     """
     if rendered.targets and rendered.targets.knows == "items":
         return Ceiling(low=measured.oracle, high=measured.oracle, kind="exact")

@@ -42,10 +42,6 @@ from sandmill.scoring.submission import Answers, parse_submission
 class OwnPanel(Panel):
     """The solvers of a kind's own module on one task.
 
-    Args:
-        folder: holds the public files.
-        facts: what the description says.
-
     Raises:
         OSError: if the folder cannot be read.
     """
@@ -120,14 +116,6 @@ def write_own_ladder(
 
     The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
     falls short of the script above on the final part, else its last.
-
-    Args:
-        panel: of the task.
-        folder: holds the public files.
-        facts: what the task asks for.
-        answers: whose items and answer rows a submission must have.
-        test: what scripts are judged on.
-        cues: what the description states, where readers use it.
 
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.

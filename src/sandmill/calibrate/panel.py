@@ -155,11 +155,6 @@ class PanelRun:
 class Panel:
     """The ladder on one task: the files are read once, and what entries share is made once.
 
-    Args:
-        folder: holds train.csv and test.csv.
-        facts: what the description says.
-        earlier: the ladder on other test rows: models fitted there are not fitted again where training is the same.
-
     Raises:
         OSError: if the folder cannot be read.
     """
@@ -207,12 +202,7 @@ class Panel:
         return other
 
     def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
-        """The same files for runs off the board: what these make for themselves is not kept here.
-
-        Args:
-            rows: test rows to answer; all if None.
-            shares_fits: whether what is fitted to the training rows is kept after all.
-        """
+        """The same files, or some test rows of them, for runs off the board: what these make is not kept here."""
         return self.with_table(self._table.without_cache(rows, shares_fits=shares_fits))
 
     def run_solver(
@@ -222,14 +212,7 @@ class Panel:
         load: Callable[[], Callable[[Any], Any]],
         load_decision: Callable[[], Callable[[Any, Any], Any]],
     ) -> PanelRun:
-        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's.
-
-        Args:
-            name: of the run.
-            tier: of the run.
-            load: gives the solver, from a `solvers.table.Table` to scores.
-            load_decision: gives what turns scores into an answer.
-        """
+        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's."""
         from sandmill.calibrate.solvers.columns import settle, solve
         from sandmill.calibrate.solvers.table import NothingFound
 

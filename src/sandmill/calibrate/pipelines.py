@@ -113,12 +113,6 @@ def run_pipelines(
     """Draw pipelines and run each on the task. Those that raise or answer in the wrong form are failed runs.
 
     They never join the board, so their tier, naive, says nothing of them.
-
-    Args:
-        panel: holds the files.
-        rng: draws the pipelines, and nothing else.
-        rows: test rows that they answer, in this order; all if None.
-        count: pipelines.
     """
     fresh = panel.without_cache(rows)
     with solver_conditions(is_finite=False), warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -76,27 +76,14 @@ def reader_names(kind: str) -> tuple[str, ...]:
 
 
 def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) -> Any:
-    """Make the table of a reader: decoded cells, and the stated quantities as columns.
-
-    Args:
-        panel: of the same folder.
-        folder: holds the public files.
-        stated: facts found in them.
-        earlier: a reader's table with the same training rows, whose fits are taken over.
-    """
+    """Make the table of a reader: decoded cells, and the stated quantities as columns."""
     from sandmill.calibrate.stated_lines import rewritten
 
     return rewritten(panel.table, folder, stated, earlier)
 
 
 def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> list[PanelRun]:
-    """Solve a task with readers.
-
-    Args:
-        panel: of the task; failures are recorded as in its own runs.
-        table: from `read_table`.
-        names: which of `READERS`.
-    """
+    """Solve a task with readers."""
     reading = panel.with_table(table)
     with solver_conditions():
         return [

@@ -33,15 +33,6 @@ def solve_rate(
     Exact over all triples of the pipelines that were run. The interval, 5 % to 95 %, is what other draws of as many
     pipelines would have given.
 
-    Args:
-        runs: from `run_pipelines`, at least 3; failed ones count as not reaching.
-        truth: answers in the order of test.csv, both parts.
-        feedback_rows: which of them the choice is made on.
-        final_rows: which of them decide.
-        bronze: score that earns bronze.
-        metric: the task's metric.
-        rng: for the bootstrap.
-
     Raises:
         ValueError: for fewer runs than an agent makes.
     """
@@ -67,15 +58,7 @@ def solve_rate(
 
 
 def reaches_silver(run: PanelRun, truth: Array, rows: Rows, metric: Metric, measured: Calibration) -> bool:
-    """Whether a run reaches silver on some final rows.
-
-    Args:
-        run: a failed one does not reach it.
-        truth: answers of these rows.
-        rows: which of the run's rows they are.
-        metric: the task's metric.
-        measured: has the threshold.
-    """
+    """Whether a run reaches silver on some final rows."""
     if not run.has_run:
         return False
     score, silver = round(metric.score(truth, run.on(rows)), SCORE_DECIMALS), measured.thresholds.silver
@@ -83,12 +66,7 @@ def reaches_silver(run: PanelRun, truth: Array, rows: Rows, metric: Metric, meas
 
 
 def medal_hardness(reached: Sequence[Sequence[bool]], rng: np.random.Generator) -> MedalHardness:
-    """Measure the chance that no script of a group reaches silver.
-
-    Args:
-        reached: for each training draw, whether each script reaches silver. Scripts have the same order in all draws.
-        rng: for the bootstrap over scripts.
-    """
+    """Measure the chance that no script of a group reaches silver, by which scripts reach it on each training draw."""
     reaching = np.array(reached, dtype=float).mean(axis=0)
     drawn = reaching[rng.integers(len(reaching), size=(RESAMPLES, len(reaching)))].mean(axis=1)
     share = float(reaching.mean())

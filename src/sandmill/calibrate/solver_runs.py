@@ -25,15 +25,10 @@ def board_entries(rule: MedalRule, kind: str = TABLE.name) -> tuple[str, ...]:
 
 
 class SolverRuns:
-    """Runs over one set of public files.
+    """Runs over one set of public files, which are written into an existing folder.
 
-    Args:
-        folder: an existing folder, into which the files are written.
-        files: content by path.
-        facts: what the description says.
-        stated: facts that readers know; nothing if there are none.
-        earlier: runs with the same training rows, whose fits are taken over.
-        like: runs after another training draw, whose weights of the ensembles are taken over.
+    Fits are taken over from `earlier` runs with the same training rows, and the weights of ensembles from runs `like`
+    these after another training draw.
     """
 
     def __init__(

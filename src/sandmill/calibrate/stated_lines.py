@@ -40,10 +40,6 @@ _FEW_LEVELS = 6
 def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
     """Write how cells become what they stand for: values in texts, sentinels, units.
 
-    Args:
-        stated: facts of the task.
-        train: training rows as read from their file.
-
     Returns:
         Statements about a data frame `df`; none if nothing is coded.
     """
@@ -61,12 +57,7 @@ def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
 
 
 def form_lines(stated: Stated, decoded: pd.DataFrame) -> list[str]:
-    """Write the stated quantities as further columns of a data frame `df`.
-
-    Args:
-        stated: facts of the task.
-        decoded: training and test rows after the decoding lines.
-    """
+    """Write the stated quantities as further columns of a data frame `df`."""
     units = [line for fact in stated.facts if isinstance(fact, SameUnits) for line in _unit(fact)]
     forms = [fact for fact in stated.facts if isinstance(fact, Form)]
     return [*units, *(line for form in forms for line in _form(form, stated, decoded))]
@@ -341,11 +332,6 @@ def insight_table(folder: Path, facts: TaskFacts, mechanism: Mechanism) -> Any:
 
     Its lines read public files only, so that they can stand in a script. Columns that no feature needs are left out.
 
-    Args:
-        folder: holds the public files.
-        facts: what the description says.
-        mechanism: of the task. Its weights and effects are not read.
-
     Returns:
         A `solvers.table.Table`.
     """
@@ -358,12 +344,7 @@ def insight_table(folder: Path, facts: TaskFacts, mechanism: Mechanism) -> Any:
 
 
 def insight_lines(mechanism: Mechanism, train: Any) -> list[str]:
-    """Write what replaces the columns of the tables by the features of the rule.
-
-    Args:
-        mechanism: of the task.
-        train: training rows as read from their file.
-    """
+    """Write what replaces the columns of the tables by the features of the rule."""
     forms, stated = _Forms(mechanism), _stated(mechanism)
     made = list(dict.fromkeys(line for term in mechanism.terms for line in forms.lines(term.motif)))
     made += form_lines(stated, train)

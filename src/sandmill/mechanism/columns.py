@@ -92,13 +92,7 @@ def level_edges(column: Column) -> Floats:
 
 
 def score_interval(column: Column, value: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Return the lowest and highest score, with the shift still in it, of values that are rounded to these.
-
-    Args:
-        column: a continuous column.
-        value: values as the files hold them.
-        step: distance between neighbouring values that the files can hold.
-    """
+    """Return the lowest and highest score, with the shift still in it, of values that are rounded to these."""
     low, high = (normal_score(column, value + side * step / 2) for side in (-1, 1))
     if isinstance(column.distribution, LogNormal):
         low = np.where(value <= step * (1 + 1e-9), -np.inf, low)

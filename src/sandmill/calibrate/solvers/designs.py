@@ -22,9 +22,11 @@ class Design:
     test: Any
 
     def beside(self, *others: "Design") -> "Design":
-        """Put designs side by side."""
-        every = (self, *others)
-        return Design(np.hstack([one.train for one in every]), np.hstack([one.test for one in every]))
+        """Put designs side by side, one after the other: the memory layout decides the last bits of what is fitted."""
+        made = self
+        for other in others:
+            made = Design(np.hstack([made.train, other.train]), np.hstack([made.test, other.test]))
+        return made
 
     def take(self, columns: Any) -> "Design":
         """Keep some columns, in the order given."""
@@ -125,10 +127,12 @@ def levels(table: Table) -> Design:
 
 def one_hot(table: Table) -> Design:
     """Write categories as 0/1 columns."""
-    pairs = [words(table, name) for name in table.kinds.categorical]
-    return Design.empty(table).beside(
-        *(Design(*(level_flags(known, part) for part in (known, new))) for known, new in pairs)
-    )
+    train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
+    for name in table.kinds.categorical:
+        cells, new = words(table, name)
+        train.append(level_flags(cells, cells))
+        test.append(level_flags(cells, new))
+    return Design(np.hstack(train), np.hstack(test))
 
 
 def level_flags(known: Any, cells: Any) -> Any:

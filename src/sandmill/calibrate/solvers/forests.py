@@ -1,7 +1,7 @@
 """Forests: the one model here that takes all columns of a wide target in one fit."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.tree._criterion import MSE
@@ -63,7 +63,7 @@ def grow_tree(
     weights: Any = None,
     *,
     is_random: bool = True,
-    max_features: str | float | int | None = None,
+    max_features: Literal["sqrt"] | float | int | None = None,
     min_samples_leaf: int = 1,
     max_depth: int = np.iinfo(np.int32).max,
 ) -> Any:
@@ -82,10 +82,13 @@ def grow_tree(
         max_depth: levels of splits.
     """
     width, outputs = single.shape[1], wanted.shape[1]
-    if max_features == "sqrt":
-        tried = max(1, int(np.sqrt(width)))
-    else:
-        tried = max(1, int(max_features * width)) if isinstance(max_features, float) else max_features or width
+    match max_features:
+        case str():
+            tried = max(1, int(np.sqrt(width)))
+        case float():
+            tried = max(1, int(max_features * width))
+        case _:
+            tried = max_features or width
     splitter = (BestSplitter if is_random else RandomSplitter)(
         MSE(outputs, len(single)), tried, min_samples_leaf, 0.0, chance, None
     )

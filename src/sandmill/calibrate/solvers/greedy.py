@@ -19,16 +19,7 @@ FEW_RESPONSES = 7
 
 
 def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int, most: int) -> list[Recipe]:
-    """Add features to a base while the leave-one-out error falls by more than luck would let it.
-
-    Args:
-        base: features that are in anyway, shape (rows, columns); may have no columns.
-        wanted: centred responses, shape (rows, responses).
-        recipes: the candidates.
-        table: what the features are made from.
-        least: so many are added whatever the error says.
-        most: no more than so many.
-    """
+    """Add features to a base while the leave-one-out error falls by more than luck would let it."""
     if not recipes:
         return []
     made = training_features(recipes, table)

@@ -177,10 +177,6 @@ def single_columns(table: Table, names: Container[str]) -> Iterator[Any]:
 
     Where classes are asked for, the rank of a cell is the probability of the last class. Unordered classes have no such
     answer.
-
-    Args:
-        table: the files.
-        names: columns that stand in the files. Others were measured from items.
     """
     if table.facts.target == "multiclass":
         return
