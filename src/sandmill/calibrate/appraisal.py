@@ -11,8 +11,7 @@ import polars as pl
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.measure import draw_counts
 from sandmill.calibrate.panel import Panel, PanelRun, run_panel
-from sandmill.calibrate.pipelines import run_pipelines
-from sandmill.calibrate.solve_rate import medal_hardness, reaches_silver, solve_rate
+from sandmill.calibrate.pipelines import medal_hardness, reaches_silver, run_pipelines, solve_rate
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.render import side_by_side
 from sandmill.errors import ItemRejected

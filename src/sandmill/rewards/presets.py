@@ -163,17 +163,10 @@ def tier_of(rollout: Rollout) -> ReachedThreshold:
     grade = valid_grade(rollout)
     if grade is None or grade.score is None:
         return ReachedThreshold.FAILED
-    bars = grade.thresholds
-    for tier, bar in (
-        (ReachedThreshold.GOLD, bars.gold),
-        (ReachedThreshold.SILVER, bars.silver),
-        (ReachedThreshold.BRONZE, bars.bronze),
-    ):
-        if reaches(grade.score, bar, grade.is_lower_better):
-            return tier
-    return (
-        ReachedThreshold.MEDIAN if reaches(grade.score, bars.median, grade.is_lower_better) else ReachedThreshold.VALID
-    )
+    tiers = (ReachedThreshold.GOLD, ReachedThreshold.SILVER, ReachedThreshold.BRONZE, ReachedThreshold.MEDIAN)
+    bars = [getattr(grade.thresholds, tier.name.lower()) for tier in tiers]
+    reached = (tier for tier, bar in zip(tiers, bars, strict=True) if reaches(grade.score, bar, grade.is_lower_better))
+    return next(reached, ReachedThreshold.VALID)
 
 
 class SandmlePaper(Reward):

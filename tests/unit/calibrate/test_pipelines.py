@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun
-from sandmill.calibrate.pipelines import CHOICES, SETTINGS, draw_pipelines, run_pipelines
-from sandmill.calibrate.solve_rate import choice_chances, solve_rate
+from sandmill.calibrate.pipelines import CHOICES, SETTINGS, choice_chances, draw_pipelines, run_pipelines, solve_rate
 from sandmill.models.calibration import Tier
 from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import PAIRS, Written, days, of_all_skills, then_newer, write_table
