@@ -2,25 +2,22 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.measure import draw_counts
 from sandmill.calibrate.panel import Panel, PanelRun, run_panel
-from sandmill.calibrate.pipelines import run_pipelines
-from sandmill.calibrate.solve_rate import medal_hardness, reaches_silver, solve_rate
+from sandmill.calibrate.pipelines import medal_hardness, reaches_silver, run_pipelines, solve_rate
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.render import side_by_side
 from sandmill.errors import ItemRejected
 from sandmill.kinds.files.base import DESCRIPTION, layout_of, write_files
 from sandmill.models.base import Part, Stage
-from sandmill.models.calibration import Calibration, Ceiling, MedalHardness, SolveRate
+from sandmill.models.calibration import Calibration, Ceiling
 from sandmill.models.package import TaskFacts
 from sandmill.rng import Streams
 from sandmill.scoring import Metric, get_metric
@@ -33,46 +30,60 @@ MOST_FEEDBACK, MOST_FINAL = 1500, 3000
 
 
 def appraise(
-    calibration: Calibration,
-    panel: Panel,
-    trivial: PanelRun,
-    rendered: Rendered,
-    streams: Streams,
-    adversaries: Sequence[PanelRun] = (),
+    calibration: Calibration, panel: Panel, trivial: PanelRun, rendered: Rendered, streams: Streams
 ) -> Calibration:
-    """Add measurements that are not on the leaderboard: solve rate, medal hardness, score without data.
-
-    Args:
-        calibration: of the task.
-        panel: holds its files.
-        trivial: the run that is 0 on the gap scale.
-        rendered: the task.
-        streams: of the calibration.
-        adversaries: runs beside the board.
+    """Add the best score without data. The trivial run is 0 on the gap scale.
 
     Raises:
         ItemRejected: `no_data`.
     """
-    package, answers = rendered.package, rendered.answers
-    metric, final = get_metric(package.facts.metric), answers.is_final
-    truth, oracle = answers.truth[final], rendered.oracle[final]
+    package, final = rendered.package, rendered.answers.is_final
+    metric, truth = get_metric(package.facts.metric), rendered.answers.truth[final]
     no_data = best_without_data(
         package.public[DESCRIPTION].decode(),
         package.facts,
         truth,
         trivial.prediction[final],
-        metric.score(truth, oracle),
+        metric.score(truth, rendered.oracle[final]),
         metric,
         streams.generator("no data"),
     )
-    # Pipelines of the frozen distribution read tables of features.
-    agents = None if package.spec.kind.panel else _Agents.of(panel, rendered, streams)
-    measured = {
-        "solve_rate": agents and agents.solve_rate(calibration.thresholds.bronze),
-        "medal_hardness": agents.medal_hardness(calibration, adversaries) if agents else None,
-        "no_data": no_data,
-    }
-    return calibration.model_copy(update=measured)
+    return calibration.model_copy(update={"no_data": no_data})
+
+
+def measure_agents(
+    calibration: Calibration, panel: Panel, rendered: Rendered, streams: Streams, adversaries: Sequence[PanelRun] = ()
+) -> Calibration:
+    """Add how often agents solve a task of a table: solve rate and medal hardness.
+
+    Its pipelines answer some rows of both parts. Medal hardness takes them and the adversaries on the task's own
+    training draw: shares that were averaged over three draws foretold the medals of other scripts on it less.
+    """
+    answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
+    parts = [
+        np.flatnonzero(answers.part(part))[:most]
+        for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
+    ]
+    rows, few = np.concatenate(parts), slice(len(parts[0]), sum(map(len, parts)))
+    runs = run_pipelines(panel, streams.generator("pipelines"), rows)
+    rate = solve_rate(
+        runs,
+        answers.truth[rows],
+        slice(0, len(parts[0])),
+        few,
+        calibration.thresholds.bronze,
+        metric,
+        streams.generator("agents"),
+    )
+    reached = [
+        *(reaches_silver(run, answers.truth[rows][few], few, metric, calibration) for run in runs),
+        *(
+            reaches_silver(run, answers.truth[answers.is_final], answers.is_final, metric, calibration)
+            for run in adversaries
+        ),
+    ]
+    hardness = medal_hardness([reached], streams.generator("medal hardness"))
+    return calibration.model_copy(update={"solve_rate": rate, "medal_hardness": hardness})
 
 
 def informed_score(panel: Panel, rendered: Rendered) -> float | None:
@@ -83,58 +94,6 @@ def informed_score(panel: Panel, rendered: Rendered) -> float | None:
     run = informed_run(panel, spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
     truth = rendered.answers.truth[final]
     return get_metric(spec.metric).rounded(truth, run.prediction[final]) if run.has_run else None
-
-
-@dataclass(frozen=True)
-class _Agents:
-    """Pipelines of the frozen distribution, run on some rows of the task."""
-
-    runs: Sequence[PanelRun]
-    rows: NDArray[np.intp]
-    """Rows that they answer: some of the feedback part, then some of the final part."""
-    feedback: int
-    """How many of these are of the feedback part."""
-    rendered: Rendered
-    streams: Streams
-
-    @classmethod
-    def of(cls, panel: Panel, rendered: Rendered, streams: Streams) -> "_Agents":
-        """Draw pipelines and run them."""
-        parts = [
-            np.flatnonzero(rendered.answers.part(part))[:most]
-            for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
-        ]
-        rows = np.concatenate(parts)
-        return cls(_pipelines(panel, streams, rows), rows, len(parts[0]), rendered, streams)
-
-    def solve_rate(self, bronze: float) -> SolveRate:
-        """Measure the share of agents that reach bronze."""
-        return solve_rate(
-            self.runs,
-            self.rendered.answers.truth[self.rows],
-            slice(0, self.feedback),
-            slice(self.feedback, len(self.rows)),
-            bronze,
-            get_metric(self.rendered.package.facts.metric),
-            self.streams.generator("agents"),
-        )
-
-    def medal_hardness(self, calibration: Calibration, adversaries: Sequence[PanelRun]) -> MedalHardness:
-        """Measure the share of pipelines and adversaries that miss silver on the task's own training draw.
-
-        A task has one draw. Shares that were averaged over three draws foretold the medals of other scripts on it less.
-        """
-        metric, truth = get_metric(self.rendered.package.facts.metric), self.rendered.answers.truth
-        few, final = slice(self.feedback, len(self.rows)), self.rendered.answers.is_final
-        reached = [
-            *(reaches_silver(run, truth[self.rows][few], few, metric, calibration) for run in self.runs),
-            *(reaches_silver(run, truth[final], final, metric, calibration) for run in adversaries),
-        ]
-        return medal_hardness([reached], self.streams.generator("medal hardness"))
-
-
-def _pipelines(panel: Panel, streams: Streams, rows: NDArray[np.intp]) -> list[PanelRun]:
-    return run_pipelines(panel, streams.generator("pipelines"), rows)
 
 
 MOST_NUMBERS = 40
@@ -148,13 +107,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?!\w|\.\w)")
 
 
 def answers_without_data(description: str, facts: TaskFacts, rows: int) -> Iterator[Array]:
-    """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows.
-
-    Args:
-        description: text of description.md.
-        facts: form of a submission.
-        rows: rows to answer, in the order of test.csv.
-    """
+    """Guess from the description and the shapes of files: constants, numbers named in the text, the order of rows."""
     return form_of(facts).guesses(facts, rows, _numbers(description))
 
 
@@ -168,15 +121,6 @@ def best_without_data(
     rng: np.random.Generator,
 ) -> float:
     """Share of the gap that the best guess without data closes; below 0 counts as 0.
-
-    Args:
-        description: text of description.md.
-        facts: form of a submission.
-        truth: answers of the final part, in the order of test.csv.
-        trivial: prediction that is 0 on the gap scale, one answer for all rows.
-        ceiling: score of the oracle, 1 on that scale.
-        metric: the task's metric.
-        rng: for the bootstraps that tell luck from leaks.
 
     Raises:
         ItemRejected: `no_data`, if a guess closes more of the gap than slack and luck allow.
@@ -220,11 +164,6 @@ def measure_ceiling(measured: Calibration, pilot: Pilot, rendered: Rendered) -> 
     Where the files hold the mechanism's columns, and where the oracle of rendered targets knows the items alone, the
     oracle is the best possible. Elsewhere it knows more than the files show; what solvers reach with many more training
     items is then the lower end.
-
-    Args:
-        measured: board and oracle of the task.
-        pilot: items that are in no task.
-        rendered: the task.
     """
     if rendered.targets and rendered.targets.knows == "items":
         return Ceiling(low=measured.oracle, high=measured.oracle, kind="exact")

@@ -22,11 +22,7 @@ def leaderboard(entries: Sequence[BoardEntry], is_lower_better: bool) -> tuple[B
 
 
 def medal_rows(entries: int) -> tuple[int, int, int]:
-    """Give the 1-based rows of the gold, silver and bronze threshold (mle-bench, `grade_helpers.rank_score`).
-
-    Args:
-        entries: rows of the board, at least 1.
-    """
+    """Give the 1-based rows of the gold, silver and bronze threshold (mle-bench, `grade_helpers.rank_score`)."""
     if entries < 100:
         return max(1, entries // 10), max(1, entries // 5), max(1, entries * 2 // 5)
     if entries < 250:

@@ -33,8 +33,7 @@ def _controller() -> Any:
 def solver_conditions(*, is_finite: bool = True) -> Iterator[None]:
     """Run solvers on one thread and without checks of scikit-learn, which take longer than its small models.
 
-    Args:
-        is_finite: whether gaps in features are not looked for: solvers fill them before.
+    Gaps in features are not looked for if they are finite.
     """
     from sklearn import config_context
 

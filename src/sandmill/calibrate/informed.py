@@ -1,7 +1,6 @@
 """The informed solver: it knows the form of every feature and learns only their weights from the training rows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -40,12 +39,6 @@ def informed_run(
     """Solve the task with features of the true form: how much is lost by not knowing the weights alone.
 
     It never joins the board: no honest agent is told so much. The tier of the run says nothing.
-
-    Args:
-        panel: holds the task's files, for the target and for decisions.
-        mechanism: whose features are made; its weights and effects are not looked at.
-        train_observed: visible cells as numbers, in the order of train.csv.
-        test_observed: visible cells as numbers, in the order of test.csv.
     """
     load = partial(_load, mechanism, train_observed, test_observed)
     with solver_conditions():
@@ -55,34 +48,25 @@ def informed_run(
 def _load(mechanism: Mechanism, train: Mapping[str, Floats], test: Mapping[str, Floats]) -> Callable[[Any], Any]:
     def informed(table: Any) -> Any:
         """Tuned linear model on the true features, one column of the target at a time."""
+        from sandmill.calibrate.solvers.designs import Design
+        from sandmill.calibrate.solvers.linear import linear_scores, responses, weighed
+
         kept = {name: cells[table.kept] for name, cells in train.items()}
-        straight, levels = no_features(len(table.kept), len(table.ids)), no_features(len(table.kept), len(table.ids))
+        straight, levels = Design.empty(table), Design.empty(table)
         for term in mechanism.terms:
             made = [motif_features(term.motif, mechanism, cells) for cells in (kept, test)]
             if is_in_levels(term.motif):
-                levels = levels.beside(centred(*made, scale=False))
+                levels = levels.beside(Design(*centred(*made, scale=False)))
             else:
-                straight = straight.beside(centred(*made, scale=True))
-        return weighed_scores(straight, levels, FACTORS, table)
+                straight = straight.beside(Design(*centred(*made, scale=True)))
+        design = straight.beside(levels)
+        is_of_level = np.arange(design.train.shape[1]) >= straight.train.shape[1]
+        design, _, penalty = weighed(
+            design, is_of_level, responses(table), FACTORS if is_of_level.any() else FACTORS[:1]
+        )
+        return linear_scores(design, table, penalty)
 
     return informed
-
-
-@dataclass(frozen=True)
-class Block:
-    """Features of training and test rows; gaps are the training mean, zero."""
-
-    train: Floats
-    test: Floats
-
-    def beside(self, *others: "Block") -> "Block":
-        """Put blocks side by side."""
-        blocks = (self, *others)
-        return Block(np.hstack([block.train for block in blocks]), np.hstack([block.test for block in blocks]))
-
-    def times(self, factor: float) -> "Block":
-        """Stretch: a ridge penalty shrinks these features less."""
-        return Block(self.train * factor, self.test * factor)
 
 
 def motif_features(motif: Motif, mechanism: Mechanism, cells: Mapping[str, Floats]) -> Floats:
@@ -149,7 +133,7 @@ def is_in_levels(motif: Motif) -> bool:
     return isinstance(motif, Lookup | CrossedLookup | KnownUnit | VaryingSlope | LocalRule | Drift)
 
 
-def centred(train: Floats, test: Floats, *, scale: bool) -> Block:
+def centred(train: Floats, test: Floats, *, scale: bool) -> tuple[Floats, Floats]:
     """Centre on the training mean, which gaps become; scale to the training deviation if asked."""
     known = ~np.isnan(train)
     middle = np.where(known, train, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
@@ -158,32 +142,4 @@ def centred(train: Floats, test: Floats, *, scale: bool) -> Block:
         deviation = np.sqrt(np.where(known, np.square(train - middle), 0).mean(axis=0))
         spread = np.where(deviation > 1e-9, deviation, np.inf)
     moved = [np.nan_to_num((part - middle) / spread) for part in (train, test)]
-    return Block(moved[0], np.clip(moved[1], -_REACH, _REACH))
-
-
-def no_features(train: int, test: int) -> Block:
-    """A block without columns."""
-    return Block(np.zeros((train, 0)), np.zeros((test, 0)))
-
-
-def weighed_scores(base: Block, extra: Block, factors: tuple[float, ...], table: Any) -> Any:
-    """Tuned linear model on two blocks: penalty, and how much less the second is shrunk, by leave-one-out error.
-
-    Args:
-        base: features that a factor of 1 applies to.
-        extra: features that are stretched by each factor in turn.
-        factors: those that are tried.
-        table: a `solvers.table.Table`, for one column of the target.
-
-    Returns:
-        Scores of the test rows.
-    """
-    from sandmill.calibrate.solvers.designs import Design
-    from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
-
-    wanted = responses(table)
-    tried = factors if extra.train.shape[1] else factors[:1]
-    blocks = [base.beside(extra.times(factor)) for factor in tried]
-    fits = [best_penalty(block.train, wanted) for block in blocks]
-    best = min(range(len(fits)), key=lambda place: fits[place][0])
-    return linear_scores(Design(blocks[best].train, blocks[best].test), table, fits[best][1])
+    return moved[0], np.clip(moved[1], -_REACH, _REACH)

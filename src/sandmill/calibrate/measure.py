@@ -37,13 +37,7 @@ Z_OF_INTERVAL = 1.645
 
 
 def draw_counts(rows: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
-    """Draw bootstraps of a test set. Returns how often each one holds each item, shape (resamples, items).
-
-    Args:
-        rows: items of the test set.
-        rng: for the draws.
-        resamples: how many.
-    """
+    """Draw bootstraps of a test set. Returns how often each one holds each item, shape (resamples, items)."""
     counts = np.empty((resamples, rows))
     for drawn in counts:  # one by one: rows drawn and counted take a tenth of the time of a multinomial
         drawn[:] = np.bincount(rng.integers(rows, size=rows), minlength=rows)
@@ -81,14 +75,6 @@ def difficulty(
 ) -> Difficulty:
     """Measure what the median competent default leaves of the gap: 1 - clip(gap closed, 0, 1).
 
-    Args:
-        truth: answers, shape (rows,).
-        competent: predictions of the competent tier.
-        trivial: prediction that is 0 on the gap scale.
-        oracle: prediction that is 1 on it.
-        metric: scores and resamples.
-        counts: shared bootstraps from `draw_counts`; the interval is their 5 % to 95 % range.
-
     Raises:
         DegenerateTask: if trivial and oracle score the same.
     """
@@ -111,10 +97,6 @@ def over_draws(measured: Difficulty, entries: Sequence[MilestoneEntry]) -> Diffi
     """Widen the interval of a difficulty so that it holds for other training draws and other test rows.
 
     Three draws tell little about their spread, so their variance is averaged with a typical one.
-
-    Args:
-        measured: on the published rows, with the interval of its bootstraps.
-        entries: the deciding runs, each with the gap that it closes after every draw.
     """
     usual = [entry.shares for entry in entries if entry.tier is Tier.COMPETENT]
     found = np.array([_left_open(share) for share in np.median(usual, axis=0)])
@@ -166,13 +148,6 @@ def require_columns_lose(
     answers: Iterable[Array], truth: Array, rows: NDArray[np.bool_], metric: Metric, measured: Calibration
 ) -> None:
     """Reject a task on which one column, as it stands in the files, earns a medal without a model.
-
-    Args:
-        answers: predictions from single columns, for all test rows.
-        truth: answers of all test rows.
-        rows: the final part.
-        metric: the task's metric.
-        measured: has the thresholds of the final part.
 
     Raises:
         ItemRejected: `column_medal`.

@@ -16,7 +16,7 @@ Where the description states facts that solvers can use, and medals are mileston
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,11 +25,11 @@ import numpy as np
 
 from sandmill.calibrate.conditions import run_source, script_surroundings, solver_conditions
 from sandmill.calibrate.panel import Panel, PanelRun
-from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript
+from sandmill.calibrate.rungs import GradedTest, PossibleScript, ScoredScript
 from sandmill.errors import ItemRejected
 from sandmill.kinds.panel import Entry, OwnScript
 from sandmill.models.base import Stage
-from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
+from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
@@ -41,10 +41,6 @@ from sandmill.scoring.submission import Answers, parse_submission
 
 class OwnPanel(Panel):
     """The solvers of a kind's own module on one task.
-
-    Args:
-        folder: holds the public files.
-        facts: what the description says.
 
     Raises:
         OSError: if the folder cannot be read.
@@ -121,65 +117,34 @@ def write_own_ladder(
     The reference is the candidate that is best on the feedback part. Each lower rung takes its first candidate that
     falls short of the script above on the final part, else its last.
 
-    Args:
-        panel: of the task.
-        folder: holds the public files.
-        facts: what the task asks for.
-        answers: whose items and answer rows a submission must have.
-        test: what scripts are judged on.
-        cues: what the description states, where readers use it.
-
     Raises:
         ItemRejected: `script_failed`, if no candidate of a rung gives a valid submission.
     """
     found: list[OwnScript] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table, cues))
-    chosen: list[_Tried] = []
+    chosen: list[PossibleScript] = []
     for rung in Rung:
-        tries = (_Tried(one, folder, facts, answers) for one in found if one.rung is rung)
-        able = (one for one in tries if one.answer is not None)
+        able = (
+            PossibleScript(one.approach, answer, test.feedback(answer), partial(str, one.source))
+            for one in found
+            if one.rung is rung and (answer := _run_script(one.source, folder, facts, answers)) is not None
+        )
         if rung is Rung.REFERENCE:
-            best = min(able, key=lambda one: test.feedback(one.answer), default=None)
+            best = min(able, key=lambda one: one.loss, default=None)
         else:
-            best = _below(test.final(chosen[-1].answer), able, test)
+            best = test.first_below(chosen[-1], able)
         if best is None:
             raise ItemRejected(Stage.CALIBRATE, "script_failed", f"no {rung} script gives a valid submission")
         chosen.append(best)
-    return tuple(ScoredScript(one.candidate.source, _score(one, test)) for one in chosen)
+    return tuple(test.scored(rung, one) for rung, one in zip(Rung, chosen, strict=True))
 
 
-class _Tried:
-    """A candidate, run when its answer is asked for."""
-
-    def __init__(self, candidate: OwnScript, folder: Path, facts: TaskFacts, answers: Answers) -> None:
-        self.candidate = candidate
-        self._folder, self._facts, self._answers = folder, facts, answers
-
-    @cached_property
-    def answer(self) -> Any:
-        """The prediction of the script; None if it fails."""
-        out = self._folder / SUBMISSION
-        out.unlink(missing_ok=True)
-        try:
-            with script_surroundings(self._folder, out):
-                run_source(self.candidate.source, {"__name__": "__main__"})
-            return parse_submission(out.read_bytes(), self._facts, self._answers.ids, self._answers.lengths)
-        except Exception:  # noqa: BLE001
-            return None
-
-
-def _below(bar: float, able: Any, test: GradedTest) -> _Tried | None:
-    """Return the first script whose loss on the final part is above the bar, else the last."""
-    last = None
-    for last in able:
-        if test.final(last.answer) > bar:
-            break
-    return last
-
-
-def _score(one: _Tried, test: GradedTest) -> ScriptScore:
-    final, feedback = (
-        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, test.is_feedback)
-    )
-    candidate = one.candidate
-    file = RUNG_FILES[candidate.rung]
-    return ScriptScore(rung=candidate.rung, file=file, approach=candidate.approach, feedback=feedback, final=final)
+def _run_script(source: str, folder: Path, facts: TaskFacts, answers: Answers) -> Array | None:
+    """Return the prediction of a script; None if it fails."""
+    out = folder / SUBMISSION
+    out.unlink(missing_ok=True)
+    try:
+        with script_surroundings(folder, out):
+            run_source(source, {"__name__": "__main__"})
+        return parse_submission(out.read_bytes(), facts, answers.ids, answers.lengths)
+    except Exception:  # noqa: BLE001
+        return None

@@ -26,14 +26,18 @@ NOTHING_FOUND = "nothing found that other entries do not do"
 
 
 def loader(module: str, name: str) -> Callable[[], Callable[..., Any]]:
-    """Return what imports a function of `calibrate.solvers` when it runs: scikit-learn is slow to load."""
+    """Return what imports a function of `calibrate.solvers` when it runs: scikit-learn is slow to load.
+
+    A module may hold its solvers in a table `SOLVERS`.
+    """
     return partial(_load, module, name)
 
 
 def _load(module: str, name: str) -> Callable[..., Any]:
     from importlib import import_module
 
-    function: Callable[..., Any] = getattr(import_module(f"sandmill.calibrate.solvers.{module}"), name)
+    found = import_module(f"sandmill.calibrate.solvers.{module}")
+    function: Callable[..., Any] = getattr(found, "SOLVERS", {}).get(name) or getattr(found, name)
     return function
 
 
@@ -151,11 +155,6 @@ class PanelRun:
 class Panel:
     """The ladder on one task: the files are read once, and what entries share is made once.
 
-    Args:
-        folder: holds train.csv and test.csv.
-        facts: what the description says.
-        earlier: the ladder on other test rows: models fitted there are not fitted again where training is the same.
-
     Raises:
         OSError: if the folder cannot be read.
     """
@@ -203,12 +202,7 @@ class Panel:
         return other
 
     def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
-        """The same files for runs off the board: what these make for themselves is not kept here.
-
-        Args:
-            rows: test rows to answer; all if None.
-            shares_fits: whether what is fitted to the training rows is kept after all.
-        """
+        """The same files, or some test rows of them, for runs off the board: what these make is not kept here."""
         return self.with_table(self._table.without_cache(rows, shares_fits=shares_fits))
 
     def run_solver(
@@ -218,14 +212,7 @@ class Panel:
         load: Callable[[], Callable[[Any], Any]],
         load_decision: Callable[[], Callable[[Any, Any], Any]],
     ) -> PanelRun:
-        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's.
-
-        Args:
-            name: of the run.
-            tier: of the run.
-            load: gives the solver, from a `solvers.table.Table` to scores.
-            load_decision: gives what turns scores into an answer.
-        """
+        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's."""
         from sandmill.calibrate.solvers.columns import settle, solve
         from sandmill.calibrate.solvers.table import NothingFound
 

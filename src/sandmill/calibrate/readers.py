@@ -1,33 +1,36 @@
 """Readers: solvers that use what the texts of a task state, beside its data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.calibrate.panel import Panel, PanelRun, loader
+from sandmill.calibrate.panel import PANEL, Panel, PanelRun, loader
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
 from sandmill.models.columns import Categorical, ChildTable
 from sandmill.models.hints import Fact
 from sandmill.models.kind import kind_named
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.spec import TaskSpec
 
-READERS = (
-    "reader_linear",
-    "reader_search",
-    "reader_sparse",
-    "reader_process",
-    "reader_trees",
-    "reader_mixture",
-    "reader_blend",
-    "reader_ensemble",
-)
-"""Readers by the model that each uses."""
-_DECISIONS: Mapping[str, str] = {"reader_ensemble": "cut_best"}
-"""What turns scores into answers, where it is not `decide`: the adversary's decision for the same ensemble."""
+TWINS: Mapping[str, str] = {
+    "reader_linear": "linear_tuned",
+    "reader_search": "auto_search",
+    "reader_sparse": "sparse_search",
+    "reader_process": "sparse_process",
+    "reader_trees": "auto_trees",
+    "reader_mixture": "bank_mixture",
+    "reader_blend": "blend_searched",
+    "reader_ensemble": FROZEN,
+}
+"""Entry of the panel, or adversary, with the same model as a reader."""
+READERS = tuple(TWINS)
+_OWN = ("reader_linear", "reader_blend", "reader_ensemble")
+"""Readers with a function of their own; the others run that of their twin on their table."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,17 @@ def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
     Whether a fact matters for the target is not part of what a reader knows.
     """
     texts = {path: public[path].decode() for path in {hint.file for hint in spec.hints} & public.keys()}
-    laws = {column.name: column.distribution for column in spec.mechanism.columns}
-    levels = {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
     facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
     description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
     can_read = spec.channel and (spec.kind.measures or spec.kind.panel)
     cues = tuple(cue for cue in (spec.channel.cues if spec.channel and can_read else ()) if cue.text in description)
-    return Stated(facts, levels, spec.mechanism.child, cues)
+    return Stated(facts, levels_of(spec.mechanism), spec.mechanism.child, cues)
+
+
+def levels_of(mechanism: Mechanism) -> dict[str, tuple[str, ...]]:
+    """Return the names of the levels of categorical columns."""
+    laws = {column.name: column.distribution for column in mechanism.columns}
+    return {name: law.levels for name, law in laws.items() if isinstance(law, Categorical)}
 
 
 def reader_names(kind: str) -> tuple[str, ...]:
@@ -70,32 +77,27 @@ def reader_names(kind: str) -> tuple[str, ...]:
 
 
 def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) -> Any:
-    """Make the table of a reader: decoded cells, and the stated quantities as columns.
-
-    Args:
-        panel: of the same folder.
-        folder: holds the public files.
-        stated: facts found in them.
-        earlier: a reader's table with the same training rows, whose fits are taken over.
-    """
+    """Make the table of a reader: decoded cells, and the stated quantities as columns."""
     from sandmill.calibrate.stated_lines import rewritten
 
     return rewritten(panel.table, folder, stated, earlier)
 
 
 def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> list[PanelRun]:
-    """Solve a task with readers.
-
-    Args:
-        panel: of the task; failures are recorded as in its own runs.
-        table: from `read_table`.
-        names: which of `READERS`.
-    """
+    """Solve a task with readers."""
     reading = panel.with_table(table)
     with solver_conditions():
         return [
-            reading.run_solver(
-                name, Tier.READER, loader("readers", name), loader("decisions", _DECISIONS.get(name, "decide"))
-            )
-            for name in names
+            reading.run_solver(name, Tier.READER, _load(name), loader("decisions", _decision(name))) for name in names
         ]
+
+
+def _load(name: str) -> Callable[[], Callable[[Any], Any]]:
+    if name in _OWN:
+        return loader("readers", name)
+    return loader(next(entry.tier for entry in PANEL if entry.name == TWINS[name]), TWINS[name])
+
+
+def _decision(name: str) -> str:
+    """Name what turns scores into answers: for the ensemble, the decision of the adversary."""
+    return "cut_best" if TWINS[name] == FROZEN else "decide"

@@ -6,38 +6,21 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
+from sandmill.calibrate.adversary import run_adversary, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, open_panel
-from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
+from sandmill.calibrate.readers import TWINS, Stated, read_table, run_readers
 from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 
-TWINS: Mapping[str, str] = {
-    "reader_linear": "linear_tuned",
-    "reader_search": "auto_search",
-    "reader_sparse": "sparse_search",
-    "reader_process": "sparse_process",
-    "reader_trees": "auto_trees",
-    "reader_mixture": "bank_mixture",
-    "reader_blend": "blend_searched",
-    "reader_ensemble": FROZEN,
-}
-"""Entry of the panel with the same model as a reader."""
-
 
 class SolverRuns:
-    """Runs over one set of public files.
+    """Runs over one set of public files, which are written into an existing folder.
 
-    Args:
-        folder: an existing folder, into which the files are written.
-        files: content by path.
-        facts: what the description says.
-        stated: facts that readers know; nothing if there are none.
-        earlier: runs with the same training rows, whose fits are taken over.
-        like: runs after another training draw, whose weights of the ensembles are taken over.
+    Fits are taken over from `earlier` runs with the same training rows, and the weights of ensembles from runs `like`
+    these after another training draw.
     """
 
     def __init__(
@@ -83,7 +66,7 @@ class SolverRuns:
         """Run the readers; nothing if nothing is stated."""
         if isinstance(self.panel, OwnPanel):
             return [] if self.reader is None else self.panel.run_readers(self.reader)
-        return [] if self.reader is None else run_readers(self.panel, self.reader, READERS)
+        return [] if self.reader is None else run_readers(self.panel, self.reader)
 
     def run_adversaries(self) -> list[PanelRun]:
         """Run the solvers that are on no board."""

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
-from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
+from sandmill.calibrate.appraisal import appraise, informed_score, measure_agents, measure_ceiling
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.measure import (
     difficulty,
@@ -18,8 +17,10 @@ from sandmill.calibrate.measure import (
     with_scripts,
 )
 from sandmill.calibrate.milestones import PLACING
+from sandmill.calibrate.own_panel import write_own_ladder
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
+from sandmill.calibrate.rungs import GradedTest, ScoredScript
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.steadiness import require_promise, resample_milestones, size_test
 from sandmill.calibrate.training_draws import TrainingDraws, measure_draws, refuse_without_room
@@ -32,9 +33,6 @@ from sandmill.models.plan import Attempt
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
-
-if TYPE_CHECKING:
-    from sandmill.calibrate.scripts.choose import ScoredScript
 
 PANEL_BUDGET_S = 60.0
 """Processor seconds that all runs on one design may take, many times the usual. Three draws of a target of several
@@ -111,9 +109,11 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
-        appraised = appraise(measured, contest.panel, trivial, rendered, streams, beside)
-        if wanted and by == "medal_hardness" and (medals := appraised.medal_hardness) and medals.band is not wanted:
-            raise OffBand(medals.value, wanted, by)
+        appraised = appraise(measured, contest.panel, trivial, rendered, streams)
+        if by == "medal_hardness":
+            appraised = measure_agents(appraised, contest.panel, rendered, streams, beside)
+            if wanted and (medals := appraised.medal_hardness) and medals.band is not wanted:
+                raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
@@ -172,13 +172,10 @@ def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
 
 
-def _scripts(
-    folder: Path, contest: SolverRuns, rendered: Rendered, measured: Calibration
-) -> "tuple[ScoredScript, ...]":
+def _scripts(folder: Path, contest: SolverRuns, rendered: Rendered, measured: Calibration) -> tuple[ScoredScript, ...]:
     """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
-    from sandmill.calibrate.insight import insight_table
-    from sandmill.calibrate.own_panel import write_own_ladder
-    from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+    from sandmill.calibrate.scripts.choose import write_ladder
+    from sandmill.calibrate.stated_lines import insight_table
 
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
     test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)

@@ -1,4 +1,8 @@
-"""Stated facts as lines of pandas, which scripts hold and the table of a reader is made by."""
+"""Stated facts, and the forms of a rule, as lines of pandas: scripts hold them, and readers' tables are made by them.
+
+The insight script is the reference where no text states a fact. Its table has the true features of the rule, whose
+weights are left to a model.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,28 +14,31 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.conditions import run_source
-from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.readers import Stated, levels_of
 from sandmill.calibrate.solvers.table import MEASURE, Table
 from sandmill.kinds.script_text import listed, number, quoted
+from sandmill.mechanism.columns import center_and_scale
 from sandmill.mechanism.rule import EARTH_KM, LEAST_KM
-from sandmill.models.columns import ChildTable
+from sandmill.models import motifs
+from sandmill.models.columns import Categorical, ChildTable, Column, Date, LogNormal
+from sandmill.models.faults import MixedTypes
 from sandmill.models.hints import DATA_DICTIONARY, Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.kind import kind_named
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
+from sandmill.models.package import TaskFacts
 
 _SKEWED = 1.0
 """Skewness of a positive column from which its logarithm is used."""
-_DIGITS = 12
+_DIGITS, _DIGITS_OF_FORMS = 12, 8
+"""Significant digits of the numbers of stated facts, and of those of an insight script."""
+_STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate, motifs.Distance)
 _FEW_LEVELS = 6
 """Most levels of a code table that a script repeats."""
 
 
 def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
     """Write how cells become what they stand for: values in texts, sentinels, units.
-
-    Args:
-        stated: facts of the task.
-        train: training rows as read from their file.
 
     Returns:
         Statements about a data frame `df`; none if nothing is coded.
@@ -50,12 +57,7 @@ def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
 
 
 def form_lines(stated: Stated, decoded: pd.DataFrame) -> list[str]:
-    """Write the stated quantities as further columns of a data frame `df`.
-
-    Args:
-        stated: facts of the task.
-        decoded: training and test rows after the decoding lines.
-    """
+    """Write the stated quantities as further columns of a data frame `df`."""
     units = [line for fact in stated.facts if isinstance(fact, SameUnits) for line in _unit(fact)]
     forms = [fact for fact in stated.facts if isinstance(fact, Form)]
     return [*units, *(line for form in forms for line in _form(form, stated, decoded))]
@@ -291,8 +293,7 @@ def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None)
         train, test = kind.load("measures").read(folder, facts, stated.cues)
     else:
         train, test = kind.load("reader").read(folder, facts)
-    names: dict[str, Any] = {"re": re, "pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
-    names |= {"train": train, "test": test}
+    names = _names_of(folder, facts, train, test)
     purpose = "Turn codes and notes into what they stand for."
     decoding = _function("decode", purpose, decoding_lines(stated, train))
     _run(decoding, names)
@@ -313,8 +314,138 @@ def _run(lines: Sequence[str], names: dict[str, Any]) -> None:
         run_source("\n".join(lines), names)
 
 
-def _function(name: str, purpose: str, lines: list[str]) -> list[str]:
-    if not lines:
+def _names_of(folder: Path, facts: TaskFacts, train: Any, test: Any) -> dict[str, Any]:
+    """Return what the lines of a script may refer to."""
+    known: dict[str, Any] = {"re": re, "pd": pd, "np": np, "public": str(folder), "ID": facts.id_column}
+    return known | {"train": train, "test": test}
+
+
+def _function(name: str, purpose: str, lines: list[str], result: str = "df") -> list[str]:
+    if not lines and result == "df":
         return []
-    body = [f'    """{purpose}"""', "    df = df.copy()", *(f"    {line}" for line in lines), "    return df"]
+    body = [f'    """{purpose}"""', "    df = df.copy()", *(f"    {line}" for line in lines), f"    return {result}"]
     return [f"def {name}(df):", *body, "", "", f"train, test = {name}(train), {name}(test)"]
+
+
+def insight_table(folder: Path, facts: TaskFacts, mechanism: Mechanism) -> Any:
+    """Make the table whose columns are the features of the rule, in their true form and without weights.
+
+    Its lines read public files only, so that they can stand in a script. Columns that no feature needs are left out.
+
+    Returns:
+        A `solvers.table.Table`.
+    """
+    train, test = kind_named(facts.kind).load("reader").read(folder, facts)
+    lines, names = insight_lines(mechanism, train), _names_of(folder, facts, train, test)
+    _run(lines, names)
+    made = Table.of(names["train"], names["test"], facts)
+    made.reading = tuple(lines)
+    return made
+
+
+def insight_lines(mechanism: Mechanism, train: Any) -> list[str]:
+    """Write what replaces the columns of the tables by the features of the rule."""
+    forms, stated = _Forms(mechanism), _stated(mechanism)
+    made = list(dict.fromkeys(line for term in mechanism.terms for line in forms.lines(term.motif)))
+    made += form_lines(stated, train)
+    dropped = [column.name for column in mechanism.columns if column.name not in forms.kept]
+    result = f'df.drop(columns={listed(dropped)}, errors="ignore")'
+    purpose = "Replace the columns by the quantities that matter."
+    return [*child_block(stated), *_function("add_insight", purpose, made, result)]
+
+
+def _stated(mechanism: Mechanism) -> Stated:
+    """Return the forms that texts of other tasks state, as if they were stated."""
+    found = [term.motif for term in mechanism.terms if isinstance(term.motif, _STATED)]
+    facts = tuple(Form(name=f"form_{place}", motif=motif) for place, motif in enumerate(found, start=1))
+    return Stated(facts, levels_of(mechanism), mechanism.child)
+
+
+class _Forms:
+    """Features of one mechanism as statements about a data frame `df`."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._columns: Mapping[str, Column] = mechanism.column_by_name
+        self._mixed = {fault.column for fault in mechanism.pathologies if isinstance(fault, MixedTypes)}
+        self.kept: set[str] = set()
+        """Columns of the files that stay as they are."""
+
+    def lines(self, motif: motifs.Motif) -> Iterator[str]:
+        """Write one motif. Effects of levels need no line: models encode categories."""
+        match motif:
+            case motifs.Linear(column=name) | motifs.Lookup(column=name) | motifs.LocalRule(column=name):
+                self.kept.add(name)
+            case motifs.UnitEffect():
+                return
+            case motifs.Curve(column=name):
+                yield f"{_made('square_of', name)} = ({self._score(name)}) ** 2"
+            case motifs.Saturation(column=name, steepness=steepness):
+                yield f"{_made('level_of', name)} = np.tanh({_short(steepness)} * ({self._score(name)}))"
+            case motifs.Threshold(column=name, cut=cut):
+                cell = self._number(name)
+                yield f"{_made('step_of', name)} = ({cell} > {_short(cut)}).astype(float).mask({cell}.isna())"
+            case motifs.BetweenCuts(column=name, low=low, high=high):
+                cell = self._number(name)
+                inside = f'{cell}.between({_short(low)}, {_short(high)}, inclusive="right")'
+                yield f"{_made('window_of', name)} = {inside}.astype(float).mask({cell}.isna())"
+            case motifs.Periodic(column=name, period=period):
+                turn = f"2 * np.pi * {self._number(name)} / {_short(period)}"
+                yield from (f"{_made(f'{wave}_of', name)} = np.{wave}({turn})" for wave in ("sin", "cos"))
+            case motifs.Ratio(numerator=top, denominator=bottom):
+                yield f"{_made(top, 'per', bottom)} = {self._log(top)} - {self._log(bottom)}"
+            case motifs.Difference(left=left, right=right):
+                yield f"{_made(left, 'less', right)} = {self._score(left)} - ({self._score(right)})"
+            case motifs.Interaction(left=left, right=right):
+                yield f"{_made(left, 'times', right)} = ({self._score(left)}) * ({self._score(right)})"
+            case motifs.Bottleneck(left=left, right=right):
+                yield f"{_made('least_of', left, right)} = np.minimum({self._score(left)}, {self._score(right)})"
+            case motifs.CrossedLookup(left=left, right=right) | motifs.KnownUnit(left=left, right=right):
+                yield f'{_made(left, "and", right)} = {_text(left)} + " and " + {_text(right)}'
+            case motifs.VaryingSlope(column=name, by=by):
+                yield from self._slopes(name, by)
+            case motifs.Drift(column=name, starts=starts):
+                cuts = f"[{', '.join(map(_short, starts))}]"
+                place = f"pd.Series(np.searchsorted({cuts}, {self._number(name)}), index=df.index)"
+                yield f'{_made("period_of", name)} = "period " + {place}.astype(str)'
+            case _:
+                return
+
+    def _slopes(self, name: str, by: str) -> Iterator[str]:
+        law = self._columns[by].distribution
+        assert isinstance(law, Categorical)
+        for level in law.levels:
+            inside = f"({_cell(by)} == {quoted(level)})"
+            yield f"{_made(name, 'where', by, level)} = ({self._score(name)}).where({inside}, 0.0)"
+
+    def _number(self, name: str) -> str:
+        """A column as numbers: dates are days, and units behind numbers are cut off."""
+        law = self._columns[name].distribution
+        if isinstance(law, Date):
+            return f'(pd.to_datetime({_cell(name)}, errors="coerce") - pd.Timestamp("{law.first}")).dt.days'
+        if name in self._mixed:
+            text = f'{_cell(name)}.astype("string").str.extract(r"^\\s*([-+.\\deE]+)", expand=False)'
+            return f'pd.to_numeric({text}, errors="coerce").astype(float)'
+        return _cell(name)
+
+    def _log(self, name: str) -> str:
+        return f"np.log({self._number(name)}.clip(lower=1e-9))"
+
+    def _score(self, name: str) -> str:
+        """A column on the scale on which the rule compares it with others."""
+        law = self._columns[name].distribution
+        if isinstance(law, LogNormal):
+            return f"({self._log(name)} - {_short(float(np.log(law.median)))}) / {_short(law.sigma)}"
+        center, scale = center_and_scale(self._columns[name])
+        return f"({self._number(name)} - {_short(center)}) / {_short(scale)}"
+
+
+def _made(*words: str) -> str:
+    return _cell("_".join(word.replace(" ", "_") for word in words))
+
+
+def _text(name: str) -> str:
+    return f"{_cell(name)}.astype(str)"
+
+
+def _short(value: float) -> str:
+    return number(value, _DIGITS_OF_FORMS)

@@ -43,12 +43,9 @@ class ThresholdScores:
         return _order_held(self.resampled)
 
     def order_at(self, rows: int, wanted: int, gap: float) -> float:
-        """Predict the intervals for another number of rows: deviations shrink with its square root.
+        """Predict how often the order holds on another number of rows: deviations shrink with its square root.
 
-        Args:
-            rows: how many these are.
-            wanted: how many others there would be.
-            gap: oracle less trivial on these rows, greater than 0; wide steps count as a small share of it only.
+        The gap is oracle less trivial on these rows, greater than 0; wide steps count as a small share of it only.
         """
         deviations = (self.resampled - self.point[:, None]) * np.sqrt(rows / wanted)
         falls = np.clip(-np.diff(self.point), 0, self.counted_step * gap)
@@ -56,15 +53,7 @@ class ThresholdScores:
 
 
 def size_test(pilot: ThresholdScores, pilot_rows: int, gap: float, fewest: int, most: int) -> Sizing:
-    """Settle the size of the final part, once: as many rows as the pilot says that the order of thresholds needs.
-
-    Args:
-        pilot: the ladder on rows that are in no task.
-        pilot_rows: how many they were.
-        gap: oracle less trivial on them.
-        fewest: smallest final part.
-        most: largest final part; taken where the pilot asks for more.
-    """
+    """Settle the size of the final part, once: as many rows as the pilot says that the order of thresholds needs."""
     sizes = [*range(fewest, most, fewest // STEPS_OF_FEWEST), most]
     enough = next((size for size in sizes if pilot.order_at(pilot_rows, size, gap) >= FORETOLD), most)
     return Sizing(
@@ -174,17 +163,7 @@ def resample_milestones(
     metric: Metric,
     counts: Floats,
 ) -> ThresholdScores:
-    """Apply the rule to some rows and to bootstraps of them.
-
-    Args:
-        truth: answers, shape (rows,).
-        predictions: of all entries of the board and all deciding runs.
-        ends: predictions of the trivial solver and of the oracle.
-        board: names of the entries whose median is the lowest threshold.
-        rule: of the task.
-        metric: scores and resamples.
-        counts: bootstraps from `draw_counts`, shared by all runs.
-    """
+    """Apply the rule to some rows and to bootstraps of them."""
     sign = -1 if metric.is_lower_better else 1
 
     def score(prediction: Array) -> Floats:
@@ -208,14 +187,7 @@ def resample_milestones(
 def with_draws(
     measured: Steadiness, entries: Sequence[MilestoneEntry], steps: Steps, twins: Mapping[str, str] | None
 ) -> Steadiness:
-    """Add how far apart thresholds are by the luck of training draws.
-
-    Args:
-        measured: what bootstraps of the test rows say.
-        entries: the deciding runs.
-        steps: distances of neighbouring thresholds, as shares of the gap.
-        twins: reader to the run with the same model without the stated facts.
-    """
+    """Add how far apart thresholds are by the luck of training draws."""
     by_name = {entry.solver: entry.shares for entry in entries}
     related = [(by_name[one], by_name[other]) for one, other in (twins or {}).items() if {one, other} <= by_name.keys()]
     found: dict[str, float | Steps] = {}

@@ -96,13 +96,6 @@ def measure_draws(
 ) -> TrainingDraws:
     """Run what decides milestones after further training draws.
 
-    Args:
-        pilot: of the design.
-        contest: on the files of the pilot.
-        runs: all of its runs after the own draw, readers and adversaries included.
-        stated: facts that readers know.
-        streams: of the calibration.
-
     Raises:
         ItemRejected: `no_margin` if reading does not pay, `no_room` if gold is out of reach, `panel_failed` if too few
             runs decide thresholds.
@@ -141,11 +134,6 @@ def refuse_without_room(pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelR
     """Refuse a design before the rest of its runs, if those so far already put gold out of reach.
 
     Further runs can only raise gold, so `measure_draws` would refuse the design too.
-
-    Args:
-        pilot: of the design.
-        contest: on the files of the pilot.
-        runs: some blind runs after the own draw, the trivial one among them.
 
     Raises:
         ItemRejected: `no_room`.

@@ -46,16 +46,7 @@ class Events:
     def from_list(
         cls, places: NDArray[np.intp], kinds: Floats, amounts: Floats, ages: Floats, rows: int, horizon: int
     ) -> "Events":
-        """Arrange a list of events by row.
-
-        Args:
-            places: position of each event's row, 0 to `rows` - 1.
-            kinds: code of each event's kind.
-            amounts: amount of each event.
-            ages: age of each event.
-            rows: number of rows.
-            horizon: of the child table.
-        """
+        """Arrange a list of events by row."""
         order = np.argsort(places, kind="stable")
         counts = np.bincount(places, minlength=rows)
         slots = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -92,13 +92,7 @@ def level_edges(column: Column) -> Floats:
 
 
 def score_interval(column: Column, value: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Return the lowest and highest score, with the shift still in it, of values that are rounded to these.
-
-    Args:
-        column: a continuous column.
-        value: values as the files hold them.
-        step: distance between neighbouring values that the files can hold.
-    """
+    """Return the lowest and highest score, with the shift still in it, of values that are rounded to these."""
     low, high = (normal_score(column, value + side * step / 2) for side in (-1, 1))
     if isinstance(column.distribution, LogNormal):
         low = np.where(value <= step * (1 + 1e-9), -np.inf, low)
@@ -144,16 +138,28 @@ def standardize(column: Column, value: Floats) -> Floats:
 
     Categorical and unit columns are returned as they are.
     """
+    if isinstance(column.distribution, LogNormal):
+        return normal_score(column, value)
+    if isinstance(column.distribution, Categorical | Unit):
+        return value
+    center, scale = center_and_scale(column)
+    if isinstance(law := column.distribution, Uniform):  # as it was computed for published rows, to the last bit
+        return np.asarray((value - center) * np.sqrt(12) / (law.high - law.low))
+    return np.asarray((value - center) / scale)
+
+
+def center_and_scale(column: Column) -> tuple[float, float]:
+    """Return what is subtracted from values that are not lognormal, and what they are divided by, on the same scale."""
     match column.distribution:
-        case Normal() | LogNormal():
-            return normal_score(column, value)
+        case Normal(mean=mean, sd=sd):
+            return mean, sd
         case Uniform(low=low, high=high):
-            return np.asarray((value - (low + high) / 2) * np.sqrt(12) / (high - low))
+            return (low + high) / 2, (high - low) / float(np.sqrt(12))
         case Cycle(first=first, period=period):
-            return np.asarray((value - (first + (period - 1) / 2)) / np.sqrt((period**2 - 1) / 12))
+            return first + (period - 1) / 2, float(np.sqrt((period**2 - 1) / 12))
         case Date(days=days):
-            return np.asarray((value - (days - 1) / 2) / np.sqrt((days**2 - 1) / 12))
+            return (days - 1) / 2, float(np.sqrt((days**2 - 1) / 12))
         case Identity(center=center, scale=scale):
-            return np.asarray((value - center) / scale)
-        case Categorical() | Unit():
-            return value
+            return center, scale
+        case _:
+            return 0.0, 1.0

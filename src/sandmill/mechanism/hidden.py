@@ -1,6 +1,6 @@
 """Sum over hidden variables: uncertain cells, membership in the hidden subgroup, and unit effects."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sandmill.mechanism.cell_posterior import CellPosterior, cell_posterior
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.coupled_cells import CoupledCells, coupled_cells
-from sandmill.mechanism.coupling import split_coupled, summed_faults
+from sandmill.mechanism.limits import columns_of_limit
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.mechanism.sampling import subgroup_chance
 from sandmill.models.faults import CellFault, Missing
@@ -147,3 +147,41 @@ def _grid(
 
 def _count_rows(observed: Mapping[str, Floats]) -> int:
     return len(next(iter(observed.values())))
+
+
+def summed_faults(mechanism: Mechanism) -> list[CellFault]:
+    """Return the faults of cells that the rule reads, and of those that bear on such cells through limits."""
+    read = {name for term in mechanism.terms for name in columns_of(term.motif)}
+    return [fault for fault in mechanism.cell_faults() if fault.column in read | _bearing(mechanism, read)]
+
+
+def split_coupled(
+    mechanism: Mechanism, faults: Sequence[CellFault]
+) -> tuple[tuple[CellFault, ...], tuple[CellFault, ...]]:
+    """Divide the faults of some rows into those of cells that depend on other cells, and the others.
+
+    A cell that the rule does not read counts only if one that the rule reads depends on other cells.
+    """
+    read = {name for term in mechanism.terms for name in columns_of(term.motif)}
+    limited = {name for limit in mechanism.limits for name in columns_of_limit(limit)}
+    depends = [
+        fault for fault in faults if any(mechanism.column_by_name[fault.column].loadings) or fault.column in limited
+    ]
+    alone = tuple(fault for fault in faults if fault not in depends)
+    return (tuple(depends) if any(fault.column in read for fault in depends) else ()), alone
+
+
+def _bearing(mechanism: Mechanism, read: set[str]) -> set[str]:
+    """Return the faulty columns that limits connect to faulty columns of the rule, directly or through factors."""
+    faulty = {fault.column for fault in mechanism.cell_faults()}
+    loaded = {column.name for column in mechanism.columns if any(column.loadings)}
+    pairs = [set(columns_of_limit(limit)) for limit in mechanism.limits]
+    found = faulty & read
+    while True:
+        more = {name for pair in pairs if pair & found for name in pair & faulty}
+        if found & loaded:
+            # The truncation of one column says something of the factors, and so of the others.
+            more |= {name for pair in pairs for name in pair & faulty & loaded}
+        if more <= found:
+            return found
+        found |= more

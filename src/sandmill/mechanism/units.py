@@ -16,13 +16,7 @@ _TOLERANCE = 1e-6
 
 
 def encode(column: Column, values: Floats, codes: Floats) -> Floats:
-    """Return cells as the files hold them.
-
-    Args:
-        column: declaration of the column. Without a conversion, values are returned unchanged.
-        values: true cells, any shape. Missing cells are NaN and stay so.
-        codes: level codes of the category that decides the unit. Broadcast with the values.
-    """
+    """Return cells as the files hold them."""
     if column.conversion is None:
         return values
     factor, offset = _unit_of(column, codes)

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sandmill.errors import InputError, Problem, shorten
-from sandmill.rewards.base import Reward
 from sandmill.rewards.presets import (
     Gap,
     PartialCredit,
     PartialCreditGrpo,
     Position,
     Raw,
+    Reward,
     SandmlePaper,
     SandmleRelease,
     Sparse,

@@ -2,353 +2,321 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from sandmill.errors import Problem, RequestError
 from sandmill.models.structure import MetricName
 from sandmill.scoring import cutoffs
 from sandmill.scoring import rules as u
 from sandmill.scoring import scores as s
-from sandmill.scoring.base import Metric
+from sandmill.scoring.base import DecisionRule, Metric
+
+
+def _metric(name: MetricName, title: str, definition: str, rule: DecisionRule, **more: Any) -> Metric:
+    """Make a metric with the score of its name."""
+    return Metric(name, title, definition, getattr(s, name), rule, **more)
+
 
 _TABLE = (
-    Metric(
-        name=MetricName.ROC_AUC,
-        title="area under the ROC curve (ROC AUC)",
-        definition="the chance that a randomly chosen positive row is given a higher value than a randomly chosen "
+    _metric(
+        MetricName.ROC_AUC,
+        "area under the ROC curve (ROC AUC)",
+        "the chance that a randomly chosen positive row is given a higher value than a randomly chosen "
         "negative row, ties counting one half",
-        resample=s.roc_auc,
-        rule=u.positive_probability,
+        u.positive_probability,
     ),
-    Metric(
-        name=MetricName.AVERAGE_PRECISION,
-        title="average precision",
-        has_article=False,
-        definition="the sum over distinct predicted values, from the highest down, of the precision among all rows "
+    _metric(
+        MetricName.AVERAGE_PRECISION,
+        "average precision",
+        "the sum over distinct predicted values, from the highest down, of the precision among all rows "
         "from there up times the gain in recall at that value",
-        resample=s.average_precision,
-        rule=u.positive_probability,
+        u.positive_probability,
+        has_article=False,
     ),
-    Metric(
-        name=MetricName.GINI,
-        title="normalized Gini coefficient",
-        definition="the covariance of the truth with the rank of the prediction, divided by the covariance of the "
+    _metric(
+        MetricName.GINI,
+        "normalized Gini coefficient",
+        "the covariance of the truth with the rank of the prediction, divided by the covariance of the "
         "truth with its own rank; equal values share their mean rank",
-        resample=s.gini,
-        rule=u.order_of,
+        u.order_of,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.LOG_LOSS,
-        title="log loss",
+    _metric(
+        MetricName.LOG_LOSS,
+        "log loss",
+        "the mean over rows of -log(p), where p is the probability given to the row's true class",
+        u.probabilities_as_asked,
         has_article=False,
-        definition="the mean over rows of -log(p), where p is the probability given to the row's true class",
         is_lower_better=True,
-        resample=s.log_loss,
-        rule=u.probabilities_as_asked,
     ),
-    Metric(
-        name=MetricName.BRIER,
-        title="Brier score",
-        definition="the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
+    _metric(
+        MetricName.BRIER,
+        "Brier score",
+        "the mean over rows of (p - y)^2, where p is the predicted probability and y is 1 or 0",
+        u.positive_probability,
         is_lower_better=True,
-        resample=s.brier,
-        rule=u.positive_probability,
     ),
-    Metric(
-        name=MetricName.ACCURACY,
-        title="accuracy",
+    _metric(
+        MetricName.ACCURACY,
+        "accuracy",
+        "the number of rows whose class is named correctly, divided by the number of rows",
+        u.likeliest_class,
         has_article=False,
-        definition="the number of rows whose class is named correctly, divided by the number of rows",
-        resample=s.accuracy,
-        rule=u.likeliest_class,
     ),
-    Metric(
-        name=MetricName.ACCURACY_TEXT,
-        title="accuracy of texts",
-        definition="the number of rows whose text is exactly the true one, divided by the number of rows",
-        resample=s.accuracy_text,
-        rule=u.not_drawn,
+    _metric(
+        MetricName.ACCURACY_TEXT,
+        "accuracy of texts",
+        "the number of rows whose text is exactly the true one, divided by the number of rows",
+        u.not_drawn,
     ),
-    Metric(
-        name=MetricName.TOP1_ERROR,
-        title="top-1 classification error",
-        definition="the number of rows whose class is named wrongly, divided by the number of rows",
+    _metric(
+        MetricName.TOP1_ERROR,
+        "top-1 classification error",
+        "the number of rows whose class is named wrongly, divided by the number of rows",
+        u.likeliest_class,
         is_lower_better=True,
-        resample=s.top1_error,
-        rule=u.likeliest_class,
     ),
-    Metric(
-        name=MetricName.BALANCED_ACCURACY,
-        title="balanced accuracy",
+    _metric(
+        MetricName.BALANCED_ACCURACY,
+        "balanced accuracy",
+        "the mean over classes of the share of the class's rows that are named correctly",
+        u.class_over_share,
         has_article=False,
-        definition="the mean over classes of the share of the class's rows that are named correctly",
-        resample=s.balanced_accuracy,
-        rule=u.class_over_share,
         decision="tuned",
     ),
-    Metric(
-        name=MetricName.F1,
-        title="F1 score",
-        definition="2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
+    _metric(
+        MetricName.F1,
+        "F1 score",
+        "2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
         "and false negative rows",
-        resample=s.f1,
-        rule=u.label_above_cutoff,
+        u.label_above_cutoff,
         decision="tuned",
     ),
-    Metric(
-        name=MetricName.MCC,
-        title="Matthews correlation coefficient (MCC)",
-        definition="the correlation of the true and the named classes, each class written as a column of 0 and 1; "
+    _metric(
+        MetricName.MCC,
+        "Matthews correlation coefficient (MCC)",
+        "the correlation of the true and the named classes, each class written as a column of 0 and 1; "
         "0 if the same class is named for every row",
-        resample=s.mcc,
-        rule=u.affine_class(s.matthews, cutoffs.matthews_slopes),
+        u.affine_class(s.matthews, cutoffs.matthews_slopes),
         decision="tuned",
     ),
-    Metric(
-        name=MetricName.COHEN_KAPPA,
-        title="Cohen's kappa",
-        has_article=False,
-        definition="1 - m / e, where m is the number of rows whose class is named wrongly and e the number expected if "
+    _metric(
+        MetricName.COHEN_KAPPA,
+        "Cohen's kappa",
+        "1 - m / e, where m is the number of rows whose class is named wrongly and e the number expected if "
         "the same classes were named in random order",
-        resample=s.cohen_kappa,
-        rule=u.class_for_kappa,
+        u.class_for_kappa,
+        has_article=False,
         decision="tuned",
     ),
-    Metric(
-        name=MetricName.QWK,
-        title="quadratic weighted kappa",
-        has_article=False,
-        definition="1 - m / e, where m is the sum over rows of the squared distance between named and true class, "
+    _metric(
+        MetricName.QWK,
+        "quadratic weighted kappa",
+        "1 - m / e, where m is the sum over rows of the squared distance between named and true class, "
         "counted in places of the class list, and e the sum expected if the same classes were named in random order",
-        resample=s.qwk,
-        rule=u.stretched_grade,
+        u.stretched_grade,
+        has_article=False,
         decision="tuned",
     ),
-    Metric(
-        name=MetricName.ROC_AUC_COLUMNS,
-        title="mean column-wise area under the ROC curve (ROC AUC)",
-        definition="the mean over label columns of the chance that a randomly chosen row with the label is given a "
+    _metric(
+        MetricName.ROC_AUC_COLUMNS,
+        "mean column-wise area under the ROC curve (ROC AUC)",
+        "the mean over label columns of the chance that a randomly chosen row with the label is given a "
         "higher value than a randomly chosen row without it, ties counting one half",
-        resample=s.roc_auc_columns,
-        rule=u.positive_probability,
+        u.positive_probability,
     ),
-    Metric(
-        name=MetricName.ROC_AUC_PAIRS,
-        title="area under the ROC curve (ROC AUC) over all pairs of item and label",
-        definition="the chance that a randomly chosen pair that is true is given a higher value than a randomly chosen "
+    _metric(
+        MetricName.ROC_AUC_PAIRS,
+        "area under the ROC curve (ROC AUC) over all pairs of item and label",
+        "the chance that a randomly chosen pair that is true is given a higher value than a randomly chosen "
         "pair that is not, ties counting one half",
-        resample=s.roc_auc_pairs,
-        rule=u.positive_probability,
+        u.positive_probability,
     ),
-    Metric(
-        name=MetricName.LOG_LOSS_COLUMNS,
-        title="mean column-wise log loss",
-        definition="the mean over label columns of the mean over rows of -log(p), where p is the probability given to "
+    _metric(
+        MetricName.LOG_LOSS_COLUMNS,
+        "mean column-wise log loss",
+        "the mean over label columns of the mean over rows of -log(p), where p is the probability given to "
         "what was true of the label",
+        u.positive_probability,
         is_lower_better=True,
-        resample=s.log_loss_columns,
-        rule=u.positive_probability,
     ),
-    Metric(
-        name=MetricName.LWLRAP,
-        title="label-weighted label-ranking average precision (lwlrap)",
-        has_article=False,
-        definition="the mean, over all pairs of a row and a label that is true of it, of the share of true labels "
+    _metric(
+        MetricName.LWLRAP,
+        "label-weighted label-ranking average precision (lwlrap)",
+        "the mean, over all pairs of a row and a label that is true of it, of the share of true labels "
         "among the row's labels with at least that label's value",
-        resample=s.lwlrap,
-        rule=u.positive_probability,
-        decision="plug-in",
-    ),
-    Metric(
-        name=MetricName.F1_MACRO,
-        title="macro-averaged F1 score",
-        definition="the mean over classes of 2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the class's numbers "
-        "of true positive, false positive and false negative rows; a class that is neither true nor named is left out",
-        resample=s.f1_macro,
-        rule=u.either(u.affine_class(s.macro_f1, cutoffs.macro_f1_slopes), u.labels_above_own_cutoffs),
-        decision="tuned",
-    ),
-    Metric(
-        name=MetricName.F1_MICRO,
-        title="micro-averaged F1 score",
-        definition="2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
-        "and false negative pairs of a row and a label",
-        resample=s.f1_micro,
-        rule=u.labels_above_common_cutoff,
-        decision="tuned",
-    ),
-    Metric(
-        name=MetricName.F1_SAMPLES,
-        title="sample-averaged F1 score",
-        definition="the mean over rows of 2 * b / (t + n), where t is the number of the row's true labels, n the "
-        "number of labels named and b the number of labels in both; 0 if t and n are 0",
-        resample=s.f1_samples,
-        rule=u.best_set_of_row,
-        decision="plug-in",
-    ),
-    Metric(
-        name=MetricName.HAMMING_LOSS,
-        title="Hamming loss",
-        definition="the share of all pairs of a row and a label that are named wrongly",
-        is_lower_better=True,
-        resample=s.hamming_loss,
-        rule=u.likely_labels,
-    ),
-    Metric(
-        name=MetricName.EXACT_MATCH,
-        title="exact match ratio",
-        definition="the number of rows whose label set is named without a mistake, divided by the number of rows",
-        resample=s.exact_match,
-        rule=u.likely_labels,
-    ),
-    Metric(
-        name=MetricName.MAP_AT_K,
-        title="mean average precision at k (MAP@k)",
+        u.positive_probability,
         has_article=False,
-        definition="the mean over rows of the sum over places of the list, up to the k-th, that name a true label for "
+        decision="plug-in",
+    ),
+    _metric(
+        MetricName.F1_MACRO,
+        "macro-averaged F1 score",
+        "the mean over classes of 2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the class's numbers "
+        "of true positive, false positive and false negative rows; a class that is neither true nor named is left out",
+        u.either(u.affine_class(s.macro_f1, cutoffs.macro_f1_slopes), u.labels_above_own_cutoffs),
+        decision="tuned",
+    ),
+    _metric(
+        MetricName.F1_MICRO,
+        "micro-averaged F1 score",
+        "2 * tp / (2 * tp + fp + fn), where tp, fp and fn are the numbers of true positive, false positive "
+        "and false negative pairs of a row and a label",
+        u.labels_above_common_cutoff,
+        decision="tuned",
+    ),
+    _metric(
+        MetricName.F1_SAMPLES,
+        "sample-averaged F1 score",
+        "the mean over rows of 2 * b / (t + n), where t is the number of the row's true labels, n the "
+        "number of labels named and b the number of labels in both; 0 if t and n are 0",
+        u.best_set_of_row,
+        decision="plug-in",
+    ),
+    _metric(
+        MetricName.HAMMING_LOSS,
+        "Hamming loss",
+        "the share of all pairs of a row and a label that are named wrongly",
+        u.likely_labels,
+        is_lower_better=True,
+    ),
+    _metric(
+        MetricName.EXACT_MATCH,
+        "exact match ratio",
+        "the number of rows whose label set is named without a mistake, divided by the number of rows",
+        u.likely_labels,
+    ),
+    _metric(
+        MetricName.MAP_AT_K,
+        "mean average precision at k (MAP@k)",
+        "the mean over rows of the sum over places of the list, up to the k-th, that name a true label for "
         "the first time, of the share of true labels up to there, divided by the smaller of k and the number of true "
         "labels",
-        resample=s.map_at_k,
-        rule=u.ranked_list,
+        u.ranked_list,
+        has_article=False,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.DICE,
-        title="mean Dice coefficient",
-        definition="the mean over pictures of 2 * b / (t + n), where t is the number of pixels of the true mask, n "
+    _metric(
+        MetricName.DICE,
+        "mean Dice coefficient",
+        "the mean over pictures of 2 * b / (t + n), where t is the number of pixels of the true mask, n "
         "the number of pixels of the named mask and b the number of pixels in both; 1 if t and n are 0",
-        resample=s.dice,
-        rule=u.not_drawn,
+        u.not_drawn,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.IOU_THRESHOLDS,
-        title="mean share of ten IoU thresholds that a mask exceeds",
-        definition="the mean over pictures of the share of the thresholds 0.5, 0.55, 0.6, ..., 0.95 below b / e, where "
+    _metric(
+        MetricName.IOU_THRESHOLDS,
+        "mean share of ten IoU thresholds that a mask exceeds",
+        "the mean over pictures of the share of the thresholds 0.5, 0.55, 0.6, ..., 0.95 below b / e, where "
         "b is the number of pixels in both the true and the named mask and e the number of pixels in either; 1 if both "
         "masks are empty",
-        resample=s.iou_thresholds,
-        rule=u.not_drawn,
+        u.not_drawn,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.RMSE,
-        title="root mean squared error (RMSE)",
-        definition="the square root of the mean over rows of (prediction - truth)^2",
+    _metric(
+        MetricName.RMSE,
+        "root mean squared error (RMSE)",
+        "the square root of the mean over rows of (prediction - truth)^2",
+        u.mean,
         is_lower_better=True,
-        resample=s.rmse,
-        rule=u.mean,
     ),
-    Metric(
-        name=MetricName.MAE,
-        title="mean absolute error (MAE)",
-        definition="the mean over rows of |prediction - truth|",
+    _metric(
+        MetricName.MAE,
+        "mean absolute error (MAE)",
+        "the mean over rows of |prediction - truth|",
+        u.median,
         is_lower_better=True,
-        resample=s.mae,
-        rule=u.median,
     ),
-    Metric(
-        name=MetricName.MEDAE,
-        title="median absolute error",
-        definition="the median over rows of |prediction - truth|",
+    _metric(
+        MetricName.MEDAE,
+        "median absolute error",
+        "the median over rows of |prediction - truth|",
+        u.densest_centre,
         is_lower_better=True,
-        resample=s.medae,
-        rule=u.densest_centre,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.RMSLE,
-        title="root mean squared logarithmic error (RMSLE)",
-        definition="the square root of the mean over rows of (log(1 + prediction) - log(1 + truth))^2",
+    _metric(
+        MetricName.RMSLE,
+        "root mean squared logarithmic error (RMSLE)",
+        "the square root of the mean over rows of (log(1 + prediction) - log(1 + truth))^2",
+        u.log_mean,
         is_lower_better=True,
-        resample=s.rmsle,
-        rule=u.log_mean,
         is_nonnegative=True,
     ),
-    Metric(
-        name=MetricName.MAPE,
-        title="mean absolute percentage error (MAPE)",
-        definition="the mean over rows of |prediction - truth| / |truth|, as a fraction",
+    _metric(
+        MetricName.MAPE,
+        "mean absolute percentage error (MAPE)",
+        "the mean over rows of |prediction - truth| / |truth|, as a fraction",
+        u.relative_median,
         is_lower_better=True,
-        resample=s.mape,
-        rule=u.relative_median,
     ),
-    Metric(
-        name=MetricName.SMAPE,
-        title="symmetric mean absolute percentage error (SMAPE)",
-        definition="the mean over rows of 200 * |prediction - truth| / (|prediction| + |truth|), 0 where both are 0",
+    _metric(
+        MetricName.SMAPE,
+        "symmetric mean absolute percentage error (SMAPE)",
+        "the mean over rows of 200 * |prediction - truth| / (|prediction| + |truth|), 0 where both are 0",
+        u.least_expected(s.symmetric_errors),
         is_lower_better=True,
-        resample=s.smape,
-        rule=u.least_expected(s.symmetric_errors),
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.R2,
-        title="coefficient of determination (R squared)",
-        definition="1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
-        resample=s.r2,
-        rule=u.mean,
+    _metric(
+        MetricName.R2,
+        "coefficient of determination (R squared)",
+        "1 - a / b, where a is the sum of (prediction - truth)^2 and b the sum of (truth - its mean)^2",
+        u.mean,
     ),
-    Metric(
-        name=MetricName.PEARSON,
-        title="Pearson correlation",
-        definition="the linear correlation of prediction and truth, 0 for a constant prediction",
-        resample=s.pearson,
-        rule=u.mean,
+    _metric(
+        MetricName.PEARSON,
+        "Pearson correlation",
+        "the linear correlation of prediction and truth, 0 for a constant prediction",
+        u.mean,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.SPEARMAN,
-        title="Spearman rank correlation",
-        definition="the correlation of the ranks of prediction and truth, equal values sharing their mean rank, 0 for "
+    _metric(
+        MetricName.SPEARMAN,
+        "Spearman rank correlation",
+        "the correlation of the ranks of prediction and truth, equal values sharing their mean rank, 0 for "
         "a constant prediction",
-        resample=s.spearman,
-        rule=u.expected_rank,
+        u.expected_rank,
         decision="plug-in",
     ),
-    Metric(
-        name=MetricName.POISSON_DEVIANCE,
-        title="mean Poisson deviance",
-        definition="the mean over rows of 2 * (truth * log(truth / prediction) - truth + prediction), the first term 0 "
+    _metric(
+        MetricName.POISSON_DEVIANCE,
+        "mean Poisson deviance",
+        "the mean over rows of 2 * (truth * log(truth / prediction) - truth + prediction), the first term 0 "
         "where the truth is 0, each prediction below 2.2e-16 taken as 2.2e-16",
+        u.mean,
         is_lower_better=True,
-        resample=s.poisson_deviance,
-        rule=u.mean,
         is_nonnegative=True,
     ),
-    Metric(
-        name=MetricName.RMSE_COLUMNS,
-        title="mean column-wise root mean squared error (MCRMSE)",
-        definition="the mean over target columns of the square root of the mean over rows of (prediction - truth)^2",
+    _metric(
+        MetricName.RMSE_COLUMNS,
+        "mean column-wise root mean squared error (MCRMSE)",
+        "the mean over target columns of the square root of the mean over rows of (prediction - truth)^2",
+        u.of_columns(u.mean),
         is_lower_better=True,
-        resample=s.rmse_columns,
-        rule=u.of_columns(u.mean),
     ),
-    Metric(
-        name=MetricName.MAE_COLUMNS,
-        title="mean column-wise mean absolute error",
-        definition="the mean over target columns of the mean over rows of |prediction - truth|",
+    _metric(
+        MetricName.MAE_COLUMNS,
+        "mean column-wise mean absolute error",
+        "the mean over target columns of the mean over rows of |prediction - truth|",
+        u.of_columns(u.median),
         is_lower_better=True,
-        resample=s.mae_columns,
-        rule=u.of_columns(u.median),
     ),
-    Metric(
-        name=MetricName.RMSLE_COLUMNS,
-        title="mean column-wise root mean squared logarithmic error",
-        definition="the mean over target columns of the square root of the mean over rows of "
+    _metric(
+        MetricName.RMSLE_COLUMNS,
+        "mean column-wise root mean squared logarithmic error",
+        "the mean over target columns of the square root of the mean over rows of "
         "(log(1 + prediction) - log(1 + truth))^2",
+        u.of_columns(u.log_mean),
         is_lower_better=True,
-        resample=s.rmsle_columns,
-        rule=u.of_columns(u.log_mean),
         is_nonnegative=True,
     ),
-    Metric(
-        name=MetricName.SPEARMAN_COLUMNS,
-        title="mean column-wise Spearman rank correlation",
-        definition="the mean over target columns of the correlation of the ranks of prediction and truth, equal values "
+    _metric(
+        MetricName.SPEARMAN_COLUMNS,
+        "mean column-wise Spearman rank correlation",
+        "the mean over target columns of the correlation of the ranks of prediction and truth, equal values "
         "sharing their mean rank, 0 for a constant column",
-        resample=s.spearman_columns,
-        rule=u.of_columns(u.expected_rank),
+        u.of_columns(u.expected_rank),
         decision="plug-in",
     ),
 )

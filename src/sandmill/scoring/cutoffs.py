@@ -60,12 +60,7 @@ class AffineRule:
 
 
 def best_cutoff(positive: Floats, finish: Finish) -> float:
-    """Find the cut-off at or above which predicting the positive class scores best: the best of all cut-offs.
-
-    Args:
-        positive: probability of the positive class, shape (rows,).
-        finish: score of the tallies of two classes; higher is better.
-    """
+    """Find the cut-off at or above which predicting the positive class scores best: the best of all cut-offs."""
     ranked = -np.sort(-positive)
     rows, true = len(ranked), ranked.sum()
     named, held = np.arange(rows + 1.0), np.r_[0.0, np.cumsum(ranked)]

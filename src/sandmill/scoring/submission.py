@@ -120,12 +120,7 @@ def _number_lines(text: str, most_rows: int) -> list[int]:
 
 
 def most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
-    """Return the largest accepted file size, from the size of a plain submission. Reading takes a multiple of it.
-
-    Args:
-        facts: what the task asks for.
-        ids: of the answer rows.
-    """
+    """Return the largest accepted file size, from the size of a plain submission. Reading takes a multiple of it."""
     cell = form_of(facts).cell_bytes(facts)
     rows = len("".join(ids).encode()) + len(ids) * len(facts.submission_columns) * cell
     return min(MAX_SUBMISSION_BYTES, _SLACK * rows + _SPARE_BYTES)

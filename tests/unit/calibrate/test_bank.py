@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.adversary.bank import MASS, bank_of, cook, cuts_of, form, forms_of, windows_of
+from sandmill.calibrate.adversary.bank import MASS, bank_of, cook, form, forms_of, windows_of
 from sandmill.calibrate.adversary.sparse import LEVEL, FeatureSampler, average_models
+from sandmill.calibrate.solvers.features import cuts_of
 from sandmill.calibrate.solvers.table import Table
 from tests.unit.calibrate.tables import days, write_table
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.solvers import greedy
+from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.features import training_features
-from sandmill.calibrate.solvers.search import all_recipes, empty
+from sandmill.calibrate.solvers.search import all_recipes
 from sandmill.calibrate.solvers.table import Table
 from tests.unit.calibrate.tables import write_table
 
@@ -30,7 +31,7 @@ def _grown(monkeypatch: pytest.MonkeyPatch, weights: float) -> list[Any]:
     monkeypatch.setattr(greedy, "training_features", lambda *_: [made[:, [place]] for place in range(CANDIDATES)])
     table: Any = _Rows()
     recipes: list[Any] = list(range(CANDIDATES))
-    return greedy.grow(empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)
+    return greedy.grow(Design.empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)
 
 
 def test_every_feature_that_moves_some_of_many_classes_is_found(monkeypatch):

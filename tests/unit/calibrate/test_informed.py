@@ -183,7 +183,7 @@ def test_features_say_nothing_of_effects(other: Motif):
 
 
 def test_a_gap_is_the_mean_of_training():
-    block = centred(np.array([[1.0], [3.0], [np.nan]]), np.array([[np.nan], [5.0]]), scale=True)
-    assert block.train[2, 0] == block.test[0, 0] == 0
-    assert block.train[:2].mean() == 0
-    assert block.test[1, 0] > 2
+    train, test = centred(np.array([[1.0], [3.0], [np.nan]]), np.array([[np.nan], [5.0]]), scale=True)
+    assert train[2, 0] == test[0, 0] == 0
+    assert train[:2].mean() == 0
+    assert test[1, 0] > 2

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from sandmill.calibrate.conditions import run_source
-from sandmill.calibrate.insight import insight_lines, insight_table
 from sandmill.calibrate.panel import Panel
-from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+from sandmill.calibrate.rungs import GradedTest
+from sandmill.calibrate.scripts.choose import write_ladder
+from sandmill.calibrate.stated_lines import insight_lines, insight_table
 from sandmill.draw import render
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical

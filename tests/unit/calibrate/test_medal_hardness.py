@@ -5,8 +5,7 @@ import pytest
 
 from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.panel import PanelRun
-from sandmill.calibrate.pipelines import PIPELINES_VERSION
-from sandmill.calibrate.solve_rate import GROUP, medal_hardness, reaches_silver
+from sandmill.calibrate.pipelines import GROUP, PIPELINES_VERSION, medal_hardness, reaches_silver
 from sandmill.models.calibration import Tier
 from sandmill.scoring import get_metric
 from tests.factories import CALIBRATION

@@ -13,8 +13,9 @@ from sklearn.linear_model import Ridge
 
 from sandmill.calibrate import PANEL, run_panel
 from sandmill.calibrate.panel import Panel
-from sandmill.calibrate.solvers import naive
 from sandmill.calibrate.solvers.columns import solve
+from sandmill.calibrate.solvers.designs import filled_numbers, plain_scaled
+from sandmill.calibrate.solvers.naive import SOLVERS, best_columns, single_columns
 from sandmill.calibrate.solvers.strong import binned_columns
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.calibration import Tier
@@ -98,7 +99,7 @@ def test_entries_stay_away_where_there_is_nothing_to_see(
     [("one_column", 1), ("nearest_in_three", 3)],
 )
 def test_so_many_columns_are_looked_at(tmp_path: Path, target: str, metric: str, name: str, columns: int):
-    written, solver = write(tmp_path, target, metric), getattr(naive, name)
+    written, solver = write(tmp_path, target, metric), SOLVERS[name]
     without(WORDS, written)
     usual = scores_of(written, solver)
 
@@ -113,33 +114,37 @@ def test_so_many_columns_are_looked_at(tmp_path: Path, target: str, metric: str,
 
 def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
     table = Table.read((written := write(tmp_path, strength=9.0)).folder, written.facts)
-    design = naive.plain(table).scaled()
-    best = [table.kinds.numeric[place] for place in naive.ranked_columns(design, table)[:3]]
-    assert best == ["width", "level", "hour"]
+    best = best_columns(3)(table).train
+    wanted = (
+        filled_numbers(table)
+        .scaled()
+        .train[:, [table.kinds.numeric.index(name) for name in ("width", "level", "hour")]]
+    )
+    np.testing.assert_array_equal(best, wanted)
 
 
 def test_two_components_are_the_directions_of_most_variance(tmp_path: Path):
     written = write(tmp_path)
     table = Table.read(written.folder, written.facts)
-    design, center, scale = naive.plain_scaled(table), table.target.mean(), table.target.std()
+    design, center, scale = plain_scaled(table), table.target.mean(), table.target.std()
     components = PCA(2).fit(design.train)
     line = Ridge(1.0).fit(components.transform(design.train), (table.target - center) / scale)
     expected = center + scale * line.predict(components.transform(design.test))
-    np.testing.assert_allclose(solve(naive.two_components, table)[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(solve(SOLVERS["two_components"], table)[0], expected, rtol=1e-6)
 
 
 def test_a_mixture_by_chance_is_one_direction_that_the_target_has_no_say_in(tmp_path: Path):
     written = write(tmp_path)
     table, turned = (Table.read(written.folder, written.facts) for _ in range(2))
     turned.target = turned.target[::-1].copy()
-    said, other = (solve(naive.chance_mixture, one)[0] for one in (table, turned))
+    said, other = (solve(SOLVERS["chance_mixture"], one)[0] for one in (table, turned))
     assert abs(np.corrcoef(said, other)[0, 1]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("name", "answers"), [("stump", 2), ("coarse_tree", 5), ("small_tree", 8)])
 @pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("regression", "rmse"), ("count", "rmsle")])
 def test_small_models_give_few_answers(tmp_path: Path, target: str, metric: str, name: str, answers: int):
-    found = scores_of(write(tmp_path, target, metric), getattr(naive, name))
+    found = scores_of(write(tmp_path, target, metric), SOLVERS[name])
     assert 2 <= len(np.unique(found, axis=0)) <= answers
 
 
@@ -149,7 +154,7 @@ def test_a_full_tree_and_the_nearest_neighbour_know_training_rows_by_heart(tmp_p
 
     written = write(tmp_path)
     target = Table.read(written.folder, written.facts).target
-    for solver in (naive.full_tree, naive.nearest_neighbour):
+    for solver in (SOLVERS["full_tree"], SOLVERS["nearest_neighbour"]):
         np.testing.assert_allclose(scores_of(written, solver, asked_again), target)
 
 
@@ -164,7 +169,7 @@ def test_only_few_rows_are_learnt_from(tmp_path: Path, target: str, metric: str,
         own = np.arange(len(table.target)) % step == 0
         table.target = np.where(own, table.target[::-1], table.target)
 
-    written, solver = write(tmp_path, target, metric), getattr(naive, name)
+    written, solver = write(tmp_path, target, metric), SOLVERS[name]
     usual = scores_of(written, solver)
     np.testing.assert_allclose(scores_of(written, solver, other_rows), usual, atol=0.005)
     assert np.abs(scores_of(written, solver, own_rows) - usual).max() > 0.05
@@ -175,7 +180,7 @@ def test_all_rows_are_learnt_from_where_few_would_miss_a_class(tmp_path: Path):
         table.target = (np.arange(len(table.target)) == 5).astype(int)
 
     written = write(tmp_path, "binary", "roc_auc")
-    few, fewest = (scores_of(written, solver, rare) for solver in (naive.few_rows, naive.fewest_rows))
+    few, fewest = (scores_of(written, solver, rare) for solver in (SOLVERS["few_rows"], SOLVERS["fewest_rows"]))
     assert np.array_equal(few, fewest)
     assert few[:, 1].max() > 0
 
@@ -189,7 +194,7 @@ def test_improper_models_care_for_neither_units_nor_direction(tmp_path: Path, ta
         for frame in (table.train, table.test):
             frame["width"] = -1000 * frame["width"]
 
-    written, solver = write(tmp_path, target, metric), getattr(naive, name)
+    written, solver = write(tmp_path, target, metric), SOLVERS[name]
     np.testing.assert_allclose(scores_of(written, solver, change), scores_of(written, solver), rtol=1e-4, atol=1e-4)
 
 
@@ -202,14 +207,14 @@ def test_unit_weights_weigh_columns_alike_and_slopes_do_not(tmp_path: Path):
 
     written = write(tmp_path, strength=9.0)
     without(WORDS, written)
-    for solver, is_even in ((naive.unit_weights, True), (naive.slopes_apart, False)):
+    for solver, is_even in ((SOLVERS["unit_weights"], True), (SOLVERS["slopes_apart"], False)):
         usual = scores_of(written, solver)
         gains = [np.median(np.abs(scores_of(written, solver, raised(column)) - usual)) for column in ("width", "hour")]
         assert (gains[0] == pytest.approx(gains[1], rel=0.01)) == is_even
 
 
 @pytest.mark.parametrize(
-    ("solver", "cuts"), [(naive.split_apart, ("mean",)), (binned_columns, (1 / 3, 2 / 3))], ids=["split", "binned"]
+    ("solver", "cuts"), [(SOLVERS["split_apart"], ("mean",)), (binned_columns, (1 / 3, 2 / 3))], ids=["split", "binned"]
 )
 def test_only_the_side_of_a_cut_counts(tmp_path: Path, solver: Callable[[Table], Any], cuts: tuple[Any, ...]):
     def within(table: Table) -> None:
@@ -233,8 +238,10 @@ def test_raw_neighbours_count_columns_in_their_units_and_others_do_not(tmp_path:
             frame["height"] = 1000 * frame["height"]
 
     written = write(tmp_path)
-    assert not np.allclose(scores_of(written, naive.raw_neighbours, change), scores_of(written, naive.raw_neighbours))
-    for solver in (naive.nearest_by_numbers, naive.nearest_neighbour, naive.nearest_in_three):
+    assert not np.allclose(
+        scores_of(written, SOLVERS["raw_neighbours"], change), scores_of(written, SOLVERS["raw_neighbours"])
+    )
+    for solver in (SOLVERS["nearest_by_numbers"], SOLVERS["nearest_neighbour"], SOLVERS["nearest_in_three"]):
         np.testing.assert_allclose(scores_of(written, solver, change), scores_of(written, solver))
 
 
@@ -247,7 +254,7 @@ def test_what_is_left_out_changes_nothing(tmp_path: Path, name: str, unseen: tup
 
         return turn
 
-    written, solver = write(tmp_path), getattr(naive, name)
+    written, solver = write(tmp_path), SOLVERS[name]
     usual = scores_of(written, solver)
     assert np.array_equal(scores_of(written, solver, change(*unseen)), usual)
     assert not np.array_equal(scores_of(written, solver, change(*({*NUMBERS, *WORDS} - {*unseen}))), usual)
@@ -257,27 +264,27 @@ def test_half_of_the_columns_are_every_second_one(tmp_path: Path):
     written = write(tmp_path)
     without(WORDS, written)
     panel = Panel(written.folder, written.facts)
-    usual, moved = scores_of(written, naive.half_of_columns), []
+    usual, moved = scores_of(written, SOLVERS["half_of_columns"]), []
     for column in panel.table.kinds.numeric:
 
         def change(table: Table, column: str = column) -> None:
             table.test[column] = table.test[column].to_numpy()[::-1]
 
-        moved.append(not np.array_equal(scores_of(written, naive.half_of_columns, change), usual))
+        moved.append(not np.array_equal(scores_of(written, SOLVERS["half_of_columns"], change), usual))
     assert moved == [True, False] * 3
 
 
 def test_a_heavy_penalty_leaves_little_of_what_is_known(tmp_path: Path):
     written = write(tmp_path, strength=9.0)
-    spread = scores_of(written, naive.heavy_penalty).std()
-    assert 0 < spread < 0.3 * scores_of(written, naive.numbers_only).std()
+    spread = scores_of(written, SOLVERS["heavy_penalty"]).std()
+    assert 0 < spread < 0.3 * scores_of(written, SOLVERS["numbers_only"]).std()
 
 
 @EACH_KIND
 def test_every_column_is_a_prediction_both_ways_without_a_model(target: str, metric: str, tmp_path: Path):
     written = write_table(tmp_path, target, metric, of_numbers)
     panel = Panel(tmp_path, written.facts)
-    found = list(naive.single_columns(panel.table, NUMBERS[:-1]))
+    found = list(single_columns(panel.table, NUMBERS[:-1]))
     assert len(found) == (0 if target == "multiclass" else 2 * (len(NUMBERS) - 1))
     shape = panel.run(["prior"])[0].prediction.shape
     assert all(answer.shape == shape for answer in found)

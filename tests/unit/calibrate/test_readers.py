@@ -11,7 +11,8 @@ import pytest
 from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers, stated_facts
-from sandmill.calibrate.scripts.choose import GradedTest, write_ladder
+from sandmill.calibrate.rungs import GradedTest
+from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.decisions import decisions_of
 from sandmill.calibrate.scripts.findings import find
 from sandmill.calibrate.scripts.members import members_of

@@ -13,7 +13,8 @@ import pytest
 
 from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.panel import Panel
-from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
+from sandmill.calibrate.rungs import GradedTest, ScoredScript
+from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.findings import FeatureSource, write_feature
 from sandmill.draw import draw_pilot
 from sandmill.kinds.script_text import WIDTH, comment, fold, listed, number, quoted

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit, softmax
 from scipy.stats import kstest, nbinom, norm
 
-from sandmill.mechanism.draw_target import draw_target
 from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.mechanism.sampling import draw_target
 from sandmill.models.links import (
     BinaryLink,
     CountLink,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sandmill.mechanism.hidden import _MIXTURE_NODES, Mixture, _merge
-from sandmill.mechanism.numbers import predict_number
+from sandmill.mechanism.posterior import predict_number
 from sandmill.models.links import CountLink, GaussianLink, PositiveLink
 from tests.metric_samples import on_grid
 

@@ -9,7 +9,8 @@ import numpy as np
 from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
 from sandmill.calibrate.measure import difficulty, draw_counts, with_scripts
 from sandmill.calibrate.panel import TRIVIAL, Panel, run_panel
-from sandmill.calibrate.scripts.choose import GradedTest, ScoredScript, write_ladder
+from sandmill.calibrate.rungs import GradedTest, ScoredScript
+from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.stage import Calibrated
 from sandmill.draw import Rendered, render
 from sandmill.models.base import Band

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate import appraisal
-from sandmill.calibrate.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score
+from sandmill.calibrate.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score, measure_agents
 from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part
@@ -56,9 +56,22 @@ def appraised(sizes, tmp_path, change=lambda rendered: rendered):
     return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
 
 
+def with_agents(sizes, tmp_path, adversaries=()):
+    rendered = rendered_of(sizes)
+    return measure_agents(CALIBRATION, panel_on(tmp_path, rendered), rendered, Streams(SECRET, "appraise"), adversaries)
+
+
+def test_agents_are_the_pipelines_and_the_adversaries(calls, tmp_path):
+    best, worst = made_up(rendered_of(SMALL).oracle, ["stack", TRIVIAL])
+    measured = with_agents(SMALL, tmp_path, [best, worst])
+    assert measured.solve_rate == CALIBRATION.solve_rate
+    assert measured.medal_hardness.share in (0.0, 0.5, 1.0)
+    untouched = {"solve_rate": None, "medal_hardness": None}
+    assert measured.model_copy(update=untouched) == CALIBRATION.model_copy(update=untouched)
+
+
 def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
     measured = appraised(SMALL, tmp_path)
-    assert measured.solve_rate == CALIBRATION.solve_rate
     assert 0 <= measured.no_data < 0.2
     untouched = {"no_data": 0.0}
     assert measured.model_copy(update=untouched) == CALIBRATION.model_copy(update=untouched)
@@ -85,7 +98,8 @@ def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, mon
     ids=["small", "large"],
 )
 def test_pipelines_answer_the_first_rows_of_each_part(calls, tmp_path, sizes, feedback, final):
-    appraised(sizes, tmp_path)
+    oracle = rendered_of(sizes).oracle
+    with_agents(sizes, tmp_path, made_up(oracle, ["stack"]))
     answers = rendered_of(sizes).answers
     parts = (np.flatnonzero(answers.part(part)) for part in (Part.FEEDBACK, Part.FINAL))
     rows = np.concatenate([part[:most] for part, most in zip(parts, (feedback, final), strict=True)])

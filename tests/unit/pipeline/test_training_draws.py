@@ -10,8 +10,7 @@ from sandmill.calibrate import training_draws
 from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
-from sandmill.calibrate.readers import READERS, Stated
-from sandmill.calibrate.solver_runs import TWINS
+from sandmill.calibrate.readers import READERS, TWINS, Stated
 from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import ItemRejected

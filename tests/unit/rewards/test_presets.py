@@ -9,7 +9,7 @@ from sandmill.errors import InputError
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
 from sandmill.rewards import PRESETS, PartialCredit, PartialCreditGrpo, SandmlePaper, SandmleRelease, Sparse, get_reward
-from sandmill.rewards.base import Reward
+from sandmill.rewards.presets import Reward
 from tests.rollouts import ENDS, FAILURES, failures, grade_at, reward_of, rollout_of, successes
 
 NAMES = {

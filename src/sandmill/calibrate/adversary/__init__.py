@@ -33,12 +33,6 @@ def run_adversary(
 ) -> PanelRun:
     """Solve a task with an adversary, which is not on the leaderboard. Equal training rows share its fits.
 
-    Args:
-        panel: holds the task's files.
-        child_tables: further tables of the public folder by file name, each with the task's id column.
-        rows: test rows to answer; all if None.
-        name: one of `ADVERSARIES`.
-
     Raises:
         KeyError: if there is no adversary of that name.
     """

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.designs import Design, calendar, gap_flags, levels, raw_numbers, standardised
+from sandmill.calibrate.solvers.features import cuts_of, periods_of
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
 PERIODS = (7.0, 12.0, 24.0, 30.44, 52.0, 60.0, 360.0, 365.25)
@@ -16,8 +17,6 @@ DATE_PERIODS = (7.0, 30.44, 365.25)
 """Days of a week, a month and a year: the periods tried on dates."""
 PHASES = (0.0, 0.25, 0.5, 0.75)
 """Phases of a wave, in half turns. The sign of a weight covers the other half."""
-TENTHS = tuple(round(0.1 * step, 1) for step in range(1, 10))
-"""Quantiles at which steps and windows begin and end."""
 WIDEST_WINDOW = 6
 """Most tenths of the rows that a window spans."""
 LEAST_SHARE = 0.04
@@ -214,12 +213,6 @@ def form(kind: str, rows: Sequence[tuple[float, ...]]) -> FormFeatures:
     return FormFeatures(kind, whole[:, 0].astype(int), whole[:, 1].astype(int), whole[:, 2], whole[:, 3])
 
 
-def cuts_of(cells: Any) -> list[float]:
-    """Tenths of a column below its maximum, without repetitions."""
-    cuts = np.unique(np.nanquantile(cells, TENTHS))
-    return [float(cut) for cut in cuts if cut < np.nanmax(cells)]
-
-
 def windows_of(cells: Any) -> list[tuple[float, float]]:
     """Pairs of cuts with at most `WIDEST_WINDOW` tenths between them."""
     cuts = cuts_of(cells)
@@ -232,13 +225,7 @@ def windows_of(cells: Any) -> list[tuple[float, float]]:
 
 def waves_of(values: Any, is_date: bool) -> list[tuple[float, float]]:
     """Periods that the range of a column can show, each at every phase."""
-    if len(values) < 5:
-        return []
-    spread = float(values[-1] - values[0])
-    own = spread + 1 if np.all(values == np.round(values)) else spread
-    usual, least = (DATE_PERIODS, 0.0) if is_date else (PERIODS, spread / 12)
-    known = {period for period in usual if least <= period <= 1.6 * spread}
-    periods = sorted({*known, own, own / 2, own / 3})
+    periods = periods_of(values, is_date, PERIODS, DATE_PERIODS)
     return [(period, phase) for period in periods for phase in PHASES]
 
 

@@ -25,11 +25,6 @@ def joined(frames: Mapping[str, pl.DataFrame], ids: Sequence[str], id_column: st
 
     A frame without the id column adds nothing.
 
-    Args:
-        frames: child tables by file name.
-        ids: ids to summarise, in the order wanted.
-        id_column: name of the id column in every child table.
-
     Returns:
         One row for each id, numeric columns only; null where an id has no rows to summarise.
     """

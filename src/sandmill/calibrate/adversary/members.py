@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.svm import SVR
-from sklearn.tree import DecisionTreeRegressor
 
 from sandmill.calibrate.adversary.sparse import Averaged
 from sandmill.calibrate.solvers.competent import machine_values
 from sandmill.calibrate.solvers.designs import Design, by_parts
-from sandmill.calibrate.solvers.forests import Forest, as_single
+from sandmill.calibrate.solvers.forests import Forest, as_single, grow_tree
 from sandmill.calibrate.solvers.strong import fit_kernel, kernel
 
 SELECTED = 12
@@ -109,9 +108,11 @@ def boosting(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
     level = wanted.mean(axis=0)
     left, grown = wanted - level, []
     for _ in range(STAGES):
-        tree = DecisionTreeRegressor(max_depth=3, min_samples_leaf=5, max_features=0.5, random_state=chance)
         bag = (chance.random_sample(len(rows)) < BAGGED).astype(float)
-        grown.append(tree.fit(rows, left, sample_weight=bag, check_input=False).tree_)
+        tree = grow_tree(
+            rows, np.ascontiguousarray(left), chance, bag, max_depth=3, min_samples_leaf=5, max_features=0.5
+        )
+        grown.append(tree)
         left = left - RATE * grown[-1].predict(rows).reshape(left.shape)
 
     def predict(asked: Inputs) -> Any:

@@ -1,16 +1,15 @@
 """Choose three scripts for a task: a reference, what a competent person writes first, and a first attempt."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sandmill.calibrate.conditions import run_source, script_surroundings
+from sandmill.calibrate.rungs import GradedTest, PossibleScript, ScoredScript
 from sandmill.calibrate.scripts.decisions import decision_lines, decisions_of
 from sandmill.calibrate.scripts.findings import PanelFindings, find
 from sandmill.calibrate.scripts.members import ScriptModel, Solver, members_of, usual_members
@@ -30,8 +29,7 @@ from sandmill.calibrate.solvers.columns import settle, solve
 from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.kinds.script_text import listed, quoted
-from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
-from sandmill.scoring import Metric
+from sandmill.models.calibration import Rung
 from sandmill.scoring.base import Array
 
 MOST_TOGETHER, FINALISTS = 3, 4
@@ -44,59 +42,6 @@ MOST_LINES = 250
 
 _UNFIT = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a model that cannot be fitted to a task."""
-
-
-@dataclass(frozen=True)
-class ScoredScript:
-    """A script and what it scores."""
-
-    source: str
-    score: ScriptScore
-
-
-@dataclass(frozen=True, repr=False)
-class GradedTest:
-    """The test rows that scripts are judged on, in the order of test.csv."""
-
-    truth: Array
-    is_final: NDArray[np.bool_]
-    """Which items are the final part; the rest is the feedback part, unless it is not scored."""
-    metric: Metric
-    is_scored: NDArray[np.bool_] | None = None
-    """Which items are scored. None: all."""
-
-    @property
-    def is_feedback(self) -> NDArray[np.bool_]:
-        """Which items are the feedback part."""
-        return ~self.is_final if self.is_scored is None else self.is_scored & ~self.is_final
-
-    def feedback(self, answer: Array) -> float:
-        """Loss on the feedback part: lower is better whatever the metric."""
-        return self._loss(answer, self.is_feedback)
-
-    def final(self, answer: Array) -> float:
-        """Loss on the final part."""
-        return self._loss(answer, self.is_final)
-
-    def loss_of(self, score: float | None) -> float:
-        """Turn a score into a loss: lower is better. None becomes a loss that every answer is below."""
-        if score is None:
-            return np.inf
-        return score if self.metric.is_lower_better else -score
-
-    def _loss(self, answer: Array, rows: NDArray[np.bool_]) -> float:
-        return self.loss_of(self.metric.score(self.truth[rows], answer[rows]))
-
-
-@dataclass(frozen=True)
-class _PossibleScript:
-    """A script that could be written, and the answer that it gives."""
-
-    approach: str
-    answer: Array
-    loss: float
-    """On the feedback part."""
-    write: Callable[[], str]
 
 
 def write_ladder(
@@ -119,11 +64,11 @@ def write_ladder(
     with script_surroundings(folder, folder / "submission.csv"):
         bench = _Bench(find(table), table, test)
         best = bench if reader is None else _Bench(find(reader), reader, test)
-        reference = _first_short(sorted(best.mixtures(), key=_loss), test.loss_of(gold))
-        competent = _below(reference, bench.usual(), test)
-        naive = _below(competent, bench.first_tries(), test)
-    rungs = zip(Rung, (reference, competent, naive), strict=True)
-    return tuple(ScoredScript(one.write(), _score(rung, one, test)) for rung, one in rungs)
+        reference = _first_short(sorted(best.mixtures(), key=lambda one: one.loss), test.loss_of(gold))
+        chosen = [reference]
+        for ranked in (bench.usual(), bench.first_tries()):
+            chosen += filter(None, [test.first_below(chosen[-1], ranked)])
+    return tuple(test.scored(rung, one) for rung, one in zip(Rung, chosen, strict=True))
 
 
 class _Bench:
@@ -141,7 +86,7 @@ class _Bench:
         run_source(members_block(found, list(every.values())), self._names)
         self._said: dict[str, Any] = {}
 
-    def mixtures(self) -> Iterator[_PossibleScript]:
+    def mixtures(self) -> Iterator[PossibleScript]:
         """Single models and averages of them, then other decisions for the best of these."""
         usual, *others = decisions_of(self._found)
         able = [member for member in self._members if self._ask(member) is not None]
@@ -152,14 +97,14 @@ class _Bench:
         for _, members in sorted(mixed, key=lambda pair: pair[0].loss)[:FINALISTS]:
             yield from (self._candidate(members, decision)[0] for decision in others)
 
-    def usual(self) -> Iterator[_PossibleScript]:
+    def usual(self) -> Iterator[PossibleScript]:
         """What a competent person tries first, fitted when it is asked for."""
         decision = decisions_of(self._found)[-1]
         for member in self._usual:
             if self._ask(member) is not None:
                 yield self._candidate((member,), decision)[0]
 
-    def first_tries(self) -> Iterator[_PossibleScript]:
+    def first_tries(self) -> Iterator[PossibleScript]:
         """Yield naive candidates; each is run only when it is asked for."""
         found, decision = self._found, decisions_of(self._found)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
@@ -167,7 +112,7 @@ class _Bench:
             run_source(first_try_block(found, model), names)
             answer = _decided(found, decision, names)
             write = partial(write_first_try, found, model, idea, decision)
-            yield _PossibleScript(idea, answer, self._test.feedback(answer), write)
+            yield PossibleScript(idea, answer, self._test.feedback(answer), write)
 
     def _foretold(self, solver: Solver) -> float:
         """Loss on the feedback part of a solver of the panel."""
@@ -188,11 +133,11 @@ class _Bench:
 
     def _candidate(
         self, members: tuple[ScriptModel, ...], decision: str
-    ) -> tuple[_PossibleScript, tuple[ScriptModel, ...]]:
+    ) -> tuple[PossibleScript, tuple[ScriptModel, ...]]:
         names = {**self._names, "said": np.mean([self._said[member.name] for member in members], axis=0)}
         answer = _decided(self._found, decision, names)
         write = partial(write_script, self._found, members, decision)
-        return _PossibleScript(approach_of(members), answer, self._test.feedback(answer), write), members
+        return PossibleScript(approach_of(members), answer, self._test.feedback(answer), write), members
 
 
 def _libraries() -> dict[str, Any]:
@@ -207,30 +152,10 @@ def _decided(found: PanelFindings, decision: str, names: dict[str, Any]) -> Arra
     return np.asarray(names["answer"])
 
 
-def _loss(candidate: _PossibleScript) -> float:
-    return candidate.loss
-
-
-def _first_short(ranked: Sequence[_PossibleScript], bar: float) -> _PossibleScript:
+def _first_short(ranked: Sequence[PossibleScript], bar: float) -> PossibleScript:
     """The first of the candidates whose script is not too long, if its loss is at most the bar; else the first."""
     able = (one for one in ranked if one.loss <= bar)
     return next((one for one in able if one.write().count("\n") <= MOST_LINES), ranked[0])
-
-
-def _below(above: _PossibleScript, ranked: Iterable[_PossibleScript], test: GradedTest) -> _PossibleScript:
-    """The first of the candidates that is worse than the script above on the final part, else the last."""
-    bar = test.final(above.answer)
-    for one in ranked:
-        if test.final(one.answer) > bar:
-            break
-    return one
-
-
-def _score(rung: Rung, one: _PossibleScript, test: GradedTest) -> ScriptScore:
-    final, feedback = (
-        test.metric.rounded(test.truth[rows], one.answer[rows]) for rows in (test.is_final, test.is_feedback)
-    )
-    return ScriptScore(rung=rung, file=RUNG_FILES[rung], approach=one.approach, feedback=feedback, final=final)
 
 
 _WORDS = 50
@@ -242,9 +167,13 @@ def models_to_try(found: PanelFindings) -> tuple[tuple[str, str, Solver], ...]:
     kind = "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
     columns = "counts of common words" if found.texts else "the numbers as they are"
     return (
-        (f"DecisionTree{kind}(max_depth=3, random_state=0)", f"a small decision tree on {columns}", naive.small_tree),
-        (f"DecisionTree{kind}(random_state=0)", f"a decision tree on {columns}", naive.full_tree),
-        (f"KNeighbors{kind}(5)", f"the five nearest rows, by {columns}", naive.nearest_by_numbers),
+        (
+            f"DecisionTree{kind}(max_depth=3, random_state=0)",
+            f"a small decision tree on {columns}",
+            naive.SOLVERS["small_tree"],
+        ),
+        (f"DecisionTree{kind}(random_state=0)", f"a decision tree on {columns}", naive.SOLVERS["full_tree"]),
+        (f"KNeighbors{kind}(5)", f"the five nearest rows, by {columns}", naive.SOLVERS["nearest_by_numbers"]),
     )
 
 

@@ -1,6 +1,6 @@
 """What the searches of the panel find on the training rows of a task: all that a script is written from."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,15 +18,14 @@ from sandmill.calibrate.solvers.designs import (
     words,
 )
 from sandmill.calibrate.solvers.features import SCALED, Recipe, column_recipes
-from sandmill.calibrate.solvers.greedy import WEIGHTS, grow
-from sandmill.calibrate.solvers.linear import best_penalty, responses
+from sandmill.calibrate.solvers.greedy import grow
+from sandmill.calibrate.solvers.linear import best_penalty, responses, weighed
 from sandmill.calibrate.solvers.search import (
     MOST_SPARSE,
     all_recipes,
     auto_recipes,
     best_half_life,
     crosses_beside,
-    empty,
     found_columns,
     sparse_recipes,
     with_features,
@@ -77,31 +76,43 @@ class Feature:
 def write_feature(recipe: Recipe, source: FeatureSource) -> Feature:
     """Write one found feature as assignments to columns of a data frame `df`."""
     kind, place, parameter = recipe
-    makers: dict[str, Callable[[str, float, FeatureSource], Feature]] = {
-        "ratio": _ratio,
-        "log": _log,
-        "product": _product,
-        "least": _least,
-        "wave": _wave,
-        "step": _step,
-        "slope": _slope,
-    }
-    if kind == "number":
-        return Feature(kind, (source.numbers[place],), ())
-    if kind == "level":
-        return _flag(kind, (source.levels[place],))
-    if kind == "cross":
-        return _flag(kind, (source.levels[place], source.levels[int(parameter)]))
-    return makers[kind](source.numbers[place], parameter, source)
+    if kind in ("level", "cross"):
+        levels = [source.levels[place], *([source.levels[int(parameter)]] if kind == "cross" else [])]
+        name = "_and_".join(f"{column}_{category}" for column, category in levels)
+        return _assigned(kind, name, f"1.0 * {' * '.join(_is(*level) for level in levels)}")
+    name = source.numbers[place]
+    cell, score = _column(name), f"z[{quoted(name)}]"
+    match kind:
+        case "number":
+            return Feature(kind, (name,), ())
+        case "log":
+            return _assigned(kind, f"log_{name}", f"np.log({_above_zero(name, source)})")
+        case "wave":
+            shown = number(parameter, 6)
+            names = tuple(f"{name}_{side}_{shown}" for side in ("sin", "cos"))
+            sides = (f"df[{quoted(made)}] = np.{made.rsplit('_', 2)[1]}(turn)" for made in names)
+            return Feature(kind, names, (f"turn = 2 * np.pi * {cell} / {shown}", *sides))
+        case "step":
+            is_above = f"{cell} > {number(parameter, 6)}"
+            made = f"np.where({cell}.isna(), np.nan, {is_above})" if name in source.with_gaps else f"1.0 * ({is_above})"
+            return _assigned(kind, f"{name}_above_{number(parameter)}", made)
+        case "slope":
+            column, category = source.levels[int(parameter)]
+            return _assigned(kind, f"{name}_where_{column}_{category}", f"{score} * {_is(column, category)}")
+    second = source.numbers[int(parameter)]
+    other = f"z[{quoted(second)}]"
+    if kind == "ratio":
+        division = f"{_above_zero(name, source)} / {_above_zero(second, source)}"
+        return _assigned(kind, f"log_{name}_per_{second}", f"np.log({division})")
+    if kind == "least":
+        return _assigned(kind, f"least_of_{name}_{second}", f"np.minimum({score}, {other})")
+    if second == name:
+        return _assigned(kind, f"{name}_squared", f"{score} ** 2")
+    return _assigned(kind, f"{name}_times_{second}", f"{score} * {other}")
 
 
 def feature_block(features: Iterable[Feature], numbers: str) -> list[str]:
-    """A function that adds features to a data frame; empty if there are none to add.
-
-    Args:
-        features: to add; equal ones once.
-        numbers: name of the constant that lists the numeric columns.
-    """
+    """A function that adds features to a data frame; empty if there are none to add."""
     made = {feature.names: feature for feature in features if feature.lines}
     if not made:
         return []
@@ -116,7 +127,7 @@ def feature_block(features: Iterable[Feature], numbers: str) -> list[str]:
     return [*lines, "    return df"]
 
 
-def _made(kind: str, name: str, expression: str) -> Feature:
+def _assigned(kind: str, name: str, expression: str) -> Feature:
     return Feature(kind, (name,), (f"df[{quoted(name)}] = {expression}",))
 
 
@@ -126,52 +137,6 @@ def _column(name: str) -> str:
 
 def _above_zero(name: str, source: FeatureSource) -> str:
     return f"{_column(name)}.clip(lower=1e-9)" if name in source.not_positive else _column(name)
-
-
-def _ratio(name: str, other: float, source: FeatureSource) -> Feature:
-    below = source.numbers[int(other)]
-    division = f"{_above_zero(name, source)} / {_above_zero(below, source)}"
-    return _made("ratio", f"log_{name}_per_{below}", f"np.log({division})")
-
-
-def _log(name: str, _: float, source: FeatureSource) -> Feature:
-    return _made("log", f"log_{name}", f"np.log({_above_zero(name, source)})")
-
-
-def _product(name: str, other: float, source: FeatureSource) -> Feature:
-    second = source.numbers[int(other)]
-    if second == name:
-        return _made("product", f"{name}_squared", f"z[{quoted(name)}] ** 2")
-    return _made("product", f"{name}_times_{second}", f"z[{quoted(name)}] * z[{quoted(second)}]")
-
-
-def _least(name: str, other: float, source: FeatureSource) -> Feature:
-    second = source.numbers[int(other)]
-    return _made("least", f"least_of_{name}_{second}", f"np.minimum(z[{quoted(name)}], z[{quoted(second)}])")
-
-
-def _wave(name: str, period: float, _: FeatureSource) -> Feature:
-    shown = number(period, 6)
-    names = tuple(f"{name}_{side}_{shown}" for side in ("sin", "cos"))
-    sides = (f"df[{quoted(made)}] = np.{made.rsplit('_', 2)[1]}(turn)" for made in names)
-    return Feature("wave", names, (f"turn = 2 * np.pi * {_column(name)} / {shown}", *sides))
-
-
-def _step(name: str, cut: float, source: FeatureSource) -> Feature:
-    is_above = f"1.0 * ({_column(name)} > {number(cut, 6)})"
-    if name in source.with_gaps:
-        is_above = f"np.where({_column(name)}.isna(), np.nan, {_column(name)} > {number(cut, 6)})"
-    return _made("step", f"{name}_above_{number(cut)}", is_above)
-
-
-def _slope(name: str, level: float, source: FeatureSource) -> Feature:
-    column, category = source.levels[int(level)]
-    return _made("slope", f"{name}_where_{column}_{category}", f"z[{quoted(name)}] * {_is(column, category)}")
-
-
-def _flag(kind: str, levels: tuple[tuple[str, str], ...]) -> Feature:
-    name = "_and_".join(f"{column}_{category}" for column, category in levels)
-    return _made(kind, name, f"1.0 * {' * '.join(_is(*level) for level in levels)}")
 
 
 def _is(column: str, category: str) -> str:
@@ -272,7 +237,7 @@ def find(table: Table) -> PanelFindings:
     beside = with_features(base, wide, table)
     crosses = _crosses(table)
     around = with_features(beside, crosses, table)
-    alone = with_features(empty(table), sparse, table)
+    alone = with_features(Design.empty(table), sparse, table)
 
     def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> ColumnSet:
         features = tuple(write_feature(recipe, source) for recipe in recipes)
@@ -288,7 +253,7 @@ def find(table: Table) -> PanelFindings:
     if kinds.numeric and kinds.categorical:
         sets["numbers"] = columns("", dated_numbers(table).scaled(), ())
     if wide:
-        penalty, weight = _weigh(beside, wanted, base.train.shape[1])
+        _, weight, penalty = weighed(beside, np.arange(beside.train.shape[1]) >= base.train.shape[1], wanted)
         sets["weighed" if weight != 1 else "wide"] = replace(sets["wide"], penalty=penalty, weight=weight)
     units = tuple(name for name in kinds.categorical if name in table.stated)
     if units:
@@ -328,7 +293,7 @@ def _recipes(table: Table, wanted: Any) -> tuple[list[Recipe], list[Recipe]]:
     if not table.facts.is_wide:
         return list(wide), table.cached_fit("sparse_recipes", sparse_recipes)
     recipes = [*column_recipes(table), *all_recipes(table)]
-    return list(wide), grow(empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
+    return list(wide), grow(Design.empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
 
 
 def _crosses(table: Table) -> list[Recipe]:
@@ -344,16 +309,9 @@ def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> 
     """All columns, and the levels of units again with a weight that says how much units differ."""
     flags = np.hstack([level_flags(cells, cells) for cells, _ in (words(table, name) for name in units)])
     design = np.hstack([base.train, flags])
-    penalty, weight = _weigh(Design(design, design[:0]), wanted, base.train.shape[1])
+    is_unit = np.arange(design.shape[1]) >= base.train.shape[1]
+    _, weight, penalty = weighed(Design(design, design[:0]), is_unit, wanted)
     return ColumnSet("", (), penalty, design.shape[1], weight)
-
-
-def _weigh(design: Design, wanted: Any, first: int) -> tuple[float, float]:
-    """Penalty of ridge and weight of features, which begin at a column, with the least leave-one-out error."""
-    is_found = np.arange(design.train.shape[1]) >= first
-    tried = ((best_penalty(design.train * np.where(is_found, weight, 1.0), wanted), weight) for weight in WEIGHTS)
-    (_, penalty), weight = min(tried)
-    return penalty, weight
 
 
 def _curve(design: Design, wanted: Any, table: Table) -> KernelSettings:

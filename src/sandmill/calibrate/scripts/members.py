@@ -49,7 +49,7 @@ def members_of(found: PanelFindings) -> tuple[ScriptModel, ...]:
     plain = (
         ("linear", "all columns", "base", strong.linear_tuned),
         ("linear_found", "a few found features", "sparse", search.sparse_search),
-        ("linear_numbers", "the numbers alone", "numbers", naive.numbers_only),
+        ("linear_numbers", "the numbers alone", "numbers", naive.SOLVERS["numbers_only"]),
         ("linear_wide", "all columns and found features", found_beside, search.auto_search),
         ("linear_units", "all columns, with a level for each unit", "units", reader_linear),
         ("linear_crossed", "all columns, with slopes and effects of single categories", "crossed", search.auto_crosses),

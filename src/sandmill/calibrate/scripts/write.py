@@ -221,13 +221,7 @@ def target_block(found: PanelFindings) -> list[str]:
 
 
 def answer_of(found: PanelFindings, rows: str, *, mixed: bool = False) -> list[str]:
-    """Lines that end in `return` and what `model` says of rows.
-
-    Args:
-        found: of the task.
-        rows: name of the table.
-        mixed: whether some models of several labels give probabilities and others numbers.
-    """
+    """Lines that end in `return` and what `model` says of rows."""
     facts = found.facts
     if not facts.classes:
         scaled = " * spread + center" if facts.target == "multi_target" else ""

@@ -21,9 +21,21 @@ class Design:
     train: Any
     test: Any
 
-    def beside(self, other: "Design") -> "Design":
-        """Put two designs side by side."""
-        return Design(np.hstack([self.train, other.train]), np.hstack([self.test, other.test]))
+    def beside(self, *others: "Design") -> "Design":
+        """Put designs side by side, one after the other: the memory layout decides the last bits of what is fitted."""
+        made = self
+        for other in others:
+            made = Design(np.hstack([made.train, other.train]), np.hstack([made.test, other.test]))
+        return made
+
+    def take(self, columns: Any) -> "Design":
+        """Keep some columns, in the order given."""
+        return Design(self.train[:, columns], self.test[:, columns])
+
+    @classmethod
+    def empty(cls, table: Table) -> "Design":
+        """Make a design without columns."""
+        return cls(np.zeros((len(table.train), 0)), np.zeros((len(table.test), 0)))
 
     def scaled(self) -> "Design":
         """Centre on the training mean and divide by the training deviation; constant columns become zero."""

@@ -1,5 +1,6 @@
 """Features that no column shows by itself: ratios, products, waves, steps. Made by recipe, chosen elsewhere."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -56,27 +57,37 @@ def least_recipes(numbers: Any) -> list[Recipe]:
 
 def wave_recipes(table: Table) -> list[Recipe]:
     """A wave over each column, with periods that the column's range can show; over dates, those of the calendar."""
-    recipes: list[Recipe] = []
-    numbers, is_date = raw_numbers(table).train, [name in table.kinds.dates for name in table.kinds.numeric]
-    for column in range(numbers.shape[1]):
-        cells = numbers[~np.isnan(numbers[:, column]), column]
-        if len(np.unique(cells)) < 5:
-            continue
-        spread = float(cells.max() - cells.min())
-        own = spread + 1 if np.all(cells == np.round(cells)) else spread
-        usual, least = (DATE_PERIODS, 0.0) if is_date[column] else (PERIODS, spread / 12)
-        known = [period for period in usual if least <= period <= 1.6 * spread]
-        recipes += [("wave", column, period) for period in sorted({*known, own, own / 2, own / 3})]
-    return recipes
+    return [
+        ("wave", column, period)
+        for column, cells in enumerate(raw_numbers(table).train.T)
+        for period in periods_of(
+            np.unique(cells[~np.isnan(cells)]), table.kinds.numeric[column] in table.kinds.dates, PERIODS, DATE_PERIODS
+        )
+    ]
+
+
+def periods_of(values: Any, is_date: bool, usual: Sequence[float], calendar: Sequence[float]) -> list[float]:
+    """Return the usual periods that the range of some ascending values can show, and fractions of the range itself.
+
+    The periods of the calendar are tried on dates, however short they are.
+    """
+    if len(values) < 5:
+        return []
+    spread = float(values[-1] - values[0])
+    own = spread + 1 if np.all(values == np.round(values)) else spread
+    least, tried = (0.0, calendar) if is_date else (spread / 12, usual)
+    return sorted({*(period for period in tried if least <= period <= 1.6 * spread), own, own / 2, own / 3})
 
 
 def step_recipes(numbers: Any) -> list[Recipe]:
     """Whether each column lies above each of its tenths."""
-    recipes: list[Recipe] = []
-    for column in range(numbers.shape[1]):
-        cuts = np.unique(np.nanquantile(numbers[:, column], CUTS))
-        recipes += [("step", column, float(cut)) for cut in cuts if cut < np.nanmax(numbers[:, column])]
-    return recipes
+    return [("step", column, cut) for column, cells in enumerate(numbers.T) for cut in cuts_of(cells)]
+
+
+def cuts_of(cells: Any) -> list[float]:
+    """Tenths of a column below its maximum, without repetitions."""
+    most = np.nanmax(cells)
+    return [float(cut) for cut in np.unique(np.nanquantile(cells, CUTS)) if cut < most]
 
 
 def column_recipes(table: Table) -> list[Recipe]:
@@ -174,10 +185,7 @@ FOLDS = 5
 
 def encoded(table: Table) -> Design:
     """Numbers, and categories encoded by every column of the target."""
-    design = dated_numbers(table)
-    for part in table.columns():
-        design = design.beside(encoded_levels(part))
-    return design
+    return dated_numbers(table).beside(*map(encoded_levels, table.columns()))
 
 
 def encoded_levels(table: Table) -> Design:

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.calibrate.solvers.designs import Design
-from sandmill.calibrate.solvers.features import Recipe, make_features, training_features
-from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses
+from sandmill.calibrate.solvers.features import Recipe, training_features
+from sandmill.calibrate.solvers.linear import best_penalty
 from sandmill.calibrate.solvers.table import Table
 
 CANDIDATE_PENALTY = 3.0
@@ -18,21 +17,9 @@ STRICTNESS = 0.6
 FEW_RESPONSES = 7
 """Up to this many responses, as many as tables have classes, chance is taken to help as for one response."""
 
-WEIGHTS = (1.0, 2.0, 4.0)
-"""How much less the chosen features are shrunk than the columns they came from."""
-
 
 def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int, most: int) -> list[Recipe]:
-    """Add features to a base while the leave-one-out error falls by more than luck would let it.
-
-    Args:
-        base: features that are in anyway, shape (rows, columns); may have no columns.
-        wanted: centred responses, shape (rows, responses).
-        recipes: the candidates.
-        table: what the features are made from.
-        least: so many are added whatever the error says.
-        most: no more than so many.
-    """
+    """Add features to a base while the leave-one-out error falls by more than luck would let it."""
     if not recipes:
         return []
     made = training_features(recipes, table)
@@ -104,20 +91,3 @@ def errors_with(remover: Any, wanted: Any, leads: Any, partners: Any) -> Any:
         left = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
         total += ((left / own) ** 2).mean(axis=0)
     return total / wanted.shape[1]
-
-
-def scores_with(base: Design, recipes: list[Recipe], table: Table) -> Any:
-    """Tuned linear model on the base and the chosen features; how freely these move is chosen with the penalty."""
-    design = base
-    for feature in make_features(recipes, table):
-        design = design.beside(feature)
-    wide = np.ones(design.train.shape[1])
-    tried = []
-    for weight in WEIGHTS if recipes else WEIGHTS[:1]:
-        factors = wide.copy()
-        factors[base.train.shape[1] :] = weight
-        error, penalty = best_penalty(design.train * factors, responses(table))
-        tried.append((error, weight, penalty))
-    _, weight, penalty = min(tried)
-    wide[base.train.shape[1] :] = weight
-    return linear_scores(Design(design.train * wide, design.test * wide), table, penalty)

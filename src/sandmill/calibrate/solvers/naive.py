@@ -1,7 +1,8 @@
 """First attempts that use little of the table, or use it badly: where most boards have most of their rows."""
 
-from collections.abc import Container, Iterator
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
@@ -17,205 +18,158 @@ from sandmill.calibrate.solvers.forests import forest_fit
 from sandmill.calibrate.solvers.linear import leave_one_out, linear_scores, responses
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
+Solver: TypeAlias = Callable[[Table], Any]
 FEW = 3
 """Neighbours, columns, depth of a small tree: what a first try picks."""
-
-
 HEAVY = 1000.0
 """Penalty that leaves little of any slope."""
 
 
-def stump(table: Table) -> Any:
-    """One split of one column."""
-    return grown_tree(table, max_depth=1)
+def _tree(**settings: Any) -> Solver:
+    return _fitted(DecisionTreeClassifier, DecisionTreeRegressor, plain, random_state=0, **settings)
 
 
-def small_tree(table: Table) -> Any:
-    """A tree of depth three."""
-    return grown_tree(table, max_depth=FEW)
-
-
-def coarse_tree(table: Table) -> Any:
+def _coarse_tree(table: Table) -> Any:
     """A tree whose leaves hold a fifth of the training rows each."""
-    return grown_tree(table, min_samples_leaf=max(1, len(table.target) // 5))
+    return _tree(min_samples_leaf=max(1, len(table.target) // 5))(table)
 
 
-def full_tree(table: Table) -> Any:
-    """A tree that is grown until it knows the training rows by heart."""
-    return grown_tree(table)
+def _boosted(**settings: Any) -> Solver:
+    return _fitted(GradientBoostingClassifier, GradientBoostingRegressor, plain, random_state=0, **settings)
 
 
-def grown_tree(table: Table, **settings: Any) -> Any:
-    """Fit one decision tree."""
-    tree = DecisionTreeClassifier if table.facts.classes else DecisionTreeRegressor
-    return fit_scores(tree(random_state=0, **settings), plain(table), table)
+def _fitted(classifier: Any, regressor: Any, design_of: Callable[[Table], Design], **settings: Any) -> Solver:
+    """Fit an estimator of scikit-learn."""
+    return lambda table: fit_scores(
+        (classifier if table.facts.classes else regressor)(**settings), design_of(table), table
+    )
 
 
-def chance_tree(table: Table) -> Any:
-    """One tree that splits wherever chance has it."""
-    settings = {"trees": 1, "max_features": 1, "min_samples_leaf": 5}
-    return forest_fit("chance_tree", "extra", plain, table, **settings)[1]
+def _forest(name: str, kind: str, **settings: Any) -> Solver:
+    return lambda table: forest_fit(name, kind, plain, table, **settings)[1]
 
 
-def tiny_forest(table: Table) -> Any:
-    """Five trees."""
-    return forest_fit("tiny_forest", "random", plain, table, trees=5)[1]
+def _nearest(count: int, design_of: Callable[[Table], Design]) -> Solver:
+    """The average of a number of similar training rows."""
+    settings = {"n_neighbors": count, "algorithm": "brute"}
+    return _fitted(KNeighborsClassifier, KNeighborsRegressor, design_of, **settings)
 
 
-def random_splits(table: Table) -> Any:
-    """Ten shallow trees that split wherever chance has it."""
-    settings = {"trees": 10, "max_features": 1, "max_depth": FEW}
-    return forest_fit("random_splits", "extra", plain, table, **settings)[1]
+def _linear(design_of: Callable[[Table], Design], penalty: float = 1.0) -> Solver:
+    return lambda table: linear_scores(design_of(table), table, penalty)
 
 
-def shallow_forest(table: Table) -> Any:
-    """Twenty trees of one split each."""
-    return forest_fit("shallow_forest", "random", plain, table, trees=20, max_depth=1)[1]
+def _sum(weights_of: Callable[[Design, Table], Any], design_of: Callable[[Table], Design] = plain_scaled) -> Solver:
+    """A straight line in one weighted sum of columns."""
+
+    def solve(table: Table) -> Any:
+        design = design_of(table)
+        weights = weights_of(design, table)
+        return linear_scores(Design(design.train @ weights, design.test @ weights).scaled(), table, 1.0)
+
+    return solve
 
 
-def boosted_stumps(table: Table) -> Any:
-    """Boosting of single splits, stopped after ten."""
-    return boosted(table, n_estimators=10, max_depth=1)
+def _scaled(table: Table) -> Design:
+    return plain(table).scaled()
 
 
-def few_rounds(table: Table) -> Any:
-    """Boosting that is stopped long before it has learnt enough."""
-    return boosted(table, n_estimators=6)
+def _sides(table: Table) -> Design:
+    """Standardised columns cut at their mean."""
+    design = _scaled(table)
+    return Design(*(np.where(part > 0, 1.0, -1.0) for part in (design.train, design.test)))
 
 
-def boosted(table: Table, **settings: Any) -> Any:
-    """Fit gradient boosting."""
-    boosting = GradientBoostingClassifier if table.facts.classes else GradientBoostingRegressor
-    return fit_scores(boosting(random_state=0, **settings), plain(table), table)
+def _slopes(design: Design, table: Table) -> Any:
+    """The slope that each column has by itself, as if no two were related."""
+    return design.train.T @ responses(table)
 
 
-def one_column(table: Table) -> Any:
-    """A straight line in the single column that predicts best."""
-    design = plain(table).scaled()
-    best = ranked_columns(design, table)[:1]
-    return linear_scores(Design(design.train[:, best], design.test[:, best]), table, 1.0)
+def best_columns(count: int) -> Callable[[Table], Design]:
+    """The columns with the least leave-one-out error of a straight line in each alone, best first."""
+
+    def design_of(table: Table) -> Design:
+        design, wanted = _scaled(table), responses(table)
+        errors = [
+            float(np.mean((wanted - leave_one_out(column[:, None], wanted, (1.0,))[0]) ** 2))
+            for column in design.train.T
+        ]
+        return design.take(np.argsort(errors, kind="stable")[:count])
+
+    return design_of
 
 
-def ranked_columns(design: Design, table: Table) -> Any:
-    """Columns by the leave-one-out error of a straight line in each alone, best first."""
-    wanted = responses(table)
-    errors = [
-        float(np.mean((wanted - leave_one_out(design.train[:, [column]], wanted, (1.0,))[0]) ** 2))
-        for column in range(design.train.shape[1])
-    ]
-    return np.argsort(errors, kind="stable")
-
-
-def chance_mixture(table: Table) -> Any:
-    """A straight line in one mixture of all columns, whose weights are drawn by chance."""
+def _directions(table: Table) -> Design:
+    """The two directions in which columns vary most, whatever they have to do with the target."""
     design = plain_scaled(table)
-    weights = np.random.RandomState(0).normal(size=(design.train.shape[1], 1))
-    return linear_scores(Design(design.train @ weights, design.test @ weights).scaled(), table, 1.0)
+    found = np.linalg.svd(design.train - design.train.mean(axis=0), full_matrices=False)[2][:2].T
+    return Design(design.train @ found, design.test @ found)
 
 
-def two_components(table: Table) -> Any:
-    """A linear model of the two directions in which columns vary most, whatever they have to do with the target."""
-    design = plain_scaled(table)
-    directions = np.linalg.svd(design.train - design.train.mean(axis=0), full_matrices=False)[2][:2].T
-    return linear_scores(Design(design.train @ directions, design.test @ directions), table, 1.0)
-
-
-def half_of_columns(table: Table) -> Any:
-    """A linear model on every second column."""
-    design = plain_scaled(table)
-    return linear_scores(Design(design.train[:, ::2], design.test[:, ::2]), table, 1.0)
-
-
-def numbers_only(table: Table) -> Any:
-    """A linear model that leaves categories out."""
+def _numbers(table: Table) -> Design:
     if not table.kinds.numeric:
         raise NothingFound
-    return linear_scores(filled_numbers(table).scaled(), table, 1.0)
+    return filled_numbers(table).scaled()
 
 
-def categories_only(table: Table) -> Any:
-    """A linear model that leaves numbers out."""
+def _categories(table: Table) -> Design:
     if not table.kinds.categorical:
         raise NothingFound
-    return linear_scores(levels(table), table, 1.0)
+    return levels(table)
 
 
-def unit_weights(table: Table) -> Any:
-    """Standardised columns added up with equal weights, each with the sign of its correlation with the target.
-
-    Dawes, "The robust beauty of improper linear models" (1979).
-    """
-    design = plain(table).scaled()
-    signs = np.sign(design.train.T @ responses(table))
-    return linear_scores(Design(design.train @ signs, design.test @ signs).scaled(), table, 1.0)
-
-
-def slopes_apart(table: Table) -> Any:
-    """Standardised columns added up, each with the slope that it has by itself, as if no two were related."""
-    design = plain(table).scaled()
-    slopes = design.train.T @ responses(table)
-    return linear_scores(Design(design.train @ slopes, design.test @ slopes).scaled(), table, 1.0)
-
-
-def split_apart(table: Table) -> Any:
-    """Standardised columns cut at their mean, each side with the answer that it has by itself."""
-    design = plain(table).scaled()
-    sides = Design(*(np.where(part > 0, 1.0, -1.0) for part in (design.train, design.test)))
-    slopes = sides.train.T @ responses(table)
-    return linear_scores(Design(sides.train @ slopes, sides.test @ slopes).scaled(), table, 1.0)
-
-
-def heavy_penalty(table: Table) -> Any:
-    """A linear model with nearly all of its slopes shrunk away."""
-    return linear_scores(plain_scaled(table), table, HEAVY)
-
-
-def few_rows(table: Table) -> Any:
-    """A linear model fitted on a quarter of the rows; the rest was kept to check it and never given back."""
-    return sparing(table, 4)
-
-
-def fewest_rows(table: Table) -> Any:
-    """The same on a tenth of the rows."""
-    return sparing(table, 10)
-
-
-def sparing(table: Table, step: int) -> Any:
+def _sparing(step: int) -> Solver:
     """A linear model fitted on one row in so many, and on all where a class would be missing."""
-    weights = (np.arange(len(table.target)) % step == 0).astype(float)
-    if table.facts.classes and len(np.unique(table.target[weights > 0])) < len(np.unique(table.target)):
-        weights = np.ones(len(table.target))
-    return linear_scores(plain_scaled(table), table, 1.0, weights)
+
+    def solve(table: Table) -> Any:
+        weights = (np.arange(len(table.target)) % step == 0).astype(float)
+        if table.facts.classes and len(np.unique(table.target[weights > 0])) < len(np.unique(table.target)):
+            weights = np.ones(len(table.target))
+        return linear_scores(plain_scaled(table), table, 1.0, weights)
+
+    return solve
 
 
-def nearest_neighbour(table: Table) -> Any:
-    """The answer of the most similar training row."""
-    return neighbours_of(plain_scaled(table), table, 1)
-
-
-def raw_neighbours(table: Table) -> Any:
-    """The three most similar rows where columns count in the units that they happen to have."""
-    return neighbours_of(plain(table), table, FEW)
-
-
-def nearest_by_numbers(table: Table) -> Any:
-    """The five most similar rows by numbers alone."""
-    if not table.kinds.numeric:
-        raise NothingFound
-    return neighbours_of(filled_numbers(table).scaled(), table, 5)
-
-
-def nearest_in_three(table: Table) -> Any:
-    """The five most similar rows by nothing but the three best columns."""
-    design = plain(table).scaled()
-    best = ranked_columns(design, table)[:FEW]
-    return neighbours_of(Design(design.train[:, best], design.test[:, best]), table, 5)
-
-
-def neighbours_of(design: Design, table: Table, count: int) -> Any:
-    """The average of a number of similar training rows."""
-    model = KNeighborsClassifier if table.facts.classes else KNeighborsRegressor
-    return fit_scores(model(n_neighbors=count, algorithm="brute"), design, table)
+SOLVERS: Mapping[str, Solver] = MappingProxyType(
+    {
+        "stump": _tree(max_depth=1),
+        "small_tree": _tree(max_depth=FEW),
+        "coarse_tree": _coarse_tree,
+        # Grown until it knows the training rows by heart.
+        "full_tree": _tree(),
+        # Trees that split wherever chance has it.
+        "chance_tree": _forest("chance_tree", "extra", trees=1, max_features=1, min_samples_leaf=5),
+        "random_splits": _forest("random_splits", "extra", trees=10, max_features=1, max_depth=FEW),
+        "tiny_forest": _forest("tiny_forest", "random", trees=5),
+        "shallow_forest": _forest("shallow_forest", "random", trees=20, max_depth=1),
+        # Boosting that is stopped long before it has learnt enough.
+        "boosted_stumps": _boosted(n_estimators=10, max_depth=1),
+        "few_rounds": _boosted(n_estimators=6),
+        "one_column": _linear(best_columns(1)),
+        "chance_mixture": _sum(lambda design, _: np.random.RandomState(0).normal(size=(design.train.shape[1], 1))),
+        "two_components": _linear(_directions),
+        "half_of_columns": _linear(lambda table: plain_scaled(table).take(slice(None, None, 2))),
+        "numbers_only": _linear(_numbers),
+        "categories_only": _linear(_categories),
+        # Equal weights with the signs of the correlations: Dawes, "The robust beauty of improper linear models" (1979).
+        "unit_weights": _sum(lambda design, table: np.sign(_slopes(design, table)), _scaled),
+        "slopes_apart": _sum(_slopes, _scaled),
+        "split_apart": _sum(_slopes, _sides),
+        "heavy_penalty": _linear(plain_scaled, HEAVY),
+        # The other rows were kept to check the model and never given back.
+        "few_rows": _sparing(4),
+        "fewest_rows": _sparing(10),
+        "nearest_neighbour": _nearest(1, plain_scaled),
+        # Columns count in the units that they happen to have.
+        "raw_neighbours": _nearest(FEW, plain),
+        "nearest_by_numbers": _nearest(5, _numbers),
+        "nearest_in_three": _nearest(5, best_columns(FEW)),
+    }
+)
+"""Entries of the panel by name."""
+for _name, _solver in SOLVERS.items():
+    # What a solver makes is kept under its name.
+    _solver.__name__ = _name
 
 
 def single_columns(table: Table, names: Container[str]) -> Iterator[Any]:
@@ -223,10 +177,6 @@ def single_columns(table: Table, names: Container[str]) -> Iterator[Any]:
 
     Where classes are asked for, the rank of a cell is the probability of the last class. Unordered classes have no such
     answer.
-
-    Args:
-        table: the files.
-        names: columns that stand in the files. Others were measured from items.
     """
     if table.facts.target == "multiclass":
         return

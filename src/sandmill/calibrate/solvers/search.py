@@ -31,19 +31,30 @@ from sandmill.calibrate.solvers.features import (
     wave_recipes,
 )
 from sandmill.calibrate.solvers.forests import column_forest, forest_fit
-from sandmill.calibrate.solvers.greedy import FEW_RESPONSES, grow, scores_with
-from sandmill.calibrate.solvers.linear import best_penalty, linear_scores, responses, tuned_scores
-from sandmill.calibrate.solvers.strong import (
-    smooth,
-    smooth_scores,
-    stack,
+from sandmill.calibrate.solvers.greedy import FEW_RESPONSES, grow
+from sandmill.calibrate.solvers.linear import (
+    WEIGHTS,
+    best_penalty,
+    linear_scores,
+    responses,
+    tuned_scores,
+    weighed,
 )
+from sandmill.calibrate.solvers.strong import smooth, smooth_scores, stack
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
 MOST_CROSSES = 6
 """Features of categories that join the automatic search's."""
 MOST_SPARSE, MOST_OF_MANY = 10, 16
 """Features that a search adds to an empty model, for few responses and for many classes."""
+
+
+def scores_with(base: Design, recipes: list[Recipe], table: Table) -> Any:
+    """Tuned linear model on the base and the chosen features; how freely these move is chosen with the penalty."""
+    design = with_features(base, recipes, table)
+    is_found = np.arange(design.train.shape[1]) >= base.train.shape[1]
+    design, _, penalty = weighed(design, is_found, responses(table), WEIGHTS if recipes else WEIGHTS[:1])
+    return linear_scores(design, table, penalty)
 
 
 def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
@@ -127,9 +138,7 @@ def found_columns(table: Table) -> Design:
 
 def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design:
     """A design with the features of some recipes beside it."""
-    for feature in make_features(recipes, table):
-        design = design.beside(feature)
-    return design
+    return design.beside(*make_features(recipes, table))
 
 
 def auto_process(table: Table) -> Any:
@@ -176,17 +185,12 @@ def sparse_recipes(table: Table) -> list[Recipe]:
     """What the search finds from nothing."""
     recipes, wanted = [*column_recipes(table), *all_recipes(table)], responses(table)
     most = MOST_SPARSE if wanted.shape[1] <= FEW_RESPONSES else MOST_OF_MANY
-    return grow(empty(table).train, wanted, recipes, table, 2, most)
-
-
-def empty(table: Table) -> Design:
-    """A design without columns."""
-    return Design(np.zeros((len(table.train), 0)), np.zeros((len(table.test), 0)))
+    return grow(Design.empty(table).train, wanted, recipes, table, 2, most)
 
 
 def sparse_columns(table: Table) -> Design:
     """Nothing but the features found from an empty model."""
-    return with_features(empty(table), table.cached_fit("sparse_recipes", sparse_recipes), table)
+    return with_features(Design.empty(table), table.cached_fit("sparse_recipes", sparse_recipes), table)
 
 
 def sparse_search(table: Table) -> Any:

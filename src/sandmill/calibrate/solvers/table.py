@@ -73,9 +73,9 @@ def pattern_of(cells: pd.Series, others: pd.Series) -> Any:
     """What text must be read as, judged by training: dates, numbers with a unit, or None for plain columns."""
     if is_number(cells):
         return None if is_number(others) else MEASURE
-    texts = cells.dropna().astype(str)
+    texts = list(map(str, cells.dropna()))
     for pattern in (DATE, MEASURE):
-        if len(texts) and texts.str.fullmatch(pattern).mean() >= NEARLY_ALL:
+        if texts and sum(map(bool, map(pattern.fullmatch, texts))) / len(texts) >= NEARLY_ALL:
             return pattern
     return None
 
@@ -236,7 +236,8 @@ def is_prose(cells: pd.Series) -> bool:
     """Whether cells are sentences."""
     if pd.api.types.is_numeric_dtype(cells):
         return False
-    return bool(cells.dropna().astype(str).str.count(" ").mean() >= WORDS_OF_PROSE)
+    texts = list(map(str, cells.dropna()))
+    return bool(texts) and sum(text.count(" ") for text in texts) / len(texts) >= WORDS_OF_PROSE
 
 
 def read_words(train: pd.DataFrame, test: pd.DataFrame, name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +35,7 @@ class AnswerForm(ABC):
     """
 
     def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> Sequence[str]:
-        """Return the ids of the answer rows of items, in the order of the files.
-
-        Args:
-            ids: of the items.
-            facts: what the task asks for.
-            lengths: answer rows of each item, where they differ.
-        """
+        """Return the ids of the answer rows of items, in the order of the files."""
         return ids
 
     def item_ids(self, row_ids: Sequence[str], facts: TaskFacts) -> tuple[Sequence[str], Lengths]:
@@ -98,12 +92,7 @@ class AnswerForm(ABC):
 
     @abstractmethod
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose the one row that a sample submission repeats: right in form, and no better than a guess.
-
-        Args:
-            facts: what the task asks for.
-            truth: targets of the training rows, which say what is rare.
-        """
+        """Choose the one row that a sample submission repeats: right in form, and no better than a guess."""
 
     def width(self, facts: TaskFacts) -> int:
         """Return the number of columns of a prediction, or of places of all items; 0 if neither is fixed."""
@@ -115,13 +104,7 @@ class AnswerForm(ABC):
 
     @abstractmethod
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
-        """Answer without data: constants, numbers that the description names, and the order of the rows.
-
-        Args:
-            facts: what the task asks for.
-            rows: how many to answer.
-            numbers: found in the description.
-        """
+        """Answer without data: constants, numbers that the description names, and the order of the rows."""
 
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
         """Return the columns of a submission after the id, in the sample's order."""
@@ -131,17 +114,39 @@ class AnswerForm(ABC):
         """Return the bytes that one honest cell may take at most: a number, or the longest name."""
         return max([NUMBER_BYTES, *name_bytes(facts)])
 
-    @abstractmethod
+    aim_words: ClassVar[str] = ""
+    """End of "For every row, predict ...". `_worded` names what stands in braces."""
+    cells_words: ClassVar[str] = ""
+    """A sentence about the cells of a submission, likewise."""
+    target_words: ClassVar[str | None] = None
+    """Type of the target column where the form decides it; None: the kind of target does."""
+
     def aim(self, facts: TaskFacts) -> str:
         """Say what is to be predicted, as the end of "For every row, predict ..."."""
+        return _worded(self.aim_words, facts)
 
-    @abstractmethod
     def cells(self, facts: TaskFacts) -> str:
         """Say in a sentence what the cells of a submission hold."""
+        return _worded(self.cells_words, facts)
 
     def target_type(self, facts: TaskFacts) -> str | None:
         """Name the type of the target column where the form decides it; None: the kind of target does."""
-        return None
+        return self.target_words
+
+
+def _worded(words: str, facts: TaskFacts) -> str:
+    rows, wide = facts.shape or (0, 0)
+    return words.format(
+        target=f"`{facts.target_column}`",
+        id=f"`{facts.id_column}`",
+        columns=listed(facts.submission_columns),
+        classes=listed(facts.classes),
+        places=facts.list_length,
+        rows=rows,
+        below=rows + 1,
+        wide=wide,
+        pixels=rows * wide,
+    )
 
 
 def rising(rows: int) -> Floats:
@@ -156,8 +161,8 @@ def codes_by_name(facts: TaskFacts) -> dict[str, int]:
 
 def listed(names: Sequence[str]) -> str:
     """Quote column names as part of a sentence."""
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    *first, last = [f"`{name}`" for name in names] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def known_names(facts: TaskFacts) -> str:

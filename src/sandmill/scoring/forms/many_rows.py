@@ -18,7 +18,6 @@ from sandmill.scoring.forms.base import (
     Cells,
     Column,
     Lengths,
-    listed,
     others,
     read_columns,
     rising,
@@ -79,6 +78,14 @@ class Pairs(_Suffixed):
     Training files name the labels of an item in one cell, separated by spaces.
     """
 
+    aim_words = "the probability of each value of {target} ({classes})"
+    cells_words = (
+        "There is a row for each pair of a test item and a label: {id} is the id of the test item and the label, "
+        "joined by an underscore, as in the sample, and {target} holds the probability, from 0 to 1, that the label "
+        "is true of the item."
+    )
+    target_words = "names, separated by spaces"
+
     def suffixes(self, facts: TaskFacts) -> list[str]:
         """Return the labels."""
         return [f"_{name}" for name in facts.classes]
@@ -113,28 +120,20 @@ class Pairs(_Suffixed):
         names = rising(len(facts.classes))
         yield from (np.tile(side, (rows, 1)) for side in (names, names[::-1]))
 
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the labels."""
-        return f"the probability of each value of `{facts.target_column}` ({listed(facts.classes)})"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """Say how ids are made."""
-        shown = f"`{facts.id_column}` is the id of the test item and the label, joined by an underscore"
-        return (
-            f"There is a row for each pair of a test item and a label: {shown}, as in the sample, and "
-            f"`{facts.target_column}` holds the probability, from 0 to 1, that the label is true of the item."
-        )
-
-    def target_type(self, facts: TaskFacts) -> str | None:
-        """Say what training files hold."""
-        return "names, separated by spaces"
-
 
 class Dense(_Suffixed):
     """A number from 0 to 1 for each pixel of a picture, a row a pixel. Ids are `<item>_<row>_<column>`, from 1.
 
     Training items hold the target as bytes, one a pixel, row by row: 255 is 1.
     """
+
+    aim_words = "{target} of each pixel"
+    cells_words = (
+        "There is a row for each pixel: {id} is the id of the test item, the pixel's row (1 to {rows}, from the top) "
+        "and its column (1 to {wide}, from the left), joined by underscores, and {target} holds its grey from 0 "
+        "(black) to 1 (white)."
+    )
+    target_words = "picture"
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
         """Return the places of pixels, row by row."""
@@ -177,23 +176,6 @@ class Dense(_Suffixed):
         constants = dict.fromkeys([0.0, 0.5, 1.0, *(number for number in numbers if 0 <= number <= 1)])
         yield from (np.full((rows, width), number) for number in constants)
 
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the target."""
-        return f"`{facts.target_column}` of each pixel"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """Say how ids are made."""
-        rows, columns = facts.picture
-        return (
-            f"There is a row for each pixel: `{facts.id_column}` is the id of the test item, the pixel's row (1 to "
-            f"{rows}, from the top) and its column (1 to {columns}, from the left), joined by underscores, and "
-            f"`{facts.target_column}` holds its grey from 0 (black) to 1 (white)."
-        )
-
-    def target_type(self, facts: TaskFacts) -> str | None:
-        """Say what training files hold."""
-        return "picture"
-
 
 class Strings(AnswerForm):
     """A text for each place of an item, a row a place. Ids are `<item>_<place>`, from 0. Texts are compared exactly.
@@ -201,6 +183,13 @@ class Strings(AnswerForm):
     Predictions are arrays of str, shape (items, places), None after the last place of an item. Training items hold the
     target as a list.
     """
+
+    aim_words = "the text {target}"
+    cells_words = (
+        "{id} is the id of the test item and the place in it, from 0, joined by an underscore, and {target} holds one"
+        " text, which counts if it is exactly the true one."
+    )
+    target_words = "text"
 
     def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> list[str]:
         """Number the places of each item."""
@@ -275,21 +264,6 @@ class Strings(AnswerForm):
     def cell_bytes(self, facts: TaskFacts) -> int:
         """Return the bytes of a usual text."""
         return _STRING_BYTES
-
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the target."""
-        return f"the text `{facts.target_column}`"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """Say how ids are made, and that texts are compared exactly."""
-        return (
-            f"`{facts.id_column}` is the id of the test item and the place in it, from 0, joined by an underscore, and "
-            f"`{facts.target_column}` holds one text, which counts if it is exactly the true one."
-        )
-
-    def target_type(self, facts: TaskFacts) -> str | None:
-        """Say what training files hold."""
-        return "text"
 
 
 def _is_place(values: Array) -> NDArray[np.bool_]:

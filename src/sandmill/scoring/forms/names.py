@@ -17,7 +17,6 @@ from sandmill.scoring.forms.base import (
     by_frequency,
     codes_by_name,
     known_names,
-    listed,
     name_bytes,
     others,
     rising,
@@ -28,6 +27,8 @@ _INTEGER_WITH_POINT = re.compile(r"([+-]?[0-9]+)\.0+")
 
 class Label(AnswerForm):
     """One class name for each row; a whole number may be written as 1 or 1.0."""
+
+    aim_words = "{target}"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return class codes, shape (rows,)."""
@@ -53,10 +54,6 @@ class Label(AnswerForm):
         """Choose the rarest class."""
         return [by_frequency(facts, truth)[0]]
 
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the target."""
-        return f"`{facts.target_column}`"
-
     def cells(self, facts: TaskFacts) -> str:
         """List the classes."""
         one_of = " or ".join(facts.classes) if len(facts.classes) == 2 else f"one of {', '.join(facts.classes)}"
@@ -71,6 +68,10 @@ class _NameList(AnswerForm):
 
 class LabelList(_NameList):
     """Names of all labels that apply, separated by spaces in any order; an empty cell names none."""
+
+    aim_words = "{target} (none, one or several of {classes})"
+    cells_words = "{target} holds names of labels, separated by spaces; an empty cell names none."
+    target_words = "names, separated by spaces"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
@@ -105,21 +106,12 @@ class LabelList(_NameList):
         """Return the number of labels."""
         return len(facts.classes)
 
-    def aim(self, facts: TaskFacts) -> str:
-        """List the labels."""
-        return f"`{facts.target_column}` (none, one or several of {listed(facts.classes)})"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """Say how names are separated."""
-        return f"`{facts.target_column}` holds names of labels, separated by spaces; an empty cell names none."
-
-    def target_type(self, facts: TaskFacts) -> str | None:
-        """Say that the target column holds lists too."""
-        return "names, separated by spaces"
-
 
 class RankedList(_NameList):
     """Class names separated by spaces, the likeliest first; places after `facts.places` are ignored."""
+
+    aim_words = "the {places} likeliest values of {target}, best first"
+    cells_words = "{target} holds up to {places} classes, separated by spaces, the likeliest first."
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return class codes, shape (rows, places), -1 after the end of a list."""
@@ -146,15 +138,6 @@ class RankedList(_NameList):
     def width(self, facts: TaskFacts) -> int:
         """Return the number of places."""
         return facts.places
-
-    def aim(self, facts: TaskFacts) -> str:
-        """State how many places count."""
-        return f"the {facts.list_length} likeliest values of `{facts.target_column}`, best first"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """Say how names are ordered."""
-        name, most = facts.target_column, facts.list_length
-        return f"`{name}` holds up to {most} classes, separated by spaces, the likeliest first."
 
 
 def _code(name: str, codes: Mapping[str, int]) -> int:

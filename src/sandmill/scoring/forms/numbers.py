@@ -39,6 +39,8 @@ _ALLOWED = (0.0, 1.0, "a probability from 0 to 1")
 class Values(AnswerForm):
     """A finite number for each target column of each row, within the task's range if it states one."""
 
+    aim_words = "the numbers {columns}"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows, columns)."""
         return read_numbers(columns, lines, facts, _value_range(facts), problems)
@@ -73,10 +75,6 @@ class Values(AnswerForm):
         """Return the names of the numbers, which the design has given."""
         return facts.submission_columns
 
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the targets."""
-        return f"the numbers {listed(facts.submission_columns)}"
-
     def cells(self, facts: TaskFacts) -> str:
         """State the range."""
         return f"{listed(facts.submission_columns)} hold finite numbers{_floor_words(facts)}."
@@ -84,6 +82,8 @@ class Values(AnswerForm):
 
 class Value(Values):
     """One finite number for each row, within the task's range if it states one."""
+
+    aim_words = "the number {target}"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows,)."""
@@ -101,10 +101,6 @@ class Value(Values):
         """Write numbers; counts as whole ones."""
         whole = facts.target is TargetKind.COUNT
         return {facts.target_column: (truth.astype(np.int64) if whole else truth).tolist()}
-
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the target."""
-        return f"the number `{facts.target_column}`"
 
     def cells(self, facts: TaskFacts) -> str:
         """State the range."""
@@ -155,6 +151,9 @@ def _to_floats(cells: Column) -> Floats:
 class Probability(AnswerForm):
     """P(positive) of a binary target for each row."""
 
+    aim_words = "the probability that {target} is 1"
+    cells_words = "{target} holds a probability from 0 to 1."
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows,)."""
         return read_numbers(columns, lines, facts, _ALLOWED, problems)[:, 0]
@@ -167,14 +166,6 @@ class Probability(AnswerForm):
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose even chances."""
         return [0.5]
-
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the positive class by its code."""
-        return f"the probability that `{facts.target_column}` is 1"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """State the range."""
-        return f"`{facts.target_column}` holds a probability from 0 to 1."
 
 
 class _ProbabilityColumns(AnswerForm):
@@ -194,6 +185,9 @@ class _ProbabilityColumns(AnswerForm):
 class LabelProbabilities(_ProbabilityColumns):
     """A column of probabilities for each label, independent of each other. Files of targets have these columns too."""
 
+    aim_words = "the probabilities that {columns} are 1"
+    cells_words = "There is a column for each label; it holds a probability from 0 to 1."
+
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
         return read_columns(cells, facts.classes).astype(np.int64)
@@ -212,17 +206,12 @@ class LabelProbabilities(_ProbabilityColumns):
         """Choose even chances for every label."""
         return [0.5] * len(facts.submission_columns)
 
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the labels."""
-        return f"the probabilities that {listed(facts.submission_columns)} are 1"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """State the range."""
-        return "There is a column for each label; it holds a probability from 0 to 1."
-
 
 class ClassProbabilities(_ProbabilityColumns):
     """A column of probabilities for each class; rows sum to 1."""
+
+    aim_words = "the probability of each value of {target}"
+    cells_words = "There is a column for each class; each row holds probabilities that sum to 1."
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows, classes)."""
@@ -246,11 +235,3 @@ class ClassProbabilities(_ProbabilityColumns):
         rarest = by_frequency(facts, truth)[0]
         width = len(facts.submission_columns)
         return [0.5 if name == rarest else 0.5 / (width - 1) for name in facts.submission_columns]
-
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the target."""
-        return f"the probability of each value of `{facts.target_column}`"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """State that rows sum to 1."""
-        return "There is a column for each class; each row holds probabilities that sum to 1."

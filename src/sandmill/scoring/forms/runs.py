@@ -31,6 +31,15 @@ class Runs(AnswerForm):
     Runs rise and do not overlap; an empty cell is a mask without a pixel.
     """
 
+    aim_words = "the mask {target} (which pixels count)"
+    cells_words = (
+        "{target} lists the pixels of the mask as runs: pairs of whole numbers separated by spaces, the first pixel "
+        "of a run and how many pixels it has. Pixels are counted from 1, from top to bottom and then from left to "
+        "right: {rows} is the last pixel of the first column, {below} the first of the second, {pixels} the last of "
+        "the picture. Runs rise and do not overlap. An empty cell is a mask without a pixel."
+    )
+    target_words = "runs of pixels"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return plain runs as texts, shape (rows,). `to_items` makes masks of them once the ids are known."""
         pixels = self.width(facts)
@@ -93,25 +102,6 @@ class Runs(AnswerForm):
         """Return the bytes of the most runs that a picture can have, one pixel each."""
         return max(NUMBER_BYTES, longest_runs(self.width(facts)))
 
-    def aim(self, facts: TaskFacts) -> str:
-        """Name the target."""
-        return f"the mask `{facts.target_column}` (which pixels count)"
-
-    def cells(self, facts: TaskFacts) -> str:
-        """Say how runs are written and how pixels are counted."""
-        rows, columns = facts.picture
-        return (
-            f"`{facts.target_column}` lists the pixels of the mask as runs: pairs of whole numbers separated by "
-            "spaces, the first pixel of a run and how many pixels it has. Pixels are counted from 1, from top to "
-            f"bottom and then from left to right: {rows} is the last pixel of the first column, {rows + 1} the first "
-            f"of the second, {rows * columns} the last of the picture. Runs rise and do not overlap. An empty cell is "
-            "a mask without a pixel."
-        )
-
-    def target_type(self, facts: TaskFacts) -> str | None:
-        """Say what training files hold."""
-        return "runs of pixels"
-
 
 def longest_runs(pixels: int) -> int:
     """Return the characters of the most runs that a picture can have, one pixel each."""
@@ -136,10 +126,6 @@ def masks_of(texts: Sequence[object] | NDArray[Any], pixels: int) -> NDArray[np.
 
 def parse_runs(cell: str, pixels: int) -> NDArray[np.int64]:
     """Read the runs of a cell, shape (runs, 2).
-
-    Args:
-        cell: of a file, which may be hostile.
-        pixels: of the picture.
 
     Raises:
         ValueError: if it does not hold runs of the picture. The message says what was expected.

@@ -73,11 +73,6 @@ def read_private(task_dir: Path) -> PrivateHalf:
 def parse_private(facts: bytes, answers: bytes, where: str) -> PrivateHalf:
     """Check the content of task.json and answers.csv.
 
-    Args:
-        facts: content of task.json.
-        answers: content of answers.csv.
-        where: their folder, for messages.
-
     Raises:
         InputError: if one of them is not a file of a task that can be graded.
     """
