@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
+from sandmill.models.profile import TableProfile
 
 
 class Modality(StrEnum):
@@ -146,6 +147,8 @@ class Structure(Frozen):
     rows_train: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     """Training rows of the seed, not of the tasks made from it."""
     rows_test: int | None = Field(default=None, ge=1, le=MOST_ROWS)
+    profile: TableProfile | None = None
+    """Measurements of the seed's table. None: there is no table, as for cards."""
 
     @model_validator(mode="after")
     def _classes_fit_the_target(self) -> "Structure":
