@@ -81,8 +81,17 @@ def choose_faults(
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none.
 
-    `only` names the columns that may have faults; None: all. `limited` are those that limits read. With a shape, columns that the rule does not read have
-    gaps like those of the seed.
+    Args:
+        structure: of the seed.
+        conditions: split and faults of the design.
+        link: of the target.
+        columns: of the design.
+        rule: of the design.
+        severity: how strong faults are.
+        streams: of the slot.
+        only: columns that may have faults; None: all.
+        shape: columns of the seed. With it, columns that the rule does not read have gaps like those of the seed.
+        limited: columns that limits read.
     """
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
     eligible = [

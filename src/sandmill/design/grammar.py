@@ -25,7 +25,7 @@ from sandmill.design.hints import (
 )
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, orient, rule_of, variance_shares
-from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_shape, class_count, shape_of
+from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_draft, check_shape, class_count, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.standardize import standardize
 from sandmill.design.targets import Target, choose_target, write_media_story, write_story
@@ -181,12 +181,14 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     knowing = bool(domain.knows.targets or (medium and kind.medals == "milestones"))
     may_tell = knowing and not draft and slot.band is not Band.EASY
     shape = shape_of(structure, kind, conditions.split)
+    check_draft(structure, shape, draft)
     own = draw_own_columns(domain, conditions.split, streams) if may_tell and has_hints(streams) else OwnColumns()
     own = OwnColumns() if shape and not own.fits(len(shape.numbers), len(shape.categories)) else own
     domain = own.added_to(domain)
     vocabulary = choose_vocabulary(domain, conditions, streams)
     if shape:
         must = {*own.columns, *(column for motif in (draft.motifs if draft else ()) for column in motif.columns)}
+        shape = shape.with_room(domain, must)
         has_many = PathologyKind.HIGH_CARDINALITY in conditions.faults
         vocabulary = shape_vocabulary(vocabulary, shape, must, streams, has_many=has_many)
         domain = vocabulary.domain

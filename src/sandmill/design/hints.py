@@ -37,8 +37,8 @@ _CHANCE_OF_OWN_FACT = 0.7
 """Chance that a design of a domain that knows such facts has one of them."""
 _CHANCE_OF_OWN_USE = 0.65
 """Chance that the rule uses it. Otherwise its columns would show that they matter."""
-_ROOM_FOR_OWN = 5
-"""Categories, or half the numbers, of a table from which on a fact may bring two of them, or four numbers."""
+_LEAST_CATEGORIES, _LEAST_NUMBERS = 3, 8
+"""Categories of a table from which on a fact may bring two of them, and numbers from which on it may bring four."""
 _KM_OF_DEGREE = 111.2
 """Kilometres of a degree of latitude."""
 _PLACE_DECIMALS = 4
@@ -151,8 +151,7 @@ class OwnColumns:
 
     def fits(self, numbers: int, categories: int) -> bool:
         """Return whether a table of some numbers and categories has room for its columns."""
-        room = categories if isinstance(self.word, SameUnitsWord) else numbers / 2
-        return room >= _ROOM_FOR_OWN
+        return categories >= _LEAST_CATEGORIES if isinstance(self.word, SameUnitsWord) else numbers >= _LEAST_NUMBERS
 
     def added_to(self, domain: Domain) -> Domain:
         """Return the domain with the columns of the fact."""

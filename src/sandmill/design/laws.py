@@ -1,6 +1,6 @@
 """Fit laws of columns to what a profile says of a seed's column, within what the words of the column allow."""
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,6 +12,8 @@ from sandmill.models.profile import SMALL_ROWS, ColumnProfile
 
 _POINTS = (np.arange(SMALL_ROWS) + 0.5) / SMALL_ROWS
 """Probabilities of an even sample as large as those on which profiles measure shapes."""
+_FINE = 3000
+"""Points on which the shares of rounded values are counted."""
 _KNOTS = np.array([0.0, 0.004, 0.012, 0.03, *np.linspace(0.06, 0.94, 23), 0.97, 0.988, 0.996, 1.0])
 """Probabilities of the points of a quantile function."""
 _SPIKE = 1.6
@@ -29,6 +31,8 @@ _LOOSE_DISTINCT = 0.3
 """How far the numbers of different values may lie apart, as a difference of logarithms."""
 _MOST_SIGMA = 1.0
 """Largest sigma of a lognormal column that keeps its form: with more, ratios of columns have extreme values."""
+_CACHED = 4096
+"""Fits that a process remembers: the designs of a slot ask for the same again."""
 _GRIDS = tuple(step * 10.0**power for power in range(-6, 7) for step in (1, 2, 5))
 
 
@@ -85,9 +89,9 @@ def count_distinct(shares: Floats, rows: int = SMALL_ROWS) -> float:
 
 def _distinct_on(values: Floats, grid: float) -> float:
     """Return the expected number of multiples of a grid in a small sample of a continuous law with these quantiles."""
-    fine = np.interp((np.arange(6000) + 0.5) / 6000, _POINTS, values)
+    fine = np.interp((np.arange(_FINE) + 0.5) / _FINE, _POINTS, values)
     _, counts = np.unique(np.round(fine / grid), return_counts=True)
-    return count_distinct(counts / 6000)
+    return count_distinct(counts / _FINE)
 
 
 def spread_of(word: NumericWord) -> tuple[float, float, bool]:
@@ -103,6 +107,7 @@ def spread_of(word: NumericWord) -> tuple[float, float, bool]:
             return cycle.first + (cycle.period - 1) / 2, cycle.period / 12**0.5, cycle.first >= 0
 
 
+@lru_cache(maxsize=_CACHED)
 def distinct_of(word: NumericWord, decimals: int) -> float:
     """Return how many different values a small sample of a word shows, roughly."""
     sd = spread_of(word)[1]
@@ -115,6 +120,7 @@ def wanted_distinct(like: ColumnProfile) -> float:
     return max(like.distinct_share * SMALL_ROWS, min(like.levels, 2), 1.0)
 
 
+@lru_cache(maxsize=_CACHED)
 def law_like(word: NumericWord, like: ColumnProfile, *, is_free: bool) -> tuple[Quantiles | Normal | LogNormal, int]:
     """Return a law and decimals with the shape of a seed's column, at the place of the word's own law.
 

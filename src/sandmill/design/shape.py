@@ -1,15 +1,15 @@
 """What a seed asks of the columns of a design: how many of each kind, and what each resembles."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.columns import Categorical, Column, Date, Unit
+from sandmill.models.design_draft import DesignDraft, MotifChoice
+from sandmill.models.domain import Domain
 from sandmill.models.kind import Kind
-from sandmill.models.links import Link, class_names
-from sandmill.models.links import NumbersLink
+from sandmill.models.links import Link, NumbersLink, class_names
 from sandmill.models.profile import MOST_PROFILED, ColumnProfile, ColumnRole, TableProfile
 from sandmill.models.structure import SplitKind, Structure, TargetKind
 
@@ -37,6 +37,16 @@ class Shape:
     profile: TableProfile | None = None
     has_units: bool = False
     """Whether one more category names the unit of a row."""
+
+    def with_room(self, domain: Domain, names: Collection[str]) -> "Shape":
+        """Return the shape with columns enough for some words of a domain."""
+        numbers = sum(word.name in names for word in domain.numeric)
+        categories = sum(word.name in names for word in (*domain.categorical, *domain.high_cardinality))
+        return replace(
+            self,
+            numbers=(*self.numbers, *[None] * (numbers - len(self.numbers))),
+            categories=(*self.categories, *[None] * (categories - len(self.categories))),
+        )
 
     @property
     def count(self) -> int:
@@ -100,6 +110,46 @@ def class_count(structure: Structure) -> int | None:
             return None
 
 
+def trait_problems(structure: Structure, shape: Shape, domain: Domain, motifs: Sequence[MotifChoice]) -> list[str]:
+    """List the traits of a seed that a draft cannot keep, in words for the language model.
+
+    A rule may read more columns than a card declares, but not more than a table has.
+    """
+    problems = []
+    wanted = class_count(structure)
+    offered = {
+        TargetKind.MULTICLASS: [len(target.classes) for target in domain.targets.multiclass],
+        TargetKind.MULTILABEL: [len(target.labels) for target in domain.targets.multilabel],
+        TargetKind.MULTI_TARGET: [len(domain.targets.regression)],
+    }
+    found = offered.get(structure.target)
+    if wanted and found is not None and max(found, default=0) < wanted:
+        problems.append(
+            f"targets: number of {_OUTPUTS[structure.target]} is {max(found, default=0)}; {wanted} are needed"
+        )
+    used = {column for motif in motifs for column in motif.columns} if shape.profile else set()
+    for trait, words, room in (
+        ("numeric", domain.numeric, len(shape.numbers)),
+        ("categorical", (*domain.categorical, *domain.high_cardinality), len(shape.categories)),
+    ):
+        read = sorted(word.name for word in words if word.name in used)
+        if len(read) > room:
+            problems.append(
+                f"motifs: they use {len(read)} {trait} columns ({', '.join(read)}); the structure has {room}"
+            )
+    return problems
+
+
+def check_draft(structure: Structure, shape: Shape | None, draft: DesignDraft | None) -> None:
+    """Reject a draft that cannot keep a hard trait of its seed.
+
+    Raises:
+        ItemRejected: `trait_lost`, with the traits.
+    """
+    if shape and draft and (problems := trait_problems(structure, shape, draft.domain, draft.motifs)):
+        raise ItemRejected(Stage.DESIGN, "trait_lost", "; ".join(problems))
+
+
 def check_shape(structure: Structure, shape: Shape | None, link: Link, columns: Sequence[Column]) -> None:
     """Reject a design that breaks a hard trait of its seed.
 
@@ -110,17 +160,24 @@ def check_shape(structure: Structure, shape: Shape | None, link: Link, columns: 
         return
     found = len(link.names) if isinstance(link, NumbersLink) else len(class_names(link))
     wanted = class_count(structure)
-    kinds = Counter(_kind_of(column) for column in columns if not column.in_text)
-    asked = (
-        ("number of classes", found, wanted if wanted else found),
-        ("presence of dates", bool(kinds["date"]), shape.has_date or bool(kinds["date"])),
-        ("presence of categories", bool(kinds["category"]), bool(shape.categories)),
-        ("presence of numbers", bool(kinds["number"]), bool(shape.numbers)),
-    )
-    for trait, seen, expected in asked:
-        is_lost = seen != expected if trait == "number of classes" else expected and not seen
-        if is_lost:
-            raise ItemRejected(Stage.DESIGN, "trait_lost", f"{trait}: the design has {seen}, the seed asks {expected}")
+    if wanted and found != wanted:
+        raise _lost(f"number of {_OUTPUTS[structure.target]}", str(found), str(wanted))
+    kinds = {_kind_of(column) for column in columns if not column.in_text}
+    for kind, is_asked in (("date", shape.has_date), ("category", shape.categories), ("number", shape.numbers)):
+        if is_asked and kind not in kinds:
+            raise _lost(f"columns of kind {kind}", "none", "some")
+
+
+def _lost(trait: str, seen: str, wanted: str) -> ItemRejected:
+    return ItemRejected(Stage.DESIGN, "trait_lost", f"{trait}: the design has {seen}, the seed has {wanted}")
+
+
+_OUTPUTS = {
+    TargetKind.MULTICLASS: "classes",
+    TargetKind.ORDINAL: "grades",
+    TargetKind.MULTILABEL: "labels",
+    TargetKind.MULTI_TARGET: "numbers to predict",
+}
 
 
 def _kind_of(column: Column) -> str:
