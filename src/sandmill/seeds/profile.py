@@ -157,7 +157,8 @@ def profile_sample(
         rows: of the whole table.
         n_columns: input columns of the whole table.
     """
-    cells = [Cells.read(sample[name]) for name in sample.columns if name not in targets]
+    inputs = spread_columns([name for name in sample.columns if name not in targets])
+    cells = [Cells.read(sample[name]) for name in inputs]
     answers = [Cells.read(sample[name]) for name in targets]
     draws = _small_samples(len(sample))
     rho_share, rho_mean = _dependence([one.numbers for one in cells if one.is_number], draws)
@@ -234,7 +235,7 @@ def ranked(numbers: Numbers) -> Numbers:
 
 
 def _class_shares(answers: Sequence[Cells], kind: TargetKind) -> tuple[float, ...]:
-    if len(answers) == 1:
+    if len(answers) == 1 and kind is not TargetKind.MULTILABEL:
         counts = np.unique(answers[0].codes, return_counts=True)[1]
         return tuple(sorted((_rounded(count / counts.sum()) for count in counts), reverse=True))
     is_yes_or_no = kind in (TargetKind.MULTILABEL, TargetKind.MULTICLASS)

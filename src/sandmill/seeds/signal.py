@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 
 _FOLDS = 3
-_SCORED_DRAWS = 2
-"""Small samples on which models are fitted, of a table that has more rows."""
 _MOST_TARGETS = 3
 _MOST_LEVELS = 20
 """Levels of a category that models see; all others are one more."""
@@ -45,7 +43,7 @@ def scores_of(
     found = []
     score = _score_classes if kind in _CLASSES else _score_numbers
     with threadpool_limits(1), config_context(skip_parameter_validation=True, assume_finite=True):
-        for rows in draws[:_SCORED_DRAWS]:
+        for rows in draws:
             features = _features(cells, rows)
             found += [score(*features, answer, rows) for answer in answers[:_MOST_TARGETS]]
     known = [pair for pair in found if pair is not None]
