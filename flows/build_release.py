@@ -35,7 +35,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
     """Ingest, design, generate, calibrate, check, verify, publish. Returns <root>/<dataset>@<version>."""
     mark_killed_runs_as_crashed()
     with lineage_events(request.name, settings.lineage_to, request.seeds) as lineage:
-        plan = plan_release(request, ingest_seeds(request))
+        plan = plan_release(request, ingest_seeds(request, settings))
         lineage.read_seeds(plan.seeds)
         shards: list[ShardRef] = []
         with open_runner(settings) as runner, show_progress(plan, settings):

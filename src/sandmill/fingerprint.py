@@ -20,6 +20,7 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"structures": "all", "kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+    "SeedTask": {"guard": None},
     "Structure": {"kind": None, "profile": None},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},
     "ImageChannel": {

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from sandmill.calibrate.acceptance import OffBand
@@ -19,6 +19,7 @@ from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
 from sandmill.verify.reference import describe_ending, trusting_backend
+from sandmill.verify.traits import fidelity_of
 from sandmill.verify.verify import verify_task
 
 
@@ -98,6 +99,7 @@ def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
         with clock.at(Stage.CHECK):
             if findings := check_package(made.package):
                 raise rejection_of(findings)
+            made = replace(made, fidelity=fidelity_of(made.package))
     except ItemRejected as error:
         failed = Failed.after(made, error) if made else _fail_early(error, spec, job)
         return Ended(failed, clock.stage, clock.seconds)

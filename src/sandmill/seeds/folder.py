@@ -1,10 +1,14 @@
 """Read a folder with one table and a seed.yaml. What seed.yaml does not say is measured from the table."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
-from sandmill.errors import name_some
+from sandmill.errors import name_some, shorten
+from sandmill.fingerprint import digest
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
@@ -13,7 +17,7 @@ from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue, did_you_mean, show
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
-from sandmill.seeds.tabular import Wish, profile_table
+from sandmill.seeds.tabular import Profiled, Wish, profile_table
 
 
 class TableSeed(Frozen):
@@ -67,7 +71,38 @@ def read_folder(path: Path, file: str) -> SeedReading:
         raise Unsound([_placed(problem, document) for problem in unsound.problems]) from None
     structure = profiled.structure.model_copy(update={"split": seed.split})
     texts = seed.model_dump(include=set(TEXT_LIMITS))
-    return SeedReading(SeedTask(**texts, structure=structure, origin="folder"), profiled.notes)
+    return reading_of(replace(profiled, structure=structure), "folder", **texts)
+
+
+def reading_of(profiled: Profiled, origin: Literal["folder", "mlebench"], **texts: str) -> SeedReading:
+    """Make a seed of a table and the texts about it."""
+    guard = profiled.guard
+    seed = SeedTask(**texts, structure=profiled.structure, origin=origin, guard=digest(guard) if guard else None)
+    return SeedReading(seed, profiled.notes, guard)
+
+
+def read_single_table(path: Path, file: str, target: str) -> SeedReading:
+    """Read a table without seed.yaml. Its name is all that is known of it besides what is measured.
+
+    Raises:
+        Unsound: if the table is broken, or the target is no column of it or cannot be learned.
+    """
+    table = open_table(path, file)
+    at = SourceProblem(file, show(target), f"a column of {file}", field="--target")
+    if target not in table.columns:
+        raise Unsound([replace(at, hint=_columns_hint(target, table))])
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "table"
+    with readable(file):
+        profiled = profile_table(table, Wish(target), at)
+    return reading_of(
+        profiled,
+        "folder",
+        id=name[: TEXT_LIMITS["id"]],
+        title=shorten(path.stem, TEXT_LIMITS["title"]),
+        summary=f"Predict {shorten(target, 100)} from the other columns of {shorten(path.name, 200)}.",
+        source=shorten(path.name, TEXT_LIMITS["source"]),
+        licence="not stated",
+    )
 
 
 def _placed(problem: SourceProblem, document: Document) -> SourceProblem:

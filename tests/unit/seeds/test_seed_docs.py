@@ -76,7 +76,7 @@ def test_the_table_of_the_example_is_a_seed(written):
     written.file("parcels/parcels.csv", _example("csv", "parcel,"))
     seed = ingest(("parcels",)).supported[0]
     assert seed.structure.columns.model_dump() == {"numeric": 1, "categorical": 1, "date": 0, "text": 0}
-    assert (seed.structure.target, seed.structure.missing_share) == (TargetKind.BINARY, 0.125)
+    assert (seed.structure.target, seed.structure.missing_share) == (TargetKind.BINARY, 0.05)
 
 
 def test_the_competition_of_the_example_is_a_seed(written):
