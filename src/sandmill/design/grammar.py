@@ -57,6 +57,10 @@ _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 often shows the wrong class as the larger one."""
 _IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
 """Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
+_ROWS_OF_A_CLASS = 14
+"""Training rows for each class of a table, at least."""
+_MOST_OF_AN_EVEN_SHARE = 0.9
+"""Least share of a class, relative to an even one: something is left for the others to differ."""
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
 _USUAL_LOG_ODDS = (6.0, 1.1)
 """Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets."""
@@ -102,7 +106,7 @@ def design_task(
     ruled = _choose_rule(setting)
     mechanism, hints = _mechanism(setting, ruled)
     channel = _choose_channel(setting, ruled.columns, hardness)
-    sizes = Sizes(train=round(_between(kind.train, knobs.rows)), feedback=kind.most_feedback, final=kind.most_final)
+    sizes = Sizes(train=_train_rows(setting), feedback=kind.most_feedback, final=kind.most_final)
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=slot.structure,
@@ -230,7 +234,7 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     structure, streams, knobs, draft = setting.slot.structure, setting.streams, setting.knobs, setting.slot.draft
     rule, target, prior = ruled.telling.rule, setting.target, setting.prior
     link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal)
-    rows = round(_between(setting.kind.train, knobs.rows)) if setting.shape else None
+    rows = _train_rows(setting) if setting.shape else None
     drawing = streams.generator("shares")
     shares = _class_shares(structure, setting.conditions, link, prior, drawing, setting.kind, rows)
     log_odds = setting.kind.log_odds or _LOG_ODDS.get(structure.target, _USUAL_LOG_ODDS)
@@ -254,6 +258,13 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     )
     check_shape(structure, setting.shape, link, ruled.columns)
     return standardize(unscaled, shares, streams.child("standardize")), hints
+
+
+def _train_rows(setting: _Setting) -> int:
+    """Return the number of training rows. Tables of many classes have enough for each of them."""
+    rows = round(_between(setting.kind.train, setting.knobs.rows))
+    classes = len(class_names(setting.target.link)) if setting.shape else 0
+    return max(rows, classes * _ROWS_OF_A_CLASS)
 
 
 def _choose_channel(setting: _Setting, columns: Sequence[Column], hardness: float) -> Channel | None:
@@ -370,7 +381,7 @@ def shares_like(structure: Structure, given: Sequence[float], rows: int, rng: np
 
     Every class keeps `LEAST_CLASS_ROWS` training rows on average. Grades have their largest shares in the middle.
     """
-    least = LEAST_CLASS_ROWS / rows
+    least = min(LEAST_CLASS_ROWS / rows, _MOST_OF_AN_EVEN_SHARE / len(given))
     if structure.target is TargetKind.MULTILABEL:
         rates = np.clip(given, least, 1 - least)
         return tuple(round(float(rate), 4) for rate in rng.permutation(rates))

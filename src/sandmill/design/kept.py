@@ -60,9 +60,9 @@ def lost_of(structure: Structure) -> Iterator[str]:
         designed = _designed_share(structure)
         if abs(designed - structure.positive_share) > _SHARE_TOLERANCE:
             yield f"positive share {structure.positive_share:g} (designs have {designed:g})"
-    kind = kind_of(structure) or TABLE
-    shape = shape_of(structure, kind)
-    limits = _LIMITS_OF_SHAPES if shape else _LIMITS | {TargetKind.MULTICLASS: ("classes", kind.classes[1])}
+    made = kind_of(structure) or TABLE
+    shape = shape_of(structure, made)
+    limits = _LIMITS_OF_SHAPES if shape else _LIMITS | {TargetKind.MULTICLASS: ("classes", made.classes[1])}
     name, most = limits.get(structure.target, ("", 0))
     counted = structure.n_classes if structure.target in WITH_STRATA else structure.n_targets
     if name and (counted or 0) > most:

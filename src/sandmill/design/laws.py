@@ -25,6 +25,8 @@ _LOWEST = 0.04
 """Smallest value of a positive column, as a share of its median."""
 FEWEST_FINE = 9
 """Different values in a small sample from which on cuts and curves of a column make sense."""
+FINE_SHARE = FEWEST_FINE / SMALL_ROWS
+"""The same as a share of the rows."""
 _LOOSE_SKEW, _LOOSE_KURTOSIS = 0.35, 0.9
 """How far skewness and kurtosis may lie from those of a simple law that a column keeps."""
 _LOOSE_DISTINCT = 0.3

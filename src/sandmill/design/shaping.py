@@ -25,6 +25,7 @@ from sandmill.design.laws import (
 from sandmill.design.shape import Like, Shape
 from sandmill.design.vocabulary import Vocabulary, draw_level_names
 from sandmill.kinds.library import load_spare_words
+from sandmill.mechanism.columns import Floats
 from sandmill.models.columns import Cycle, LogNormal, Normal, Quantiles
 from sandmill.models.domain import (
     CategoricalWord,
@@ -34,6 +35,7 @@ from sandmill.models.domain import (
     NumericWord,
     ShapedCategory,
     ShapedNumber,
+    TargetWords,
     WordForm,
 )
 from sandmill.models.knowledge import Knowledge
@@ -93,13 +95,21 @@ def shape_vocabulary(
     flags = [shape.flags[place] for place in rng.permutation(len(shape.flags))]
     asked = shape.numbers[: -_identities(shape, domain) or None]
     numbers = _numbers(asked, domain, ranks, must, rng)
-    taken = {word.name for word in numbers}
     pairs = _pairs(flags[:named], domain, must, rng)
-    bits = _bits(flags[len(pairs) :], domain, taken, rng)
-    taken |= {word.name for word in (*pairs, *bits)}
+    bits = _bits(flags[len(pairs) :], domain, {word.name for word in numbers}, rng)
+    taken = {word.name for word in (*numbers, *pairs, *bits)}
     few, many = _categories(shape.categories, vocabulary, must, taken, rng, has_many=has_many)
     narrowed = domain.model_copy(update={"numeric": (*numbers, *bits), "categorical": (*pairs, *few)})
     return replace(vocabulary, domain=_with_possible_facts(narrowed), high_cardinality=tuple(many))
+
+
+def _own_names(domain: Domain) -> set[str]:
+    """Return the names that added columns may not have."""
+    words = (*domain.numeric, *domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
+    targets = [target for kind in TargetWords.model_fields for target in getattr(domain.targets, kind)]
+    labels = {label for target in domain.targets.multilabel for label in target.labels}
+    notes = {domain.knows.notes.name} if domain.knows.notes else set()
+    return {word.name for word in (*words, *targets, *domain.knows.identities)} | labels | notes
 
 
 def _identities(shape: Shape, domain: Domain) -> int:
@@ -139,9 +149,13 @@ def _numbers(
     if not asked:
         return [one.word for one in candidates if one.word.name in must]
     costs = np.array([[_cost(one, like) for one in candidates] for like in asked])
-    costs += rng.uniform(0, 0.05, costs.shape)
-    rows, columns = linear_sum_assignment(costs)
-    return [_shaped(candidates[column], asked[row]) for row, column in sorted(zip(rows, columns, strict=True))]
+    return [_shaped(candidates[column], asked[row]) for row, column in _matched(costs, rng, 0.05)]
+
+
+def _matched(costs: Floats, rng: np.random.Generator, spread: float) -> list[tuple[int, int]]:
+    """Match rows with columns at the least cost in all, costs that are nearly equal in a drawn order."""
+    rows, columns = linear_sum_assignment(costs + rng.uniform(0, spread, costs.shape))
+    return sorted((int(row), int(column)) for row, column in zip(rows, columns, strict=True))
 
 
 def _fixed(knows: Knowledge) -> set[str]:
@@ -154,7 +168,7 @@ def _fixed(knows: Knowledge) -> set[str]:
 def _spare_numbers(domain: Domain, count: int, rng: np.random.Generator) -> Iterator[_Number]:
     """Yield spare columns and further forms of the domain's words, in a drawn order."""
     spare = load_spare_words()
-    taken = {word.name for word in domain.numeric}
+    taken = _own_names(domain)
     plain = Normal(mean=0.0, sd=1.0)
     counts = [NumericWord(**word.model_dump(), decimals=0, distribution=plain) for word in spare.counts]
     steady = [word for word in domain.numeric if not isinstance(word.distribution, Cycle)]
@@ -250,7 +264,8 @@ def _pairs(
     """Choose columns of two named values: those of the domain first."""
     spare = load_spare_words().pairs
     own = [word for word in domain.categorical if len(word.levels) == 2 and word.name not in must]
-    words = [*own, *(spare[place] for place in rng.permutation(len(spare)))]
+    taken = _own_names(domain)
+    words = [*own, *(spare[place] for place in rng.permutation(len(spare)) if spare[place].name not in taken)]
     return [_with_shares(word, like, rng) for word, like in zip(words, asked, strict=False)]
 
 
@@ -268,8 +283,8 @@ def _bits(
         *(spare.flags[place] for place in rng.permutation(len(spare.flags))),
         *(forms[place] for place in rng.permutation(len(forms))),
     ]
-    found = []
-    for word, like in zip((word for word in listed if word.name not in taken), asked, strict=False):
+    found, known = [], {*taken, *_own_names(domain)}
+    for word, like in zip((word for word in listed if word.name not in known), asked, strict=False):
         rare = 1 - like.top_share if like else float(rng.uniform(0.1, 0.5))
         chance = rare if rng.random() < _CHANCE_OF_RARE_ONE else 1 - rare
         law = two_values(chance)
@@ -305,7 +320,8 @@ def _categories(
     domain, spare = vocabulary.domain, load_spare_words()
     own = [word for word in domain.categorical if word.name not in taken]
     few: list[tuple[CategoricalWord, float]] = [(word, _MUST if word.name in must else 0.0) for word in own]
-    few += [(word, _SPARE) for word in spare.categories]
+    known = {*taken, *_own_names(domain)}
+    few += [(word, _SPARE) for word in spare.categories if word.name not in known]
     prior = [
         (word.model_copy(update={"name": f"{form.before}_{word.name}", "meaning": _said(form, word)}), _FORM)
         for form in spare.forms.category
@@ -313,7 +329,7 @@ def _categories(
     ]
     few += [prior[place] for place in rng.permutation(len(prior))]
     many = [(word, _MUST if word.name in must else 0.0) for word in domain.high_cardinality]
-    many += [(word, _SPARE) for word in spare.many_levels]
+    many += [(word, _SPARE) for word in spare.many_levels if word.name not in known]
     costs = np.array(
         [
             [
@@ -323,10 +339,8 @@ def _categories(
             for count in wanted
         ]
     ).reshape(len(asked), len(few) + len(many))
-    costs += rng.uniform(0, 0.6, costs.shape)
-    rows, columns = linear_sum_assignment(costs)
     found: tuple[list[CategoricalWord], list[CategoricalWord]] = ([], [])
-    for row, column in sorted(zip(rows, columns, strict=True)):
+    for row, column in _matched(costs, rng, 0.6):
         like, count = asked[row], wanted[row]
         if column < len(few):
             word = few[column][0]

@@ -32,7 +32,7 @@ _SKEWED, _MOST_SAMPLE_SKEW = 0.8, 8.0
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
 """Noise of number targets at hardness 0 and 1, in standard deviations of the rule."""
 
-_FURTHER = ("other", "several", "undecided")
+_FURTHER = ("other", "several", "undecided", "disputed")
 """Classes that any list of classes may have, for seeds with more classes than a domain has names."""
 
 _STYLES = 2**31
