@@ -33,6 +33,8 @@ _LOOSE_DISTINCT = 0.3
 """How far the numbers of different values may lie apart, as a difference of logarithms."""
 _MOST_SIGMA = 1.0
 """Largest sigma of a lognormal column that keeps its form: with more, ratios of columns have extreme values."""
+_UNEVEN = 1.1
+"""Factor that makes a whole distance between real numbers uneven."""
 _CACHED = 4096
 """Fits that a process remembers: the designs of a slot ask for the same again."""
 _GRIDS = tuple(step * 10.0**power for power in range(-6, 7) for step in (1, 2, 5))
@@ -145,6 +147,7 @@ def law_like(word: NumericWord, like: ColumnProfile, *, is_free: bool) -> tuple[
     centre, sd, is_positive = spread_of(word)
     values = _placed(shape, centre, sd, decimals if is_positive else None, word.name.endswith("_pct"))
     grid = _grid(values, wanted, 10.0**-decimals)
+    values = np.maximum(values, grid) if is_positive else values
     return _quantiles(values, grid, decimals), decimals
 
 
@@ -182,7 +185,8 @@ def _grid(values: Floats, wanted: float, least: float) -> float:
     """Return the distance between values at which a small sample shows as many different ones as wanted; 0: none."""
     if wanted >= 0.97 * SMALL_ROWS:
         return 0.0
-    grids = [grid for grid in _GRIDS if grid >= least * 0.999]
+    # Multiples of a whole number would be whole numbers.
+    grids = [grid * _UNEVEN if grid >= 1 > least > 0 else grid for grid in _GRIDS if grid >= least * 0.999]
     span = float(values[-1] - values[0])
     grids = [grid for grid in grids if span / 2000 < grid <= span] or [max(span / 2, least, 1e-6)]
     found = [_distinct_on(values, grid) for grid in grids]
