@@ -11,7 +11,7 @@ from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.stated_lines import child_block, form_lines
 from sandmill.kinds.script_text import listed, number, quoted
 from sandmill.models import motifs
-from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Uniform
+from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Quantiles, Uniform
 from sandmill.models.faults import MixedTypes
 from sandmill.models.hints import Form
 from sandmill.models.kind import kind_named
@@ -169,7 +169,7 @@ def _center_and_scale(column: Column) -> tuple[float, float]:
             return first + (period - 1) / 2, float(np.sqrt((period**2 - 1) / 12))
         case Date(days=days):
             return (days - 1) / 2, float(np.sqrt((days**2 - 1) / 12))
-        case Identity(center=center, scale=scale):
+        case Identity(center=center, scale=scale) | Quantiles(center=center, scale=scale):
             return center, scale
         case _:
             return 0.0, 1.0

@@ -9,7 +9,7 @@ import yaml
 
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
-from sandmill.models.domain import Domain, World, WorldMedium
+from sandmill.models.domain import Domain, SpareWords, World, WorldMedium
 from sandmill.models.plan import Slot
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -22,6 +22,12 @@ AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 def load_domains() -> tuple[Domain, ...]:
     """Return all domains of the library, sorted by name."""
     return load_folder("table/domains", Domain)
+
+
+def load_spare_words() -> SpareWords:
+    """Return the columns that the tables of any domain may have."""
+    (words,) = load_folder("table/spare", SpareWords)
+    return words
 
 
 def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
