@@ -15,7 +15,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS, ColumnProfile, ColumnRole, TableProfile
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 
-Rule = Literal["equal", "within", "factor"]
+Rule = Literal["equal", "within", "relative", "factor"]
 Fate = Literal["kept", "bent", "dropped"]
 TraitValue = float | str
 
@@ -37,7 +37,7 @@ class Trait(Frozen):
     """For people, in lists and in the documentation."""
     tier: Literal["hard", "soft"]
     rule: Rule = "equal"
-    """`equal`; `within` an absolute distance; or by at most a `factor` larger or smaller."""
+    """`equal`; `within` a distance, or a distance `relative` to the seed; or by at most a `factor` off."""
     tolerance: float = 0.0
 
     def agrees(self, seed: TraitValue, task: TraitValue) -> bool:
@@ -46,6 +46,8 @@ class Trait(Frozen):
             return seed == task
         if self.rule == "within":
             return abs(seed - task) <= self.tolerance + 1e-9
+        if self.rule == "relative":
+            return abs(seed - task) <= self.tolerance * abs(seed) + 1e-9
         low, high = sorted((seed, task))
         return high <= low * self.tolerance + 1e-9
 
@@ -54,7 +56,8 @@ class Trait(Frozen):
         """The tolerance in words."""
         if self.rule == "equal":
             return "equal"
-        return f"within {self.tolerance:g}" if self.rule == "within" else f"at most {self.tolerance:g} times"
+        words = {"within": f"within {self.tolerance:g}", "relative": f"within {self.tolerance:.0%}"}
+        return words.get(self.rule, f"at most {self.tolerance:g} times")
 
 
 def _hard(name: str, words: str) -> Trait:
@@ -63,6 +66,10 @@ def _hard(name: str, words: str) -> Trait:
 
 def _within(name: str, words: str, tolerance: float) -> Trait:
     return Trait(name=name, words=words, tier="soft", rule="within", tolerance=tolerance)
+
+
+def _relative(name: str, words: str, tolerance: float) -> Trait:
+    return Trait(name=name, words=words, tier="soft", rule="relative", tolerance=tolerance)
 
 
 def _factor(name: str, words: str, tolerance: float) -> Trait:
@@ -80,13 +87,13 @@ TRAITS = (
     _hard("has_date", "dates, or none"),
     _hard("has_text", "free text, or none"),
     _hard("has_category", "categories, or none"),
-    _factor("n_columns", "number of input columns", 1.3),
+    _relative("n_columns", "number of input columns", 0.3),
     _within("mix", "mix of real, whole, two-valued, categorical, date and text columns (total variation)", 0.15),
     _factor("levels_median", "different values of a category in 150 rows, median", 1.5),
     _factor("levels_most", "different values of a category in 150 rows, most", 1.5),
     _within("class_entropy", "entropy of class shares, bits", 0.2),
-    _factor("top_class", "share of the commonest class or label", 1.2),
-    _factor("rarest_class", "share of the rarest class or label", 1.2),
+    _relative("top_class", "share of the commonest class or label", 0.2),
+    _relative("rarest_class", "share of the rarest class or label", 0.2),
     _within("missing", "share of empty cells", 0.05),
     _within("missing_worst", "share of empty cells in the worst column", 0.1),
     _within("missing_columns", "share of columns with empty cells", 0.15),
@@ -159,6 +166,16 @@ def vector_of(structure: Structure, profile: TableProfile | None = None) -> Fide
     }
     found |= _of_table(structure.target, profile) if profile else _declared(structure)
     return FidelityVector(values={name: _rounded(value) for name, value in found.items() if value is not None})
+
+
+def shown_trait(vector: FidelityVector, name: str) -> str:
+    """Write one trait of a vector for people; `-` if it is not known."""
+    values = vector.values
+    if name == "mix" and values.keys() >= set(MIX):
+        shares = ((role, float(values[f"share_{role}"])) for role in ColumnRole)
+        return ", ".join(f"{role} {share:.0%}" for role, share in shares if share) or "no columns"
+    value = values.get(name)
+    return "-" if value is None else value if isinstance(value, str) else f"{value:g}"
 
 
 def _outputs(structure: Structure) -> float | None:
@@ -278,10 +295,8 @@ def forecast(
         dropped: traits that designs do not take over, with the reason.
     """
     fates = {one.trait: one for one in _bent(structure, splits, most_outputs)}
-    values = dict(vector_of(structure).values)
-    if values.keys() >= set(MIX):
-        shares = ((role, float(values[f"share_{role}"])) for role in ColumnRole)
-        values["mix"] = ", ".join(f"{role} {share:.0%}" for role, share in shares if share)
+    vector = vector_of(structure)
+    values = {**vector.values, **({"mix": shown_trait(vector, "mix")} if vector.values.keys() >= set(MIX) else {})}
     known = [trait.name for trait in TRAITS if trait.name in values]
     for name in known:
         if name in dropped:

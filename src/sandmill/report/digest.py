@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sandmill.errors import count
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Ceiling, Tier
+from sandmill.models.fidelity import TRAIT_BY_NAME
 from sandmill.models.release import ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
@@ -159,6 +160,10 @@ class OverviewCounts:
         for name in ("difficulty", "solve_rate", "medal_hardness"):
             if found := getattr(measured, name):
                 self.figures[name].append(found.value)
+        kept = record.lineage.fidelity.agreement if record.lineage.fidelity else {}
+        for tier in ("hard", "soft"):
+            if of_tier := [holds for name, holds in kept.items() if TRAIT_BY_NAME[name].tier == tier]:
+                self.figures[f"{tier}_traits_kept"].append(sum(of_tier) / len(of_tier))
 
     def overview(self, request: Mapping[str, Any] | None = None, kept_from: str = "", kept: int = 0) -> ReleaseOverview:
         """Return the counts, with the request of the build."""

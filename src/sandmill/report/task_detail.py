@@ -2,6 +2,7 @@
 
 from sandmill.models.base import Frozen
 from sandmill.models.calibration import Calibration
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, shown_trait
 from sandmill.models.release import TaskRecord
 from sandmill.report.digest import best_score_in_words
 
@@ -40,6 +41,8 @@ class PrivateDetail(Frozen):
     """Solver, tier, final and feedback score."""
     reference: str
     seed: str
+    traits: tuple[tuple[str, str, str, str, str], ...] = ()
+    """Trait, tier, value of the seed, of the task, and whether it is kept; traits that are known of both."""
 
 
 def private_detail(record: TaskRecord) -> PrivateDetail:
@@ -59,6 +62,20 @@ def private_detail(record: TaskRecord) -> PrivateDetail:
         board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
         reference=measured.reference,
         seed=record.lineage.seed_id,
+        traits=_traits(record.lineage.fidelity) if record.lineage.fidelity else (),
+    )
+
+
+def _traits(fidelity: Fidelity) -> tuple[tuple[str, str, str, str, str], ...]:
+    return tuple(
+        (
+            TRAIT_BY_NAME[name].words,
+            TRAIT_BY_NAME[name].tier,
+            shown_trait(fidelity.seed, name),
+            shown_trait(fidelity.task, name),
+            "yes" if holds else "no",
+        )
+        for name, holds in fidelity.agreement.items()
     )
 
 

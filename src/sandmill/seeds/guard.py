@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from sandmill.seeds.profile import DATE_PATTERN
@@ -110,11 +110,7 @@ def _hashed(key: str, salt: bytes) -> bytes:
 
 @cache
 def library_words() -> frozenset[str]:
-    """Return the words of the library's domains, in small letters."""
-    found: set[str] = set()
-    for kind in files("sandmill.kinds").iterdir():
-        domains = kind.joinpath("domains")
-        if kind.is_dir() and domains.is_dir():
-            texts = (path.read_text(encoding="utf-8") for path in domains.iterdir() if path.name.endswith(".yaml"))
-            found.update(word for text in texts for word in _WORD.findall(text.casefold()))
-    return frozenset(found)
+    """Return the words of the library's domains and other word lists, in small letters."""
+    with as_file(files("sandmill.kinds")) as folder:
+        texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.yaml")]
+    return frozenset(word for text in texts for word in _WORD.findall(text.casefold()))
