@@ -288,7 +288,10 @@ def test_names_and_meanings_of_added_columns_are_their_own():
     for domain in load_domains()[::7]:
         vocabulary = shape_vocabulary(Vocabulary(domain, (), None, None), asked, (), Streams(SECRET, "names"))
         found = [word.name for word in vocabulary.words]
-        assert len(set(found)) == len(found) == len(asked.numbers) + len(asked.flags) + len(asked.categories)
+        wanted = len(asked.numbers) + len(asked.flags) + len(asked.categories)
+        # One number may be left to an identity.
+        assert len(set(found)) == len(found)
+        assert len(found) in (wanted - 1, wanted)
 
 
 def test_a_card_gives_its_numbers_of_columns_and_no_categories_if_it_has_none():
