@@ -1,6 +1,5 @@
 """sandmill seeds: show seeds before anything is built from them."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,16 +23,8 @@ SEEDS_EXAMPLES = (
 _BAD_INPUT = 2
 _FEW = 3
 """Seeds of which each kept trait is printed; of more, only bent and dropped ones."""
-_IGNORED = "designs do not look at it"
-_DROPPED = dict.fromkeys(
-    (
-        *("has_text", "mix", "levels_median", "levels_most", "class_entropy", "top_class", "missing_worst"),
-        *("missing_columns", "repeats", "distinct", "skew", "skew_most", "tails", "rho_share", "rho_mean"),
-        *("target_skew", "target_repeats", "n_columns", "extra_files", "dictionary", "child"),
-    ),
-    _IGNORED,
-)
-"""Traits that no design takes over, with the reason."""
+_SPIKE = 0.1
+"""Share of the commonest value of a target from which on no law of a target has it."""
 _HEADER = ("id", "modality", "target", "metric", "split", "columns", "rows", "faults")
 
 
@@ -83,21 +74,32 @@ def _is_table(source: str) -> bool:
 def _forecast(seed: "SeedTask") -> "list[Forecast]":
     """Say what becomes of each trait of a seed."""
     from sandmill.design.conditions import possible_splits
-    from sandmill.design.targets import MOST_GRADES, MOST_LABELS, MOST_NUMBERS
-    from sandmill.kinds.table import TABLE
-    from sandmill.models.fidelity import forecast
-    from sandmill.models.kind import kind_of
+    from sandmill.design.kept import designed_share, most_outputs
+    from sandmill.models.fidelity import Limits, forecast
     from sandmill.models.structure import TargetKind
 
     structure = seed.structure
-    most = {
-        TargetKind.MULTICLASS: (kind_of(structure) or TABLE).classes[1],
-        TargetKind.ORDINAL: MOST_GRADES,
-        TargetKind.MULTILABEL: MOST_LABELS,
-        TargetKind.MULTI_TARGET: MOST_NUMBERS,
-    }
-    splits = possible_splits(structure, structure.pathologies)
-    return forecast(structure, splits, most.get(structure.target, sys.maxsize), _DROPPED)
+    has_share = structure.target is TargetKind.BINARY and structure.positive_share is not None
+    limits = Limits(
+        splits=possible_splits(structure, structure.pathologies),
+        most_outputs=most_outputs(structure),
+        positive_share=designed_share(structure) if has_share else None,
+    )
+    return forecast(structure, limits, _dropped(seed))
+
+
+def _dropped(seed: "SeedTask") -> dict[str, str]:
+    """Return the traits that designs do not take over, with the reason."""
+    from sandmill.design.shape import shape_of
+    from sandmill.kinds.table import TABLE
+    from sandmill.models.kind import kind_of
+
+    profile = seed.structure.profile
+    if shape_of(seed.structure, kind_of(seed.structure) or TABLE) is None:
+        why = "designs of this kind choose their columns"
+        return dict.fromkeys(("n_columns", "has_date", "has_text", "has_category", "missing"), why)
+    has_spike = profile is not None and (profile.target_top_share or 0) > _SPIKE
+    return {"target_repeats": "targets of designs have no spikes"} if has_spike else {}
 
 
 def _describe(intake: "SeedIntake") -> dict[str, Any]:

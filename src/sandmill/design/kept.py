@@ -40,7 +40,7 @@ def kept_of(structure: Structure) -> Iterator[str]:
     yield f"metric {structure.metric}"
     yield f"split {' or '.join(possible_splits(structure, structure.pathologies))}"
     if structure.target is TargetKind.BINARY and structure.positive_share is not None:
-        yield f"positive share {_designed_share(structure):g}"
+        yield f"positive share {designed_share(structure):g}"
     faults = set(structure.pathologies) - {kind for kind, _ in _lost_faults(structure)}
     faults |= {PathologyKind.MISSING} if structure.missing_share > 0 else set()
     faults |= {PathologyKind.TIMESTAMPS} if structure.columns.date else set()
@@ -57,7 +57,7 @@ def lost_of(structure: Structure) -> Iterator[str]:
     for kind, why in _lost_faults(structure):
         yield f"fault {kind} ({why})"
     if structure.target is TargetKind.BINARY and structure.positive_share is not None:
-        designed = _designed_share(structure)
+        designed = designed_share(structure)
         if abs(designed - structure.positive_share) > _SHARE_TOLERANCE:
             yield f"positive share {structure.positive_share:g} (designs have {designed:g})"
     made = kind_of(structure) or TABLE
@@ -73,7 +73,16 @@ def lost_of(structure: Structure) -> Iterator[str]:
         yield f"{structure.columns.text} text columns" + (" (designs have 1)" if shape else "")
 
 
-def _designed_share(structure: Structure) -> float:
+def most_outputs(structure: Structure) -> int | None:
+    """Return the most classes, grades, labels or numbers to predict of a design. None: the target has none."""
+    made = kind_of(structure) or TABLE
+    is_shaped = shape_of(structure, made) is not None
+    limits = _LIMITS_OF_SHAPES if is_shaped else _LIMITS | {TargetKind.MULTICLASS: ("classes", made.classes[1])}
+    return limits[structure.target][1] if structure.target in limits else None
+
+
+def designed_share(structure: Structure) -> float:
+    """Return the share of the positive class in designs of a binary target."""
     kind = kind_of(structure) or TABLE
     has_imbalance = kind.shows_columns and PathologyKind.IMBALANCE in structure.pathologies
     rows = ROWS_EASIEST if shape_of(structure, kind) else None

@@ -19,13 +19,13 @@ Rule = Literal["equal", "within", "relative", "factor"]
 Fate = Literal["kept", "bent", "dropped"]
 TraitValue = float | str
 
-MOST_OUTPUTS = 12
-"""Classes, labels or grades of a micro task at most; a kind of task may have fewer."""
 LEAST_CLASS_ROWS = 8
 """Training rows that the rarest class of a task has at least."""
 USUAL_ROWS = 150
 """Training rows from which the least share of a class follows."""
 _NUMBERS = frozenset({ColumnRole.REAL, ColumnRole.WHOLE})
+_SHARES = ("class_entropy", "top_class", "rarest_class")
+_RARE = f"a class keeps at least {LEAST_CLASS_ROWS} training rows"
 _CLASSES = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
 
 
@@ -280,49 +280,58 @@ class Forecast(Frozen):
     why: str = ""
 
 
-def forecast(
-    structure: Structure,
-    splits: Sequence[SplitKind],
-    most_outputs: int = MOST_OUTPUTS,
-    dropped: Mapping[str, str] = MappingProxyType({}),
-) -> list[Forecast]:
+class Limits(Frozen):
+    """What designs of a seed can have."""
+
+    splits: tuple[SplitKind, ...]
+    most_outputs: int | None = None
+    """Classes, grades, labels or numbers to predict at most. None: the target has none."""
+    positive_share: float | None = None
+    """Share of the positive class in designs of a binary target."""
+
+
+def forecast(structure: Structure, limits: Limits, dropped: Mapping[str, str] = MappingProxyType({})) -> list[Forecast]:
     """Say of each known trait of a seed whether designs keep, bend or drop it.
 
     Args:
         structure: of the seed.
-        splits: what designs may have.
-        most_outputs: classes, grades, labels or numbers to predict that a design has at most.
+        limits: of its designs.
         dropped: traits that designs do not take over, with the reason.
     """
-    fates = {one.trait: one for one in _bent(structure, splits, most_outputs)}
     vector = vector_of(structure)
     values = {**vector.values, **({"mix": shown_trait(vector, "mix")} if vector.values.keys() >= set(MIX) else {})}
-    known = [trait.name for trait in TRAITS if trait.name in values]
-    for name in known:
-        if name in dropped:
-            fates[name] = Forecast(trait=name, fate="dropped", value=values[name], why=dropped[name])
-    return [fates.get(name) or Forecast(trait=name, fate="kept", value=values[name]) for name in known]
+    bent = {one.trait: one for one in _bent(structure, values, limits)}
+    found = []
+    for name in (trait.name for trait in TRAITS if trait.name in values):
+        lost = Forecast(trait=name, fate="dropped", value=values[name], why=dropped.get(name, ""))
+        kept = Forecast(trait=name, fate="kept", value=values[name])
+        found.append(lost if name in dropped else bent.get(name, kept))
+    return found
 
 
-def _bent(structure: Structure, splits: Sequence[SplitKind], most_outputs: int) -> Iterator[Forecast]:
+def _bent(structure: Structure, values: Mapping[str, TraitValue], limits: Limits) -> Iterator[Forecast]:
     """Yield the traits that micro scale or the search for a band changes."""
-    values = vector_of(structure).values
 
-    def bend(trait: str, why: str, becomes: TraitValue | None = None) -> Forecast:
-        return Forecast(trait=trait, fate="bent", value=values[trait], becomes=becomes, why=why)
-
-    if (outputs := values.get("outputs")) and float(outputs) > most_outputs:
-        yield bend("outputs", f"micro tasks have at most {most_outputs}", most_outputs)
-        for trait in ("class_entropy", "top_class", "rarest_class"):
-            if trait in values:
-                yield bend(trait, f"shares of {most_outputs} classes cannot be those of {outputs:g}")
-    elif (rarest := values.get("rarest_class")) is not None and float(rarest) * USUAL_ROWS < LEAST_CLASS_ROWS:
-        least = round(LEAST_CLASS_ROWS / USUAL_ROWS, 4)
-        yield bend("rarest_class", f"a class keeps at least {LEAST_CLASS_ROWS} training rows", least)
-    if structure.split and structure.split not in splits:
-        yield bend("split", "the seed has groups or time, or no classes to stratify by", " or ".join(splits))
-    if (columns := values.get("n_columns")) and float(columns) > MOST_PROFILED:
-        yield bend("n_columns", f"micro tasks have at most {MOST_PROFILED} input columns", MOST_PROFILED)
-    for trait in ("linear", "boosting"):
+    def bend(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
         if trait in values:
-            yield bend(trait, "the difficulty band of a task decides where it asks for another score")
+            yield Forecast(trait=trait, fate="bent", value=values[trait], becomes=becomes, why=why)
+
+    if limits.most_outputs and float(values.get("outputs", 0)) > limits.most_outputs:
+        yield from bend("outputs", f"micro tasks have at most {limits.most_outputs}", limits.most_outputs)
+        for trait in _SHARES:
+            yield from bend(trait, f"{limits.most_outputs} classes cannot have the shares of {values['outputs']:g}")
+    elif limits.positive_share is not None and structure.positive_share is not None:
+        designed = _of_classes(structure.target, (limits.positive_share, 1 - limits.positive_share))
+        for trait in _SHARES:
+            becomes = _rounded(designed[trait] or 0.0)
+            if trait in values and not TRAIT_BY_NAME[trait].agrees(values[trait], becomes):
+                yield from bend(trait, _RARE, becomes)
+    elif float(values.get("rarest_class", 1)) * USUAL_ROWS < LEAST_CLASS_ROWS:
+        yield from bend("rarest_class", _RARE, round(LEAST_CLASS_ROWS / USUAL_ROWS, 4))
+    if structure.split and structure.split not in limits.splits:
+        why = "it has groups" if SplitKind.GROUPED in limits.splits else "only classes can be stratified"
+        yield from bend("split", why, " or ".join(limits.splits))
+    if float(values.get("n_columns", 0)) > MOST_PROFILED:
+        yield from bend("n_columns", f"micro tasks have at most {MOST_PROFILED} input columns", MOST_PROFILED)
+    for trait in ("linear", "boosting"):
+        yield from bend(trait, "the difficulty band of a task decides where it asks for another score")
