@@ -36,7 +36,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
     """Ingest, design, generate, calibrate, check, verify, publish. Returns <root>/<dataset>@<version>."""
     mark_killed_runs_as_crashed()
     with lineage_events(request.name, settings.lineage_to, request.seeds) as lineage:
-        plan = plan_release(request, ingest_seeds(request))
+        plan = plan_release(request, ingest_seeds(request, settings))
         lineage.read_seeds(plan.seeds)
         return fill_and_publish(plan, settings, lineage)
 

@@ -13,7 +13,7 @@ from sandmill.models.seed import SeedIntake
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
-from sandmill.seeds import ingest
+from sandmill.pipeline.run import ingest_seeds as read_seeds
 from tasks.policies import PLAIN, STORED, llm_calls_allowed
 from tasks.progress import shard_reporter
 
@@ -27,9 +27,9 @@ def suites() -> dict[str, bytes]:
 
 
 @task(name="ingest seeds", **PLAIN)
-def ingest_seeds(request: BuildRequest) -> SeedIntake:
+def ingest_seeds(request: BuildRequest, settings: RunSettings) -> SeedIntake:
     """Read all seed sources; a bad source stops the build before any work. Warnings go to the log."""
-    intake = ingest(request.seeds)
+    intake = read_seeds(request, settings)
     for note in intake.notes:
         get_run_logger().warning("seed %s: %s", note.seed_id, note.text)
     return intake

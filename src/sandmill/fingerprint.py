@@ -20,7 +20,8 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 
 LATER: Mapping[str, Mapping[str, Any]] = {
     "BuildRequest": {"structures": "all", "kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
-    "Structure": {"kind": None},
+    "SeedTask": {"guard": None},
+    "Structure": {"kind": None, "profile": None},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},
     "ImageChannel": {
         "shown": [],

@@ -28,6 +28,7 @@ from sandmill.draw import Pilot, Rendered, render
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
+from sandmill.models.fidelity import Fidelity
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt
 from sandmill.models.spec import Sizes, TaskSpec
@@ -57,6 +58,8 @@ class Calibrated:
     """Source by file name."""
     panel_s: float
     """Processor time of the panel."""
+    fidelity: Fidelity | None = None
+    """Traits of the task and of its seed, once the gates have passed."""
 
 
 def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated:

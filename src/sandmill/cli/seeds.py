@@ -4,18 +4,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, write_json
+from sandmill.cli.screen import JsonOption, open_console, refuse_options, show_progress, write_json
+from sandmill.errors import Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
+    from sandmill.models.fidelity import Forecast
     from sandmill.models.seed import SeedIntake, SeedTask
 
 SEEDS_EXAMPLES = (
-    "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · `sandmill seeds my-seeds/ --json`"
+    "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · "
+    "`sandmill seeds table.csv --target price` · `sandmill seeds my-seeds/ --json`"
 )
 
 _BAD_INPUT = 2
+_FEW = 3
+"""Seeds of which each kept trait is printed; of more, only bent and dropped ones."""
+_SPIKE = 0.1
+"""Share of the commonest value of a target from which on no law of a target has it."""
 _HEADER = ("id", "modality", "target", "metric", "split", "columns", "rows", "faults")
 
 
@@ -24,8 +33,16 @@ def seeds(
         list[str] | None,
         typer.Argument(
             metavar="SEEDS",
-            help="Cards, folders with a table and seed.yaml, competition folders, or folders of these. None: the "
-            "bundled cards.",
+            help="Cards, folders with a table and seed.yaml, competition folders, folders of these, or tables. None: "
+            "the bundled cards.",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Target of the tables that are given as files. Builds take such a table as table.csv:COLUMN.",
             show_default=False,
         ),
     ] = None,
@@ -33,14 +50,56 @@ def seeds(
 ) -> None:
     """Show what was understood of seeds: their structure, what designs keep of it, and what sets a seed aside.
 
+    Each trait of a seed is kept, bent by what micro-scale tasks can have, or dropped. Nothing is built.
+
     The exit code is 0 if a build can use at least one seed, and 2 if it can use none or a source is malformed.
     """
     from sandmill.seeds import survey
 
-    intake = survey(tuple(sources or ()))
+    given = tuple(f"{source}:{target}" if target and _is_table(source) else source for source in sources or ())
+    lacks_table = target and not any(map(_is_table, sources or ()))
+    problem = Problem("--target", "no CSV or Parquet file among the seeds", "a table beside it")
+    refuse_options("sandmill seeds", "No seed was read.", (lacks_table, problem))
+    with show_progress("reading seeds") as on_progress:
+        intake = survey(given, on_progress)
     write_json(_describe(intake)) if as_json else _print(intake)
     if not intake.supported:
         raise typer.Exit(_BAD_INPUT)
+
+
+def _is_table(source: str) -> bool:
+    return source.endswith((".csv", ".parquet"))
+
+
+def _forecast(seed: "SeedTask") -> "list[Forecast]":
+    """Say what becomes of each trait of a seed."""
+    from sandmill.design.conditions import possible_splits
+    from sandmill.design.kept import designed_share, most_outputs
+    from sandmill.models.fidelity import Limits, forecast
+    from sandmill.models.structure import TargetKind
+
+    structure = seed.structure
+    has_share = structure.target is TargetKind.BINARY and structure.positive_share is not None
+    limits = Limits(
+        splits=possible_splits(structure, structure.pathologies),
+        most_outputs=most_outputs(structure),
+        positive_share=designed_share(structure) if has_share else None,
+    )
+    return forecast(structure, limits, _dropped(seed))
+
+
+def _dropped(seed: "SeedTask") -> dict[str, str]:
+    """Return the traits that designs do not take over, with the reason."""
+    from sandmill.design.shape import shape_of
+    from sandmill.kinds.table import TABLE
+    from sandmill.models.kind import kind_of
+
+    profile = seed.structure.profile
+    if shape_of(seed.structure, kind_of(seed.structure) or TABLE) is None:
+        why = "designs of this kind choose their columns"
+        return dict.fromkeys(("n_columns", "has_date", "has_text", "has_category", "missing"), why)
+    has_spike = profile is not None and (profile.target_top_share or 0) > _SPIKE
+    return {"target_repeats": "targets of designs have no spikes"} if has_spike else {}
 
 
 def _describe(intake: "SeedIntake") -> dict[str, Any]:
@@ -55,6 +114,7 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
                 "structure": seed.structure.model_dump(mode="json"),
                 "kept": list(kept_of(seed.structure)),
                 "not_kept": list(lost_of(seed.structure)),
+                "traits": [one.model_dump(mode="json", exclude_none=True) for one in _forecast(seed)],
                 "warnings": [note.text for note in intake.notes if note.seed_id == seed.id],
             }
             for seed in intake.supported
@@ -73,6 +133,8 @@ def _print(intake: "SeedIntake") -> None:
     if intake.supported:
         console.print_table(TextTable("", _HEADER, tuple(_row(seed) for seed in intake.supported)))
     _section(console, "Warnings", [f"{note.seed_id}: {note.text}" for note in intake.notes])
+    shows_all = len(intake.supported) <= _FEW
+    _section(console, "Traits", [line for seed in intake.supported for line in _fates(seed, shows_all)])
     kept = ((seed.id, "; ".join(lost_of(seed.structure))) for seed in intake.supported)
     _section(console, "Changed or left out in designs", [f"{name}: {lost}" for name, lost in kept if lost])
     if intake.supported:
@@ -82,6 +144,25 @@ def _print(intake: "SeedIntake") -> None:
     _section(console, "Skipped, no seeds", [f"{source.source}: {source.reason}" for source in intake.skipped])
     used, waiting, skipped = len(intake.supported), len(intake.unsupported), len(intake.skipped)
     console.print(f"\n{used} can be used, {waiting} set aside, {skipped} skipped. See docs/seeds.md.")
+
+
+def _fates(seed: "SeedTask", shows_all: bool) -> "Iterator[str]":
+    """Yield lines on a seed: how many traits are kept, bent and dropped, and which."""
+    from sandmill.models.fidelity import TRAIT_BY_NAME
+
+    found = _forecast(seed)
+    counts = {fate: [one for one in found if one.fate == fate] for fate in ("kept", "bent", "dropped")}
+    yield f"{seed.id}: {', '.join(f'{len(some)} {fate}' for fate, some in counts.items())}"
+    if shows_all:
+        yield from (f"  kept: {TRAIT_BY_NAME[one.trait].words}: {_shown(one.value)}" for one in counts["kept"])
+    for fate in ("bent", "dropped"):
+        for one in counts[fate]:
+            becomes = "" if one.becomes is None else f", becomes {_shown(one.becomes)}"
+            yield f"  {fate}: {TRAIT_BY_NAME[one.trait].words}: {_shown(one.value)}{becomes} ({one.why})"
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _section(console: "Console", title: str, lines: list[str]) -> None:

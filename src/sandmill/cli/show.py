@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from sandmill.store.catalogue import TaskLineage
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
+SHOW_EXAMPLES = (
+    "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage` · "
+    "`sandmill show releases/micro --fidelity`"
+)
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -39,6 +42,10 @@ def show(
         typer.Option(
             "--lineage", help="With TASK: seed card, design, streams, code, run, shard and hashes of its files."
         ),
+    ] = False,
+    fidelity: Annotated[
+        bool,
+        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
     ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
@@ -73,7 +80,15 @@ def show(
         (lineage and task is None, Problem("--lineage", "no TASK", "the id of a task beside it")),
         (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
         (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
+        (fidelity and lineage, Problem("--fidelity", "--lineage", "only one of them")),
     )
+    if fidelity:
+        from sandmill.cli.show_fidelity import show_fidelity
+
+        opened = load(release)
+        opened.check_ids([task] if task else [])
+        show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
+        return
     if task is None and _show_datasets(release, limit or _ROWS, as_json):
         return
     opened = load(release)

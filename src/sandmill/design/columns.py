@@ -7,9 +7,30 @@ import numpy as np
 
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import TRAIN_SHARE, Rule
+from sandmill.design.shape import Shape
+from sandmill.design.strength import load_like
 from sandmill.design.vocabulary import Vocabulary, Word
-from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Shift, Trend, Unit
-from sandmill.models.domain import CategoricalWord, DateWord, NumericWord, UnitWord
+from sandmill.models.columns import (
+    Categorical,
+    Column,
+    Cycle,
+    Date,
+    Identity,
+    LogNormal,
+    Normal,
+    Quantiles,
+    Shift,
+    Trend,
+    Unit,
+)
+from sandmill.models.domain import (
+    CategoricalWord,
+    DateWord,
+    NumericWord,
+    ShapedCategory,
+    ShapedNumber,
+    UnitWord,
+)
 from sandmill.models.knowledge import ExclusionWord, IdentityWord, Knowledge
 from sandmill.models.mechanism import Exclusion, Order
 from sandmill.models.structure import PathologyKind, SplitKind, Structure
@@ -109,8 +130,13 @@ def _loaded(column: Column, knows: Knowledge, streams: Streams) -> Column:
     law = column.distribution
     order = knows.level_orders.get(column.name, ())
     if isinstance(law, Categorical) and order:
-        law = law.model_copy(update={"order": tuple(law.levels.index(level) for level in order)})
+        law = law.model_copy(update={"order": _codes(law.levels, order)})
     return column.model_copy(update={"loadings": loadings, "distribution": law})
+
+
+def _codes(levels: Sequence[str], order: Sequence[str]) -> tuple[int, ...]:
+    """Return the codes of levels in an order of names, some of which may be no levels here."""
+    return tuple(levels.index(level) for level in order if level in levels)
 
 
 def _category_on_a_factor(column: Column, law: Categorical, factors: int, streams: Streams) -> Column:
@@ -138,7 +164,9 @@ def _exclusions(word: ExclusionWord, by: Column) -> list[Exclusion]:
     """Return one exclusion for each end: a word may exclude levels both below and above."""
     if not isinstance(by.distribution, Categorical):
         raise TypeError(f"column {by.name} has no levels to exclude")
-    codes = tuple(by.distribution.levels.index(level) for level in word.levels)
+    codes = _codes(by.distribution.levels, word.levels)
+    if not codes:
+        return []
     ends = [{"below": word.below}, {"above": word.above}]
     return [
         Exclusion.model_validate({"column": word.column, "by": word.by, "levels": codes, **end})
@@ -148,10 +176,23 @@ def _exclusions(word: ExclusionWord, by: Column) -> list[Exclusion]:
 
 
 def choose_columns(
-    structure: Structure, vocabulary: Vocabulary, conditions: Conditions, rule: Rule, hardness: float, streams: Streams
+    structure: Structure,
+    vocabulary: Vocabulary,
+    conditions: Conditions,
+    rule: Rule,
+    hardness: float,
+    streams: Streams,
+    shape: Shape | None = None,
 ) -> tuple[Column, ...]:
-    """Draw the columns of a design and their dependence on each other, on the date and on units."""
-    chosen, knows = choose_candidates(structure, vocabulary, rule, hardness, streams), vocabulary.domain.knows
+    """Draw the columns of a design and their dependence on each other, on the date and on units.
+
+    With a shape, all columns of the vocabulary are those of the design.
+    """
+    knows = vocabulary.domain.knows
+    if shape:
+        chosen = _in_place(vocabulary.words, streams)
+    else:
+        chosen = choose_candidates(structure, vocabulary, rule, hardness, streams)
     drawn = tuple(_column(candidate, conditions, streams) for candidate in chosen)
     columns = _within_units(drawn, limited_columns(knows), streams)
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
@@ -160,7 +201,12 @@ def choose_columns(
     drifting = date if PathologyKind.DRIFT in conditions.faults else None
     shifted = tuple(_dependent(column, parents, drifting, streams) for column in columns)
     identities = identity_columns(shifted, knows, streams)
-    return _in_place((*load_columns(shifted, knows, streams), *identities), streams)
+    if shape:
+        identities = identities[: max(0, len(shape.numbers) - len(vocabulary.numeric) + len(shape.flags))]
+    loaded = load_columns(shifted, knows, streams)
+    if shape and shape.profile:
+        loaded = load_like(loaded, shape.profile, streams)
+    return _in_place((*loaded, *identities), streams)
 
 
 def choose_candidates(
@@ -205,6 +251,10 @@ def exact_shares(shares: Sequence[float] | np.ndarray, least: float = 0.01) -> t
 
 def _column(candidate: Word, conditions: Conditions, streams: Streams) -> Column:
     match candidate:
+        case ShapedNumber(law=law):
+            return Column(name=candidate.name, distribution=law, decimals=candidate.decimals)
+        case ShapedCategory(levels=levels, shares=given):
+            return Column(name=candidate.name, distribution=Categorical(levels=levels, shares=given), decimals=0)
         case NumericWord():
             return Column(name=candidate.name, distribution=candidate.distribution, decimals=candidate.decimals)
         case DateWord(first=first, days=days):
@@ -269,4 +319,4 @@ def may_be_wrong(columns: Sequence[Column]) -> list[Column]:
 
 
 def _is_continuous(column: Column) -> bool:
-    return not isinstance(column.distribution, Categorical | Cycle | Date | Unit | Identity)
+    return not isinstance(column.distribution, Categorical | Cycle | Date | Unit | Identity | Quantiles)

@@ -22,6 +22,10 @@ CHANCE_OF_STRATA = 0.3
 """Chance of a stratified split where the seed declares no split and the target has classes."""
 
 
+_MANY = 17
+"""Levels from which on a category counts as one of many."""
+
+
 @dataclass(frozen=True)
 class Conditions:
     """Split and faults of a design. They are settled before its vocabulary."""
@@ -50,6 +54,7 @@ def choose_conditions(
     rng = streams.generator("frame")
     draws = dict(zip(_CHANCES, rng.random(len(_CHANCES)), strict=True))
     drawn = {kind for kind, chance in _CHANCES.items() if draws[kind] < chance}
+    drawn -= _unlike(structure)
     faults = set(structure.pathologies) | (drawn if more is None else set(more))
     if structure.missing_share > 0:
         faults.add(PathologyKind.MISSING)
@@ -62,6 +67,20 @@ def choose_conditions(
         SplitKind.GROUPED: faults | {PathologyKind.GROUPS},
     }
     return Conditions(split, frozenset(implied.get(split, faults)))
+
+
+def _unlike(structure: Structure) -> set[PathologyKind]:
+    """Return faults that would show in the columns, and that the columns of a seed rule out."""
+    mix, profile, ruled_out = structure.columns, structure.profile, set[PathologyKind]()
+    is_known = bool(mix.numeric or mix.categorical or profile)
+    if is_known and not mix.date:
+        ruled_out.add(PathologyKind.TIMESTAMPS)
+    if profile:
+        # Numbers with a unit after them would be categories.
+        ruled_out.add(PathologyKind.MIXED_TYPES)
+    if profile and max((column.levels for column in profile.columns if column.role == "category"), default=0) < _MANY:
+        ruled_out.add(PathologyKind.HIGH_CARDINALITY)
+    return ruled_out
 
 
 def possible_splits(structure: Structure, faults: Collection[PathologyKind]) -> tuple[SplitKind, ...]:

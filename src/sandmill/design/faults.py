@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from sandmill.design.columns import may_be_wrong
 from sandmill.design.conditions import Conditions
+from sandmill.design.gaps import gaps_like
 from sandmill.design.rule import Rule
+from sandmill.design.shape import Shape
 from sandmill.models import faults
 from sandmill.models.columns import Column, LogNormal, Normal
 from sandmill.models.links import Link, class_names
@@ -74,10 +76,22 @@ def choose_faults(
     severity: Severity,
     streams: Streams,
     only: Collection[str] | None = None,
+    shape: Shape | None = None,
+    limited: Collection[str] = (),
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none.
 
-    `only` names the columns that may have faults; None: all.
+    Args:
+        structure: of the seed.
+        conditions: split and faults of the design.
+        link: of the target.
+        columns: of the design.
+        rule: of the design.
+        severity: how strong faults are.
+        streams: of the slot.
+        only: columns that may have faults; None: all.
+        shape: columns of the seed. With it, columns that the rule does not read have gaps like those of the seed.
+        limited: columns that limits read.
     """
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
     eligible = [
@@ -87,7 +101,10 @@ def choose_faults(
     ]
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)
-        found += _gaps(structure.missing_share, len(columns), order, rule, streams)
+        if shape:
+            found += gaps_like(structure, shape, columns, order, rule, limited, streams)
+        else:
+            found += _gaps(structure.missing_share, len(columns), order, rule, streams)
     busy = {name for fault in found if isinstance(fault, faults.Missing) for name in (fault.column, fault.given)}
     parents = {column.shift.by for column in columns if column.shift}
     free = [column for column in eligible if column.name not in busy | parents and not column.conversion]

@@ -25,6 +25,8 @@ from sandmill.design.hints import (
 )
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import assign_weights, choose_rule, orient, rule_of, variance_shares
+from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_draft, check_shape, class_count, shape_of
+from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.standardize import standardize
 from sandmill.design.targets import Target, choose_target, write_media_story, write_story
 from sandmill.design.telling import Telling, tell
@@ -32,6 +34,7 @@ from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
 from sandmill.kinds.library import load_domains
 from sandmill.kinds.table import TABLE
+from sandmill.mechanism.limits import columns_of_limit
 from sandmill.models.base import Band
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
@@ -54,6 +57,10 @@ _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 often shows the wrong class as the larger one."""
 _IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
 """Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
+_ROWS_OF_A_CLASS = 14
+"""Training rows for each class of a table, at least."""
+_MOST_OF_AN_EVEN_SHARE = 0.9
+"""Least share of a class, relative to an even one: something is left for the others to differ."""
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
 _USUAL_LOG_ODDS = (6.0, 1.1)
 """Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets."""
@@ -99,7 +106,7 @@ def design_task(
     ruled = _choose_rule(setting)
     mechanism, hints = _mechanism(setting, ruled)
     channel = _choose_channel(setting, ruled.columns, hardness)
-    sizes = Sizes(train=round(_between(kind.train, knobs.rows)), feedback=kind.most_feedback, final=kind.most_final)
+    sizes = Sizes(train=_train_rows(setting), feedback=kind.most_feedback, final=kind.most_final)
     return TaskSpec(
         seed_id=slot.seed.id,
         structure=slot.structure,
@@ -141,6 +148,8 @@ class _Setting:
     """Whether texts may state facts."""
     own: OwnColumns
     """Fact that brings columns of its own."""
+    shape: Shape | None = None
+    """What the seed asks of the columns; None if it declares nothing."""
 
     @property
     def hidden(self) -> float:
@@ -175,22 +184,33 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
     knowing = bool(domain.knows.targets or medium)
     may_tell = knowing and not draft and slot.band is not Band.EASY
+    shape = shape_of(structure, kind, conditions.split)
+    check_draft(structure, shape, draft)
     own = draw_own_columns(domain, conditions.split, streams) if may_tell and has_hints(streams) else OwnColumns()
+    own = OwnColumns() if shape and not own.fits(len(shape.numbers), len(shape.categories)) else own
     domain = own.added_to(domain)
     vocabulary = choose_vocabulary(domain, conditions, streams)
-    draws = streams.generator("target")
-    target = choose_target(structure, domain.targets, knobs.signal, draws, kind.classes, kind.labels, kind.grades)
+    if shape:
+        must = {*own.columns, *(column for motif in (draft.motifs if draft else ()) for column in motif.columns)}
+        shape = shape.with_room(domain, must)
+        has_many = PathologyKind.HIGH_CARDINALITY in conditions.faults
+        vocabulary = shape_vocabulary(vocabulary, shape, must, streams, has_many=has_many)
+        domain = vocabulary.domain
+    draws, exact = streams.generator("target"), class_count(structure) if shape else None
+    ranges = (kind.classes, kind.labels, kind.grades)
+    target = choose_target(structure, domain.targets, knobs.signal, draws, *ranges, exact)
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     return _Setting(
-        slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior, may_tell, own
+        slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior, may_tell, own, shape
     )
 
 
 def _choose_rule(setting: _Setting) -> _Ruled:
     """Choose the facts that texts state, the motifs of the rule, and its columns."""
     slot, streams, medium, vocabulary = setting.slot, setting.streams, setting.medium, setting.vocabulary
-    plan = choose_hints(vocabulary, streams, setting.own) if setting.may_tell else HintPlan()
+    profile = slot.structure.profile if setting.shape else None
+    plan = choose_hints(vocabulary, streams, setting.own, profile) if setting.may_tell else HintPlan()
     priors = Priors()
     if setting.prior:
         priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
@@ -202,11 +222,11 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         if slot.draft
         else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, not_leading)
     )
-    plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
+    plan = add_spare(plan, drawn.read, vocabulary, streams, profile).at(setting.hidden)
     rule = replace(drawn.at(setting.hidden), told_columns=plan.told_columns, named=plan.columns | needed)
     distractors = setting.knobs.distractors
-    columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams)
-    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams))
+    columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
+    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape))
 
 
 def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint, ...]]:
@@ -214,13 +234,18 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     structure, streams, knobs, draft = setting.slot.structure, setting.streams, setting.knobs, setting.slot.draft
     rule, target, prior = ruled.telling.rule, setting.target, setting.prior
     link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal)
-    shares = _class_shares(structure, setting.conditions, link, prior, streams.generator("shares"), setting.kind)
+    rows = _train_rows(setting) if setting.shape else None
+    drawing = streams.generator("shares")
+    shares = _class_shares(structure, setting.conditions, link, prior, drawing, setting.kind, rows)
     log_odds = setting.kind.log_odds or _LOG_ODDS.get(structure.target, _USUAL_LOG_ODDS)
     signal = _signal(link, log_odds, knobs.signal, prior, shares)
     terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"))
     severity = Severity(knobs.faults, variance_shares(terms))
     may_miss = setting.medium.may_miss if setting.medium else None
-    drawn = choose_faults(structure, setting.conditions, link, ruled.columns, rule, severity, streams, may_miss)
+    limits = limits_of(ruled.columns, setting.domain.knows)
+    limited = {name for limit in limits for name in columns_of_limit(limit)}
+    said = (structure, setting.conditions, link, ruled.columns, rule)
+    drawn = choose_faults(*said, severity, streams, may_miss, setting.shape, limited)
     faults, hints = ruled.telling.mark(drawn, streams)
     unscaled = Mechanism(
         columns=ruled.columns,
@@ -229,9 +254,17 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
         pathologies=faults,
         subgroup=rule.subgroup,
         child=ruled.plan.child,
-        limits=limits_of(ruled.columns, setting.domain.knows),
+        limits=limits,
     )
+    check_shape(structure, setting.shape, link, ruled.columns)
     return standardize(unscaled, shares, streams.child("standardize")), hints
+
+
+def _train_rows(setting: _Setting) -> int:
+    """Return the number of training rows. Tables of many classes have enough for each of them."""
+    rows = round(_between(setting.kind.train, setting.knobs.rows))
+    classes = len(class_names(setting.target.link)) if setting.shape else 0
+    return max(rows, classes * _ROWS_OF_A_CLASS)
 
 
 def _choose_channel(setting: _Setting, columns: Sequence[Column], hardness: float) -> Channel | None:
@@ -293,7 +326,11 @@ def _signal(
 
 
 def shares_of_two(
-    structure: Structure, has_imbalance: bool, usual: float | None = None, largest: float = _MOST_MAJORITY
+    structure: Structure,
+    has_imbalance: bool,
+    usual: float | None = None,
+    largest: float = _MOST_MAJORITY,
+    rows: int | None = None,
 ) -> tuple[float, float]:
     """Return the class shares in designs of a binary structure: the seed's, clipped away from 0.5 and the extremes.
 
@@ -302,9 +339,12 @@ def shares_of_two(
         has_imbalance: whether imbalance is a fault of the design.
         usual: the target's share in its domain, for seeds that state none.
         largest: share of the larger class, at most, without imbalance.
+        rows: training rows, if the share is the seed's own as far as they allow.
     """
     share = structure.positive_share if structure.positive_share is not None else usual or 0.4
     is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
+    if rows and structure.positive_share is not None and structure.metric not in _IMBALANCE_INSENSITIVE:
+        is_rare, largest = False, 1 - LEAST_CLASS_ROWS / rows
     major = min(max(share, 1 - share, _LEAST_MAJORITY), max(_MOST_IMBALANCE, largest) if is_rare else largest)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
@@ -316,16 +356,42 @@ def _class_shares(
     prior: TargetPrior | None,
     rng: np.random.Generator,
     kind: Kind = TABLE,
+    rows: int | None = None,
 ) -> tuple[float, ...]:
-    """Return the wanted share of each class or label: clipped shares of the seed for two classes, else random ones."""
+    """Return the wanted share of each class or label: those of the seed as far as `rows` allow, else random ones."""
     names = class_names(link)
+    given = structure.profile.class_shares if structure.profile and rows else ()
+    if given and rows and len(names) > 2 and len(given) >= len(names):
+        return shares_like(structure, given[: len(names)], rows, rng)
     if isinstance(link, MultilabelLink):
         return tuple(round(float(share), 4) for share in rng.uniform(0.15, 0.5, len(names)))
     if len(names) == 2:
         usual = prior.share if prior else None
-        return shares_of_two(structure, PathologyKind.IMBALANCE in conditions.faults, usual, kind.largest_class)
+        has_imbalance = PathologyKind.IMBALANCE in conditions.faults
+        return shares_of_two(structure, has_imbalance, usual, kind.largest_class, rows)
     if not names:
         return ()
     evenness = (0.4, 2.0) if PathologyKind.IMBALANCE in conditions.faults else (0.7, 1.4)
     raw = rng.uniform(*evenness, len(names))
     return exact_shares(raw / raw.sum())
+
+
+def shares_like(structure: Structure, given: Sequence[float], rows: int, rng: np.random.Generator) -> tuple[float, ...]:
+    """Return shares of classes, or rates of labels, like those of the seed.
+
+    Every class keeps `LEAST_CLASS_ROWS` training rows on average. Grades have their largest shares in the middle.
+    """
+    least = min(LEAST_CLASS_ROWS / rows, _MOST_OF_AN_EVEN_SHARE / len(given))
+    if structure.target is TargetKind.MULTILABEL:
+        rates = np.clip(given, least, 1 - least)
+        return tuple(round(float(rate), 4) for rate in rng.permutation(rates))
+    most = _MOST_MAJORITY if structure.metric in _IMBALANCE_INSENSITIVE else 1.0
+    shares = np.maximum(np.asarray(given, dtype=np.float64) / sum(given), least)
+    shares[0] = min(shares[0], most)
+    spare = shares > least
+    shares[spare] *= (1 - shares[~spare].sum()) / shares[spare].sum()
+    if structure.target is TargetKind.ORDINAL:
+        places = np.argsort(np.abs(np.arange(len(shares)) - rng.uniform(0, len(shares) - 1)), kind="stable")
+    else:
+        places = rng.permutation(len(shares))
+    return exact_shares(shares[np.argsort(places)], least=round(least * 0.9, 4))

@@ -26,6 +26,7 @@ from sandmill.models.knowledge import (
     UnitPartWord,
 )
 from sandmill.models.motifs import Aggregate
+from sandmill.models.profile import TableProfile
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
@@ -36,6 +37,8 @@ _CHANCE_OF_OWN_FACT = 0.7
 """Chance that a design of a domain that knows such facts has one of them."""
 _CHANCE_OF_OWN_USE = 0.65
 """Chance that the rule uses it. Otherwise its columns would show that they matter."""
+_LEAST_CATEGORIES, _LEAST_NUMBERS = 3, 8
+"""Categories of a table from which on a fact may bring two of them, and numbers from which on it may bring four."""
 _KM_OF_DEGREE = 111.2
 """Kilometres of a degree of latitude."""
 _PLACE_DECIMALS = 4
@@ -140,6 +143,15 @@ class OwnColumns:
     def spare(self) -> tuple[OwnFact, ...]:
         """The fact, if the rule does not use it."""
         return (self.word,) if self.word and not self.matters else ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its columns."""
+        return columns_told(self.word) if self.word else ()
+
+    def fits(self, numbers: int, categories: int) -> bool:
+        """Return whether a table of some numbers and categories has room for its columns."""
+        return categories >= _LEAST_CATEGORIES if isinstance(self.word, SameUnitsWord) else numbers >= _LEAST_NUMBERS
 
     def added_to(self, domain: Domain) -> Domain:
         """Return the domain with the columns of the fact."""
@@ -346,24 +358,31 @@ def has_hints(streams: Streams) -> bool:
     return bool(streams.generator("hints").random() < CHANCE_OF_HINTS)
 
 
-def choose_hints(vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_OWN) -> HintPlan:
+def choose_hints(
+    vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_OWN, profile: TableProfile | None = None
+) -> HintPlan:
     """Draw one to three forms that the texts state, over different columns; none in some designs.
 
     Args:
         vocabulary: columns of the domain.
         streams: streams of the slot.
         own: fact whose columns were added to the domain. If the rule uses it, it is the first told form.
+        profile: of the seed's table. It says whether there is a child table and a data dictionary; None: drawn.
     """
     rng = streams.generator("hints")
     states, count = rng.random() < CHANCE_OF_HINTS, 1 + int(rng.choice(len(_TOLD_COUNTS), p=_TOLD_COUNTS))
     if not states:
         return HintPlan()
-    with_events = draw_child(vocabulary.domain, streams) if rng.random() < _CHANCE_OF_CHILD else None
+    has_child = rng.random() < _CHANCE_OF_CHILD
+    has_child = profile.has_child if profile else has_child
+    with_events = draw_child(vocabulary.domain, streams) if has_child else None
     child, summaries = with_events or (None, ())
     told: list[Told | Hint] = [*own.told, *(hint for hint in summaries if hint.matters)]
     taken = {name for word in own.told for name in columns_told(word)}
     for word in _useful(vocabulary, rng):
         columns = set(columns_told(word))
+        if isinstance(word, CodeTableWord) and not has_dictionary(profile):
+            continue
         alone = not any(type(word) is type(other) for other in told)
         if len(told) < count and alone and not columns & taken and _leaves_room(vocabulary, taken | columns):
             told.append(word)
@@ -372,7 +391,18 @@ def choose_hints(vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_
     return HintPlan(told=tuple(told), spare=spare, child=child)
 
 
-def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
+def has_dictionary(profile: TableProfile | None) -> bool:
+    """Return whether a design may have a data dictionary: if the seed has one, or nothing is known of its files."""
+    return profile is None or profile.has_dictionary
+
+
+def add_spare(
+    plan: HintPlan,
+    used: Collection[str],
+    vocabulary: Vocabulary,
+    streams: Streams,
+    profile: TableProfile | None = None,
+) -> HintPlan:
     """Add forms that the rule does not use, and conversions, to a plan with stated forms.
 
     Args:
@@ -380,6 +410,7 @@ def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, str
         used: columns that the rule reads.
         vocabulary: columns of the domain.
         streams: streams of the slot.
+        profile: of the seed's table, if there is one.
     """
     if not plan.told:
         return plan
@@ -387,13 +418,15 @@ def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, str
     count = int(rng.integers(_FEWEST_SPARE, _MOST_SPARE + 1))
     present, spare = set(used) | plan.told_columns, list[Told | Hint](plan.spare)
     words = [word for word in _offered(vocabulary) if word not in plan.told]
+    if not has_dictionary(profile):
+        words = [word for word in words if not isinstance(word, CodeTableWord)]
     for place in rng.permutation(len(words)):
         columns = set(columns_told(words[place]))
         if len(spare) < count and len(columns - present) <= _MOST_EXTRA:
             spare.append(words[place])
             present |= columns
     chosen = []
-    for conversion in vocabulary.domain.knows.conversions:
+    for conversion in vocabulary.domain.knows.conversions if has_dictionary(profile) else ():
         is_taken = rng.random() < _CHANCE_OF_CONVERSION
         if is_taken and conversion.column in present and conversion.column != conversion.by:
             chosen.append(conversion)
@@ -433,4 +466,4 @@ def _offered(vocabulary: Vocabulary) -> Iterator[Listed]:
 
 def _leaves_room(vocabulary: Vocabulary, taken: Collection[str]) -> bool:
     free = [word for word in vocabulary.words if isinstance(word, NumericWord) and word.name not in taken]
-    return len(free) >= _FREE_NUMBERS
+    return len(free) >= min(_FREE_NUMBERS, len(vocabulary.numeric) // 3)

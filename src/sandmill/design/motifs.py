@@ -11,10 +11,12 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import ndtr
 
+from sandmill.design.laws import is_fine
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.mechanism.columns import value_at
 from sandmill.models import motifs
-from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
-from sandmill.models.domain import Named, NumericWord
+from sandmill.models.columns import Column, Cycle, LogNormal, Normal, Uniform
+from sandmill.models.domain import Named, NumericWord, ShapedNumber
 from sandmill.models.mechanism import Subgroup
 
 Item = TypeVar("Item")
@@ -27,6 +29,8 @@ _FEW_MEMBERS = (0.02, 0.08)
 """A hidden subgroup depends on a categorical column. In half of its levels, the share of rows that belong to the
 subgroup is drawn from this range; in the other half, the share that does not belong is. With shares near one half, 200
 rows do not suffice to learn a slope for each level."""
+_TINY = 1e-9
+"""Steps by which a float may miss the number that it stands for."""
 MOST_CROSSED_LEVELS = 5
 """Most levels of a column in a crossed lookup. With more, most pairs of levels would have no training row."""
 
@@ -57,14 +61,15 @@ def choose_subgroup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Gene
 
 def _on_column(make: type[motifs.Linear | motifs.Curve | motifs.LocalRule]) -> Chooser:
     def choose(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-        return make(column=_pick(_free(vocabulary.numeric, taken), rng).name)
+        words = vocabulary.numeric if make is motifs.Linear else _fine(vocabulary)
+        return make(column=_pick(_free(words, taken), rng).name)
 
     return choose
 
 
 def _on_pair(make: type[motifs.Difference | motifs.Interaction | motifs.Bottleneck]) -> Chooser:
     def choose(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-        left, right = _pair(vocabulary.domain.products, _free(vocabulary.numeric, taken), taken, rng)
+        left, right = _pair(vocabulary.domain.products, _free(_fine(vocabulary), taken), taken, rng)
         return make(left=left, right=right)
 
     return choose
@@ -77,7 +82,7 @@ def _ratio(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) ->
 
 
 def _saturation(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word = _pick(_free(vocabulary.numeric, taken), rng)
+    word = _pick(_free(_fine(vocabulary), taken), rng)
     return motifs.Saturation(column=word.name, steepness=round(float(rng.uniform(1, 2.5)), 3))
 
 
@@ -97,15 +102,18 @@ def _periodic(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator)
 
 
 def _threshold(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word = _pick(_free(vocabulary.numeric, taken), rng)
+    word = _pick(_free(_fine(vocabulary), taken), rng)
     return motifs.Threshold(column=word.name, cut=_cut(word, float(rng.uniform(-0.6, 0.6))))
 
 
 def _band(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
     """Draw two cuts with about a quarter to a half of the rows between them."""
-    word = _pick(_free(vocabulary.numeric, taken), rng)
+    word = _pick(_free(_fine(vocabulary), taken), rng)
     middle, half = float(rng.uniform(-0.4, 0.4)), float(rng.uniform(0.35, 0.65))
-    return motifs.BetweenCuts(column=word.name, low=_cut(word, middle - half), high=_cut(word, middle + half))
+    low, high = _cut(word, middle - half), _cut(word, middle + half)
+    if low >= high:
+        raise NoFreeColumn
+    return motifs.BetweenCuts(column=word.name, low=low, high=high)
 
 
 def _crossed_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
@@ -117,7 +125,7 @@ def _crossed_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Gene
 
 
 def _varying_slope(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word, by = _pick(_free(vocabulary.numeric, taken), rng), _pick(_free(vocabulary.categorical, taken), rng)
+    word, by = _pick(_free(_fine(vocabulary), taken), rng), _pick(_free(vocabulary.categorical, taken), rng)
     return motifs.VaryingSlope(column=word.name, by=by.name, slopes=_numbers(rng.normal(size=len(by.levels))))
 
 
@@ -150,6 +158,11 @@ def _free(words: Sequence[Word], taken: set[str]) -> list[Word]:
     return [word for word in words if word.name not in taken]
 
 
+def _fine(vocabulary: Vocabulary) -> list[NumericWord]:
+    """Return the numbers with values enough for cuts, curves and products."""
+    return [word for word in vocabulary.numeric if not isinstance(word, ShapedNumber) or is_fine(word.law)]
+
+
 def _pair(
     listed: Sequence[tuple[str, str]], words: Sequence[NumericWord], taken: set[str], rng: np.random.Generator
 ) -> tuple[str, str]:
@@ -171,6 +184,9 @@ def _numbers(values: np.ndarray) -> tuple[float, ...]:
 
 def _cut(word: NumericWord, z: float) -> float:
     """Return a cut at a standard score, halfway between two values of the files, so rounding cannot change the side."""
+    if isinstance(word, ShapedNumber):
+        column = Column(name=word.name, distribution=word.law, decimals=word.decimals)
+        return _between_values(float(value_at(column, np.asarray(z))), max(10.0**-word.decimals, word.law.grid), word)
     match word.distribution:
         case Normal(mean=mean, sd=sd):
             value = mean + sd * z
@@ -180,5 +196,11 @@ def _cut(word: NumericWord, z: float) -> float:
             value = (low + high) / 2 + (high - low) * z / 3
         case Cycle(first=first, period=period):
             value = first + period * float(ndtr(z))
-    step = 10.0**-word.decimals
-    return round(float(np.floor(value / step)) * step + step / 2, word.decimals + 1)
+    return _between_values(value, 10.0**-word.decimals, word)
+
+
+def _between_values(value: float, step: float, word: NumericWord) -> float:
+    return round(
+        float(np.floor(value / step + (_TINY if isinstance(word, ShapedNumber) else 0.0))) * step + step / 2,
+        word.decimals + 1,
+    )

@@ -11,6 +11,7 @@ from sandmill.models import links
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain, NumberTarget, TargetWords
+from sandmill.models.profile import TableProfile
 from sandmill.models.spec import Story
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
@@ -27,8 +28,17 @@ _RELATIVE = frozenset(
 """Metrics of relative errors, which need positive numbers."""
 _CHANCE_OF_SKEW = 0.5
 """Chance of a skewed number if the seed has outliers."""
+_SKEWED, _MOST_SAMPLE_SKEW = 0.8, 8.0
+"""Skewness of a seed's target from which on a number is lognormal, and the largest that a small sample shows."""
+_LEAST_ZEROS, _USUAL_LOG_COUNT = 0.15, 0.75
+"""Share of zeros from which on counts are made as rare as in the seed, and the spread of the rule in log counts."""
+_RAREST = 0.008
+"""Smallest share of a commonest value that a small sample tells from no repeats."""
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
 """Noise of number targets at hardness 0 and 1, in standard deviations of the rule."""
+
+_FURTHER = ("other", "several", "undecided", "disputed")
+"""Classes that any list of classes may have, for seeds with more classes than a domain has names."""
 
 _STYLES = 2**31
 _NAMED = 3
@@ -55,6 +65,7 @@ def choose_target(
     classes: tuple[int, int] = (LEAST_CLASSES, MOST_CLASSES),
     labels: tuple[int, int] = (LEAST_LABELS, MOST_LABELS),
     grades: tuple[int, int] = (_LEAST_GRADES, MOST_GRADES),
+    exact: int | None = None,
 ) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
@@ -66,6 +77,7 @@ def choose_target(
         classes: fewest and most classes of a multiclass target.
         labels: fewest and most labels of a multilabel target.
         grades: fewest and most grades of an ordinal target.
+        exact: number of classes, grades, labels or numbers, if it is known.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -76,12 +88,12 @@ def choose_target(
             return Target(links.BinaryLink(intercept=0.0), two.name, two.meaning)
         case TargetKind.MULTICLASS:
             many = _pick(targets.multiclass, rng)
-            count = _count(*classes, structure.n_classes, hardness, rng)
+            count = exact or _count(*classes, structure.n_classes, hardness, rng)
             names = _some(many.classes, count, rng)
             return Target(links.MulticlassLink(classes=names, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(targets.ordinal, rng)
-            count = _count(*grades, structure.n_classes, hardness, rng)
+            count = exact or _count(*grades, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
             link = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
@@ -90,7 +102,7 @@ def choose_target(
             several = _pick(targets.multilabel, rng)
             # Seeds state an unknown number of labels as 1.
             known = structure.n_targets if structure.n_targets > 1 else None
-            count = _count(*labels, known, hardness, rng)
+            count = exact or _count(*labels, known, hardness, rng)
             names = _some(several.labels, count, rng)
             meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in names}
             sets = links.MultilabelLink(labels=names, intercepts=(0.0,) * count)
@@ -99,18 +111,22 @@ def choose_target(
             events = _pick(targets.count, rng)
             dispersion = round(float(rng.uniform(0.05, 0.4)), 3)
             intercept = round(float(np.log(events.typical)), 4)
+            if structure.profile and (zeros := _share_of_zeros(structure.profile)):
+                intercept = round(_intercept_for(zeros, dispersion), 4)
             return Target(links.CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
         case TargetKind.REGRESSION:
             number = _pick(targets.regression, rng)
             return Target(_number_link(structure, number, hardness, rng), number.name, number.meaning)
         case TargetKind.MULTI_TARGET:
-            return _several_numbers(structure, targets, hardness, rng)
+            return _several_numbers(structure, targets, hardness, rng, exact)
         case _:
             raise ValueError(f"the grammar cannot make a {structure.target} target")
 
 
-def _several_numbers(structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator) -> Target:
-    count = max(2, min(structure.n_targets, MOST_NUMBERS, len(targets.regression)))
+def _several_numbers(
+    structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator, exact: int | None
+) -> Target:
+    count = min(exact or max(2, min(structure.n_targets, MOST_NUMBERS)), len(targets.regression))
     picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
     parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
     names = tuple(number.name for number in picked)
@@ -125,9 +141,46 @@ def _number_link(
     noise = round(_NOISE_EASIEST + (_NOISE_HARDEST - _NOISE_EASIEST) * hardness, 4)
     sigma, chance = round(float(rng.uniform(0.35, 0.8)), 3), rng.random()
     is_skewed = PathologyKind.OUTLIERS in structure.pathologies and chance < _CHANCE_OF_SKEW
-    if structure.metric in _RELATIVE or is_skewed:
-        return links.PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
-    return links.GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
+    if structure.profile and structure.profile.target_skew is not None:
+        is_skewed = structure.profile.target_skew > _SKEWED
+        sigma = round(_sigma_for(structure.profile.target_skew, noise), 3) if is_skewed else sigma
+    is_positive = structure.metric in _RELATIVE or is_skewed
+    decimals = number.decimals
+    if structure.profile and structure.profile.target_top_share:
+        spread = number.location * sigma if is_positive else number.scale
+        decimals = _decimals_for(structure.profile.target_top_share, spread * (1 + noise**2) ** 0.5, decimals)
+    if is_positive:
+        return links.PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=decimals)
+    return links.GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=decimals)
+
+
+def _share_of_zeros(profile: TableProfile) -> float:
+    """Return how often a count is 0, if that is its commonest value as far as the profile tells; 0 if not."""
+    top, skew = profile.target_top_share or 0.0, profile.target_skew or 0.0
+    return top if top >= _LEAST_ZEROS and skew > _SKEWED else 0.0
+
+
+def _intercept_for(zeros: float, dispersion: float) -> float:
+    """Return the intercept for which counts are 0 so often, with a usual spread of the rule."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    intercepts = np.linspace(-4, 2, 121)
+    means = np.exp(intercepts[:, None] + _USUAL_LOG_COUNT * nodes)
+    found = (1 + dispersion * means) ** (-1 / dispersion) @ (weights / weights.sum())
+    return float(intercepts[int(np.argmin(np.abs(found - zeros)))])
+
+
+def _decimals_for(top: float, sd: float, most: int) -> int:
+    """Return the decimals with which the commonest of normal numbers has about this share; not more than usual."""
+    shares = [min(1.0, 10.0**-decimals / (sd * (2 * np.pi) ** 0.5)) for decimals in range(most + 1)]
+    return int(np.argmin(np.abs(np.log(np.maximum(shares, _RAREST)) - np.log(max(top, _RAREST)))))
+
+
+def _sigma_for(skew: float, noise: float) -> float:
+    """Return the sigma for which a lognormal number with this noise has about the skewness."""
+    sigmas = np.linspace(0.15, 1.1, 40)
+    totals = np.exp(np.square(sigmas) * (1 + noise**2))
+    found = np.minimum((totals + 2) * np.sqrt(totals - 1), _MOST_SAMPLE_SKEW)
+    return float(sigmas[int(np.argmin(np.abs(found - skew)))])
 
 
 def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
@@ -137,6 +190,8 @@ def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.r
 
 
 def _some(names: Sequence[str], count: int, rng: np.random.Generator) -> tuple[str, ...]:
+    if count > len(names):
+        return (*names, *(name for name in _FURTHER if name not in names))[:count]
     return tuple(names[i] for i in sorted(rng.permutation(len(names))[:count]))
 
 

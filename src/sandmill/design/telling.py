@@ -7,6 +7,7 @@ import numpy as np
 
 from sandmill.design.hints import HintPlan
 from sandmill.design.rule import Rule
+from sandmill.design.shape import Shape
 from sandmill.design.statements import state_forms
 from sandmill.mechanism.columns import quantile
 from sandmill.models.columns import Categorical, Column, Conversion, Date, Identity, Unit
@@ -28,6 +29,8 @@ _TEXTS = (
 """Sentences that say what notes hold."""
 
 _CHANCE_OF_SENTINEL, _CHANCE_OF_NOTES = 0.6, 0.3
+_ROOM_FOR_VALUES = 8
+"""Columns from which on values of the rule may stand in the text instead of a column."""
 _SENTINELS = (-1.0, -9.0, -99.0, -999.0, 999.0, 9999.0, 99999.0)
 _FAR = 1e-9
 """Probability beyond which values of a column count as impossible."""
@@ -160,9 +163,9 @@ def state_units(
 
 
 def move_to_notes(
-    columns: Sequence[Column], rule: Rule, domain: Domain, streams: Streams
+    columns: Sequence[Column], rule: Rule, domain: Domain, streams: Streams, *, is_certain: bool = False
 ) -> tuple[tuple[Column, ...], Notes | None, tuple[Hint, ...]]:
-    """Write one or two columns of the rule into a text column, in some designs.
+    """Write one or two columns of the rule into a text column, in some designs or, if it is certain, wherever possible.
 
     Returns:
         Columns in the same order, the notes, and a hint for each column in them.
@@ -177,7 +180,7 @@ def move_to_notes(
     }
     parents |= {rule.subgroup.by} if rule.subgroup else set()
     free = [column for column in columns if column.name in rule.read - parents]
-    has_notes = streams.generator("has notes").random() < _CHANCE_OF_NOTES
+    has_notes = is_certain or streams.generator("has notes").random() < _CHANCE_OF_NOTES
     drawn = draw_notes(domain, free, streams) if has_notes else None
     if drawn is None:
         return tuple(columns), None, ()
@@ -237,21 +240,37 @@ class Telling:
     hints: tuple[Hint, ...]
     conversions: dict[str, ConversionWord]
     """By column."""
+    has_sentinels: bool = True
+    """Whether numbers may stand for missing cells: the seed's table has no empty cells then."""
 
     def mark(self, faults: tuple[Pathology, ...], streams: Streams) -> tuple[tuple[Pathology, ...], tuple[Hint, ...]]:
         """Return faults in which numbers may stand for missing cells, and all hints of the design."""
         by_name = {column.name: column for column in self.columns}
-        if self.rule.told:
+        if self.rule.told and self.has_sentinels:
             faults = mark_gaps(faults, by_name, streams)
         units = state_units(by_name, self.conversions, self.rule.read, streams)
         return faults, (*self.hints, *units, *state_sentinels(faults, self.rule.read, streams))
 
 
-def tell(plan: HintPlan, rule: Rule, columns: Sequence[Column], domain: Domain, streams: Streams) -> Telling:
-    """Draw the numbers of a plan over the columns of a design. An empty plan changes nothing."""
+def tell(
+    plan: HintPlan,
+    rule: Rule,
+    columns: Sequence[Column],
+    domain: Domain,
+    streams: Streams,
+    shape: Shape | None = None,
+) -> Telling:
+    """Draw the numbers of a plan over the columns of a design. An empty plan changes nothing.
+
+    A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing.
+    """
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
-    if plan.told:
-        converted, notes, in_notes = move_to_notes(converted, rule, domain, streams)
+    if plan.told and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
+        converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, is_certain=bool(shape))
+    word = domain.knows.notes
+    if shape and shape.has_text and notes is None and word:
+        notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
     forms, told = state_forms(plan, {column.name: column for column in converted}, streams)
-    return Telling(converted, replace(rule, told=told), notes, (*forms, *in_notes), conversions)
+    is_known = bool(shape and shape.profile)
+    return Telling(converted, replace(rule, told=told), notes, (*forms, *in_notes), conversions, not is_known)

@@ -9,7 +9,7 @@ import yaml
 
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
-from sandmill.models.domain import Domain, World, WorldMedium
+from sandmill.models.domain import Domain, SpareWords, World, WorldMedium
 from sandmill.models.plan import Slot
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -22,6 +22,12 @@ AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 def load_domains() -> tuple[Domain, ...]:
     """Return all domains of the library, sorted by name."""
     return load_folder("table/domains", Domain)
+
+
+def load_spare_words() -> SpareWords:
+    """Return the columns that the tables of any domain may have."""
+    words: tuple[SpareWords, ...] = load_folder("table/spare", SpareWords)
+    return words[0]
 
 
 def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
@@ -44,8 +50,7 @@ def load_yaml(path: str) -> Any:
 
 def load_table(path: str, model: type[Read]) -> dict[str, Read]:
     """Read a file in `sandmill.kinds` with an entry for each name."""
-    text = files("sandmill.kinds").joinpath(path).read_text(encoding="utf-8")
-    return {name: model.model_validate(entry) for name, entry in yaml.load(text, _Loader).items()}
+    return {name: model.model_validate(entry) for name, entry in load_yaml(path).items()}
 
 
 def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sandmill.models.columns import Categorical, Column, Cycle, Date, Identity, LogNormal, Normal, Uniform, Unit
+from sandmill.models.columns import (
+    Categorical,
+    Column,
+    Cycle,
+    Date,
+    Identity,
+    LogNormal,
+    Normal,
+    Quantiles,
+    Uniform,
+    Unit,
+)
 
 Floats = NDArray[np.float64]
 _EXACT_DECIMALS = 6
@@ -50,6 +61,9 @@ def value_at(column: Column, score: Floats) -> Floats:
             value = np.maximum(median * np.exp(sigma * score), 10.0**-column.decimals)
         case Uniform(low=low, high=high):
             value = low + (high - low) * ndtr(score)
+        case Quantiles(chances=chances, values=values, grid=grid):
+            value = np.interp(ndtr(score), chances, values)
+            value = np.round(value / grid) * grid if grid else value
         case _:
             raise TypeError(f"column {column.name} is not continuous")
     return np.round(value, column.decimals)
@@ -93,6 +107,8 @@ def level_edges(column: Column) -> Floats:
 
 def score_interval(column: Column, value: Floats, step: Floats) -> tuple[Floats, Floats]:
     """Return the lowest and highest score, with the shift still in it, of values that are rounded to these."""
+    if isinstance(column.distribution, Quantiles):
+        step = np.maximum(step, column.distribution.grid)
     low, high = (normal_score(column, value + side * step / 2) for side in (-1, 1))
     if isinstance(column.distribution, LogNormal):
         low = np.where(value <= step * (1 + 1e-9), -np.inf, low)
@@ -129,6 +145,8 @@ def normal_score(column: Column, value: Floats) -> Floats:
             return np.asarray(np.log(np.maximum(value, 1e-300) / median) / sigma)
         case Uniform(low=low, high=high):
             return np.asarray(ndtri(np.clip((value - low) / (high - low), 1e-12, 1 - 1e-12)))
+        case Quantiles(chances=chances, values=values):
+            return np.asarray(ndtri(np.interp(value, values, chances)))
         case _:
             raise TypeError(f"column {column.name} is not continuous")
 
@@ -159,7 +177,7 @@ def center_and_scale(column: Column) -> tuple[float, float]:
             return first + (period - 1) / 2, float(np.sqrt((period**2 - 1) / 12))
         case Date(days=days):
             return (days - 1) / 2, float(np.sqrt((days**2 - 1) / 12))
-        case Identity(center=center, scale=scale):
+        case Identity(center=center, scale=scale) | Quantiles(center=center, scale=scale):
             return center, scale
         case _:
             return 0.0, 1.0

@@ -107,8 +107,33 @@ class Identity(Frozen):
     """Mean and standard deviation under the mechanism, for motifs that read standard scores."""
 
 
+class Quantiles(Frozen):
+    """Quantity by its quantile function, which is linear between points: any skew, spikes and steps."""
+
+    kind: Literal["quantiles"] = "quantiles"
+    chances: tuple[float, ...] = Field(min_length=2)
+    """Probabilities of the points, ascending from 0 to 1."""
+    values: tuple[float, ...]
+    """Value at each probability. A value that is repeated is a spike."""
+    grid: float = Field(default=0.0, ge=0)
+    """Values are rounded to multiples of it. 0: only to the decimals of the column."""
+    center: float = 0.0
+    scale: float = Field(default=1.0, gt=0)
+    """Mean and standard deviation, for motifs that read standard scores."""
+
+    @model_validator(mode="after")
+    def _rises(self) -> "Quantiles":
+        ends = (self.chances[0], self.chances[-1]) == (0.0, 1.0)
+        if not ends or sorted(set(self.chances)) != list(self.chances) or len(self.chances) != len(self.values):
+            raise ValueError("chances ascend from 0 to 1, with one value each")
+        if sorted(self.values) != list(self.values):
+            raise ValueError("values never fall")
+        return self
+
+
 Distribution = Annotated[
-    Normal | LogNormal | Uniform | Cycle | Categorical | Date | Unit | Identity, Field(discriminator="kind")
+    Normal | LogNormal | Uniform | Cycle | Categorical | Date | Unit | Identity | Quantiles,
+    Field(discriminator="kind"),
 ]
 
 
@@ -173,7 +198,7 @@ class Column(Frozen):
 
     @model_validator(mode="after")
     def _kind_allows_it(self) -> "Column":
-        if self.loadings and not isinstance(self.distribution, Normal | LogNormal | Uniform | Categorical):
+        if self.loadings and not isinstance(self.distribution, Normal | LogNormal | Uniform | Categorical | Quantiles):
             raise ValueError(f"{self.name}: a {self.distribution.kind} column has no loadings")
         if self.conversion and not isinstance(self.distribution, Normal | LogNormal | Uniform | Identity):
             raise ValueError(f"{self.name}: a {self.distribution.kind} column has no unit to convert")

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen, Name
-from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
+from sandmill.models.columns import Cycle, LogNormal, Normal, Quantiles, Uniform
 from sandmill.models.knowledge import Knowledge
 
 LevelNames = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
@@ -38,10 +38,56 @@ class CategoricalWord(Named):
     levels: tuple[str, ...] = Field(min_length=2)
 
 
+class ShapedNumber(NumericWord):
+    """A numeric column whose law resembles that of a seed's column."""
+
+    law: Quantiles
+    """Law of the cells, in place of `distribution`."""
+
+
+class ShapedCategory(CategoricalWord):
+    """A categorical column whose level shares resemble those of a seed's column."""
+
+    shares: tuple[float, ...]
+
+
 class HighCardinalityWord(Named):
     """A categorical column of many levels, whose names are drawn from a word list when a design asks for it."""
 
     level_names: LevelNames
+
+
+class WordForm(Frozen):
+    """A way to make a further column of a column."""
+
+    before: str
+    """What its name begins with."""
+    meaning: str
+    """Its meaning, with `{meaning}` for that of the column."""
+
+
+class WordForms(Frozen):
+    """Ways to make further columns, by what they hold."""
+
+    number: tuple[WordForm, ...]
+    count: tuple[WordForm, ...]
+    flag: tuple[WordForm, ...]
+    category: tuple[WordForm, ...]
+
+
+class SpareWords(Frozen):
+    """Columns that the tables of any domain may have, for seeds with more columns than a domain has words."""
+
+    numbers: tuple[NumericWord, ...]
+    counts: tuple[Named, ...]
+    """Whole numbers from 0 on, whatever their size."""
+    flags: tuple[Named, ...]
+    """1 or 0."""
+    pairs: tuple[CategoricalWord, ...]
+    """Two named values."""
+    categories: tuple[CategoricalWord, ...]
+    many_levels: tuple["HighCardinalityWord", ...]
+    forms: WordForms
 
 
 class DateWord(Named):

@@ -13,7 +13,7 @@ class Missing(Frozen):
     kind: Literal["missing"] = "missing"
     column: str
     given: str
-    rate: float = Field(gt=0, lt=0.6)
+    rate: float = Field(gt=0, lt=0.95)
     slope: float = 0.0
     """Change of the log-odds of a missing cell with one standard deviation of `given`."""
     sentinel: float | None = None

@@ -114,6 +114,7 @@ class Notes(Frozen):
 
     name: str
     meaning: str
-    values: tuple[NoteValue, ...] = Field(min_length=1)
+    values: tuple[NoteValue, ...]
+    """Values of the row that stand in the notes; none if they mean nothing."""
     fillers: tuple[str, ...] = Field(min_length=4)
     """Sentences that mean nothing for the target. Each row has some of them, drawn at random."""

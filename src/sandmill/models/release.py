@@ -8,6 +8,7 @@ from pydantic import FailFast, Field, field_validator, model_validator
 from sandmill.models.base import Band, Frozen, Private, Steered, reads_former_name
 from sandmill.models.calibration import Calibration
 from sandmill.models.design_draft import Authorship
+from sandmill.models.fidelity import Fidelity
 from sandmill.models.names import (
     HASH_PATTERN,
     LONGEST_NAME,
@@ -56,6 +57,8 @@ class Lineage(Frozen):
     slot: int
     round: int
     attempt: int
+    fidelity: Fidelity | None = None
+    """Traits of the task and of its seed. None for tasks of older code."""
 
 
 class TaskRecord(Private):

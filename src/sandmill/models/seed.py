@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandmill.models.base import Frozen
+from sandmill.models.names import HASH_PATTERN
 from sandmill.models.structure import Structure
 
 
@@ -22,6 +23,8 @@ class SeedTask(Frozen):
     origin: Literal["card", "folder", "mlebench"] = "card"
     profile: tuple[()] = ()
     """Always empty. It stays because it is part of a seed's fingerprint."""
+    guard: str | None = Field(default=None, pattern=HASH_PATTERN)
+    """SHA-256 of the salted hashes of its rows and rare values, see `sandmill.seeds.guard`. None: there is no table."""
 
 
 class UnsupportedSeed(Frozen):
@@ -55,3 +58,5 @@ class SeedIntake(Frozen):
     unsupported: tuple[UnsupportedSeed, ...] = ()
     notes: tuple[SeedNote, ...] = ()
     skipped: tuple[SkippedSource, ...] = ()
+    guards: dict[str, bytes] = Field(default={}, exclude=True, repr=False)
+    """Salted hashes of the rows and rare values of tables, by their SHA-256."""

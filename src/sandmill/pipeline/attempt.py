@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from sandmill.calibrate.acceptance import OffBand
@@ -18,6 +18,7 @@ from sandmill.models.plan import Attempt
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
+from sandmill.verify.traits import fidelity_of
 from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
 
 
@@ -97,6 +98,7 @@ def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
         with clock.at(Stage.CHECK):
             if findings := check_package(made.package):
                 raise rejection_of(findings)
+            made = replace(made, fidelity=fidelity_of(made.package))
     except ItemRejected as error:
         if made:
             return Ended(Failed.after(made, error), clock.stage, clock.seconds)

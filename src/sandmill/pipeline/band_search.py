@@ -168,13 +168,16 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
     Each such slot swaps with the slot by which both together come nearest. The other slots keep their bands: counts
     with an absolute error are never easy on 200 rows, ranks of numbers seldom expert.
     """
-    kinds = [(structure.modality, structure.target, structure.metric) for structure in structures]
+    kinds = [
+        (structure.modality, structure.target, structure.metric, difficulty_curve(structure, Band.HARD))
+        for structure in structures
+    ]
     by_kind = dict(zip(kinds, structures, strict=True))
     reach = {(kind, band): beyond_reach(structure, band) for kind, structure in by_kind.items() for band in Band}
     paired = list(bands)
     # Of equal gains the first entry wins, so the order of insertion is part of the result.
     # Slots are keys of a dict, which keeps their order and removes any of them at once.
-    slots_by: dict[tuple[tuple[Modality, TargetKind, MetricName], Band], dict[int, None]] = {}
+    slots_by: dict[tuple[tuple[Modality, TargetKind, MetricName, tuple[float, ...]], Band], dict[int, None]] = {}
     for slot in reversed(range(len(kinds))):
         slots_by.setdefault((kinds[slot], paired[slot]), {})[slot] = None
     for slot, kind in enumerate(kinds):

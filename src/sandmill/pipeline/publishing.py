@@ -16,6 +16,7 @@ from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
+from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.designing import open_ledger
 from sandmill.pipeline.plan import plan_slots
@@ -192,7 +193,7 @@ def publish_release(
         BUILD_REPORT: overview.model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
-        "seeds.json": _json({name: [one.model_dump(mode="json") for one in part] for name, part in seeds.items()}),
+        "seeds.json": _json({name: [_public(one) for one in part] for name, part in seeds.items()}),
         "suites.json": _json(summary.suites),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
@@ -219,6 +220,11 @@ def publish_release(
         missed_mix=tuple(missed),
         rejects=store.where(REJECTS) if settings.keep_rejects and store.list(REJECTS) else "",
     )
+
+
+def _public(one: Frozen) -> dict[str, Any]:
+    """Return what reports say of a seed or a note. A table may be somebody's data, so its profile is private."""
+    return one.model_dump(mode="json", exclude={"structure": {"profile"}} if isinstance(one, SeedTask) else None)
 
 
 def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:

@@ -12,6 +12,7 @@ from sandmill.models.request import BuildRequest, RefreshRequest, RunSettings
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.pipeline.plan import plan_build
 from sandmill.report.rollouts import Curriculum, Solved, make_curriculum
+from sandmill.store.arrow_tables import read_record
 from sandmill.store.catalogue import read_overview
 from sandmill.store.files import Store
 from sandmill.store.limits import MAX_REPORT_BYTES
@@ -147,16 +148,24 @@ def target_mix(rates: Mapping[Band, float], target: float) -> dict[Band, float]:
 
 
 def read_seeds(release: StoredRelease) -> tuple[SeedTask, ...]:
-    """Return the seeds of a version from its reports.
+    """Return the seeds of a version from its reports, with the profiles of tables from the private half.
 
     Raises:
         IntegrityError: the report is missing or damaged.
     """
     content = release.report("seeds.json", limit=MAX_REPORT_BYTES)
     try:
-        return tuple(SeedTask.model_validate(card) for card in json.loads(content or b"{}")["used"])
+        seeds = tuple(SeedTask.model_validate(card) for card in json.loads(content or b"{}")["used"])
     except (ValueError, KeyError, TypeError) as error:
         raise IntegrityError(f"{release.ref}: reports/seeds.json does not hold the seeds of the version") from error
+    if not any(seed.guard for seed in seeds):
+        return seeds
+    records = map(read_record, release.read_columns("private/tasks", ["task_id", "digest", "record"]))
+    profiles = {record.lineage.seed_id: record.spec.structure.profile for record in records}
+    return tuple(
+        seed.model_copy(update={"structure": seed.structure.model_copy(update={"profile": profiles.get(seed.id)})})
+        for seed in seeds
+    )
 
 
 def _why_kept(measured: Curriculum, tasks: int, request: RefreshRequest) -> str:

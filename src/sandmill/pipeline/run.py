@@ -10,13 +10,16 @@ from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
-from sandmill.models.request import RunSettings
+from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.seed import SeedIntake
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.plan import group_ends, plan_shards, plan_slots
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import shared_workers
 from sandmill.provenance import code_version
+from sandmill.seeds import ingest
 from sandmill.store.files import Store
+from sandmill.store.guards import keep_guards, read_guards
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import (
     drop_slots,
@@ -103,7 +106,9 @@ def build_shard(
     if stored is None:
         secret, workers = release_secret(store, settings.secret_file), shared_workers(settings.workers)
         kept, keep = kept_slots(store, plan), partial(keep_slot, store, plan)
-        shard = ShardBuild(plan, secret, code, suites, workers, listen, settings.keep_rejects, kept, keep).run()
+        guards = read_guards(store, (slot.seed.guard for slot in plan.slots))
+        build = ShardBuild(plan, secret, code, suites, workers, listen, settings.keep_rejects, kept, keep, guards)
+        shard = build.run()
         write_rejects(store, plan.key, shard.rejects)
         stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
     drop_slots(store, plan)
@@ -135,6 +140,17 @@ def write_rejects(store: Store, shard: str, rejects: Iterable[tuple[Rejection, T
         }
         for path, content in files.items():
             store.write(f"{REJECTS}/{shard}/{name}/{path}", content, owner_only=True)
+
+
+def ingest_seeds(request: BuildRequest, settings: RunSettings) -> SeedIntake:
+    """Read the seeds of a build, and keep beside the dataset what the gate on their rows needs.
+
+    Raises:
+        SeedError: with all problems of all sources, or if not one seed is supported.
+    """
+    intake = ingest(request.seeds)
+    keep_guards(Store(f"{settings.root}/{request.name}"), intake.guards)
+    return intake
 
 
 def open_dataset(plan: BuildPlan, settings: RunSettings) -> Store:

@@ -9,6 +9,7 @@ from typing import Any
 from sandmill.calibrate.acceptance import OFF_BAND, OffBand
 from sandmill.calibrate.stage import Calibrated
 from sandmill.check import add_summaries, check_suites
+from sandmill.check.seed_gate import check_seed_rows
 from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
 from sandmill.models.package import TaskPackage
@@ -179,6 +180,8 @@ class ShardBuild:
     """Slots that an earlier run finished, by number."""
     keep: Callable[[FinishedSlot], None] = lambda _: None
     """Is called with each slot when it is finished."""
+    guards: Mapping[str, bytes] = field(default_factory=dict)
+    """Salted hashes of rows and rare values of the seeds' tables, by their SHA-256."""
 
     def __post_init__(self) -> None:
         self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots if slot.number not in self.kept]
@@ -270,7 +273,10 @@ class ShardBuild:
         checked = check_suites([package], self.suites)
         slot.suites = add_summaries([slot.suites, checked.suites])
         one.spend({Stage.CHECK: time.monotonic() - started})
-        if findings := checked.findings.get(package.task_id):
+        findings = [*checked.findings.get(package.task_id, ())]
+        if guard := slot.slot.seed.guard:
+            findings += check_seed_rows(package, self.guards[guard])
+        if findings:
             self._reject(one, Failed.after(made, rejection_of(findings)))
             self._tell(Stage.CHECK)
             return

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sandmill.errors import count
 from sandmill.models.base import Band, Frozen
 from sandmill.models.calibration import Calibration, Ceiling, Tier
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, shown_trait
 from sandmill.models.release import ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
@@ -144,6 +145,10 @@ class OverviewCounts:
         for name in ("difficulty", "solve_rate", "medal_hardness"):
             if found := getattr(measured, name):
                 self.figures[name].append(found.value)
+        kept = record.lineage.fidelity.agreement if record.lineage.fidelity else {}
+        for tier in ("hard", "soft"):
+            if of_tier := [holds for name, holds in kept.items() if TRAIT_BY_NAME[name].tier == tier]:
+                self.figures[f"{tier}_traits_kept"].append(sum(of_tier) / len(of_tier))
 
     def overview(self, request: Mapping[str, Any] | None = None, kept_from: str = "", kept: int = 0) -> ReleaseOverview:
         """Return the counts, with the request of the build."""
@@ -190,6 +195,8 @@ class PrivateDetail(Frozen):
     """Solver, tier, final and feedback score."""
     reference: str
     seed: str
+    traits: tuple[tuple[str, str, str, str, str], ...] = ()
+    """Trait, tier, value of the seed, of the task, and whether it is kept; traits that are known of both."""
 
 
 def private_detail(record: TaskRecord) -> PrivateDetail:
@@ -209,6 +216,20 @@ def private_detail(record: TaskRecord) -> PrivateDetail:
         board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
         reference=measured.reference,
         seed=record.lineage.seed_id,
+        traits=_traits(record.lineage.fidelity) if record.lineage.fidelity else (),
+    )
+
+
+def _traits(fidelity: Fidelity) -> tuple[tuple[str, str, str, str, str], ...]:
+    return tuple(
+        (
+            TRAIT_BY_NAME[name].words,
+            TRAIT_BY_NAME[name].tier,
+            shown_trait(fidelity.seed, name),
+            shown_trait(fidelity.task, name),
+            "yes" if holds else "no",
+        )
+        for name, holds in fidelity.agreement.items()
     )
 
 

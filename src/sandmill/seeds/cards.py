@@ -52,6 +52,8 @@ class SeedReading:
 
     seed: SeedTask | UnsupportedSeed
     notes: tuple[str, ...] = ()
+    guard: bytes = b""
+    """Salted hashes of the rows of its table, if it has one."""
 
 
 class Card(SeedTask):

@@ -11,7 +11,16 @@ from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds.explain import show
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table
-from sandmill.seeds.tabular import ColumnFacts, Profiled, Wish, infer_kind, measure, profile_table, structure_of
+from sandmill.seeds.tabular import (
+    ColumnFacts,
+    Profiled,
+    Wish,
+    infer_kind,
+    measure,
+    profile_table,
+    structure_of,
+    with_profile,
+)
 
 _SUFFIXES = {
     Modality.IMAGE: ("jpg", "jpeg", "png", "tif", "tiff", "dcm", "dicom", "tfrec", "bmp", "gif", "webp"),
@@ -356,4 +365,5 @@ def _profile(
     facts = measure(train, tuple(name for name in columns.shared if name not in left_out))
     inputs = [column for column in facts.values() if column.kind != "identifier"]
     classes, targets = (len(answers), 1) if kind is TargetKind.MULTICLASS else (None, len(answers))
-    return Profiled(structure_of(inputs, kind, metric, train.count_rows(), n_classes=classes, n_targets=targets))
+    structure = structure_of(inputs, kind, metric, train.count_rows(), n_classes=classes, n_targets=targets)
+    return with_profile(Profiled(structure), train, [column.name for column in inputs], answers)

@@ -1,19 +1,24 @@
 """Read a folder with one table and a seed.yaml. What seed.yaml does not say is measured from the table."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
-from sandmill.errors import name_some
+from sandmill.errors import name_some, shorten
+from sandmill.fingerprint import digest
 from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
+from sandmill.seeds.beside import read_beside
 from sandmill.seeds.cards import TEXT_LIMITS, SeedReading, text_problems
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue, did_you_mean, show
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
-from sandmill.seeds.tabular import Wish, profile_table
+from sandmill.seeds.tabular import Profiled, Wish, profile_table
 
 
 class TableSeed(Frozen):
@@ -34,6 +39,8 @@ class TableSeed(Frozen):
     """Column that identifies rows."""
     ignore: tuple[str, ...] = ()
     """Columns that are not part of the task."""
+    table: str | None = None
+    """File name of the table with the target. None: the only table of the folder."""
     split: SplitKind | None = None
     """How the real task splits train and test. None: not declared, so designs choose."""
 
@@ -52,7 +59,7 @@ def read_folder(path: Path, file: str) -> SeedReading:
         problems += text_problems(document)
         seed = document.parse(TableSeed)
     with gathered(problems):
-        table = _only_table(path, file)
+        table = _main_table(path, file, seed.table if seed else None)
     if seed is None or table is None:
         raise Unsound(problems)
     problems += _absent_columns(document, seed, table)
@@ -63,11 +70,45 @@ def read_folder(path: Path, file: str) -> SeedReading:
     try:
         with readable(table.file):
             profiled = profile_table(table, wish, SourceProblem(document.file, "", "", field="target"))
+            beside = read_beside(path, file, table, seed.id_column)
     except Unsound as unsound:
         raise Unsound([_placed(problem, document) for problem in unsound.problems]) from None
-    structure = profiled.structure.model_copy(update={"split": seed.split})
+    profile = profiled.structure.profile
+    profile = profile and profile.model_copy(update=vars(beside))
+    structure = profiled.structure.model_copy(update={"split": seed.split, "profile": profile})
     texts = seed.model_dump(include=set(TEXT_LIMITS))
-    return SeedReading(SeedTask(**texts, structure=structure, origin="folder"), profiled.notes)
+    return reading_of(replace(profiled, structure=structure), "folder", **texts)
+
+
+def reading_of(profiled: Profiled, origin: Literal["folder", "mlebench"], **texts: str) -> SeedReading:
+    """Make a seed of a table and the texts about it."""
+    guard = profiled.guard
+    seed = SeedTask(**texts, structure=profiled.structure, origin=origin, guard=digest(guard) if guard else None)
+    return SeedReading(seed, profiled.notes, guard)
+
+
+def read_single_table(path: Path, file: str, target: str) -> SeedReading:
+    """Read a table without seed.yaml. Its name is all that is known of it besides what is measured.
+
+    Raises:
+        Unsound: if the table is broken, or the target is no column of it or cannot be learned.
+    """
+    table = open_table(path, file)
+    at = SourceProblem(file, show(target), f"a column of {file}", field="--target")
+    if target not in table.columns:
+        raise Unsound([replace(at, hint=_columns_hint(target, table))])
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "table"
+    with readable(file):
+        profiled = profile_table(table, Wish(target), at)
+    return reading_of(
+        profiled,
+        "folder",
+        id=name[: TEXT_LIMITS["id"]],
+        title=shorten(path.stem, TEXT_LIMITS["title"]),
+        summary=f"Predict {shorten(target, 100)} from the other columns of {shorten(path.name, 200)}.",
+        source=shorten(path.name, TEXT_LIMITS["source"]),
+        licence="not stated",
+    )
 
 
 def _placed(problem: SourceProblem, document: Document) -> SourceProblem:
@@ -77,12 +118,15 @@ def _placed(problem: SourceProblem, document: Document) -> SourceProblem:
     return document.problem(RefusedValue((problem.field,), problem.saw, problem.expected, problem.hint))
 
 
-def _only_table(path: Path, file: str) -> TableFile:
+def _main_table(path: Path, file: str, name: str | None) -> TableFile:
     tables = sorted(entry for entry in path.iterdir() if entry.suffix in TABLE_SUFFIXES and not entry.is_dir())
-    if len(tables) == 1:
-        return open_table(tables[0], f"{file}/{tables[0].name}")
+    main = [one for one in tables if name is None or one.name == name]
+    if len(main) == 1:
+        return open_table(main[0], f"{file}/{main[0].name}")
     saw = f"{len(tables)} tables: {', '.join(t.name for t in tables[:5])}" if tables else "no table"
-    raise Unsound([SourceProblem(file, saw, "one *.csv or *.parquet beside seed.yaml")])
+    expected = f"the table {show(name)}" if name else "one *.csv or *.parquet beside seed.yaml"
+    hint = "Name the one with the target under table in seed.yaml." if len(tables) > 1 and not name else ""
+    raise Unsound([SourceProblem(file, saw, expected, hint=hint)])
 
 
 def _absent_columns(document: Document, seed: TableSeed, table: TableFile) -> list[SourceProblem]:

@@ -1,21 +1,23 @@
 """Read all sources, collect all problems, and set aside the seeds that cannot be built yet."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from sandmill.errors import count, name_some, shorten
+from sandmill.models.base import OnProgress
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, SkippedSource, UnsupportedSeed
 from sandmill.seeds.cards import SeedReading, bundled_cards, read_card
 from sandmill.seeds.explain import did_you_mean
-from sandmill.seeds.folder import read_folder
+from sandmill.seeds.folder import read_folder, read_single_table
 from sandmill.seeds.graders import missing_support
 from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
 from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
 from sandmill.seeds.table_files import TABLE_SUFFIXES
 
 FORMS = (
-    "a card (*.yaml), a folder with one CSV or Parquet table and seed.yaml, "
+    "a card (*.yaml), a folder with one CSV or Parquet table and seed.yaml, a table and its target (table.csv:TARGET), "
     "an MLE-bench competition folder (config.yaml, description.md, leaderboard.csv), or a folder of these"
 )
 _CARD_SUFFIXES = frozenset({".yaml", ".yml"})
@@ -36,6 +38,13 @@ class Source:
     read: Callable[[Path, str], SeedReading]
     is_foreign: bool = False
     """Whether it is a competition. Among other sources, one that cannot be read is set aside and is no error."""
+    is_child: bool = False
+    """Whether it lies in a folder of seeds. If only its table cannot be read, it is set aside like a competition."""
+
+    def can_be_set_aside(self, unsound: Unsound) -> bool:
+        """Whether problems with it do not stop the reading of the others."""
+        is_table = all(Path(problem.file).suffix in TABLE_SUFFIXES for problem in unsound.problems)
+        return self.is_foreign or (self.is_child and is_table)
 
 
 @dataclass
@@ -72,6 +81,10 @@ def _sources_at(text: str, first: dict[Path, str]) -> Found:
     if "://" in text:
         raise _unknown(text, "an address", "Copy it to a local folder first.")
     is_name = bool(text) and "\0" not in text
+    target = ""
+    if is_name and not path.exists() and Path(text.partition(":")[0]).suffix in TABLE_SUFFIXES:
+        name, _, target = text.partition(":")
+        path = Path(name)
     if not is_name or not path.exists():
         raise _unknown(text, "nothing at this path", _nearby(path) if is_name else "")
     place = path.resolve()
@@ -80,15 +93,18 @@ def _sources_at(text: str, first: dict[Path, str]) -> Found:
         raise Unsound([SourceProblem(shorten(text, 200), saw, "each path once")])
     first[place] = text
     try:
-        return _in_folder(path, name) if path.is_dir() else Found([_single_file(place, name)])
+        return _in_folder(path, name) if path.is_dir() else Found([_single_file(place, name, target)])
     except OSError as error:
         raise _unknown(text, error.strerror or "a path that cannot be read") from None
 
 
-def _single_file(path: Path, name: str) -> Source:
+def _single_file(path: Path, name: str, target: str = "") -> Source:
     if path.suffix in _CARD_SUFFIXES and path.is_file():
         return Source(path, name, read_card)
-    hint = "Put it into a folder beside a seed.yaml and give the folder." if path.suffix in TABLE_SUFFIXES else ""
+    is_table = path.suffix in TABLE_SUFFIXES
+    if is_table and target and path.is_file():
+        return Source(path, name, partial(read_single_table, target=target))
+    hint = "Name its target, or put it into a folder beside a seed.yaml and give the folder." if is_table else ""
     kind = f"a {path.suffix} file" if path.suffix else "a file whose name has no ending"
     raise _unknown(name, kind if path.is_file() else "a pipe, socket or device", hint)
 
@@ -112,7 +128,7 @@ def _in_folder(path: Path, name: str) -> Found:
             seed = None
             reason = error.problems[0].saw if isinstance(error, Unsound) else error.strerror or "it cannot be read"
         if seed:
-            found.sources.append(seed)
+            found.sources.append(replace(seed, is_child=True))
         else:
             found.skipped.append(SkippedSource(source=file, reason=reason))
     if found.sources:
@@ -152,7 +168,7 @@ def ingest(sources: tuple[str, ...]) -> SeedIntake:
 
     Args:
         sources: paths of cards, folders with a table and seed.yaml, MLE-bench competition folders, and folders of
-            these; none means the bundled cards.
+            these, and tables as `path:target`; none means the bundled cards.
 
     Returns:
         Seeds in the order of their sources, supported and unsupported ones.
@@ -166,25 +182,28 @@ def ingest(sources: tuple[str, ...]) -> SeedIntake:
     return intake
 
 
-def survey(sources: tuple[str, ...]) -> SeedIntake:
+def survey(sources: tuple[str, ...], on_progress: OnProgress = lambda _done, _total: None) -> SeedIntake:
     """Read seeds as `ingest` does, but do not raise if no seed is supported.
 
     Raises:
         SeedError: with all problems of all sources.
     """
-    return _take_in(sources)[1]
+    return _take_in(sources, on_progress)[1]
 
 
-def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, SeedReading]], SeedIntake]:
+def _take_in(
+    sources: tuple[str, ...], on_progress: OnProgress = lambda _done, _total: None
+) -> tuple[list[tuple[Source, SeedReading]], SeedIntake]:
     found = find_sources(sources)
     problems = list(found.problems)
     read: list[tuple[Source, SeedReading]] = []
     is_alone = len(found.sources) == 1
-    for source in found.sources:
+    for number, source in enumerate(found.sources):
+        on_progress(number, len(found.sources))
         try:
             read.append((source, _set_aside(source.read(source.path, source.file))))
         except Unsound as unsound:
-            if is_alone or not source.is_foreign:
+            if is_alone or not source.can_be_set_aside(unsound):
                 problems += unsound.problems
             else:
                 read.append((source, SeedReading(_unreadable(source, unsound))))
@@ -198,6 +217,7 @@ def _take_in(sources: tuple[str, ...]) -> tuple[list[tuple[Source, SeedReading]]
         unsupported=tuple(one.seed for one in readings if isinstance(one.seed, UnsupportedSeed)),
         notes=tuple(SeedNote(seed_id=one.seed.id, text=text) for one in readings for text in one.notes),
         skipped=tuple(found.skipped),
+        guards={one.seed.guard: one.guard for one in readings if isinstance(one.seed, SeedTask) and one.seed.guard},
     )
 
 

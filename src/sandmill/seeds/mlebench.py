@@ -11,13 +11,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.errors import shorten
-from sandmill.models.seed import SeedTask, UnsupportedSeed
+from sandmill.models.seed import UnsupportedSeed
 from sandmill.models.structure import MetricName
 from sandmill.scoring.catalogue import METRICS
 from sandmill.seeds.cards import SeedReading, bundled_cards
 from sandmill.seeds.competition_data import Unsettled, understand
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import show
+from sandmill.seeds.folder import reading_of
 from sandmill.seeds.graders import meant, metric_of, missing_metric
 from sandmill.seeds.regular import read_text, require_folder
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
@@ -167,16 +168,10 @@ def read_competition(path: Path, file: str) -> SeedReading:
         metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
         needs = (*unsettled.args, *metric_needs)
         return SeedReading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
-    seed = SeedTask(
-        id=seed_id,
-        title=config.name,
-        summary=summary,
-        structure=profiled.structure,
-        source=f"MLE-bench competition {config.id}",
-        licence="competition rules",
-        origin="mlebench",
-    )
-    return SeedReading(seed, profiled.notes)
+    source = f"MLE-bench competition {config.id}"
+    licence = "competition rules"
+    texts = {"id": seed_id, "title": config.name, "summary": summary, "source": source, "licence": licence}
+    return reading_of(profiled, "mlebench", **texts)
 
 
 def _unknown_metric(grader: str) -> str:

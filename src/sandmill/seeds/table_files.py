@@ -4,6 +4,7 @@ Polars and DuckDB load whole cells, so a check of their sizes reads blocks of by
 no substitute: it passes over a long last line that has no end. A small Parquet file can decode to very many cells.
 """
 
+import codecs
 import csv
 import glob
 import io
@@ -34,6 +35,9 @@ _MARKS = re.compile(rb'[",\n]')
 
 MAX_COLUMNS = 2000
 MAX_PARQUET_ROWS = 10_000_000
+MOST_READ = 1 << 30
+"""Bytes of a CSV that are measured: of a larger one, about as many from its beginning."""
+_HEAD = 1 << 22
 MAX_DECODED = 1 << 29
 """Bytes of all decoded cells: 8 for each cell, and the length of each text."""
 _CELL = 8
@@ -100,6 +104,51 @@ def _locate(path: Path) -> tuple[int, int] | None:
         if offset - begin > MAX_CELL:
             return begin_line, column
     return None
+
+
+def _has_mixed_lines(path: Path, file: str) -> bool:
+    """Whether some lines end in LF and some in CR LF, which Polars reads and DuckDB does not.
+
+    Raises:
+        Unsound: if a carriage return outside of quotes stands alone. Readers disagree whether a line ends there.
+    """
+    returns = pairs = feeds = 0
+    last = b""
+    for block in _blocks(path):
+        both = last + block
+        returns += block.count(b"\r")
+        feeds += block.count(b"\n")
+        pairs += both.count(b"\r\n")
+        last = block[-1:] if block.endswith(b"\r") else b""
+    if returns > pairs and (line := _lone_return(path)):
+        saw, hint = "a carriage return without a line feed", "Save the table with line feeds (LF) as ends of lines."
+        raise Unsound([SourceProblem(file, saw, "lines that end in LF or CR LF", line, hint=hint)])
+    return 0 < pairs < feeds
+
+
+def _lone_return(path: Path) -> int:
+    """Return the line of the first carriage return outside of quotes that no line feed follows; 0 if there is none."""
+    line, is_quoted, after_return = 1, False, False
+    for block in _blocks(path):
+        for mark in re.finditer(rb'"|\r\n?|\n', block):
+            if after_return and not (mark.start() == 0 and mark[0] == b"\n"):
+                return line
+            after_return = False
+            is_quoted ^= mark[0] == b'"'
+            if mark[0] == b"\r" and not is_quoted:
+                if mark.end() < len(block):
+                    return line
+                after_return = True
+            line += mark[0].endswith(b"\n")
+        if after_return and not block.endswith(b"\r"):
+            return line
+    return line if after_return else 0
+
+
+def _check_lines(path: Path, file: str, columns: Sequence[str]) -> None:
+    """Check row widths with the csv module, which takes any end of a line."""
+    if problems := list(_ragged(path, file, len(columns))):
+        raise Unsound(problems)
 
 
 def large_cell(file: str, name: str, line: int = 0) -> SourceProblem:
@@ -231,8 +280,17 @@ class TableFile:
             infer_schema=False,
             null_values=list(MISSING_WORDS),
             glob=False,
+            n_rows=self.rows_read,
             with_column_names=lambda _: list(self.columns),
         )
+
+    @property
+    def rows_read(self) -> int | None:
+        """Rows at the beginning of a large CSV that are measured. None: all rows of the table."""
+        if not self.is_csv or self.path.stat().st_size <= MOST_READ:
+            return None
+        with self.path.open("rb") as stream:
+            return max(1, stream.read(_HEAD).count(b"\n")) * (MOST_READ // _HEAD)
 
 
 def open_table(path: Path, file: str) -> TableFile:
@@ -257,11 +315,11 @@ def open_table(path: Path, file: str) -> TableFile:
         raise Unsound(problems)
     if is_csv:
         with readable(file, "a readable file"):
-            found = find_large_cell(path)
+            found, is_mixed = find_large_cell(path), _has_mixed_lines(path, file)
         if found:
             line, number = found
             raise Unsound([large_cell(file, columns[number - 1] if number <= len(columns) else "", line)])
-        _check_rows(path, file, columns)
+        _check_lines(path, file, columns) if is_mixed else _check_rows(path, file, columns)
     else:
         check_parquet(path, file)
     return TableFile(path, file, columns)
@@ -287,7 +345,10 @@ def readable(file: str, expected: str = "tables that can be read") -> Iterator[N
 
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
     with path.open("rb") as stream:
-        text = stream.read(_MAX_HEADER).decode("utf-8-sig", errors="ignore")
+        head = stream.read(_MAX_HEADER)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Unsound([SourceProblem(file, "UTF-16", _EXPECTED, 1, hint="Save the table as UTF-8.")])
+    text = head.decode("utf-8-sig", errors="ignore")
     columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     if not any(columns):
         raise Unsound([SourceProblem(file, "no header", "a header with the names of the columns", 1)])

@@ -1,34 +1,32 @@
 """Profile a table: measure its columns in one streaming pass, and infer target, metric and faults."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from sandmill.models.profile import MOST_PROFILED
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
 from sandmill.seeds.explain import any_of, show
+from sandmill.seeds.guard import make_guard
+from sandmill.seeds.profile import (
+    DATE_PATTERN,
+    MIN_IDENTIFIER_ROWS,
+    is_text,
+    profile_sample,
+    sample_table,
+    spread_columns,
+)
 from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.table_files import TableFile
+from sandmill.seeds.table_files import MOST_READ, TableFile
 
 if TYPE_CHECKING:
     import polars as pl
 
 ColumnKind = Literal["numeric", "categorical", "date", "text", "identifier"]
 
-MIN_IDENTIFIER_ROWS = 20
-"""In a shorter table, values may differ by chance."""
-
-TEXT_SPACES = 3.0
-"""Mean spaces in a cell from which on a column of words is text."""
-
-PHRASE_SPACES = 1.0
-"""Mean spaces in a cell from which on a column is text, if more than half of its cells differ."""
-
 _CELLS_AT_ONCE = 5_000_000
-
-DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(UTC|Z|[+-]\d{2}:?\d{2}))?)?$"
-"""ISO dates, with or without a time and a zone."""
 
 HIGH_CARDINALITY = 50
 """A categorical column with more levels than this is a pathology."""
@@ -36,6 +34,8 @@ IMBALANCE = 0.25
 """Classes are imbalanced if the rarest has less than this part of an even share."""
 MOST_EMPTY_TARGETS = 0.3
 """Largest share of rows without a target. Such rows are left out; above it the column is refused as a target."""
+LEAST_ROWS = 10
+"""Rows with a target that a table has at least."""
 MAX_INTEGER_CLASSES = 20
 """Whole numbers with more distinct values than this are quantities, not classes."""
 MIN_ROWS_PER_CLASS = 5
@@ -78,8 +78,7 @@ class ColumnFacts:
         """The first kind that fits, in the order date, text, identifier, numeric, categorical."""
         if self.is_date:
             return "date"
-        is_phrase = self.spaces >= PHRASE_SPACES and self.present >= MIN_IDENTIFIER_ROWS
-        if self.spaces >= TEXT_SPACES or (is_phrase and 2 * self.distinct > self.present):
+        if is_text(self.spaces, self.distinct, self.present):
             return "text"
         never_repeats = self.distinct == self.rows >= MIN_IDENTIFIER_ROWS
         if never_repeats and (self.is_whole or not self.is_number):
@@ -194,6 +193,8 @@ class Profiled:
     structure: Structure
     notes: tuple[str, ...] = ()
     """Warnings about the table."""
+    guard: bytes = b""
+    """Salted hashes of its rows and rare values."""
 
 
 def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
@@ -211,7 +212,13 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     names = tuple(name for name in table.columns if name == wish.target or name not in wish.left_out)
     facts = measure(table, names, labelled=wish.target)
     target = facts.pop(wish.target)
+    if target.rows < LEAST_ROWS:
+        saw, expected = f"{target.rows} rows with a target", f"at least {LEAST_ROWS}"
+        raise Unsound([SourceProblem(table.file, saw, expected)])
     kind = _kind(target, wish, at)
+    if wish.kind is None and _counts_rows(table, target):
+        saw, hint = f"the numbers of the rows in {show(wish.target)}", "An id cannot be learned. Name another column."
+        raise Unsound([replace(at, saw=saw, expected="a target that depends on other columns", hint=hint)])
     metric = wish.metric or USUAL_METRIC.get(kind)
     if metric is None:
         raise Unsound([replace(at, saw=f"no metric for a {kind} target", expected=any_of(MetricName), field="metric")])
@@ -219,7 +226,54 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     if not inputs:
         raise Unsound([SourceProblem(table.file, "no column besides target and ids", "at least one input column")])
     shares = class_shares(table, wish.target) if kind in CLASS_KINDS else {}
-    return Profiled(structure_of(inputs, kind, metric, target.rows, shares, len(shares) or None), notes)
+    structure = structure_of(inputs, kind, metric, target.rows, shares, len(shares) or None)
+    profiled = Profiled(structure, notes)
+    return with_profile(profiled, table, [one.name for one in inputs], [wish.target], list(shares.values()))
+
+
+def with_profile(
+    profiled: Profiled,
+    table: TableFile,
+    inputs: Sequence[str],
+    targets: Sequence[str],
+    class_shares: Sequence[float] = (),
+) -> Profiled:
+    """Add the profile of a table to its structure, and make its guard.
+
+    Args:
+        profiled: what is known by then.
+        table: an open table.
+        inputs: names of the input columns.
+        targets: names of the target columns.
+        class_shares: of the whole table, if they are known.
+    """
+    structure, notes = profiled.structure, profiled.notes
+    rows = structure.rows_train or 1
+    kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
+    profile = profile_sample(kept, targets, structure.target, rows, len(inputs))
+    if class_shares:
+        rounded = tuple(sorted((round(share, 4) for share in class_shares), reverse=True))
+        profile = profile.model_copy(update={"class_shares": rounded})
+    if (read := table.rows_read) is not None:
+        notes += (f"only about the first {read} rows are read: the table has more than {MOST_READ >> 30} GB",)
+    whole = kept if len(inputs) <= MOST_PROFILED else sample_table(table, [*inputs, *targets], targets, rows)
+    return replace(
+        profiled,
+        structure=structure.model_copy(update={"profile": profile}),
+        notes=notes,
+        guard=make_guard(whole.select(inputs)),
+    )
+
+
+def _counts_rows(table: TableFile, target: ColumnFacts) -> bool:
+    """Whether a column has as many whole numbers in a row as the table has rows, each once."""
+    import polars as pl
+
+    if not target.is_whole or target.distinct < target.present:
+        return False
+    numbers = pl.col(target.name).cast(pl.String).cast(pl.Float64, strict=False)
+    span = table.scan().select(numbers.max() - numbers.min()).collect(engine="streaming").item()
+    return bool(span + 1 == target.present)
 
 
 def structure_of(

@@ -78,6 +78,7 @@ def make_task(
             slot=slot.number,
             round=attempt.round,
             attempt=attempt.number,
+            fidelity=made.fidelity,
         ),
         digest=files_digest(package.public, private),
     )

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import SeedError
+from sandmill.models.fidelity import TRAITS
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.scoring.support import SUPPORTED_TASKS
-from sandmill.seeds import ingest
+from sandmill.seeds import guard, ingest
 from sandmill.seeds.cards import bundled_cards, read_card
 from sandmill.seeds.folder import TableSeed
+from sandmill.seeds.profile import MOST_SAMPLED
 from sandmill.seeds.table_files import MISSING_WORDS
 from sandmill.seeds.tabular import USUAL_METRIC
 
@@ -59,6 +61,21 @@ def test_the_table_of_what_can_be_made_is_the_one_in_the_code():
     assert "\n".join(rows) in DOC
 
 
+def test_the_table_of_traits_is_the_one_in_the_code():
+    rows = [f"| `{one.name}` | {one.words} | {one.tier} | {one.nearness} |" for one in TRAITS]
+    assert "\n".join(rows) in DOC
+
+
+def test_the_rule_on_rows_and_rare_values_is_the_one_in_the_code():
+    stated = (
+        f"{guard.LEAST_CHARACTERS} or more characters in fewer than {guard.RARE} of the rows",
+        f"{guard.TELLING_DIGITS} or more significant digits",
+        f"fewer than {guard.ROW_DIGITS} significant digits",
+        f"more than {MOST_SAMPLED:,} rows",
+    )
+    assert [text for text in stated if text not in DOC] == []
+
+
 def test_the_usual_metrics_and_missing_words_are_the_ones_in_the_code():
     assert [
         f"`{metric}` for {target}" for target, metric in USUAL_METRIC.items() if f"`{metric}` for {target}" not in DOC
@@ -76,7 +93,7 @@ def test_the_table_of_the_example_is_a_seed(written):
     written.file("parcels/parcels.csv", _example("csv", "parcel,"))
     seed = ingest(("parcels",)).supported[0]
     assert seed.structure.columns.model_dump() == {"numeric": 1, "categorical": 1, "date": 0, "text": 0}
-    assert (seed.structure.target, seed.structure.missing_share) == (TargetKind.BINARY, 0.125)
+    assert (seed.structure.target, seed.structure.missing_share) == (TargetKind.BINARY, 0.05)
 
 
 def test_the_competition_of_the_example_is_a_seed(written):

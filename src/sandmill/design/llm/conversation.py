@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
@@ -10,10 +11,12 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from sandmill.design.shape import MOST_CLASSES
 from sandmill.errors import name_some, visible
 from sandmill.models.english import unfit_parts
 from sandmill.models.llm import Message, Prompt, Reply, Usage
 from sandmill.models.plan import Slot
+from sandmill.models.profile import ColumnRole, TableProfile
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import SplitKind, Structure
 
@@ -231,7 +234,27 @@ def describe_structure(structure: Structure) -> str:
         f"share of missing cells: {structure.missing_share:.2f}",
         f"faults of its data: {faults}",
     ]
+    lines += _details(structure.profile) if structure.profile else []
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _details(profile: TableProfile) -> list[str]:
+    """List what is measured of the columns and classes of a seed's table."""
+    roles = Counter(column.role for column in profile.columns)
+    levels = sorted(column.levels for column in profile.columns if column.role is ColumnRole.CATEGORY)
+    lines = [f"kinds of columns: {', '.join(f'{count} {role}' for role, count in roles.items())}"]
+    if levels:
+        lines.append(f"values of the categorical columns: {levels[0]} to {levels[-1]}")
+    if profile.class_shares:
+        lines.append(
+            f"shares of the classes: {', '.join(f'{share:.2f}' for share in profile.class_shares[:MOST_CLASSES])}"
+        )
+    numbers = roles[ColumnRole.REAL] + roles[ColumnRole.WHOLE]
+    lines.append(
+        f"motifs may use at most {numbers} quantities and {len(levels)} categories; more columns are added later, and "
+        "those without a motif are left out if they are too many"
+    )
+    return lines
 
 
 def _short(text: str) -> str:

@@ -9,8 +9,10 @@ from pydantic import Field, create_model
 from sandmill.design.llm.conversation import Conversation, fill, repeated
 from sandmill.design.llm.strategist import Idea
 from sandmill.design.rule import rule_problems
+from sandmill.design.shape import shape_of, trait_problems
 from sandmill.design.soundness import domain_problems
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import (
@@ -22,6 +24,7 @@ from sandmill.models.domain import (
     TargetWords,
     UnitWord,
 )
+from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import TargetKind
 
@@ -97,10 +100,13 @@ async def review_sample(
 async def _settle(
     conversation: Conversation, slot: Slot, idea: Idea, question: str, giveaways: tuple[str, ...]
 ) -> tuple[Domain, Columns]:
-    kind = slot.seed.structure.target
+    structure = slot.seed.structure
+    kind, shape = structure.target, shape_of(structure, kind_of(structure) or TABLE)
 
     def judge(columns: Columns) -> list[str]:
-        return columns_problems(domain_of(idea, columns, kind), columns.motifs, giveaways)
+        domain = domain_of(idea, columns, kind)
+        lost = trait_problems(structure, shape, domain, columns.motifs) if shape else []
+        return [*columns_problems(domain, columns.motifs, giveaways), *lost]
 
     columns = await conversation.settle("developer", question, answer_for(kind), judge)
     return domain_of(idea, columns, kind), columns

@@ -131,6 +131,15 @@ report.taskPanel("board", "Leaderboard", (task, body, detail) => {
   return true;
 });
 
+report.taskPanel("traits", "Traits of the seed", (task, body, detail) => {
+  if (!detail.private || !detail.private.traits.length) return false;
+  body.append(report.table(["trait", "tier", "seed", "task", "kept"], detail.private.traits.map(([words, tier, seed, own, kept]) =>
+    [words, tier, seed, own, report.el("span", { class: kept === "yes" ? "good" : "bad" }, kept)])));
+  body.append(report.query(`SELECT json_extract(record, '$.lineage.fidelity') FROM read_parquet('private/tasks-*.parquet')
+WHERE task_id = '${task.id}'`));
+  return true;
+});
+
 report.taskPanel("commands", "Commands", (task, body) => {
   const { el } = report, isPrivate = report.edition === "private";
   const commands = [`sandmill pull ${report.release} --to tasks --task ${task.id}${isPrivate ? "" : " --public-only"}`];

@@ -1,0 +1,337 @@
+"""Traits that a task takes over from its seed: what they are, how near is near enough, and what micro scale forbids.
+
+A vector has the traits of one table. Seed and task have one each, by the same code, from structure and profile alone.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from types import MappingProxyType
+from typing import Literal
+
+from pydantic import Field
+
+from sandmill.models.base import Frozen
+from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS, ColumnProfile, ColumnRole, TableProfile
+from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
+
+Rule = Literal["equal", "within", "relative", "factor"]
+Fate = Literal["kept", "bent", "dropped"]
+TraitValue = float | str
+
+LEAST_CLASS_ROWS = 8
+"""Training rows that the rarest class of a task has at least."""
+USUAL_ROWS = 150
+"""Training rows from which the least share of a class follows."""
+_NUMBERS = frozenset({ColumnRole.REAL, ColumnRole.WHOLE})
+_SHARES = ("class_entropy", "top_class", "rarest_class")
+_RARE = f"a class keeps at least {LEAST_CLASS_ROWS} training rows"
+_CLASSES = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+
+
+class Trait(Frozen):
+    """One entry of a vector, and when two values of it count as equal."""
+
+    name: str
+    words: str
+    """For people, in lists and in the documentation."""
+    tier: Literal["hard", "soft"]
+    rule: Rule = "equal"
+    """`equal`; `within` a distance, or a distance `relative` to the seed; or by at most a `factor` off."""
+    tolerance: float = 0.0
+
+    def agrees(self, seed: TraitValue, task: TraitValue) -> bool:
+        """Whether a task has the trait of its seed."""
+        if isinstance(seed, str) or isinstance(task, str) or self.rule == "equal":
+            return seed == task
+        if self.rule == "within":
+            return abs(seed - task) <= self.tolerance + 1e-9
+        if self.rule == "relative":
+            return abs(seed - task) <= self.tolerance * abs(seed) + 1e-9
+        low, high = sorted((seed, task))
+        return high <= low * self.tolerance + 1e-9
+
+    @property
+    def nearness(self) -> str:
+        """The tolerance in words."""
+        if self.rule == "equal":
+            return "equal"
+        words = {"within": f"within {self.tolerance:g}", "relative": f"within {self.tolerance:.0%}"}
+        return words.get(self.rule, f"at most {self.tolerance:g} times")
+
+
+def _hard(name: str, words: str) -> Trait:
+    return Trait(name=name, words=words, tier="hard")
+
+
+def _within(name: str, words: str, tolerance: float) -> Trait:
+    return Trait(name=name, words=words, tier="soft", rule="within", tolerance=tolerance)
+
+
+def _relative(name: str, words: str, tolerance: float) -> Trait:
+    return Trait(name=name, words=words, tier="soft", rule="relative", tolerance=tolerance)
+
+
+def _factor(name: str, words: str, tolerance: float) -> Trait:
+    return Trait(name=name, words=words, tier="soft", rule="factor", tolerance=tolerance)
+
+
+TRAITS = (
+    _hard("target", "kind of target"),
+    _hard("outputs", "number of classes, grades, labels or numbers to predict"),
+    _hard("metric", "metric, and with it the form of a submission"),
+    _hard("split", "split of train and test: random, stratified, by group or by time"),
+    _hard("extra_files", "number of further data files"),
+    _hard("dictionary", "a file that describes columns, or none"),
+    _hard("child", "a file with several rows for a row, or none"),
+    _hard("has_date", "dates, or none"),
+    _hard("has_text", "free text, or none"),
+    _hard("has_category", "categories, or none"),
+    _relative("n_columns", "number of input columns", 0.3),
+    _within("mix", "mix of real, whole, two-valued, categorical, date and text columns (total variation)", 0.15),
+    _factor("levels_median", "different values of a category in 150 rows, median", 1.5),
+    _factor("levels_most", "different values of a category in 150 rows, most", 1.5),
+    _within("class_entropy", "entropy of class shares, bits", 0.2),
+    _relative("top_class", "share of the commonest class or label", 0.2),
+    _relative("rarest_class", "share of the rarest class or label", 0.2),
+    _within("missing", "share of empty cells", 0.05),
+    _within("missing_worst", "share of empty cells in the worst column", 0.1),
+    _within("missing_columns", "share of columns with empty cells", 0.15),
+    _within("repeats", "share of the commonest value of a number column, median", 0.1),
+    _within("distinct", "share of different values of a number column, median", 0.2),
+    _within("skew", "asinh of the skewness of number columns, median of absolute values", 0.4),
+    _within("skew_most", "asinh of the skewness of number columns, 90 % quantile of absolute values", 0.6),
+    _within("tails", "asinh of the excess kurtosis of number columns, median", 0.8),
+    _within("rho_share", "share of pairs of number columns with a rank correlation beyond .3", 0.15),
+    _within("rho_mean", "mean absolute rank correlation of pairs of number columns", 0.1),
+    _within("target_skew", "asinh of the skewness of a target of numbers", 0.6),
+    _within("target_repeats", "share of the commonest value of a target of numbers", 0.1),
+    _within("linear", "cross-validated score of a linear model, from trivial (0) to perfect (1)", 0.1),
+    _within("boosting", "cross-validated score of gradient boosting", 0.1),
+)
+"""All traits. Tolerances were set before any task was measured with them."""
+TRAIT_BY_NAME: Mapping[str, Trait] = {trait.name: trait for trait in TRAITS}
+MIX = tuple(f"share_{role}" for role in ColumnRole)
+"""Values that the trait `mix` compares."""
+
+
+class FidelityVector(Frozen):
+    """Traits of one table. What is not known is left out."""
+
+    values: dict[str, TraitValue] = Field(default={})
+    """By name of the trait; in place of `mix` the shares of the kinds of columns, such as `share_real`."""
+
+
+class Fidelity(Frozen):
+    """Traits of a task and of its seed. Private: a seed may be somebody's data."""
+
+    seed: FidelityVector
+    task: FidelityVector
+
+    @property
+    def agreement(self) -> dict[str, bool]:
+        """Whether the task has each trait that is known of both, in the order of `TRAITS`."""
+        return compare(self.seed, self.task)
+
+
+def compare(seed: FidelityVector, task: FidelityVector) -> dict[str, bool]:
+    """Return whether a task has each trait that is known of both."""
+    found = {}
+    for trait in TRAITS:
+        if trait.name == "mix" and seed.values.keys() >= set(MIX) and task.values.keys() >= set(MIX):
+            found["mix"] = trait.agrees(0.0, distance_of_mixes(seed, task))
+        elif trait.name in seed.values and trait.name in task.values:
+            found[trait.name] = trait.agrees(seed.values[trait.name], task.values[trait.name])
+    return found
+
+
+def distance_of_mixes(one: FidelityVector, other: FidelityVector) -> float:
+    """Return the total variation between two mixes of columns."""
+    return sum(abs(float(one.values[name]) - float(other.values[name])) for name in MIX) / 2
+
+
+def vector_of(structure: Structure, profile: TableProfile | None = None) -> FidelityVector:
+    """Return the traits of a seed or a task.
+
+    Args:
+        structure: target, metric and split. Without a profile, also what a card declares of columns and classes.
+        profile: of the table; the one of the structure if None.
+    """
+    profile = profile or structure.profile
+    found: dict[str, TraitValue | None] = {
+        "target": structure.target.value,
+        "outputs": _outputs(structure),
+        "metric": structure.metric.value,
+        "split": structure.split.value if structure.split else None,
+    }
+    found |= _of_table(structure.target, profile) if profile else _declared(structure)
+    return FidelityVector(values={name: _rounded(value) for name, value in found.items() if value is not None})
+
+
+def shown_trait(vector: FidelityVector, name: str) -> str:
+    """Write one trait of a vector for people; `-` if it is not known."""
+    values = vector.values
+    if name == "mix" and values.keys() >= set(MIX):
+        shares = ((role, float(values[f"share_{role}"])) for role in ColumnRole)
+        return ", ".join(f"{role} {share:.0%}" for role, share in shares if share) or "no columns"
+    value = values.get(name)
+    return "-" if value is None else value if isinstance(value, str) else f"{value:g}"
+
+
+def _outputs(structure: Structure) -> float | None:
+    if structure.target is TargetKind.BINARY:
+        return 2.0
+    if structure.target in _CLASSES:
+        return structure.n_classes
+    is_wide = structure.target in (TargetKind.MULTILABEL, TargetKind.MULTI_TARGET)
+    return float(structure.n_targets) if not is_wide or structure.n_targets > 1 else None
+
+
+def _rounded(value: TraitValue) -> TraitValue:
+    return value if isinstance(value, str) else round(float(value), 4)
+
+
+def _declared(structure: Structure) -> dict[str, TraitValue | None]:
+    """Return what a card says of columns and classes."""
+    mix = structure.columns
+    counts = (mix.numeric, mix.categorical, mix.date, mix.text)
+    found: dict[str, TraitValue | None] = {
+        "missing": structure.missing_share or None,
+        "has_date": 1.0 if PathologyKind.TIMESTAMPS in structure.pathologies else None,
+    }
+    if any(counts):
+        found["n_columns"] = sum(counts)
+        names = ("has_category", "has_date", "has_text")
+        found |= {name: float(count > 0) for name, count in zip(names, counts[1:], strict=True)}
+    if structure.positive_share is not None:
+        share = structure.positive_share
+        found |= _of_classes(structure.target, (max(share, 1 - share), min(share, 1 - share)))
+    return found
+
+
+def _of_table(target: TargetKind, profile: TableProfile) -> dict[str, TraitValue | None]:
+    columns = profile.columns
+    numbers = [column for column in columns if column.role in _NUMBERS]
+    levels = [_small_levels(column) for column in columns if column.role is ColumnRole.CATEGORY]
+    shares = {role: sum(one.role is role for one in columns) / len(columns) if columns else 0.0 for role in ColumnRole}
+    skews = [abs(math.asinh(column.skew)) for column in numbers if column.skew is not None]
+    tails = [math.asinh(column.kurtosis) for column in numbers if column.kurtosis is not None]
+    return {
+        "extra_files": profile.extra_files,
+        "dictionary": float(profile.has_dictionary),
+        "child": float(profile.has_child),
+        "has_date": float(shares[ColumnRole.DATE] > 0),
+        "has_text": float(shares[ColumnRole.TEXT] > 0),
+        "has_category": float(shares[ColumnRole.CATEGORY] > 0),
+        "n_columns": profile.n_columns,
+        **{f"share_{role}": share for role, share in shares.items()},
+        "levels_median": median(levels) if levels else None,
+        "levels_most": max(levels, default=None),
+        **_of_classes(target, profile.class_shares),
+        "missing": sum(column.missing for column in columns) / len(columns) if columns else 0.0,
+        "missing_worst": max((column.missing for column in columns), default=0.0),
+        "missing_columns": sum(column.missing > 0 for column in columns) / len(columns) if columns else 0.0,
+        "repeats": median(column.top_share for column in numbers) if numbers else None,
+        "distinct": median(column.distinct_share for column in numbers) if numbers else None,
+        "skew": median(skews) if skews else None,
+        "skew_most": _quantile(skews, 0.9),
+        "tails": median(tails) if tails else None,
+        "rho_share": profile.rho_share,
+        "rho_mean": profile.rho_mean,
+        "target_skew": None if profile.target_skew is None else math.asinh(profile.target_skew),
+        "target_repeats": profile.target_top_share,
+        "linear": profile.linear_score,
+        "boosting": profile.boosting_score,
+    }
+
+
+def _small_levels(column: ColumnProfile) -> float:
+    """Return how many levels a sample of `SMALL_ROWS` rows shows."""
+    return min(column.levels, column.distinct_share * SMALL_ROWS * (1 - column.missing))
+
+
+def _of_classes(target: TargetKind, shares: Sequence[float]) -> dict[str, TraitValue | None]:
+    if not shares:
+        return {}
+    parts = [share for share in shares if share > 0]
+    is_whole = target is not TargetKind.MULTILABEL
+    entropy = -sum(share * math.log2(share) for share in parts) if is_whole else None
+    return {"class_entropy": entropy, "top_class": max(shares), "rarest_class": min(shares)}
+
+
+def _quantile(values: Sequence[float], at: float) -> float | None:
+    if not values:
+        return None
+    ordered, place = sorted(values), at * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+class Forecast(Frozen):
+    """What becomes of one trait of a seed, known before anything is built."""
+
+    trait: str
+    fate: Fate
+    value: TraitValue
+    """Of the seed."""
+    becomes: TraitValue | None = None
+    """For bent traits, if it is known."""
+    why: str = ""
+
+
+class Limits(Frozen):
+    """What designs of a seed can have."""
+
+    splits: tuple[SplitKind, ...]
+    most_outputs: int | None = None
+    """Classes, grades, labels or numbers to predict at most. None: the target has none."""
+    positive_share: float | None = None
+    """Share of the positive class in designs of a binary target."""
+
+
+def forecast(structure: Structure, limits: Limits, dropped: Mapping[str, str] = MappingProxyType({})) -> list[Forecast]:
+    """Say of each known trait of a seed whether designs keep, bend or drop it.
+
+    Args:
+        structure: of the seed.
+        limits: of its designs.
+        dropped: traits that designs do not take over, with the reason.
+    """
+    vector = vector_of(structure)
+    values = {**vector.values, **({"mix": shown_trait(vector, "mix")} if vector.values.keys() >= set(MIX) else {})}
+    bent = {one.trait: one for one in _bent(structure, values, limits)}
+    found = []
+    for name in (trait.name for trait in TRAITS if trait.name in values):
+        lost = Forecast(trait=name, fate="dropped", value=values[name], why=dropped.get(name, ""))
+        kept = Forecast(trait=name, fate="kept", value=values[name])
+        found.append(lost if name in dropped else bent.get(name, kept))
+    return found
+
+
+def _bent(structure: Structure, values: Mapping[str, TraitValue], limits: Limits) -> Iterator[Forecast]:
+    """Yield the traits that micro scale or the search for a band changes."""
+
+    def bend(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
+        if trait in values:
+            yield Forecast(trait=trait, fate="bent", value=values[trait], becomes=becomes, why=why)
+
+    if limits.most_outputs and float(values.get("outputs", 0)) > limits.most_outputs:
+        yield from bend("outputs", f"micro tasks have at most {limits.most_outputs}", limits.most_outputs)
+        for trait in _SHARES:
+            yield from bend(trait, f"{limits.most_outputs} classes cannot have the shares of {values['outputs']:g}")
+    elif limits.positive_share is not None and structure.positive_share is not None:
+        designed = _of_classes(structure.target, (limits.positive_share, 1 - limits.positive_share))
+        for trait in _SHARES:
+            becomes = _rounded(designed[trait] or 0.0)
+            if trait in values and not TRAIT_BY_NAME[trait].agrees(values[trait], becomes):
+                yield from bend(trait, _RARE, becomes)
+    elif float(values.get("rarest_class", 1)) * USUAL_ROWS < LEAST_CLASS_ROWS:
+        yield from bend("rarest_class", _RARE, round(LEAST_CLASS_ROWS / USUAL_ROWS, 4))
+    if structure.split and structure.split not in limits.splits:
+        why = "it has groups" if SplitKind.GROUPED in limits.splits else "only classes can be stratified"
+        yield from bend("split", why, " or ".join(limits.splits))
+    if float(values.get("n_columns", 0)) > MOST_PROFILED:
+        yield from bend("n_columns", f"micro tasks have at most {MOST_PROFILED} input columns", MOST_PROFILED)
+    for trait in ("linear", "boosting"):
+        yield from bend(trait, "the difficulty band of a task decides where it asks for another score")

@@ -1,0 +1,336 @@
+"""Designs have the classes, columns, laws, gaps and correlations of their seed's table."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import kurtosis, skew
+
+from sandmill.design import design_task
+from sandmill.design.laws import count_distinct, law_like, level_shares
+from sandmill.design.llm.conversation import describe_structure
+from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, check_draft, shape_of
+from sandmill.design.shaping import shape_vocabulary
+from sandmill.design.vocabulary import Vocabulary
+from sandmill.draw.csv_files import feature_frame
+from sandmill.errors import ItemRejected
+from sandmill.kinds.library import load_domains, load_spare_words
+from sandmill.kinds.table import TABLE
+from sandmill.mechanism import draw_rows
+from sandmill.mechanism.columns import normal_score, probability_below, quantile, standardize
+from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.base import Band
+from sandmill.models.columns import Categorical, Column, Date, LogNormal, Quantiles
+from sandmill.models.design_draft import DesignDraft
+from sandmill.models.domain import NumericWord
+from sandmill.models.hints import DATA_DICTIONARY
+from sandmill.models.links import class_names
+from sandmill.models.plan import Slot
+from sandmill.models.profile import ColumnProfile, TableProfile
+from sandmill.models.structure import ColumnMix, MetricName, SplitKind, Structure, TargetKind
+from sandmill.rng import Streams
+from tests.designs import SECRET, make_seed
+
+PRICE = NumericWord(
+    name="price_eur", meaning="Price in euros", decimals=2, distribution=LogNormal(median=50, sigma=0.4)
+)
+
+
+def column(role, levels, distinct=None, **traits):
+    return ColumnProfile(role=role, levels=levels, distinct_share=distinct or levels / 150, **traits)
+
+
+def smooth(missing=0.0):
+    return column("real", 400, 0.99, top_share=0.01, skew=0.6, kurtosis=0.3, missing=missing)
+
+
+THIN = (smooth(), *(column("category", levels, top_share=0.4) for levels in (5, 3, 8, 4)))
+WIDE = (
+    *(smooth(0.3 if place < 4 else 0.0) for place in range(8)),
+    *(column("whole", 6, 0.04, top_share=0.6, skew=1.5, kurtosis=2) for _ in range(6)),
+    *(column("whole", 900, 0.95, top_share=0.01, skew=0.2, kurtosis=-1) for _ in range(4)),
+    *(column("binary", 2, 0.013, top_share=0.8) for _ in range(7)),
+    *(column("category", levels, top_share=0.3) for levels in (4, 6, 11)),
+    column("category", 90, 0.4, top_share=0.05, missing=0.1),
+    column("date", 500, 0.9),
+    column("text", 1000, 1.0),
+)
+
+
+def structure(columns=THIN, target=TargetKind.MULTICLASS, metric=MetricName.ACCURACY, **changes):
+    shares = (0.4, 0.25, 0.2, 0.1, 0.05) if target is TargetKind.MULTICLASS else ()
+    given = {"class_shares": shares, "rho_share": 0.4, "rho_mean": 0.28, **changes.pop("profile", {})}
+    profile = TableProfile(rows=1000, n_columns=len(columns), columns=columns, **given)
+    mix = {
+        "numeric": sum(one.role in ("real", "whole") for one in columns),
+        "categorical": sum(one.role in ("category", "binary") for one in columns),
+        "date": sum(one.role == "date" for one in columns),
+        "text": sum(one.role == "text" for one in columns),
+    }
+    missing = float(np.mean([one.missing for one in columns]))
+    several = {"n_classes": len(given["class_shares"])} if target is TargetKind.MULTICLASS else {}
+    settings = {"missing_share": round(missing, 4), "columns": ColumnMix(**mix), "profile": profile} | several
+    return Structure(modality="tabular", target=target, metric=metric, **{**settings, **changes})
+
+
+def seed_of(asked):
+    return make_seed(TargetKind.BINARY, MetricName.ROC_AUC).model_copy(update={"structure": asked})
+
+
+@cache
+def designed(asked, number=0, hardness=0.3, band=Band.MEDIUM):
+    slot = Slot(number=number, seed=seed_of(asked), band=band)
+    return design_task(slot, Streams(SECRET, f"shape {number}"), hardness)
+
+
+def kind_of_column(column):
+    law = column.distribution
+    if isinstance(law, Date):
+        return "date"
+    if isinstance(law, Categorical):
+        return "binary" if len(law.levels) == 2 else "category"
+    is_bit = isinstance(law, Quantiles) and law.grid == 1 and law.values[-1] <= 1
+    return "binary" if is_bit else "whole" if column.decimals == 0 else "real"
+
+
+def kinds(spec):
+    found = [kind_of_column(column) for column in spec.mechanism.columns if not column.in_text]
+    return {kind: found.count(kind) for kind in found}
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_small_table_gives_its_classes_its_number_and_its_categories(number):
+    spec = designed(structure(), number)
+    assert len(class_names(spec.mechanism.link)) == 5
+    assert kinds(spec) == {"real": 1, "category": 4}
+    levels = sorted(len(c.distribution.levels) for c in spec.mechanism.columns if kind_of_column(c) == "category")
+    assert np.max(np.abs(np.log(np.array(levels) / [3, 4, 5, 8]))) < np.log(1.5)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_wide_table_gives_its_mix(number):
+    spec = designed(structure(WIDE), number)
+    found = kinds(spec)
+    wanted = {"real": 8, "whole": 10, "binary": 7, "category": 4, "date": 1}
+    moved = sum(column.in_text for column in spec.mechanism.columns)
+    assert spec.notes is not None
+    distance = sum(abs(found.get(kind, 0) - count) for kind, count in wanted.items())
+    assert distance <= 2 + moved
+    levels = [len(c.distribution.levels) for c in spec.mechanism.columns if kind_of_column(c) == "category"]
+    assert max(levels) > 60
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_gaps_lie_in_as_many_columns_and_hardly_any_in_the_rule(number):
+    spec = designed(structure(WIDE), number)
+    gaps = spec.mechanism.missing()
+    assert 4 <= len(gaps) <= 5
+    assert max(gap.rate for gap in gaps) == 0.3
+    assert sum(gap.column in spec.mechanism.rule_columns for gap in gaps) <= 2
+
+
+def test_numbers_are_correlated_as_in_the_table():
+    found = []
+    for number in range(4):
+        spec = designed(structure(WIDE), number)
+        cells = draw_rows(spec.mechanism, Streams(SECRET, "rho"), range(3000), is_train=True).complete
+        numbers = [c.name for c in spec.mechanism.columns if kind_of_column(c) in ("real", "whole")]
+        ranks = np.array([np.argsort(np.argsort(cells[name])) for name in numbers])
+        rho = np.abs(np.corrcoef(ranks))[np.triu_indices(len(numbers), 1)]
+        found.append((np.mean(rho > 0.3), rho.mean()))
+    shares, means = np.mean(found, axis=0)
+    assert abs(shares - 0.4) < 0.15
+    assert abs(means - 0.28) < 0.1
+
+
+def test_class_shares_are_those_of_the_table_but_every_class_keeps_some_rows():
+    spec = designed(structure(profile={"class_shares": (0.7, 0.2, 0.09, 0.009, 0.001)}), hardness=0.0)
+    target = draw_rows(spec.mechanism, Streams(SECRET, "large"), range(20_000), is_train=False).target
+    shares = sorted(np.bincount(target.astype(int)) / 20_000, reverse=True)
+    least = LEAST_CLASS_ROWS / spec.sizes.train
+    noise = spec.mechanism.label_noise()
+    slack = 0.03 if noise is None or noise.where == "train" else 0.1
+    assert abs(shares[0] - 0.7) < slack + 0.1
+    assert shares[-1] > 0.8 * least
+
+
+@pytest.mark.parametrize("count", [8, 12, 30])
+def test_class_counts_are_kept_up_to_the_largest(count):
+    shares = tuple(round(1 / count, 4) for _ in range(count))
+    spec = designed(structure(profile={"class_shares": shares}), hardness=0.9)
+    assert len(class_names(spec.mechanism.link)) == min(count, MOST_CLASSES)
+
+
+@pytest.mark.parametrize(("has_child", "has_dictionary"), [(False, False), (True, False)])
+def test_further_files_are_those_of_the_seed(has_child, has_dictionary):
+    given = {"has_child": has_child, "has_dictionary": has_dictionary}
+    asked = structure(WIDE, profile=given)
+    specs = [designed(asked, number, hardness=0.6, band=Band.HARD) for number in range(8)]
+    told = [spec for spec in specs if spec.hints]
+    assert told
+    assert all((spec.mechanism.child is not None) == has_child for spec in told)
+    assert not any(hint.file == DATA_DICTIONARY for spec in specs for hint in spec.hints)
+
+
+def test_ten_tasks_of_a_seed_differ_in_domain_and_rule():
+    specs = [designed(structure(WIDE), number) for number in range(10)]
+    assert len({spec.domain for spec in specs}) >= 7
+    assert len({spec.mechanism.terms for spec in specs}) == 10
+
+
+def test_positive_quantities_stay_positive_and_values_are_those_of_the_grid():
+    for number in range(4):
+        spec = designed(structure(WIDE), number)
+        domain = next(domain for domain in load_domains() if domain.name == spec.domain)
+        positive = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
+        draw = draw_rows(spec.mechanism, Streams(SECRET, "signs"), range(2000), is_train=True)
+        frame = feature_frame(spec.mechanism, draw.observed, RowNumbers(Streams(SECRET, "signs"), draw.numbers))
+        for name in positive & set(frame.columns):
+            assert frame[name].drop_nulls().cast(float, strict=False).min() > 0, name
+
+
+@pytest.mark.parametrize(
+    ("role", "levels", "top", "distinct", "wanted_skew", "wanted_kurtosis", "is_free"),
+    [
+        ("real", 500, 0.01, 0.99, 1.5, 3.0, False),
+        ("real", 100, 0.3, 0.4, 2.0, 5.0, False),
+        ("real", 500, 0.01, 0.95, -1.0, 1.0, False),
+        ("whole", 6, 0.6, 0.04, 1.5, 2.0, True),
+        ("whole", 60, 0.1, 0.25, 0.2, -0.9, True),
+        ("whole", 1000, 0.92, 0.07, 8.0, 50.0, True),
+        ("whole", 400, 0.01, 0.9, 0.1, -1.2, True),
+    ],
+)
+def test_a_law_has_the_shape_of_the_seeds_column(role, levels, top, distinct, wanted_skew, wanted_kurtosis, is_free):
+    like = column(role, levels, distinct, top_share=top, skew=wanted_skew, kurtosis=wanted_kurtosis)
+    law, decimals = law_like(PRICE, like, is_free=is_free)
+    u = np.random.default_rng(0).random((40, 150))
+    cells = quantile(Column(name="a", distribution=law, decimals=decimals), u)
+    counts = [np.unique(row, return_counts=True)[1] for row in cells]
+    assert abs(np.arcsinh(np.median(skew(cells, axis=1))) - np.arcsinh(wanted_skew)) < 0.4
+    assert abs(np.arcsinh(np.median(kurtosis(cells, axis=1))) - np.arcsinh(wanted_kurtosis)) < 0.8
+    assert abs(np.median([found.max() / 150 for found in counts]) - top) < 0.1
+    assert abs(np.median([len(found) / 150 for found in counts]) - distinct) < 0.15
+    assert cells.min() >= 0
+
+
+def test_rounding_to_a_coarse_grid_leaves_positive_quantities_positive():
+    word = NumericWord(
+        name="walk_m", meaning="Walk in metres", decimals=0, distribution=LogNormal(median=50, sigma=0.8)
+    )
+    for distinct in (0.05, 0.1, 0.2):
+        like = column("whole", 30, distinct, top_share=0.3, skew=1.5, kurtosis=2.0)
+        law, decimals = law_like(word, like, is_free=False)
+        cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(1e-6, 1 - 1e-6, 3000))
+        assert cells.min() > 0
+
+
+def test_real_numbers_on_a_coarse_grid_are_no_whole_numbers():
+    like = column("real", 30, 0.12, top_share=0.1, skew=0.0, kurtosis=-1.0)
+    law, decimals = law_like(PRICE, like, is_free=False)
+    cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(0.01, 0.99, 150))
+    assert not np.array_equal(cells, np.round(cells))
+
+
+@pytest.mark.parametrize(("top", "skewness", "least", "most"), [(0.8, 4.0, 0.65, 0.92), (0.05, 0.5, 0.0, 0.3)])
+def test_counts_are_zero_as_often_as_in_the_table(top, skewness, least, most):
+    traits = {"target_top_share": top, "target_skew": skewness}
+    asked = structure(WIDE, TargetKind.COUNT, MetricName.RMSLE, profile=traits)
+    target = draw_rows(designed(asked).mechanism, Streams(SECRET, "zeros"), range(4000), is_train=False).target
+    assert least <= np.mean(target == 0) <= most
+
+
+def test_a_number_is_rounded_and_skewed_like_the_target_of_the_table():
+    found = []
+    for top, skewness in ((0.15, 0.1), (0.007, 2.5)):
+        traits = {"target_top_share": top, "target_skew": skewness}
+        asked = structure(WIDE, TargetKind.REGRESSION, MetricName.RMSE, profile=traits)
+        targets = [
+            draw_rows(designed(asked, number).mechanism, Streams(SECRET, "top"), range(150), is_train=True).target
+            for number in range(5)
+        ]
+        tops = [np.unique(target, return_counts=True)[1].max() / 150 for target in targets]
+        found.append((np.median(tops), np.median([skew(target) for target in targets])))
+    assert found[0][0] > found[1][0]
+    assert found[1][1] > found[0][1] + 0.5
+
+
+def test_shares_of_levels_show_as_many_levels_as_wanted():
+    shares = np.array(level_shares(100, 0.05, 60))
+    assert abs(shares.sum() - 1) < 1e-9
+    assert abs(count_distinct(shares) - 60) < 8
+    assert max(shares) == shares[0]
+
+
+def test_a_quantile_function_and_its_scores_are_inverse():
+    law = Quantiles(chances=(0.0, 0.2, 0.7, 1.0), values=(0.0, 0.0, 5.0, 20.0), center=5.0, scale=4.0)
+    one = Column(name="a", distribution=law, decimals=6)
+    u = np.array([0.3, 0.5, 0.9])
+    values = quantile(one, u)
+    assert np.allclose(probability_below(one, float(values[1])), 0.5, atol=1e-6)
+    assert np.all(np.diff(normal_score(one, values)) > 0)
+    assert np.allclose(standardize(one, values), (values - 5) / 4)
+    with pytest.raises(ValueError, match="values never fall"):
+        Quantiles(chances=(0.0, 1.0), values=(1.0, 0.0))
+    with pytest.raises(ValueError, match="chances ascend"):
+        Quantiles(chances=(0.0, 0.5), values=(0.0, 1.0))
+
+
+def test_names_and_meanings_of_added_columns_are_their_own():
+    words = load_spare_words()
+    named = [*words.numbers, *words.counts, *words.flags, *words.pairs, *words.categories, *words.many_levels]
+    names = [word.name for word in named]
+    assert len(set(names)) == len(names)
+    assert len({word.meaning for word in named}) == len(names)
+    known = {word.name for domain in load_domains() for word in (*domain.numeric, *domain.categorical)}
+    assert not known & set(names)
+    asked = shape_of(structure((*WIDE, *WIDE[:28])), TABLE)
+    for domain in load_domains()[::7]:
+        vocabulary = shape_vocabulary(Vocabulary(domain, (), None, None), asked, (), Streams(SECRET, "names"))
+        found = [word.name for word in vocabulary.words]
+        wanted = len(asked.numbers) + len(asked.flags) + len(asked.categories)
+        # One number may be left to an identity.
+        assert len(set(found)) == len(found)
+        assert len(found) in (wanted - 1, wanted)
+
+
+def test_a_card_gives_its_numbers_of_columns_and_no_categories_if_it_has_none():
+    for mix in (ColumnMix(numeric=4), ColumnMix(numeric=2, categorical=9), ColumnMix(numeric=30, categorical=10)):
+        seed = make_seed(TargetKind.REGRESSION, MetricName.RMSE)
+        asked = seed.structure.model_copy(update={"columns": mix})
+        spec = designed(asked, band=Band.EASY)
+        found = kinds(spec)
+        numbers = found.get("real", 0) + found.get("whole", 0)
+        assert abs(numbers - mix.numeric) <= 1
+        assert found.get("category", 0) + found.get("binary", 0) == mix.categorical
+
+
+def test_a_split_by_group_has_a_unit_in_place_of_a_category():
+    spec = designed(structure(WIDE, split=SplitKind.GROUPED))
+    assert kinds(spec)["category"] == 3
+    assert spec.mechanism.unit_column()
+
+
+def test_a_draft_of_too_few_classes_is_rejected_with_the_trait():
+    domain = load_domains()[0]
+    motifs = tuple({"kind": "linear", "columns": (word.name,)} for word in domain.numeric[:4])
+    draft = DesignDraft(domain=domain, motifs=motifs, metric="accuracy", split="random")
+    asked = structure(WIDE, profile={"class_shares": (1 / 12,) * 12})
+    with pytest.raises(ItemRejected, match="number of classes is 11; 12 are needed"):
+        check_draft(asked, shape_of(asked, TABLE), draft)
+    with pytest.raises(ItemRejected, match="they use 4 numeric columns"):
+        check_draft(structure(), shape_of(structure(), TABLE), draft)
+
+
+def test_the_language_model_is_told_the_structure_and_none_of_the_cells():
+    text = describe_structure(structure(WIDE))
+    assert "kinds of columns: 8 real, 10 whole, 7 binary, 4 category, 1 date, 1 text" in text
+    assert "values of the categorical columns: 4 to 90" in text
+    assert "motifs may use at most 18 quantities and 4 categories" in text
+    assert "kinds of columns" not in describe_structure(make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure)
+
+
+def test_nothing_declared_asks_for_nothing():
+    seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
+    assert shape_of(seed.structure.model_copy(update={"columns": ColumnMix()}), TABLE) is None
+    assert shape_of(seed.structure, TABLE) is not None

@@ -1,0 +1,88 @@
+"""A CSV or Parquet file with the name of its target is a seed; what cannot be learned is one clear error."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sandmill.errors import SeedError
+from sandmill.models.structure import TargetKind
+from sandmill.seeds import ingest, survey
+
+PRICES = pl.DataFrame(
+    {
+        "house": [f"h{n}" for n in range(60)],
+        "area": [40.5 + n % 17 for n in range(60)],
+        "town": ["A", "B", "C"] * 20,
+        "price": [900.5 + 7 * (n % 17) for n in range(60)],
+        "number": list(range(100, 160)),
+        "same": [3] * 60,
+        "remark": [f"a quiet place near stop {n} of the tram" for n in range(60)],
+    }
+)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_with_its_target_is_a_seed(written, suffix):
+    written.file("House Prices.csv", PRICES.write_csv())
+    PRICES.write_parquet("House Prices.parquet")
+    seed = ingest((f"House Prices.{suffix}:price",)).supported[0]
+    assert (seed.id, seed.title, seed.origin) == ("house-prices", "House Prices", "folder")
+    assert (seed.structure.target, seed.structure.profile.n_columns) == (TargetKind.REGRESSION, 4)
+    assert "price" in seed.summary
+
+
+def test_a_colon_in_a_target_and_in_the_name_of_a_file_is_only_a_character(written):
+    written.file("t.csv", PRICES.rename({"price": "price: net"}).write_csv())
+    assert ingest(("t.csv:price: net",)).supported[0].structure.target is TargetKind.REGRESSION
+    written.table("a", "x,late\n" + "1,0\n2,1\n" * 20)
+    Path("a").rename("a.csv:b")
+    assert ingest(("a.csv:b",)).supported[0].id == "a"
+
+
+BAD = {
+    "same": "saw the same value in every row; expected a target that differs between rows",
+    "number": 'saw the numbers of the rows in "number"; expected a target that depends on other columns',
+    "house": "expected numbers, or classes that repeat. Free text cannot be a target yet.",
+    "remark": "expected numbers, or classes that repeat. Free text cannot be a target yet.",
+    "prise": 'saw "prise"; expected a column of t.csv. Did you mean "price"?',
+}
+
+
+@pytest.mark.parametrize("target", BAD)
+def test_a_target_that_cannot_be_learned_is_one_error(written, target):
+    written.file("t.csv", PRICES.write_csv())
+    with pytest.raises(SeedError) as error:
+        ingest((f"t.csv:{target}",))
+    assert "t.csv: 1 problem" in str(error.value)
+    assert BAD[target] in str(error.value)
+
+
+def test_a_declared_kind_makes_a_running_number_a_target(written):
+    folder = written.table("runs", PRICES.rename({"number": "late"}).write_csv(), extra="target_kind: regression\n")
+    assert ingest((folder,)).supported[0].structure.target is TargetKind.REGRESSION
+
+
+def test_limits_of_size_are_said(written):
+    written.file("few.csv", "x,late\n1,0\n2,1\n3,0\n")
+    with pytest.raises(SeedError, match="saw 3 rows with a target; expected at least 10"):
+        ingest(("few.csv:late",))
+    names = ",".join(f"c{n}" for n in range(5000))
+    written.file("wide.csv", f"{names}\n" + (",".join("1" * 5000) + "\n") * 20)
+    with pytest.raises(SeedError, match="saw 5000 columns; expected at most 2000"):
+        ingest(("wide.csv:c0",))
+
+
+def test_a_table_without_a_target_says_how_to_name_one(written):
+    written.file("t.csv", PRICES.write_csv())
+    with pytest.raises(SeedError, match="Name its target"):
+        ingest(("t.csv",))
+    assert Path("t.csv").exists()
+
+
+def test_progress_counts_the_sources(written):
+    for name in ("a", "b"):
+        written.table(f"all/{name}", "x,late\n" + "1,0\n2,1\n" * 20)
+    seen = []
+    survey(("all",), lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 2), (1, 2)]
