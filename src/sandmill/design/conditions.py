@@ -75,6 +75,9 @@ def _unlike(structure: Structure) -> set[PathologyKind]:
     is_known = bool(mix.numeric or mix.categorical or profile)
     if is_known and not mix.date:
         ruled_out.add(PathologyKind.TIMESTAMPS)
+    if profile:
+        # Numbers with a unit after them would be categories.
+        ruled_out.add(PathologyKind.MIXED_TYPES)
     if profile and max((column.levels for column in profile.columns if column.role == "category"), default=0) < _MANY:
         ruled_out.add(PathologyKind.HIGH_CARDINALITY)
     return ruled_out

@@ -12,7 +12,9 @@ from sandmill.rng import Streams
 
 _MOST_RATE, _MOST_READ_RATE = 0.88, 0.35
 """Largest share of empty cells in a column, and in a column that the rule reads."""
-_LEAST_RATE = 0.005
+_LEAST_SEEN, _LEAST_RATE = 0.002, 0.015
+"""Share of empty cells from which on a column of the seed has gaps, and the least in a column of a design: so many are
+seen in 80 to 200 rows."""
 _MOST_READ = 2
 """Columns of the rule with gaps, at most. The best prediction sums over all values of both cells."""
 _USUAL_RATE = 0.4
@@ -68,8 +70,8 @@ def gaps_like(
 def _rates(structure: Structure, shape: Shape, columns: int) -> list[float]:
     """Return the shares of empty cells of all columns with gaps, largest first."""
     if shape.profile:
-        found = [column.missing for column in shape.profile.columns if column.missing >= _LEAST_RATE]
-        return sorted(found, reverse=True)
+        found = [column.missing for column in shape.profile.columns if column.missing >= _LEAST_SEEN]
+        return sorted((max(rate, _LEAST_RATE) for rate in found), reverse=True)
     total = structure.missing_share * columns
     count = max(_FEWEST_GAPPED, round(total / _USUAL_RATE))
     return [min(max(total / count, 0.02), _MOST_RATE)] * min(count, columns)

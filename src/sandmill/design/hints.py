@@ -466,4 +466,4 @@ def _offered(vocabulary: Vocabulary) -> Iterator[Listed]:
 
 def _leaves_room(vocabulary: Vocabulary, taken: Collection[str]) -> bool:
     free = [word for word in vocabulary.words if isinstance(word, NumericWord) and word.name not in taken]
-    return len(free) >= min(_FREE_NUMBERS, len(vocabulary.numeric) // 2)
+    return len(free) >= min(_FREE_NUMBERS, len(vocabulary.numeric) // 3)

@@ -10,8 +10,10 @@ from sandmill.models.columns import LogNormal, Normal, Quantiles, Uniform
 from sandmill.models.domain import NumericWord
 from sandmill.models.profile import SMALL_ROWS, ColumnProfile
 
-_POINTS = (np.arange(SMALL_ROWS) + 0.5) / SMALL_ROWS
+_INNER = (np.arange(SMALL_ROWS) + 0.5) / SMALL_ROWS
 """Probabilities of an even sample as large as those on which profiles measure shapes."""
+_POINTS = np.concatenate([[0.0], _INNER, [1.0]])
+"""The same with both ends."""
 _FINE = 3000
 """Points on which the shares of rounded values are counted."""
 _KNOTS = np.array([0.0, 0.004, 0.012, 0.03, *np.linspace(0.06, 0.94, 23), 0.97, 0.988, 0.996, 1.0])
@@ -33,6 +35,8 @@ _LOOSE_DISTINCT = 0.3
 """How far the numbers of different values may lie apart, as a difference of logarithms."""
 _MOST_SIGMA = 1.0
 """Largest sigma of a lognormal column that keeps its form: with more, ratios of columns have extreme values."""
+_UNEVEN = 1.1
+"""Factor that makes a whole distance between real numbers uneven."""
 _CACHED = 4096
 """Fits that a process remembers: the designs of a slot ask for the same again."""
 _GRIDS = tuple(step * 10.0**power for power in range(-6, 7) for step in (1, 2, 5))
@@ -76,12 +80,13 @@ def _fitted_shape(skew: float, kurtosis: float, spike: float) -> Floats:
     low = np.floor(places).astype(np.intp)
     high, part = np.minimum(low + 1, len(chances) - 1), places - low
     values = shapes[:, low] * (1 - part) + shapes[:, high] * part
-    seen_skew, seen_kurtosis = _moments(values)
+    seen_skew, seen_kurtosis = _moments(values[:, 1:-1])
     miss = ((seen_skew - abs(skew)) / (0.25 + abs(skew) / 4)) ** 2
     miss += ((seen_kurtosis - kurtosis) / (0.6 + abs(kurtosis) / 3)) ** 2
     best = values[int(np.argmin(miss))]
     best = best if sign > 0 else -best[::-1]
-    return np.asarray((best - best.mean()) / best.std(), dtype=np.float64)
+    inner = best[1:-1]
+    return np.asarray((best - inner.mean()) / inner.std(), dtype=np.float64)
 
 
 def count_distinct(shares: Floats, rows: int = SMALL_ROWS) -> float:
@@ -91,9 +96,14 @@ def count_distinct(shares: Floats, rows: int = SMALL_ROWS) -> float:
 
 def _distinct_on(values: Floats, grid: float) -> float:
     """Return the expected number of multiples of a grid in a small sample of a continuous law with these quantiles."""
+    return count_distinct(_shares_on(values, grid)[1])
+
+
+def _shares_on(values: Floats, grid: float) -> tuple[Floats, Floats]:
+    """Return the multiples of a grid to which a law with these quantiles is rounded, and their shares."""
     fine = np.interp((np.arange(_FINE) + 0.5) / _FINE, _POINTS, values)
-    _, counts = np.unique(np.round(fine / grid), return_counts=True)
-    return count_distinct(counts / _FINE)
+    codes, counts = np.unique(np.round(fine / grid), return_counts=True)
+    return codes, counts / _FINE
 
 
 def spread_of(word: NumericWord) -> tuple[float, float, bool]:
@@ -113,7 +123,7 @@ def spread_of(word: NumericWord) -> tuple[float, float, bool]:
 def distinct_of(word: NumericWord, decimals: int) -> float:
     """Return how many different values a small sample of a word shows, roughly."""
     sd = spread_of(word)[1]
-    fine = ndtri(_POINTS) * sd
+    fine = np.interp(_POINTS, _INNER, ndtri(_INNER)) * sd
     return _distinct_on(fine, 10.0**-decimals)
 
 
@@ -145,6 +155,7 @@ def law_like(word: NumericWord, like: ColumnProfile, *, is_free: bool) -> tuple[
     centre, sd, is_positive = spread_of(word)
     values = _placed(shape, centre, sd, decimals if is_positive else None, word.name.endswith("_pct"))
     grid = _grid(values, wanted, 10.0**-decimals)
+    values = np.maximum(values, grid) if is_positive else values
     return _quantiles(values, grid, decimals), decimals
 
 
@@ -158,7 +169,7 @@ def _simple(word: NumericWord, like: ColumnProfile, wanted: float, decimals: int
         fitted = law
     if isinstance(law, LogNormal):
         sigmas = np.linspace(0.08, _MOST_SIGMA, 24)
-        skews, kurtoses = _moments(np.exp(sigmas[:, None] * ndtri(_POINTS)))
+        skews, kurtoses = _moments(np.exp(sigmas[:, None] * ndtri(_INNER)))
         best = int(np.argmin(np.abs(skews - skew)))
         is_near = abs(kurtoses[best] - kurtosis) < _LOOSE_KURTOSIS + abs(kurtosis) / 3
         if abs(skews[best] - skew) < _LOOSE_SKEW and is_near:
@@ -174,15 +185,15 @@ def _top(shape: Floats, wanted: float) -> float:
     if wanted >= 0.97 * SMALL_ROWS:
         return 1 / SMALL_ROWS
     grid = _grid(shape, wanted, 0.0)
-    _, counts = np.unique(np.round(shape / grid), return_counts=True)
-    return float(counts.max() / len(shape))
+    return float(_shares_on(shape, grid)[1].max())
 
 
 def _grid(values: Floats, wanted: float, least: float) -> float:
     """Return the distance between values at which a small sample shows as many different ones as wanted; 0: none."""
     if wanted >= 0.97 * SMALL_ROWS:
         return 0.0
-    grids = [grid for grid in _GRIDS if grid >= least * 0.999]
+    # Multiples of a whole number would be whole numbers.
+    grids = [grid * _UNEVEN if grid >= 1 > least > 0 else grid for grid in _GRIDS if grid >= least * 0.999]
     span = float(values[-1] - values[0])
     grids = [grid for grid in grids if span / 2000 < grid <= span] or [max(span / 2, least, 1e-6)]
     found = [_distinct_on(values, grid) for grid in grids]
@@ -218,11 +229,11 @@ def _placed(shape: Floats, centre: float, sd: float, decimals: int | None, is_pe
 def _quantiles(values: Floats, grid: float, decimals: int) -> Quantiles:
     """Make a quantile function of an even sample. Where values are few, every one gets the share that it has."""
     step = max(grid, 10.0**-decimals)
-    codes, counts = np.unique(np.round(values / step), return_counts=True)
+    codes, shares = _shares_on(values, step)
     if grid and len(codes) <= _FEW:
-        chances = np.concatenate([[0.0], np.cumsum(counts)[:-1] / counts.sum(), [1.0]])
+        chances = np.concatenate([[0.0], np.cumsum(shares)[:-1], [1.0]])
         edges = np.concatenate([[codes[0]], (codes[1:] + codes[:-1]) / 2, [codes[-1]]]) * step
-        return _law(chances, edges, grid, float((codes * counts).sum() / counts.sum()) * step, values)
+        return _law(chances, edges, grid, float((codes * shares).sum()) * step, values)
     points = np.interp(_KNOTS, _POINTS, values)
     return _law(_KNOTS, points, grid, float(values.mean()), values)
 
@@ -234,7 +245,7 @@ def _law(chances: Floats, values: Floats, grid: float, centre: float, sample: Fl
         values=tuple(map(float, rounded)),
         grid=grid,
         center=float(f"{centre:.6g}"),
-        scale=max(float(f"{sample.std():.6g}"), 1e-6),
+        scale=max(float(f"{sample[1:-1].std():.6g}"), 1e-6),
     )
 
 

@@ -17,8 +17,8 @@ MOST_CLASSES = 12
 """Most classes, grades or labels of a table: with more, 80 training rows hold too few of each."""
 MOST_NUMBERS = 5
 """Most numbers that a task asks for."""
-LEAST_CLASS_ROWS = 10
-"""Training rows of the rarest class, on average; 8 are then there nearly always."""
+LEAST_CLASS_ROWS = 8
+"""Training rows of the rarest class, on average."""
 
 Like = ColumnProfile | None
 """Column of the seed's table that a column resembles; None if only its kind is known."""

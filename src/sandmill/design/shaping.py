@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from sandmill.design.columns import exact_shares, limited_columns
+from sandmill.design.hints import columns_told
 from sandmill.design.laws import (
     distinct_of,
     is_fine,
@@ -47,6 +48,8 @@ Word = TypeVar("Word", bound=Named)
 _LATER, _SPARE, _FORM = 0.3, 0.7, 0.8
 """Cost of a word of the domain that few facts name, of a spare column, and of a further form of a word, as a difference
 of logarithms of numbers of values."""
+_WISHED = -1.2
+"""Cost of a word that a fact of the texts may need."""
 _WRONG_KIND, _MUST = 4.0, -100.0
 _LEAST_ROUNDED = 4.0
 """Standard deviation from which on a quantity may be written in whole units."""
@@ -60,6 +63,9 @@ _CHANCE_OF_NAMED_PAIR = 0.5
 """Chance that a column of two values has names for them, and not 0 and 1."""
 _CHANCE_OF_RARE_ONE = 0.8
 """Chance that 1 is the rarer value of a column of 0 and 1."""
+_MOST_FACTS = 2
+_FREE_NUMBERS = 2
+"""Numbers that facts of the texts leave to the rest of the rule."""
 _ROOM_FOR_IDENTITY = 10
 """Numbers from which on one of them may be determined by others."""
 
@@ -91,14 +97,15 @@ def shape_vocabulary(
     domain = vocabulary.domain
     rng = streams.generator("shape")
     ranks = _ranks(domain, must, rng)
+    wished = _columns_of_facts(domain, shape, rng)
     named = int(rng.binomial(len(shape.flags), _CHANCE_OF_NAMED_PAIR)) if shape.flags else 0
     flags = [shape.flags[place] for place in rng.permutation(len(shape.flags))]
     asked = shape.numbers[: -_identities(shape, domain) or None]
-    numbers = _numbers(asked, domain, ranks, must, rng)
+    numbers = _numbers(asked, domain, ranks, must, wished, rng)
     pairs = _pairs(flags[:named], domain, must, rng)
     bits = _bits(flags[len(pairs) :], domain, {word.name for word in numbers}, rng)
     taken = {word.name for word in (*numbers, *pairs, *bits)}
-    few, many = _categories(shape.categories, vocabulary, must, taken, rng, has_many=has_many)
+    few, many = _categories(shape.categories, vocabulary, must, taken, wished, rng, has_many=has_many)
     narrowed = domain.model_copy(update={"numeric": (*numbers, *bits), "categorical": (*pairs, *few)})
     return replace(vocabulary, domain=_with_possible_facts(narrowed), high_cardinality=tuple(many))
 
@@ -131,8 +138,31 @@ def _ranks(domain: Domain, must: Collection[str], rng: np.random.Generator) -> d
     return {name: rank for rank, name in enumerate(dict.fromkeys(listed))}
 
 
+def _columns_of_facts(domain: Domain, shape: Shape, rng: np.random.Generator) -> set[str]:
+    """Return the columns of one or two facts that the table has room for, so that its texts can state something."""
+    knows, numbers = domain.knows, {word.name for word in domain.numeric}
+    facts = [set(columns_told(word)) for word in (*knows.formulas, *knows.conditions, *knows.norms)]
+    found = set[str]()
+    for place in rng.permutation(len(facts)):
+        more = found | facts[place]
+        is_new = not found & facts[place]
+        room = len(shape.numbers) - _FREE_NUMBERS >= len(more & numbers) and len(shape.categories) >= len(
+            more - numbers
+        )
+        if is_new and room:
+            found = more
+        if sum(bool(fact <= found) for fact in facts) >= _MOST_FACTS:
+            break
+    return found
+
+
 def _numbers(
-    asked: Sequence[Like], domain: Domain, ranks: dict[str, int], must: Collection[str], rng: np.random.Generator
+    asked: Sequence[Like],
+    domain: Domain,
+    ranks: dict[str, int],
+    must: Collection[str],
+    wished: Collection[str],
+    rng: np.random.Generator,
 ) -> list[NumericWord]:
     """Choose a word for each number that the seed has, and give it the law of that number."""
     own = sorted(domain.numeric, key=lambda word: ranks[word.name])
@@ -140,7 +170,7 @@ def _numbers(
     candidates = [
         _Number(
             word,
-            _MUST if word.name in must else 0.0 if place < len(asked) else _LATER,
+            _MUST if word.name in must else _WISHED if word.name in wished else 0.0 if place < len(asked) else _LATER,
             is_fixed=word.name in fixed or isinstance(word.distribution, Cycle) or word.name in must,
         )
         for place, word in enumerate(own)
@@ -309,6 +339,7 @@ def _categories(
     vocabulary: Vocabulary,
     must: Collection[str],
     taken: Collection[str],
+    wished: Collection[str],
     rng: np.random.Generator,
     *,
     has_many: bool,
@@ -319,7 +350,9 @@ def _categories(
         wanted[0] = int(rng.integers(_FEWEST_NAMES, _MOST_NAMES + 1))
     domain, spare = vocabulary.domain, load_spare_words()
     own = [word for word in domain.categorical if word.name not in taken]
-    few: list[tuple[CategoricalWord, float]] = [(word, _MUST if word.name in must else 0.0) for word in own]
+    few: list[tuple[CategoricalWord, float]] = [
+        (word, _MUST if word.name in must else _WISHED if word.name in wished else 0.0) for word in own
+    ]
     known = {*taken, *_own_names(domain)}
     few += [(word, _SPARE) for word in spare.categories if word.name not in known]
     prior = [

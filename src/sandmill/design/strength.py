@@ -82,7 +82,7 @@ def _strong_load(count: int, sizes: Sequence[int], profile: TableProfile) -> flo
         return 0.0
     rest = (all_pairs - inside) / all_pairs * _NOISE * 1.4
     wanted = (profile.rho_mean - rest) * all_pairs / inside
-    return float(np.sqrt(np.clip(wanted, _LEAST_STRONG, _MOST_LOAD**2 - 0.1)))
+    return float(np.sqrt(np.clip(wanted, _LEAST_STRONG, _MOST_LOAD**2 - 0.02)))
 
 
 def _weak_load(count: int, sizes: Sequence[int], profile: TableProfile) -> float:

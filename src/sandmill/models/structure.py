@@ -1,8 +1,9 @@
 """Structure of a seed: the properties that designs keep when they move a task into another domain."""
 
 from enum import StrEnum
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.profile import TableProfile
@@ -149,6 +150,14 @@ class Structure(Frozen):
     rows_test: int | None = Field(default=None, ge=1, le=MOST_ROWS)
     profile: TableProfile | None = None
     """Measurements of the seed's table. None: there is no table, as for cards."""
+
+    @model_serializer(mode="wrap")
+    def _without_no_profile(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a profile that is not there, so that structures without one are written as ever."""
+        written: dict[str, Any] = write(self)
+        if self.profile is None:
+            written.pop("profile", None)
+        return written
 
     @model_validator(mode="after")
     def _classes_fit_the_target(self) -> "Structure":

@@ -309,7 +309,7 @@ def _structure(task=BINARY, columns=None, **changes):
         (_structure(positive_share=0.002), ("positive share 0.002 (designs have 0.2)",)),
         (
             _structure(positive_share=0.002, columns=ColumnMix(numeric=3)),
-            ("positive share 0.002 (designs have 0.05)",),
+            ("positive share 0.002 (designs have 0.04)",),
         ),
         (
             _structure(split=SplitKind.RANDOM, pathologies=(PathologyKind.GROUPS,)),

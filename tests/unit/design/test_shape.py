@@ -214,6 +214,47 @@ def test_a_law_has_the_shape_of_the_seeds_column(role, levels, top, distinct, wa
     assert cells.min() >= 0
 
 
+def test_rounding_to_a_coarse_grid_leaves_positive_quantities_positive():
+    word = NumericWord(
+        name="walk_m", meaning="Walk in metres", decimals=0, distribution=LogNormal(median=50, sigma=0.8)
+    )
+    for distinct in (0.05, 0.1, 0.2):
+        like = column("whole", 30, distinct, top_share=0.3, skew=1.5, kurtosis=2.0)
+        law, decimals = law_like(word, like, is_free=False)
+        cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(1e-6, 1 - 1e-6, 3000))
+        assert cells.min() > 0
+
+
+def test_real_numbers_on_a_coarse_grid_are_no_whole_numbers():
+    like = column("real", 30, 0.12, top_share=0.1, skew=0.0, kurtosis=-1.0)
+    law, decimals = law_like(PRICE, like, is_free=False)
+    cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(0.01, 0.99, 150))
+    assert not np.array_equal(cells, np.round(cells))
+
+
+@pytest.mark.parametrize(("top", "skewness", "least", "most"), [(0.8, 4.0, 0.65, 0.92), (0.05, 0.5, 0.0, 0.3)])
+def test_counts_are_zero_as_often_as_in_the_table(top, skewness, least, most):
+    traits = {"target_top_share": top, "target_skew": skewness}
+    asked = structure(WIDE, TargetKind.COUNT, MetricName.RMSLE, profile=traits)
+    target = draw_rows(designed(asked).mechanism, Streams(SECRET, "zeros"), range(4000), is_train=False).target
+    assert least <= np.mean(target == 0) <= most
+
+
+def test_a_number_is_rounded_and_skewed_like_the_target_of_the_table():
+    found = []
+    for top, skewness in ((0.15, 0.1), (0.007, 2.5)):
+        traits = {"target_top_share": top, "target_skew": skewness}
+        asked = structure(WIDE, TargetKind.REGRESSION, MetricName.RMSE, profile=traits)
+        targets = [
+            draw_rows(designed(asked, number).mechanism, Streams(SECRET, "top"), range(150), is_train=True).target
+            for number in range(5)
+        ]
+        tops = [np.unique(target, return_counts=True)[1].max() / 150 for target in targets]
+        found.append((np.median(tops), np.median([skew(target) for target in targets])))
+    assert found[0][0] > found[1][0]
+    assert found[1][1] > found[0][1] + 0.5
+
+
 def test_shares_of_levels_show_as_many_levels_as_wanted():
     shares = np.array(level_shares(100, 0.05, 60))
     assert abs(shares.sum() - 1) < 1e-9
@@ -243,11 +284,14 @@ def test_names_and_meanings_of_added_columns_are_their_own():
     assert len({word.meaning for word in named}) == len(names)
     known = {word.name for domain in load_domains() for word in (*domain.numeric, *domain.categorical)}
     assert not known & set(names)
-    asked = shape_of(structure(WIDE * 2), TABLE)
+    asked = shape_of(structure((*WIDE, *WIDE[:28])), TABLE)
     for domain in load_domains()[::7]:
         vocabulary = shape_vocabulary(Vocabulary(domain, (), None, None), asked, (), Streams(SECRET, "names"))
         found = [word.name for word in vocabulary.words]
-        assert len(set(found)) == len(found) == len(asked.numbers) + len(asked.flags) + len(asked.categories)
+        wanted = len(asked.numbers) + len(asked.flags) + len(asked.categories)
+        # One number may be left to an identity.
+        assert len(set(found)) == len(found)
+        assert len(found) in (wanted - 1, wanted)
 
 
 def test_a_card_gives_its_numbers_of_columns_and_no_categories_if_it_has_none():
