@@ -1,6 +1,6 @@
 """Do tasks resemble their seeds? Designs of real tables, and which of these is nearest to each design.
 
-Run from the repository root: python -m benchmarks.fidelity --list usual. It needs the packages of `real_tables`.
+Run from the repository root: PYTHONPATH=/tmp/tables python -m benchmarks.fidelity --list usual, see `real_tables`.
 """
 
 import argparse
