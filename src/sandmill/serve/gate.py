@@ -6,8 +6,6 @@ handled, it does not wait, and the limits of connections do not close it.
 
 import asyncio
 import resource
-from base64 import b64decode
-from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -135,7 +133,13 @@ class RequestGate:
         headers = {name.lower(): value for name, value in scope["headers"]}
         announced = headers.get(b"content-length", b"")
         if scope["path"] in OPEN_PATHS:
-            await self._limited(scope, receive, _closing(send), announced)
+
+            async def send_and_close(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    message["headers"] = [*message["headers"], _CLOSE]
+                await send(message)
+
+            await self._limited(scope, receive, send_and_close, announced)
         elif not self._is_authorized(headers.get(b"authorization", b"")):
             await _refusal(401, "the token is missing or wrong", {"www-authenticate": "Bearer"})(scope, receive, send)
         elif self._is_stopping():
@@ -145,19 +149,8 @@ class RequestGate:
                 await self._limited(scope, receive, send, announced)
 
     def _is_authorized(self, header: bytes) -> bool:
-        """Accept a bearer token, and basic authentication with the token as password.
-
-        Clients that know only an address can put the token into it: `http://any:TOKEN@host:port`.
-        """
         scheme, _, value = header.partition(b" ")
-        if scheme.lower() == b"basic":
-            try:
-                value = b64decode(value, validate=True).partition(b":")[2]
-            except (Base64Error, ValueError):
-                return False
-        elif scheme.lower() != b"bearer":
-            return False
-        return compare_digest(value.strip(), self._token)
+        return scheme.lower() == b"bearer" and compare_digest(value.strip(), self._token)
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send, announced: bytes) -> None:
         detail = f"the request is larger than {self._most_bytes} bytes"
@@ -183,15 +176,6 @@ class RequestGate:
             return message
 
         await self._app(scope, counted, send)
-
-
-def _closing(send: Send) -> Send:
-    async def closed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], _CLOSE]
-        await send(message)
-
-    return closed
 
 
 def _refusal(status: int, detail: str, headers: Mapping[str, str] | None = None) -> ASGIApp:

@@ -5,18 +5,13 @@ import pytest
 
 from tests.servers import TOKEN
 
-BASIC = b64encode(f"anybody:{TOKEN}".encode()).decode()
-WRONG_BASIC = b64encode(b"anybody:another token").decode()
-
-
 WRONG = (
     "",
     TOKEN,
     f"Bearer {TOKEN}x",
     f"Bearer {TOKEN[:-1]}",
     "Bearer",
-    f"Basic {WRONG_BASIC}",
-    "Basic ???",
+    f"Basic {b64encode(TOKEN.encode()).decode()}",
     "Bearer é",
 )
 
@@ -29,8 +24,8 @@ def test_without_the_token_nothing_answers(site, path):
         assert headers["www-authenticate"] == "Bearer", header
 
 
-@pytest.mark.parametrize("header", [f"Bearer {TOKEN}", f"bearer {TOKEN}", f"Basic {BASIC}"])
-def test_the_token_opens_as_bearer_and_as_password(site, header):
+@pytest.mark.parametrize("header", [f"Bearer {TOKEN}", f"bearer {TOKEN}"])
+def test_the_token_opens(site, header):
     status, body, _ = site.ask("GET", "/v1/info", headers={"Authorization": header})
     assert (status, body["tasks"], body["concurrency"], body["queue"]) == (200, 1, 2, 4)
 

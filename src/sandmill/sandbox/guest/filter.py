@@ -145,15 +145,17 @@ def build_filter(machine: str) -> bytes:
     for number in sorted(numbers(REFUSED, machine).values()):
         code += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, refused)]
     checked = numbers(CHECKED, machine)
+    unix_socket = [*_require_one_of(1, _UNIX_TYPES, _TYPE_BITS), *_require_one_of(2, (0,)), _PASS]
+    internet_socket = [*_require_one_of(1, _INET_TYPES, _TYPE_BITS), *_require_one_of(2, _PROTOCOLS), _PASS]
     for name, body in (
-        ("clone", _refuse_bits(_NAMESPACES | _CLONE_PTRACE | _CLONE_UNTRACED)),
+        ("clone", [_load(0), _step(_JUMP_ANY, _NAMESPACES | _CLONE_PTRACE | _CLONE_UNTRACED, 0, 1), _DENY, _PASS]),
         ("chown", _refuse_owner_change(1)),
         ("lchown", _refuse_owner_change(1)),
         ("fchown", _refuse_owner_change(1)),
         ("fchownat", _refuse_owner_change(2)),
         ("fcntl", [*_require_one_of(1, _FILE_COMMANDS), _PASS]),
-        ("socket", [*_if_equal(0, _UNIX, _check_unix_socket()), *_require_one_of(0, _INET), *_check_internet_socket()]),
-        ("socketpair", [*_require_one_of(0, (_UNIX,)), *_check_unix_socket()]),
+        ("socket", [*_if_equal(0, _UNIX, unix_socket), *_require_one_of(0, _INET), *internet_socket]),
+        ("socketpair", [*_require_one_of(0, (_UNIX,)), *unix_socket]),
         ("setsockopt", _check_socket_option()),
         ("ioctl", [*_refuse_any_of(1, _TERMINAL_INPUT_COMMANDS), _PASS]),
         ("mmap", _check_mapping()),
@@ -177,10 +179,6 @@ def _load(argument: int) -> bytes:
     return _step(_LOAD, _ARGUMENT + 8 * argument)
 
 
-def _refuse_bits(bits: int) -> list[bytes]:
-    return [_load(0), _step(_JUMP_ANY, bits, 0, 1), _DENY, _PASS]
-
-
 def _require_one_of(argument: int, values: tuple[int, ...], bits: int = 0) -> list[bytes]:
     """Refuse the call unless an argument, or these bits of it, is one of the values. Otherwise continue."""
     jumps = [_step(_JUMP_EQUAL, value, left) for left, value in zip(range(len(values), 0, -1), values, strict=True)]
@@ -201,14 +199,6 @@ def _refuse_owner_change(argument: int) -> list[bytes]:
     """Refuse a chown that names neither an owner nor a group. These are this argument and the next."""
     is_given = [_step(_JUMP_EQUAL, _NO_OWNER, 1, 0), _PASS]
     return [_load(argument), *is_given, _load(argument + 1), *is_given, _DENY]
-
-
-def _check_unix_socket() -> list[bytes]:
-    return [*_require_one_of(1, _UNIX_TYPES, _TYPE_BITS), *_require_one_of(2, (0,)), _PASS]
-
-
-def _check_internet_socket() -> list[bytes]:
-    return [*_require_one_of(1, _INET_TYPES, _TYPE_BITS), *_require_one_of(2, _PROTOCOLS), _PASS]
 
 
 def _check_socket_option() -> list[bytes]:
