@@ -36,7 +36,7 @@ IMAGE_FIELDS = _kind(
 )
 IMAGE_MASKS = _kind(
     "image_masks",
-    {MetricName.DICE: (0.20, 0.32, 0.45, 0.60, 0.80), MetricName.IOU_THRESHOLDS: (0.35, 0.45, 0.55, 0.75, 0.90)},
+    {MetricName.DICE: (0.13, 0.24, 0.40, 0.62, 0.81), MetricName.IOU_THRESHOLDS: (0.22, 0.40, 0.60, 0.86, 0.97)},
     layout="sandmill.kinds.page.layout:MASKS",
     channel="sandmill.kinds.page.channel:MasksChannel",
     targets="sandmill.kinds.page.oracle:marked_regions",

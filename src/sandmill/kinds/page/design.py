@@ -71,7 +71,7 @@ _MASKS = _Dirt(
         "specks": (0.0, 16.0),
     },
     grain=(0.05, 0.13),
-    slipped=(0.2, 0.35),
+    slipped=(0.27, 0.4),
     amounts=(3, 8),
 )  # fmt: skip
 _FADED = (0.1, 0.58)
