@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from sandmill.design.columns import exact_shares, limited_columns
-from sandmill.design.hints import columns_told
+from sandmill.design.hints import Told, columns_told
 from sandmill.design.laws import (
     distinct_of,
     is_fine,
@@ -141,7 +141,8 @@ def _ranks(domain: Domain, must: Collection[str], rng: np.random.Generator) -> d
 def _columns_of_facts(domain: Domain, shape: Shape, rng: np.random.Generator) -> set[str]:
     """Return the columns of one or two facts that the table has room for, so that its texts can state something."""
     knows, numbers = domain.knows, {word.name for word in domain.numeric}
-    facts = [set(columns_told(word)) for word in (*knows.formulas, *knows.conditions, *knows.norms)]
+    words: tuple[Told, ...] = (*knows.formulas, *knows.conditions, *knows.norms)
+    facts = [set(columns_told(word)) for word in words]
     found = set[str]()
     for place in rng.permutation(len(facts)):
         more = found | facts[place]

@@ -306,7 +306,10 @@ def _structure(task=BINARY, columns=None, **changes):
     [
         (_structure(), ()),
         (_structure(positive_share=0.3), ()),
-        (_structure(positive_share=0.002), ("positive share 0.002 (designs have 0.2)",)),
+        (
+            _structure(positive_share=0.002, columns=ColumnMix()),
+            ("positive share 0.002 (designs have 0.2)",),
+        ),
         (
             _structure(positive_share=0.002, columns=ColumnMix(numeric=3)),
             ("positive share 0.002 (designs have 0.04)",),
@@ -329,7 +332,7 @@ def _structure(task=BINARY, columns=None, **changes):
         ),
         (
             _structure((TargetKind.MULTICLASS, MetricName.ACCURACY), n_classes=26),
-            ("26 classes (designs have at most 7)",),
+            ("26 classes (designs have at most 12)",),
         ),
         (_structure(columns=ColumnMix(numeric=3, text=2)), ("2 text columns (designs have 1)",)),
     ],

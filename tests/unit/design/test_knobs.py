@@ -22,7 +22,7 @@ from sandmill.models.links import class_names
 from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
-from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
@@ -32,10 +32,16 @@ ENDS = (0.0, 1.0)
 each_task = pytest.mark.parametrize("task", [BINARY, NUMBER, MANY], ids=lambda task: "-".join(task))
 
 
+def undeclared(*task):
+    """A seed that says nothing of its columns, so that knobs turn their number too."""
+    seed = make_seed(*task)
+    return seed.model_copy(update={"structure": seed.structure.model_copy(update={"columns": ColumnMix()})})
+
+
 @cache
 def design(task, knob, position) -> TaskSpec:
     """A design with one knob at a position and the others in the middle."""
-    slot = Slot(number=0, seed=make_seed(*task), band=Band.MEDIUM)
+    slot = Slot(number=0, seed=undeclared(*task), band=Band.MEDIUM)
     return design_task(slot, Streams(SECRET, "knobs"), 0.5, knobs=Knobs(**{knob: position}))
 
 
@@ -204,11 +210,23 @@ def test_a_search_starts_where_typical_designs_reach_its_aim(band):
 
 
 def test_designs_for_other_bands_than_easy_state_facts_and_are_harder():
-    structure = make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure
+    structure = undeclared(TargetKind.BINARY, MetricName.ROC_AUC).structure
     easy, hard = (difficulty_curve(structure, band) for band in (Band.EASY, Band.HARD))
     assert easy == DIFFICULTY_CURVES[TargetKind.BINARY, MetricName.ROC_AUC]
     assert all(stated > plain for plain, stated in zip(easy, hard, strict=True))
     assert list(hard) == sorted(hard)
+
+
+def test_wide_tables_are_harder_and_those_of_few_numbers_easier_at_the_hard_end():
+    structure = make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure
+
+    def curve(numbers, categories, share=0.3):
+        mix = ColumnMix(numeric=numbers, categorical=categories)
+        changes = {"columns": mix, "positive_share": share}
+        return difficulty_curve(structure.model_copy(update=changes), Band.EASY)
+
+    assert curve(40, 10)[2] > curve(8, 3)[2] > curve(1, 10)[2]
+    assert curve(8, 3, 0.05)[2] > curve(8, 3)[2]
 
 
 def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
