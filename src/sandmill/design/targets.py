@@ -31,8 +31,8 @@ _CHANCE_OF_SKEW = 0.5
 _SKEWED, _MOST_SAMPLE_SKEW = 0.8, 8.0
 """Skewness of a seed's target from which on a number is lognormal, and the largest that a small sample shows."""
 _LEAST_ZEROS, _MOST_ZEROS, _USUAL_LOG_COUNT = 0.15, 0.5, 0.75
-"""Share of zeros from which on counts are made as rare as in the seed, the largest share of zeros that designs have, and
-the spread of the rule in log counts. With more zeros, no model learns enough from 200 rows for an easy task."""
+"""Share of zeros from which on counts are made as rare as in the seed, the largest share that designs have, and the
+spread of the rule in log counts. With more zeros, no model learns enough from 200 rows for an easy task."""
 _RAREST = 0.008
 """Smallest share of a commonest value that a small sample tells from no repeats."""
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
