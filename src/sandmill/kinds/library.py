@@ -26,8 +26,8 @@ def load_domains() -> tuple[Domain, ...]:
 
 def load_spare_words() -> SpareWords:
     """Return the columns that the tables of any domain may have."""
-    (words,) = load_folder("table/spare", SpareWords)
-    return words
+    words: tuple[SpareWords, ...] = load_folder("table/spare", SpareWords)
+    return words[0]
 
 
 def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
