@@ -353,3 +353,6 @@ def test_nothing_declared_asks_for_nothing():
     seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
     assert shape_of(seed.structure.model_copy(update={"columns": ColumnMix()}), TABLE) is None
     assert shape_of(seed.structure, TABLE) is not None
+    only_text = structure((column("text", 900, 1.0),))
+    assert shape_of(only_text, TABLE) is None
+    assert designed(only_text).mechanism.terms
