@@ -35,6 +35,8 @@ _LOOSE_DISTINCT = 0.3
 """How far the numbers of different values may lie apart, as a difference of logarithms."""
 _MOST_SIGMA = 1.0
 """Largest sigma of a lognormal column that keeps its form: with more, ratios of columns have extreme values."""
+_LEAST_LEVEL, _MOST_OF_LEAST_LEVELS = 0.012, 0.35
+"""Least share of a level, and of all levels together if they were all that rare."""
 _UNEVEN = 1.1
 """Factor that makes a whole distance between real numbers uneven."""
 _CACHED = 4096
@@ -270,10 +272,11 @@ def level_shares(count: int, top: float, wanted: float) -> tuple[float, ...]:
         wanted: levels in a small sample.
     """
     top = min(max(top, 1 / count), 0.97)
+    floor = min(_LEAST_LEVEL, _MOST_OF_LEAST_LEVELS / count)
     best, least = np.full(count, 1 / count), np.inf
     for ratio in (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4):
         rest = ratio ** np.arange(count - 1)
-        shares = np.concatenate([[top], (1 - top) * rest / rest.sum()])
+        shares = np.concatenate([[top], np.maximum((1 - top) * rest / rest.sum(), floor)])
         shares = np.minimum(shares, top) / np.minimum(shares, top).sum()
         miss = abs(count_distinct(shares) - wanted)
         if miss < least - 1e-9:

@@ -148,6 +148,8 @@ def choose_rule(
         plain = _choose(order, 1, vocabulary, {*taken, *not_leading}, rng)
         taken.update(name for motif in plain for name in columns_of(motif))
     plain += _choose(order, count - len(plain), vocabulary, taken, rng)
+    if not plain and not hidden:
+        plain = _choose(PLAIN_KINDS, 1, vocabulary, set(reserved), rng)
     return Rule(tuple(plain), tuple(hidden), subgroup, choose_background(vocabulary, conditions, rng))
 
 

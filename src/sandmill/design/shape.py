@@ -67,7 +67,7 @@ def shape_of(structure: Structure, kind: Kind, split: SplitKind | None = None) -
         return None
     profile, mix = structure.profile, structure.columns
     is_grouped = split is SplitKind.GROUPED
-    if profile and profile.columns:
+    if profile and any(column.role not in (ColumnRole.DATE, ColumnRole.TEXT) for column in profile.columns):
         of = {role: [column for column in profile.columns if column.role is role] for role in ColumnRole}
         categories = sorted(of[ColumnRole.CATEGORY], key=lambda column: column.levels)
         return Shape(

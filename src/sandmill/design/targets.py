@@ -30,8 +30,9 @@ _CHANCE_OF_SKEW = 0.5
 """Chance of a skewed number if the seed has outliers."""
 _SKEWED, _MOST_SAMPLE_SKEW = 0.8, 8.0
 """Skewness of a seed's target from which on a number is lognormal, and the largest that a small sample shows."""
-_LEAST_ZEROS, _USUAL_LOG_COUNT = 0.15, 0.75
-"""Share of zeros from which on counts are made as rare as in the seed, and the spread of the rule in log counts."""
+_LEAST_ZEROS, _MOST_ZEROS, _USUAL_LOG_COUNT = 0.15, 0.5, 0.75
+"""Share of zeros from which on counts are made as rare as in the seed, the largest share that designs have, and the
+spread of the rule in log counts. With more zeros, no model learns enough from 200 rows for an easy task."""
 _RAREST = 0.008
 """Smallest share of a commonest value that a small sample tells from no repeats."""
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
@@ -157,7 +158,7 @@ def _number_link(
 def _share_of_zeros(profile: TableProfile) -> float:
     """Return how often a count is 0, if that is its commonest value as far as the profile tells; 0 if not."""
     top, skew = profile.target_top_share or 0.0, profile.target_skew or 0.0
-    return top if top >= _LEAST_ZEROS and skew > _SKEWED else 0.0
+    return min(top, _MOST_ZEROS) if top >= _LEAST_ZEROS and skew > _SKEWED else 0.0
 
 
 def _intercept_for(zeros: float, dispersion: float) -> float:

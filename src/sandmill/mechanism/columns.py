@@ -146,7 +146,7 @@ def normal_score(column: Column, value: Floats) -> Floats:
         case Uniform(low=low, high=high):
             return np.asarray(ndtri(np.clip((value - low) / (high - low), 1e-12, 1 - 1e-12)))
         case Quantiles(chances=chances, values=values):
-            return np.asarray(ndtri(np.interp(value, values, chances)))
+            return np.asarray(ndtri(np.clip(np.interp(value, values, chances), 1e-12, 1 - 1e-12)))
         case _:
             raise TypeError(f"column {column.name} is not continuous")
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import kurtosis, skew
 
 from sandmill.design import design_task
+from sandmill.design.columns import exact_shares
 from sandmill.design.laws import count_distinct, law_like, level_shares
 from sandmill.design.llm.conversation import describe_structure
 from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, check_draft, shape_of
@@ -232,7 +233,9 @@ def test_real_numbers_on_a_coarse_grid_are_no_whole_numbers():
     assert not np.array_equal(cells, np.round(cells))
 
 
-@pytest.mark.parametrize(("top", "skewness", "least", "most"), [(0.8, 4.0, 0.65, 0.92), (0.05, 0.5, 0.0, 0.3)])
+@pytest.mark.parametrize(
+    ("top", "skewness", "least", "most"), [(0.4, 3.0, 0.25, 0.55), (0.8, 4.0, 0.35, 0.65), (0.05, 0.5, 0.0, 0.3)]
+)
 def test_counts_are_zero_as_often_as_in_the_table(top, skewness, least, most):
     traits = {"target_top_share": top, "target_skew": skewness}
     asked = structure(WIDE, TargetKind.COUNT, MetricName.RMSLE, profile=traits)
@@ -260,6 +263,22 @@ def test_shares_of_levels_show_as_many_levels_as_wanted():
     assert abs(shares.sum() - 1) < 1e-9
     assert abs(count_distinct(shares) - 60) < 8
     assert max(shares) == shares[0]
+
+
+@pytest.mark.parametrize("count", [2, 5, 16, 17, 40, 120])
+@pytest.mark.parametrize("top", [0.0, 0.05, 0.5, 0.99])
+def test_shares_of_levels_survive_rounding(count, top):
+    for wanted in (2, 60, 110):
+        shares = exact_shares(level_shares(count, top, wanted), 0.002 if count >= 17 else 0.01)
+        assert min(shares) > 0
+        assert abs(sum(shares) - 1) < 1e-6
+
+
+@pytest.mark.parametrize("only", [column("whole", 4, 0.03), column("binary", 2, 0.013, top_share=0.6), smooth()])
+def test_a_single_column_is_a_table_too(only):
+    for number in range(3):
+        spec = designed(structure((only,), TargetKind.REGRESSION, MetricName.RMSE), number)
+        assert spec.mechanism.terms
 
 
 def test_a_quantile_function_and_its_scores_are_inverse():
@@ -334,3 +353,6 @@ def test_nothing_declared_asks_for_nothing():
     seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
     assert shape_of(seed.structure.model_copy(update={"columns": ColumnMix()}), TABLE) is None
     assert shape_of(seed.structure, TABLE) is not None
+    only_text = structure((column("text", 900, 1.0),))
+    assert shape_of(only_text, TABLE) is None
+    assert designed(only_text).mechanism.terms
