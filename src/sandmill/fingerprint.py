@@ -19,7 +19,16 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 """Fields that do not change the result, by model, each with the reason. They are not hashed."""
 
 LATER: Mapping[str, Mapping[str, Any]] = {
-    "BuildRequest": {"structures": "all", "kinds": {}, "model": [], "repairs": 2, "max_tokens": 6000, "revise": True},
+    "BuildRequest": {
+        "structures": "all",
+        "kinds": {},
+        "model": [],
+        "repairs": 2,
+        "max_tokens": 6000,
+        "revise": True,
+        "solve_rates": False,
+    },
+    "Slot": {"solve_rates": False},
     "SeedTask": {"guard": None},
     "Structure": {"kind": None, "profile": None},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},

@@ -113,9 +113,10 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
         appraised = appraise(measured, contest.panel, trivial, rendered, streams)
-        if by == "medal_hardness":
+        if by == "medal_hardness" or (attempt.slot.solve_rates and not package.spec.kind.panel):
             appraised = measure_agents(appraised, contest.panel, rendered, streams, beside)
-            if wanted and (medals := appraised.medal_hardness) and medals.band is not wanted:
+            medals = appraised.medal_hardness
+            if wanted and by == "medal_hardness" and medals and medals.band is not wanted:
                 raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)

@@ -20,6 +20,8 @@ class Slot(Frozen):
     seed: SeedTask
     band: Band
     steered: Steered = "difficulty"
+    solve_rates: bool = False
+    """Measure solve rate and medal hardness whatever the bands are about."""
     place: float | None = Field(default=None, ge=0, lt=1)
     """Where its domain stands in the list of all, from 0 to 1, so that domains come up evenly. None: it is drawn."""
     draft: DesignDraft | None = None

@@ -61,6 +61,8 @@ class BuildRequest(Frozen):
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
     steer: Steered = "difficulty"
     """Measure that the bands of the mix are about: difficulty, or medal_hardness for tables."""
+    solve_rates: bool = False
+    """Also measure solve rates and medal hardness where bands are of difficulty; 6 % more processor time."""
     kinds: dict[str, float] = {}
     """Wanted share of each kind of task, such as table=0.8,text=0.2. Default: seeds take turns, whatever their kind."""
     designer: Literal["grammar", "llm"] = "grammar"

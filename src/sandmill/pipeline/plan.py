@@ -68,7 +68,7 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
     paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
     places = even_places(total, streams.generator("domains").random())
     return tuple(
-        Slot(number=n, seed=seed, band=band, steered=by, place=place)
+        Slot(number=n, seed=seed, band=band, steered=by, place=place, solve_rates=plan.request.solve_rates)
         for n, (seed, band, by, place) in enumerate(zip(seeds, paired, steered, places, strict=True))
     )
 
