@@ -19,19 +19,19 @@ from sandmill.models.mechanism import Mechanism, Order
 from sandmill.models.motifs import Linear, Term
 from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec
-from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
 from tests.designs import SECRET, make_seed
 from tests.known_domain import BARE, known_domain
 
 TASKS = ((TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE))
 FORMER = (
-    "0ba1b3a246341f9216fc310f390bb77eef812df66697f3c6cf884ce6a30781b1",
-    "0139fcfe7d6658635f46c60d0f25a966829775f9f84a9b90051b954fde0206a6",
-    "8bb284d1ecdc53ee53e03572a437859871883f77be1a6a5939786a5b79f7b9d3",
-    "17796d2d1bc042c779a54de7cc713e516b668eca2112ac4ecb37e95b5cadb956",
-    "10391455741708c803f5c6266916e645faea3315aff022f2a1b4934126883aae",
-    "daf48e7eea2f0414e55ef88166d22b3d3e7edc2f497aa457a580941eb0ed6730",
+    "c0a5daf0e10f2a8fe45c73d816ac22551b69ac84f09969b74e3efcaddef45933",
+    "24ed8997991adea8aec401445c53e51722d2482268b8c14984e7339011143b6a",
+    "38c918804b367244660db703889fed7b533653e7f34e143a523320a19b59837c",
+    "5f0c286bfb2d5a724d19a3ae0725d5f5a10700cbf3a8bdbcb16de505536c20aa",
+    "97957e9c0a07cd466b289cc67874fdeccae7a3b9d6b6250be5cf06c551e64297",
+    "f9f61dd41f63f20c52e1ebff8e2b0d31c0ac24d39146f73a76628d44c12d67be",
 )
 """Fingerprints of mechanisms from before domains knew of dependences."""
 
@@ -45,6 +45,8 @@ def designs(monkeypatch):
             for slot in slots:
                 split = SplitKind.GROUPED if slot % 3 == 1 else SplitKind.RANDOM
                 seed = make_seed(target, metric, split=split, pathologies=(PathologyKind.OUTLIERS,))
+                undeclared = seed.structure.model_copy(update={"columns": ColumnMix()})
+                seed = seed.model_copy(update={"structure": undeclared})
                 streams = Streams(SECRET, "plan").child(f"slot {slot}")
                 found.append(grammar.design_task(Slot(number=slot, seed=seed, band=Band.MEDIUM), streams, 0.5))
         return found

@@ -5,7 +5,7 @@ from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.fingerprint import digest
 from sandmill.models.base import Band
 from sandmill.models.plan import Attempt, Slot
-from sandmill.models.structure import MetricName, TargetKind
+from sandmill.models.structure import ColumnMix, MetricName, TargetKind
 from sandmill.pipeline.band_search import (
     ATTEMPTS,
     FAR,
@@ -137,8 +137,11 @@ def test_the_hard_end_of_the_knob_counts_as_well():
 def test_decisions_for_the_same_measurements_stay_what_they_were():
     """A changed decision changes the bytes of tasks that are built again."""
     rng, taken = random.Random(5), []
+    seed = SLOT.seed
+    undeclared = seed.structure.model_copy(update={"columns": ColumnMix()})
+    slot = SLOT.model_copy(update={"seed": seed.model_copy(update={"structure": undeclared})})
     for _ in range(300):
-        search = SlotSearch(SLOT.model_copy(update={"band": rng.choice(list(Band))}), 0)
+        search = SlotSearch(slot.model_copy(update={"band": rng.choice(list(Band))}), 0)
         slope, base = rng.uniform(-0.3, 1.2), rng.uniform(0, 0.6)
         while search.is_open:
             attempt = search.next_attempt()
