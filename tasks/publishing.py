@@ -87,12 +87,16 @@ def name_run_after_version(publication: Publication) -> None:
     commands = [f"sandmill show {reference}", f"sandmill pull {reference} --to pulled", f"sandmill verify {reference}"]
     page = [head, "", *(f"- {line}" for line in lines), "", "```", *commands, "```"]
     create_markdown_artifact("\n".join(page), key=f"{dataset}-version")
+    _link_report(publication)
+
+
+def _link_report(publication: Publication) -> None:
     store = Store(publication.place)
     if store.exists(report := f"{publication.version}/{REPORT_PAGE}"):
         place = store.where(report)
         # Browsers take addresses; places on S3 stay as they are.
         link = place if "://" in place else Path(place).absolute().as_uri()
-        create_link_artifact(link, "Report", key=f"{dataset}-report")
+        create_link_artifact(link, "Report", key=f"{publication.dataset}-report")
 
 
 def completed_state(publication: Publication) -> str:

@@ -62,12 +62,9 @@ def test_a_function_that_does_not_exist_would_be_found():
 def test_the_table_names_the_tasks_of_the_flow_in_the_order_in_which_it_calls_them():
     column = [line.split("|")[2] for line in _stages().splitlines() if line.startswith("| ")]
     named = [name for cell in column[1:] for name in CODE.findall(cell) if re.fullmatch(r"[a-z_]+", name)]
-    (flow,) = (
-        node
-        for node in ast.parse((REPOSITORY / "flows" / "build_release.py").read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef) and node.name == "build_release"
-    )
-    used = [node for node in ast.walk(flow) if isinstance(node, ast.Name) and node.id in named]
+    flow = ast.parse((REPOSITORY / "flows" / "build_release.py").read_text(encoding="utf-8"))
+    calls = [node for part in flow.body if isinstance(part, ast.FunctionDef) for node in ast.walk(part)]
+    used = [node for node in calls if isinstance(node, ast.Name) and node.id in named]
     lines = {name: min(node.lineno for node in used if node.id == name) for name in named}
     assert sorted(named, key=lambda name: lines[name]) == named
 

@@ -120,7 +120,7 @@ def test_the_best_columns_are_those_of_the_rule(tmp_path: Path):
         .scaled()
         .train[:, [table.kinds.numeric.index(name) for name in ("width", "level", "hour")]]
     )
-    np.testing.assert_array_equal(best, wanted)
+    np.testing.assert_allclose(best, wanted, rtol=0, atol=1e-12)
 
 
 def test_two_components_are_the_directions_of_most_variance(tmp_path: Path):
