@@ -159,6 +159,7 @@ def test_doubt_costs_the_oracle():
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(CLASS_TASKS), st.integers(0, 30), st.sampled_from(SplitKind))
 @example((TargetKind.MULTICLASS, MetricName.ACCURACY), 2, SplitKind.GROUPED)
+@pytest.mark.slow
 def test_designs_have_calibrated_posteriors(task, slot, split):
     mechanism = make_spec(*task, slot, split=split).mechanism
     draw = draw_rows(mechanism, Streams(SECRET, f"slot {slot}"), range(8000), is_train=False)

@@ -142,6 +142,7 @@ def compare(mechanism: Mechanism, seed: int, draws: int) -> None:
 
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6))
+@pytest.mark.slow
 def test_the_posterior_is_what_importance_sampling_gives(seed):
     compare(random_mechanism(seed), seed, 60_000)
 

@@ -245,6 +245,7 @@ def test_a_table_of_another_form_is_refused(tmp_path, kind):
     assert everything_below(tmp_path / "out") == set()
 
 
+@pytest.mark.slow
 def test_a_column_is_measured_by_its_pages_whatever_its_footer_says():
     file = io.BytesIO(_plain(100 << 20))
     with pytest.raises(IntegrityError, match="grows to 1048"):

@@ -28,6 +28,7 @@ def test_exact_answers_are_an_oracle_of_labels(tmp_path):
     assert found.after > found.before
 
 
+@pytest.mark.slow
 def test_the_default_meter_gives_few_labels_away_and_little_reward(folder):
     found = attack(Probed(folder), Feedback(folder).max_submissions, is_exact=False)
     assert found.labels <= 8

@@ -113,6 +113,7 @@ def test_a_sampler_keeps_what_a_fresh_one_would_compute():
     np.testing.assert_allclose(chain.rest, np.diag(target.T @ inverse @ target), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_average_finds_a_planted_feature_and_leaves_noise_out():
     rng = np.random.default_rng(0)
     bank = rng.normal(size=(400, 120))
@@ -126,6 +127,7 @@ def test_the_average_finds_a_planted_feature_and_leaves_noise_out():
     assert (bank.T @ noise.weights).std() < 0.3 * (bank.T @ found.weights).std()
 
 
+@pytest.mark.slow
 def test_a_block_carries_many_small_effects():
     rng = np.random.default_rng(0)
     flags = np.eye(8)[rng.integers(0, 8, 150)]

@@ -34,6 +34,7 @@ def _grown(monkeypatch: pytest.MonkeyPatch, weights: float) -> list[Any]:
     return greedy.grow(Design.empty(table).train, wanted - wanted.mean(axis=0), recipes, table, 0, 16)
 
 
+@pytest.mark.slow
 def test_every_feature_that_moves_some_of_many_classes_is_found(monkeypatch):
     assert set(range(REAL)) <= set(_grown(monkeypatch, 3.0))
 

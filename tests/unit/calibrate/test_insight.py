@@ -156,6 +156,7 @@ def test_columns_that_no_form_needs_are_left_out():
     assert set(made) == {"id", SKEWED, SPEC.story.target}
 
 
+@pytest.mark.slow
 def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
     """Blind scripts close little of the gap of products of two columns; the insight script most of it."""
     spec = with_rule(SPEC, Interaction(left=SKEWED, right=FIRST), Curve(column=SECOND))

@@ -83,6 +83,7 @@ def test_a_name_that_the_panel_has_not_is_refused(tmp_path: Path):
         panel_of(tmp_path).run(["prior", "forest_tuned"])
 
 
+@pytest.mark.slow
 def test_it_makes_no_difference_which_entries_run_first(tmp_path: Path):
     names = [entry.name for entry in PANEL]
     whole, parted = (panel_of(tmp_path, "multilabel", "f1_macro") for _ in range(2))

@@ -202,6 +202,7 @@ def test_every_reader_uses_what_is_stated(cells, tmp_path):
     assert max(error(run) for run in runs) < 0.7 * min(error(run) for run in blind)
 
 
+@pytest.mark.slow
 def test_a_readers_script_stands_alone_and_repeats_its_score(cells, tmp_path):
     facts, truth = hinted_folder(cells, tmp_path)
     panel = Panel(tmp_path, facts)

@@ -145,6 +145,7 @@ def test_the_reference_says_what_was_found():
     assert "np.sin(turn)" in source
 
 
+@pytest.mark.slow
 def test_the_scripts_of_texts_read_words_and_score_what_is_recorded(tmp_path):
     pilot = draw_pilot(make_text_spec(), SECRET, rows=600)
     (tmp_path / "train.csv").write_bytes(pilot.files["train.csv"])

@@ -249,6 +249,7 @@ def test_summaries_of_shards_add_up_to_one_row_an_expectation():
     assert add_summaries(shards) == list(together)
 
 
+@pytest.mark.slow
 def test_threads_may_check_at_the_same_time():
     packages = [make_package(task_id=f"sm{number:012x}", seed=number) for number in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -265,6 +266,7 @@ def test_gates_load_neither_great_expectations_nor_pandas():
     assert out.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_suites_know_every_kind_of_task_at_its_largest():
     packages = [render(spec, SECRET).package for spec in (make_image_spec(), make_text_spec())]
     assert check_suites(packages, SUITES).findings == {}

@@ -154,6 +154,7 @@ def test_the_outcome_depends_neither_on_order_nor_on_replicates() -> None:
 
 
 @pytest.mark.parametrize(("is_told", "verdict"), [(True, "clean"), (False, "leaks")])
+@pytest.mark.slow
 def test_designs_steered_from_one_another_are_learnt_and_tested_together(is_told: bool, verdict: str) -> None:
     """Each family has names of its own: who saw one design of it knows the others, and that is no leak."""
     specs = []
@@ -176,6 +177,7 @@ def test_a_kind_that_settles_the_role_is_no_leak() -> None:
 
 
 @pytest.mark.parametrize(("is_stated", "verdict"), [(True, "clean"), (False, "leaks")])
+@pytest.mark.slow
 def test_what_the_text_of_a_task_states_is_no_leak(is_stated: bool, verdict: str) -> None:
     """Half of the tasks have two columns of a quantity, which only some of their rules use."""
 

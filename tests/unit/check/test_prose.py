@@ -51,6 +51,7 @@ def test_sound_sentences_raise_no_alarm():
     assert len(alarms) <= MOST_ALARMS * 500, alarms
 
 
+@pytest.mark.slow
 def test_descriptions_of_every_kind_are_sound():
     faults = [[*prose_faults(text), *prose_faults(dictionary)] for text, dictionary in texts(1)]
     assert [found for found in faults if found] == []

@@ -68,6 +68,7 @@ def test_every_supported_seed_is_rendered_at_every_hardness():
             parse_submission(sample, rendered.package.facts, answers.ids, answers.lengths)
 
 
+@pytest.mark.slow
 def test_every_third_supported_seed_is_rendered():
     small = Sizes(train=80, feedback=100, final=100)
     for number in range(0, len(seeds()), 3):

@@ -188,12 +188,14 @@ def test_high_cardinality_columns_have_many_levels_and_the_same_ones_every_time(
     assert max(sizes) == 45
 
 
+@pytest.mark.slow
 def test_other_seeds_draw_other_level_names():
     assert draw_level_names("city", 30, 1) == draw_level_names("city", 30, 1) != draw_level_names("city", 30, 2)
     with pytest.raises(ValueError, match="the word list of city gave"):
         draw_level_names("city", 10**6 // 60, 1)
 
 
+@pytest.mark.slow
 def test_a_seed_with_high_cardinality_gets_a_high_cardinality_column():
     for slot in range(12):
         for hardness in (0.0, 1.0):

@@ -70,6 +70,7 @@ def frames():
     ]
 
 
+@pytest.mark.slow
 def test_every_domain_is_reached():
     any_slot = Slot(number=0, seed=make_seed(*TASKS[0]), band=Band.HARD)
     drawn = {_domain_at(_place(any_slot, Streams(SECRET, f"slot {slot}"))).name for slot in range(1000)}
@@ -96,6 +97,7 @@ def lookups(spec):
     return [term.motif.effects for term in spec.mechanism.terms if isinstance(term.motif, Lookup)]
 
 
+@pytest.mark.slow
 def test_periods_and_units_come_with_the_frame():
     """All temporal designs have a drift. Most, not all, grouped designs have a unit effect."""
     for split, motif, least in ((SplitKind.TEMPORAL, Drift, 12), (SplitKind.GROUPED, UnitEffect, 6)):
@@ -116,6 +118,7 @@ def test_faults_that_the_seed_has_are_carried_over(kind):
     assert sum(found) >= 8
 
 
+@pytest.mark.slow
 def test_no_cell_has_two_faults_and_no_fault_falls_on_what_others_depend_on():
     """The model refuses such mechanisms; mixed types it cannot refuse."""
     kinds = tuple(DECLARED)

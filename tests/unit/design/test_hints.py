@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from sandmill.design import hints as module
 from sandmill.design.hints import CHANCE_OF_HINTS, choose_hints, columns_told
@@ -45,6 +46,7 @@ def told_share(spec):
     return sum(part for term, part in parts if isinstance(term.motif, TOLD_MOTIFS)) / sum(part for _, part in parts)
 
 
+@pytest.mark.slow
 def test_told_motifs_carry_more_of_the_signal_in_harder_designs():
     for hardness, share in ((0.0, 0.15), (0.5, 0.5), (1.0, 0.7)):
         shares = [told_share(spec) for slot in SLOTS if told(spec := hinted(slot, hardness))]

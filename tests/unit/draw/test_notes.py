@@ -40,6 +40,7 @@ def value_of(column: Column, text: str) -> float:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_every_value_is_read_back_exactly_in_all_domains(data):
     if not notes_domains():
         pytest.skip("no domain has notes")

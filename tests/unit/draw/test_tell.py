@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
+import pytest
 
 from sandmill.draw.describe import columns_section
 from sandmill.draw.tell import data_dictionary, house_sections
@@ -30,6 +31,7 @@ def test_hints_and_asides_stand_in_the_texts_word_for_word():
             assert f"`public/{name}`" in page or name == DESCRIPTION
 
 
+@pytest.mark.slow
 def test_headings_and_the_place_of_hints_vary():
     headings, firsts = Counter(), Counter()
     for slot in SLOTS:

@@ -65,6 +65,7 @@ def test_cells_hold_links_between_nodes_of_known_kinds(drawn):
         assert len(cell) < 1500
 
 
+@pytest.mark.slow
 def test_generic_features_are_numbers_without_gaps(drawn):
     cells = drawn[2][:50]
     table = pd.DataFrame({"id": [f"{row:x}" for row in range(len(cells))], "links": cells})

@@ -38,6 +38,7 @@ def signals(recordings, tmp_path_factory):
     return read_signals(str(place), pd.Series([str(row) for row in range(ROWS)]))
 
 
+@pytest.mark.slow
 def test_a_measure_of_each_column_follows_it(recordings, signals):
     channel, latents, _ = recordings
     cues = channel.cues

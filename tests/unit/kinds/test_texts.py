@@ -84,6 +84,7 @@ def test_chinese_has_no_spaces_and_a_title_stands_beside_its_body():
     assert [item["body"] for item in titled] == render_texts(CHANNEL, FACTORS, ROWS)
 
 
+@pytest.mark.slow
 def test_a_design_of_texts_renders_files_that_pass_the_gates():
     rendered = render(make_text_spec(), SECRET)
     package, spec = rendered.package, rendered.package.spec

@@ -122,6 +122,7 @@ def test_the_public_rejection_names_the_exception_and_no_more(monkeypatch, tmp_p
     assert (tmp_path / "d" / holder).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_only_the_last_rejects_are_kept(monkeypatch):
     monkeypatch.setattr(module, "calibrate_design", flat)
     monkeypatch.setattr(module, "design_task", lambda *_: pilot_of().spec)

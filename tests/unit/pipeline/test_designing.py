@@ -216,6 +216,7 @@ def test_the_llm_designer_and_models_need_each_other(fields):
         BuildRequest(name="x", **fields)
 
 
+@pytest.mark.slow
 def test_a_preview_shows_what_the_build_then_finds(tmp_path):
     with serve(Playbook().serve) as server:
         settings = _settings(tmp_path, server, preview=2, price={"input": 10, "output": 20})

@@ -56,6 +56,7 @@ def test_the_public_files_are_those_that_the_layout_names(folder):
     assert not is_micro(put(rendered().package, "bookings.csv", content[: content.index(b"\n") + 1]), 1.0)
 
 
+@pytest.mark.slow
 def test_no_entry_of_the_panel_fails_and_the_child_table_pays(folder):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

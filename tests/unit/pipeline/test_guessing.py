@@ -30,6 +30,7 @@ def _telling(spec):
     return spec.model_copy(update={"story": spec.story.model_copy(update={"column_meanings": meanings})})
 
 
+@pytest.mark.slow
 def test_designs_of_the_grammar_tell_nothing():
     assert check_guessing(specs()).verdict == "clean"
 

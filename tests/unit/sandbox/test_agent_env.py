@@ -119,6 +119,7 @@ def test_a_missing_environment_is_missed_with_the_command(tmp_path):
         Sandbox("subprocess", agent_env=tmp_path / "none")
 
 
+@pytest.mark.slow
 def test_an_installation_that_fails_says_what_the_installer_said(monkeypatch, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_text("no-such-package-of-ours===1\n")

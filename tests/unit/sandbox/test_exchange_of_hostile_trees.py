@@ -99,6 +99,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_thousands_of_long_names_far_below_take_little_memory(places):
     scratch, work, _ = places
     make_deep(work, 31, "d" * 55)

@@ -281,6 +281,7 @@ def test_without_data_all_82_are_set_aside_for_reasons_that_hold(tmp_path):
     assert (len(tally.understood), len(tally.set_aside)) == (0, 82)
 
 
+@pytest.mark.slow
 def test_with_data_the_tables_are_understood_and_the_others_set_aside_for_reasons_that_hold(tmp_path):
     tally = survey_all(tmp_path / "competitions", with_data=True)
     assert tally.wrong == {}

@@ -39,6 +39,7 @@ def _use(store, folder):
         assert {one.name: one.read_bytes() for one in (path / "private").iterdir()} == package.private
 
 
+@pytest.mark.slow
 def test_a_bad_network_changes_nothing_but_time(dataset, faulty, tmp_path):
     faulty.forget(each_in_turn())
     _use(dataset, tmp_path / "tasks")

@@ -100,6 +100,7 @@ def test_a_folder_without_a_claim_is_not_of_a_build(local_store):
     assert "0009-0a0a0a0a" not in _found(local_store)
 
 
+@pytest.mark.slow
 def test_a_publisher_that_comes_back_after_its_parts_were_removed_fails_and_the_next_run_takes_a_new_number(
     store, monkeypatch
 ):

@@ -36,6 +36,7 @@ def test_every_python_block_is_run_by_some_test():
     assert len(found) == len(python_blocks()) == sum(used.values())
 
 
+@pytest.mark.slow
 def test_commands_and_their_options_exist():
     assert {words[0] for words in documented_commands()} <= set(COMMANDS)
     for words in documented_commands():

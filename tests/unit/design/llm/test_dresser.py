@@ -29,6 +29,7 @@ def drafted(spoil=None) -> tuple[Designed | Refused, Scripted]:
     return outcome, ask
 
 
+@pytest.mark.slow
 def test_the_world_is_the_models_and_the_items_are_the_mediums():
     outcome, ask = drafted()
     assert isinstance(outcome, Designed), outcome
