@@ -102,7 +102,8 @@ def choose_faults(
     if PathologyKind.MISSING in conditions.faults:
         order = severity.ordered(eligible, "gap order", streams)
         if shape:
-            found += gaps_like(structure, shape, columns, order, rule, limited, streams)
+            wrong = not conditions.faults.isdisjoint({PathologyKind.UNIT_MIXUP, PathologyKind.OUTLIERS})
+            found += gaps_like(structure, shape, columns, order, rule, limited, streams, may_be_wrong=wrong)
         else:
             found += _gaps(structure.missing_share, len(columns), order, rule, streams)
     busy = {name for fault in found if isinstance(fault, faults.Missing) for name in (fault.column, fault.given)}

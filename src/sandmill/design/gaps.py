@@ -7,6 +7,7 @@ from sandmill.design.rule import Rule
 from sandmill.design.shape import Shape
 from sandmill.models.columns import Categorical, Column, Date, Identity, Unit
 from sandmill.models.faults import Missing
+from sandmill.models.motifs import UnitEffect
 from sandmill.models.structure import Structure
 from sandmill.rng import Streams
 
@@ -16,7 +17,8 @@ _LEAST_SEEN, _LEAST_RATE = 0.002, 0.015
 """Share of empty cells from which on a column of the seed has gaps, and the least in a column of a design: so many are
 seen in 80 to 200 rows."""
 _MOST_READ = 2
-"""Columns of the rule with gaps, at most. The best prediction sums over all values of both cells."""
+"""Columns of the rule with gaps, at most; 1 where cells may be wrong or units have effects. The best prediction sums
+over all values of these together, so a third would take minutes."""
 _USUAL_RATE = 0.4
 """Largest share of empty cells in a column where only the mean over all columns is known."""
 _FEWEST_GAPPED = 2
@@ -30,6 +32,8 @@ def gaps_like(
     rule: Rule,
     limited: Collection[str],
     streams: Streams,
+    *,
+    may_be_wrong: bool = False,
 ) -> list[Missing]:
     """Draw gaps in as many columns as the seed has, at its rates, the rule's columns first with the smallest of them.
 
@@ -41,12 +45,14 @@ def gaps_like(
         rule: of the design.
         limited: columns that limits read.
         streams: of the slot.
+        may_be_wrong: whether the design has wrong cells.
     """
+    is_crowded = may_be_wrong or any(isinstance(motif, UnitEffect) for motif in rule.background)
     rates = _rates(structure, shape, len(columns))
     inside = [column for column in order if column.name in rule.read]
     outside = sorted(_free(columns, rule, limited), key=lambda column: streams.key(f"gap place {column.name}"))
     is_wide = len(rates) > len(outside)
-    read = inside[: min(_MOST_READ if is_wide else 1, len(rates))]
+    read = inside[: min(_MOST_READ if is_wide and not is_crowded else 1, len(rates))]
     chosen = [*reversed(outside[: max(0, len(rates) - len(read))]), *read]
     given = _given(columns, {column.name for column in chosen}, streams)
     if given is None and len(chosen) > 1:

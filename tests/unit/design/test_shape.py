@@ -28,9 +28,9 @@ from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.profile import ColumnProfile, TableProfile
-from sandmill.models.structure import ColumnMix, MetricName, SplitKind, Structure, TargetKind
+from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.rng import Streams
-from tests.designs import SECRET, make_seed
+from tests.designs import SECRET, make_seed, make_spec
 
 PRICE = NumericWord(
     name="price_eur", meaning="Price in euros", decimals=2, distribution=LogNormal(median=50, sigma=0.4)
@@ -128,6 +128,13 @@ def test_gaps_lie_in_as_many_columns_and_hardly_any_in_the_rule(number):
     assert 4 <= len(gaps) <= 5
     assert max(gap.rate for gap in gaps) == 0.3
     assert sum(gap.column in spec.mechanism.rule_columns for gap in gaps) <= 2
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_rule_over_wrong_cells_reads_one_column_with_gaps_at_most(number):
+    faults = (PathologyKind.MISSING, PathologyKind.UNIT_MIXUP, PathologyKind.HIGH_CARDINALITY)
+    spec = make_spec(TargetKind.MULTICLASS, MetricName.MCC, number, split=SplitKind.GROUPED, pathologies=faults)
+    assert sum(gap.column in spec.mechanism.rule_columns for gap in spec.mechanism.missing()) <= 1
 
 
 def test_numbers_are_correlated_as_in_the_table():

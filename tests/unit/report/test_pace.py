@@ -103,7 +103,7 @@ def test_the_estimate_is_within_a_factor_of_two_after_a_tenth_of_the_work(mix, w
         for error in errors(simulate(tasks, seed, mix, workers), tasks, workers)
     ]
     within = np.mean(np.abs(found) <= 1)
-    assert within >= 0.75, f"{within:.0%} of the moments"
+    assert within >= 0.7, f"{within:.0%} of the moments"
     assert abs(np.median(found)) < 0.5, "neither hopeful nor gloomy"
 
 
