@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.
 
 @pytest.fixture(scope="module")
 def place(small_release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as the pages assume it: a release in releases/micro, seeds in my-seeds, a script and a submission."""
+    """A folder as the pages assume it: a release, seeds in my-seeds, a table, a script and a submission."""
     folder = tmp_path_factory.mktemp("docs")
     dataset, _, _ = small_release.partition("@")
     shutil.copytree(dataset, folder / "releases" / "micro")
@@ -30,6 +30,8 @@ def place(small_release: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     cards = REPOSITORY / "src" / "sandmill" / "seeds" / "cards"
     shutil.copy(cards / "adult-income.yaml", folder / "my-seeds")
     shutil.copy(cards / "diamonds.yaml", folder / "competitions")
+    rows = [f"{40 + 13 * i % 97},{'ab'[i % 2]},{150 + 17 * i % 211}.5" for i in range(60)]
+    (folder / "houses.csv").write_text("\n".join(["area,kind,price", *rows]) + "\n")
     task = load(str(folder / "releases" / "micro")).task_ids[0]
     files = load(str(folder / "releases" / "micro")).files("public", task)
     (folder / "submission.csv").write_bytes(files["sample_submission.csv"])
