@@ -249,7 +249,7 @@ def _split(
 
 
 def rule_problems(choices: Sequence[MotifChoice], vocabulary: Vocabulary) -> list[str]:
-    """List the motifs that cannot be made and what the rule lacks, in words for the language model."""
+    """List the motifs that a draft cannot have and what its rule lacks. The language model reads this list."""
     problems = []
     for choice in choices:
         named = f"motif {choice.kind} on {', '.join(choice.columns)}"

@@ -75,4 +75,4 @@ class TableProfile(Frozen):
     has_dictionary: bool = False
     """Whether one of them describes columns."""
     has_child: bool = False
-    """Whether one of them has several rows for a row of the table."""
+    """Whether one of the extra files is a child table: several of its rows belong to one row of the table."""

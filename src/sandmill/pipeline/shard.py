@@ -105,7 +105,7 @@ class _SlotWork(SlotSearch):
         self.tasks.sort(key=lambda task: task.record.replicate)
         rejections = sorted(self.rejections, key=lambda rejection: rejection.replicate)
         if rejections and not self.tasks and self.slot.authorship:
-            # No task accounts for the price of the draft, so the last rejection does.
+            # The price of the draft is recorded once: without a task in the slot, with its last rejection.
             rejections[-1] = rejections[-1].model_copy(update={"usd": self.slot.authorship.usage.usd})
         report = SlotReport(
             slot=self.slot.number,

@@ -260,7 +260,7 @@ def _redact_texts(thing: Any) -> None:
 
 
 LIMIT_S = 5.0
-"""Seconds that a run waits for the delivery of one event at most."""
+"""Longest time, in seconds, that a run waits until one event is delivered."""
 KEY = "OPENLINEAGE_API_KEY"
 """Variable with the key of an HTTP receiver, as OpenLineage's own clients name it."""
 ENDPOINT = "api/v1/lineage"

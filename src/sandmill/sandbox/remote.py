@@ -66,7 +66,7 @@ class _Member:
     server: RemoteServer
     in_flight: int = 0
     pause_s: float = FIRST_PAUSE_S
-    """Seconds for which the next failure leaves the server out."""
+    """After its next failure, the server gets no runs for this many seconds."""
     out_until: float = 0.0
     busy_until: float = 0.0
     """Time until which the server has asked for no more requests."""

@@ -238,7 +238,7 @@ def compare_releases(a: StoredRelease, b: StoredRelease) -> ReleaseDifference:
 
 
 def _digests(release: StoredRelease, is_private: bool) -> dict[str, str]:
-    """Return a digest of each task: of both halves, or of the public files."""
+    """Return a digest for each task, over its public and private files, or over the public ones alone."""
     if is_private:
         return {row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])}
     hashes: dict[str, list[tuple[str, str, str]]] = {task_id: [] for task_id in release.task_ids}

@@ -48,7 +48,7 @@ class CodeVersions(Frozen):
     installed: str = ""
 
     def name_code(self, ending: str) -> str:
-        """Say how a task of other code compares; empty for a task of this code."""
+        """Say whether a task of another code version was compared, and differs; empty for a task of this version."""
         return f"made by code {shorten(self.made_by)}, this is {self.installed}: {ending}" if self.made_by else ""
 
 
@@ -82,7 +82,7 @@ class Reproduction(CodeVersions):
         return is_id_wrong or not (self.holds or self.made_by)
 
     def describe_code(self) -> str:
-        """Say how a task of other code compares; empty for a task of this code."""
+        """Say whether a task of another code version was compared, and differs; empty for a task of this version."""
         differs = "compared and differs" if self.files else "not compared"
         return self.name_code("compared and equal" if self.holds else differs)
 

@@ -63,7 +63,7 @@ class TaskRerun(CodeVersions):
     """What the installed code renders or scores otherwise than the other code that made the task."""
 
     def describe_code(self) -> str:
-        """Say how a task of other code compares; empty for a task of this code."""
+        """Say whether a task of another code version was compared, and differs; empty for a task of this version."""
         if self.differences:
             return self.name_code(f"compared and differs: {'; '.join(self.differences)}")
         return self.name_code("not compared" if self.problems else "compared and does not differ")

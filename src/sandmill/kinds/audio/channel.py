@@ -128,7 +128,7 @@ def ends_of(channel: AudioChannel, trait: str) -> tuple[float, float]:
     noise = max(channel.noise, 1e-3) ** 2 * 2 * width / channel.rate
 
     def over_noise(power: float) -> float:
-        """Return the level of a sound and the noise in its band over the noise alone, in dB."""
+        """Return by how many dB a sound raises the level in its frequency band above the noise alone."""
         return 10 * log10(1 + power / noise)
 
     match trait:
