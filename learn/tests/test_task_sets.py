@@ -1,19 +1,12 @@
 """Sets of tasks of releases, and replicates of their designs."""
 
-import numpy as np
 import pytest
 
-from sandmill.draw import render
 from sandmill.errors import InputError, RequestError
 from sandmill.models.base import Part
-from sandmill.models.structure import MetricName, TargetKind
-from sandmill.scoring.gap import gap_closed
 from sandmill.store.files import Store
 from sandmill.store.secret import release_secret
-from sandmill_learn.replicates import measure_ends, move_calibration
 from sandmill_learn.task_sets import from_release
-from tests.designs import SECRET, make_spec
-from tests.factories import CALIBRATION
 from tests.unit.export.tiny import publish_tiny
 
 
@@ -61,32 +54,6 @@ def test_replicates_have_rows_of_their_own_and_the_family_of_their_design(tasks)
         "sample_submission.csv",
         "description.md",
     }
-
-
-def test_the_ends_of_a_replicate_are_those_of_its_own_rows():
-    spec = make_spec(TargetKind.REGRESSION, MetricName.RMSE)
-    sizes = spec.sizes.model_copy(update={"feedback": 100, "final": 200})
-    rendered = render(spec.model_copy(update={"sizes": sizes}), SECRET, 3)
-    answers, (final, feedback) = rendered.answers, measure_ends(rendered)
-    assert final != feedback
-    for part, (trivial, oracle) in ((Part.FINAL, final), (Part.FEEDBACK, feedback)):
-        rows = answers.part(part)
-        truth = answers.truth[rows]
-        assert oracle == pytest.approx(np.sqrt(np.mean((truth - rendered.oracle[rows]) ** 2)), abs=1e-5)
-        # The mean of the training rows is near that of the test rows.
-        assert trivial == pytest.approx(truth.std(), rel=0.1)
-        assert oracle < trivial
-
-
-def test_thresholds_of_a_replicate_keep_their_share_of_the_gap():
-    moved = move_calibration(CALIBRATION, (0.2, 0.7), (0.1, 0.6))
-    assert (moved.trivial, moved.oracle) == (0.2, 0.7)
-    for name in ("gold", "silver", "bronze", "median"):
-        before = gap_closed(getattr(CALIBRATION.thresholds, name), CALIBRATION.trivial, CALIBRATION.oracle)
-        assert gap_closed(getattr(moved.thresholds, name), 0.2, 0.7) == pytest.approx(before, abs=1e-4)
-    assert [entry.solver for entry in moved.board] == [entry.solver for entry in CALIBRATION.board]
-    assert moved.board[0].final != CALIBRATION.board[0].final
-    assert move_calibration(CALIBRATION, None, None) == CALIBRATION.model_copy(update={"scripts": ()})
 
 
 def test_a_second_call_renders_nothing_and_gives_the_same(folder, tasks, monkeypatch):

@@ -1,40 +1,30 @@
-"""Further tasks of the designs of a release: fresh rows, ids and answers, on the gap scale of their own rows.
+"""Further tasks of the designs of a release, kept on disk: replicates whose final part may have fewer rows.
 
-Trivial solver and oracle are scored on the rows of the replicate, so its gap scale is exact. No panel runs. Thresholds
-and leaderboard are those of the original, moved to the same shares of the gap.
+`sandmill.play.fresh` says how their thresholds follow.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
-from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.draw import Rendered, render
 from sandmill.draw.render import task_id
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.fingerprint import canonical_json, digest, files_digest
-from sandmill.kinds.files.base import write_files
-from sandmill.models.base import OnProgress, Part
+from sandmill.models.base import OnProgress
 from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFile
 from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.play.fresh import Ends, measure_ends, move_calibration
 from sandmill.play.release import Release, open_task
 from sandmill.play.task import EpisodeTask
-from sandmill.scoring import get_metric
-from sandmill.scoring.base import SCORE_DECIMALS
-from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading.private_half import TASK_FILE
 from sandmill.store.files import storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.secret import SECRET_PATH, read_secret_file, release_secret
-
-Ends = tuple[float, float]
-"""Scores of the trivial solver and of the oracle on one part."""
 
 _FEWEST_ROWS = 100
 _FOLDER = "replicates"
@@ -176,84 +166,6 @@ def write_replicate(
         problems = pull_task(place, {"public": package.public, "private": private})
     if problems:
         raise IntegrityError(f"the cache holds other files: {'; '.join(map(str, problems))}. Remove {place}.")
-
-
-def measure_ends(rendered: Rendered) -> tuple[Ends | None, Ends | None]:
-    """Score the trivial solver and the oracle on the final and on the feedback part of a rendering.
-
-    An entry is None where the trivial solver fails, or the oracle is not better on these rows.
-    """
-    package, answers = rendered.package, rendered.answers
-    metric = get_metric(package.facts.metric)
-    with TemporaryDirectory(prefix="sandmill-replicate-") as name:
-        write_files(Path(name), package.public)
-        (trivial,) = run_panel(Path(name), package.facts, [TRIVIAL])
-    if not trivial.has_run:
-        return None, None
-
-    def ends(part: Part) -> Ends | None:
-        rows = answers.part(part)
-        low, high = (metric.rounded(answers.truth[rows], said[rows]) for said in (trivial.prediction, rendered.oracle))
-        return (low, high) if (high < low if metric.is_lower_better else high > low) else None
-
-    return ends(Part.FINAL), ends(Part.FEEDBACK)
-
-
-def move_calibration(original: Calibration, final: Ends | None, feedback: Ends | None) -> Calibration:
-    """Return a calibration with the ends of other rows, and everything else at the same shares of the gap.
-
-    Bootstraps, difficulty and sizes stay those of the original. Where the ends of a part are not known, its scores stay
-    as they are.
-    """
-    before = original.trivial, original.oracle
-    on_final = _mover(before, final)
-    on_feedback = _mover(_feedback_ends(original), feedback)
-    trivial, oracle = final or before
-
-    def move(scored: Any) -> Any:
-        found = {"final": on_final(scored.final), "feedback": on_feedback(scored.feedback)}
-        return scored.model_copy(update=found)
-
-    def move_bars(bars: Any, mover: Callable[[float], float]) -> Any:
-        return bars.model_copy(update={name: mover(getattr(bars, name)) for name in type(bars).model_fields})
-
-    ceiling, milestones = original.ceiling, original.milestones
-    if ceiling:
-        ceiling = ceiling.model_copy(update={"low": on_final(ceiling.low), "high": on_final(ceiling.high)})
-    if milestones:
-        moved = {
-            "feedback_oracle": on_feedback(milestones.feedback_oracle),
-            "entries": tuple(map(move, milestones.entries)),
-        }
-        milestones = milestones.model_copy(update=moved)
-    return original.model_copy(
-        update={
-            "trivial": trivial,
-            "oracle": oracle,
-            "ceiling": ceiling,
-            "milestones": milestones,
-            "board": tuple(map(move, original.board)),
-            "thresholds": move_bars(original.thresholds, on_final),
-            "feedback_thresholds": move_bars(original.feedback_thresholds, on_feedback),
-            "informed": None if original.informed is None else on_final(original.informed),
-            # The scripts of the original are not those of the replicate.
-            "scripts": (),
-        }
-    )
-
-
-def _feedback_ends(original: Calibration) -> Ends:
-    """Return the ends of the feedback part. Records by ranks have no oracle there; that of the final part is near."""
-    trivial = next((entry.feedback for entry in original.board if entry.solver == TRIVIAL), original.trivial)
-    oracle = original.milestones.feedback_oracle if original.milestones else original.oracle
-    return trivial, oracle
-
-
-def _mover(before: Ends, after: Ends | None) -> Callable[[float], float]:
-    if after is None or before[0] == before[1]:
-        return lambda score: score
-    low, high = after
-    return lambda score: round(low + gap_closed(score, *before) * (high - low), SCORE_DECIMALS)
 
 
 def _digest_of(place: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from sandmill.errors import shorten
+from sandmill.errors import InputError, Problem, shorten
 
 DATASET_PATTERN = r"^[a-z0-9][a-z0-9-]*$"
 TASK_ID_PATTERN = r"^[a-z0-9][a-z0-9_-]*$"
@@ -29,6 +29,9 @@ _LONGEST_PATH = 200
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE | re.DOTALL)
 """Names of devices on Windows, with any extension."""
 _SIDES = ("public/", "private/", "reports/")
+_MOST_GROUP = 10**12
+"""Bound of the number of a group."""
+_FRESH_ID = re.compile(r"(?P<task_id>.+)-fresh-(?P<group>0|[1-9][0-9]{0,11})")
 
 
 def task_id_fault(task_id: str) -> str:
@@ -37,6 +40,24 @@ def task_id_fault(task_id: str) -> str:
     if is_plain and not _DEVICES.fullmatch(task_id):
         return ""
     return f"{shorten(task_id)!r} cannot be a task id: lower-case letters, digits, - and _, at most {LONGEST_NAME}"
+
+
+def fresh_id(task_id: str, group: int) -> str:
+    """Return the name of a fresh task. `Release.task`, adapters and servers open it under this name.
+
+    Raises:
+        InputError: the group is not a whole number from 0 up.
+    """
+    if not 0 <= group < _MOST_GROUP:
+        problem = Problem("group", repr(group), f"a whole number from 0 to {_MOST_GROUP - 1}")
+        raise InputError("fresh task", [problem], "Nothing was drawn.")
+    return f"{task_id}-fresh-{group}"
+
+
+def split_fresh_id(task_id: str) -> tuple[str, int | None]:
+    """Return the id of the published task and the group; no group for the id of a published task."""
+    found = _FRESH_ID.fullmatch(task_id)
+    return (found["task_id"], int(found["group"])) if found else (task_id, None)
 
 
 def path_fault(path: str) -> str:

@@ -82,7 +82,7 @@ class MLEnv:
             InputError: if the reward is unknown.
             ValidationError: if a limit is out of range.
         """
-        self.task = task
+        self.task = self._original = task
         self.limits = EpisodeLimits.model_validate((limits or EpisodeLimits()).model_dump() | numbers)
         self.format_rate: float | None = None
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
@@ -100,14 +100,19 @@ class MLEnv:
         self.rollout: Rollout | None = None
         """The finished episode; None before its end."""
 
-    async def reset(self) -> tuple[str, dict[str, Any]]:
+    async def reset(self, group: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the prompt. An unfinished episode is thrown away.
 
+        Args:
+            group: play a fresh draw of the design, see `EpisodeTask.fresh`. Equal numbers give equal tasks. None plays
+                the task as it is.
+
         Raises:
-            AccessDenied, FileMissing, InputError: if a half of the task cannot be read.
+            AccessDenied, FileMissing, InputError: if a half of the task cannot be read, or the number is out of range.
         """
         await self.close()
         self._clear()
+        self.task = self._original if group is None else self._original.fresh(group)
         # The sandbox takes seconds to start. It does so while the task is read.
         sandbox = self._sandbox or self.task.sandbox
         await self.task.apublic()
@@ -345,9 +350,9 @@ class SyncMLEnv:
         """The finished episode; None before its end."""
         return self._env.rollout
 
-    def reset(self) -> tuple[str, dict[str, Any]]:
+    def reset(self, group: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the prompt; see `MLEnv.reset`."""
-        return run_sync(self._env.reset())
+        return run_sync(self._env.reset(group))
 
     def step(self, act: Act) -> StepResult:
         """Do one action; see `MLEnv.step`."""

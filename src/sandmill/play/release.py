@@ -1,16 +1,18 @@
 """Open a release for training: select tasks, and open them one by one."""
 
+import itertools
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sandmill.errors import IntegrityError
+from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.fingerprint import digest
 from sandmill.models.layout import PUBLIC
+from sandmill.models.names import fresh_id, split_fresh_id
 from sandmill.play.prompt import read_description
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.sandbox.agent_env import pins_hash
@@ -58,13 +60,50 @@ class Release(StoredRelease):
     """Runs the code of all tasks. None means one sandbox that all tasks of this process share."""
 
     def task(self, task_id: str) -> EpisodeTask:
-        """Open one task. No other task is read.
+        """Open one task, published or fresh. No other task is read.
 
         Raises:
             ReleaseNotFound: if the release has no such task.
         """
+        task_id, group = split_fresh_id(task_id)
         self.check_ids([task_id])
-        return EpisodeTask(_FromRelease(self, task_id), self.sandbox)
+        task = EpisodeTask(_FromRelease(self, task_id), self.sandbox)
+        return task if group is None else task.fresh(group)
+
+    def endless(
+        self,
+        *,
+        split: str | Collection[str] = "train",
+        seed: int = 0,
+        allow_held_out: bool = False,
+        **selection: Any,
+    ) -> Iterator[EpisodeTask]:
+        """Yield fresh tasks without end: the selected designs in a drawn order, then all again with other rows.
+
+        Equal arguments give equal tasks in all processes. `EpisodeTask.fresh` says what a fresh task is.
+
+        Args:
+            split: designs of these splits.
+            seed: of the order and of the rows.
+            allow_held_out: whether other splits than train may be drawn from. Who trains on them cannot test on them.
+            selection: further arguments of `select`.
+
+        Raises:
+            RequestError: no task has the selected values.
+            InputError: a split is held out.
+            AccessDenied: the private half cannot be read.
+
+        Example:
+            >>> for task in release.endless(seed=1): ...  # doctest: +SKIP
+        """
+        splits = {split} if isinstance(split, str) else set(split)
+        if not allow_held_out and splits != {"train"}:
+            hint = "Pass allow_held_out=True to draw from them all the same."
+            problem = Problem("split", ", ".join(sorted(splits)) or "all", "train: other splits are for tests", hint)
+            raise InputError(self.ref, [problem], "Nothing was drawn.")
+        self.require_private()
+        chosen = self.select(split=splits, **selection)
+        return (self.task(fresh_id(task_id, group)) for task_id, group in _without_end(chosen, seed))
 
     def open_tasks(self, task_ids: Iterable[str] | None = None) -> Iterator[EpisodeTask]:
         """Open tasks one by one: those with these ids, or all.
@@ -73,6 +112,13 @@ class Release(StoredRelease):
             >>> for task in release.open_tasks(release.select(split="train")): ...  # doctest: +SKIP
         """
         return map(self.task, self.task_ids if task_ids is None else task_ids)
+
+
+def _without_end(task_ids: Sequence[str], seed: int) -> Iterator[tuple[str, int]]:
+    """Yield tasks with the number of a draw: all in a drawn order, then all again in another one."""
+    for epoch in itertools.count():
+        group = int(digest(f"{seed} {epoch}".encode())[:8], 16)
+        yield from ((name, group) for name in sorted(task_ids, key=lambda name: digest(f"{group} {name}".encode())))
 
 
 def load(ref: str | Path, *, sandbox: AsyncCodeRunner | None = None) -> Release:

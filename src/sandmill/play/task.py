@@ -135,6 +135,24 @@ class EpisodeTask:
         """
         return self._source.private()
 
+    def fresh(self, group: int) -> "EpisodeTask":
+        """Return the same design with new rows, ids and answers: nothing is left that a policy could memorise.
+
+        The task is graded on its own exact gap, with thresholds at the shares of the gap of this one. It is drawn at
+        first use, here and not in the sandbox, and needs the private half. Nothing is kept on disk.
+
+        Args:
+            group: number of the draw, from 0 up. Equal numbers give equal tasks in all processes: take one number for
+                all rollouts that are compared, as in a group of GRPO, and the next for the next group.
+
+        Raises:
+            InputError: the number is out of range.
+        """
+        from sandmill.play.fresh import FreshSource
+
+        source = FreshSource(self.id, self.ref, lambda: self.private, group)
+        return EpisodeTask(source, self._sandbox)
+
     @property
     def sandbox(self) -> AsyncCodeRunner:
         """The sandbox that runs the code of this task."""

@@ -1,13 +1,14 @@
 """Tasks that a server knows by id: folders of pulled tasks, and releases."""
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem, SandmillError, name_some
 from sandmill.kinds.files.base import SAMPLE
-from sandmill.models.names import task_id_fault
+from sandmill.models.names import split_fresh_id, task_id_fault
 from sandmill.play.release import load, open_task
 from sandmill.play.task import EpisodeTask
 from sandmill.scoring.decoding import read_plain
@@ -17,6 +18,10 @@ from sandmill.scoring.grading.private_half import read_regular_file
 from sandmill.scoring.submission import most_bytes
 
 _MOST_SAMPLE_BYTES = 4 << 20
+_MOST_FRESH = 256
+"""Fresh tasks that are kept. Each holds its rows in memory and its public files on disk."""
+_MOST_SIZES = 100_000
+"""Tasks whose largest submission is remembered."""
 _SAMPLE_SLACK = 16
 """Factor on a sample of numbers up to which a submission is copied. The grader accepts about a quarter of it."""
 
@@ -31,6 +36,7 @@ class ServedTasks:
         """
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
         self._opened: dict[str, EpisodeTask] = {}
+        self._fresh: OrderedDict[str, EpisodeTask] = OrderedDict()
         self._submission_bytes: dict[str, int | None] = {}
         self._lock = threading.Lock()
         problems: list[Problem] = []
@@ -51,24 +57,33 @@ class ServedTasks:
 
     def problem(self, task_id: str) -> Problem | None:
         """Return the problem of an id that this server does not know; None if it knows it."""
-        if task_id in self._openers:
+        if split_fresh_id(task_id)[0] in self._openers:
             return None
         known = name_some(self._openers, 3) or "it has none"
         return Problem("task_id", repr(task_id), f"a task of this server ({known})")
 
     def open(self, task_id: str) -> EpisodeTask:
         """Return a task. All runs of a task share its public files and its answers in memory."""
-        if opened := self._opened.get(task_id):
-            return opened
         with self._lock:
-            if task_id not in self._opened:
-                self._opened[task_id] = self._openers[task_id]()
-            return self._opened[task_id]
+            if task_id in self._fresh:
+                self._fresh.move_to_end(task_id)
+                return self._fresh[task_id]
+            name, group = split_fresh_id(task_id)
+            if name not in self._opened:
+                self._opened[name] = self._openers[name]()
+            if group is None:
+                return self._opened[name]
+            self._fresh[task_id] = self._opened[name].fresh(group)
+            if len(self._fresh) > _MOST_FRESH:
+                self._fresh.popitem(last=False)
+            return self._fresh[task_id]
 
     def submission_bytes(self, task_id: str) -> int | None:
         """Return the size of the largest submission that a grader of this task may accept; None if it is not known."""
         if task_id not in self._submission_bytes:
             task = self.open(task_id)
+            if len(self._submission_bytes) >= _MOST_SIZES:
+                self._submission_bytes.clear()
             try:
                 facts, answers = task.private.task.facts, task.private.answers
                 most: int | None = most_bytes(facts, form_of(facts).row_ids(answers.ids, facts, answers.lengths))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from pydantic import ValidationError
 
 from sandmill.errors import InputError, Problem
+from sandmill.models.names import fresh_id
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv, run_sync
 from sandmill.play.prompt import HOW_TO_ANSWER
@@ -33,6 +34,7 @@ def train_rows(
     tools: bool = False,
     timeout: float = 30.0,
     limits: "RunLimits | None" = None,
+    fresh: int = 0,
     **selection: Any,
 ) -> list[dict[str, Any]]:
     """Return rows with the columns `prompt` (a chat) and `task_id`, for `datasets.Dataset.from_list`.
@@ -43,6 +45,8 @@ def train_rows(
             the whole prompt.
         timeout: wall time of one script in seconds, as passed to `code_reward`.
         limits: of the sandbox that runs the scripts; None means its defaults.
+        fresh: rows of each selected task, each another draw of its design with its own rows and answers, in place of
+            the published draw. True is one. All completions of a row see the same draw. Needs the private half.
         selection: arguments of `Release.select`: `split`, `band`, `metric`, `structure`, `difficulty`.
 
     Raises:
@@ -50,7 +54,9 @@ def train_rows(
     """
     opened = share_tasks(release).release
     rows = []
-    for task in opened.open_tasks(opened.select(**selection)):
+    chosen = opened.select(**selection)
+    names = [fresh_id(name, group) for group in range(fresh) for name in chosen] if fresh else chosen
+    for task in map(opened.task, names):
         text = _USE_TOOLS if tools else f"{task.prompt(timeout=timeout, limits=limits)}\n{HOW_TO_ANSWER}"
         rows.append({"prompt": [{"role": "user", "content": text}], "task_id": task.id})
     return rows
