@@ -27,6 +27,7 @@ LATER: Mapping[str, Mapping[str, Any]] = {
         "max_tokens": 6000,
         "revise": True,
         "solve_rates": False,
+        "held_out": 0.08,
     },
     "Slot": {"solve_rates": False},
     "SeedTask": {"guard": None},

@@ -42,10 +42,27 @@ def show_ending(reference: str, message: str) -> None:
     seeds = json.loads(release.report("seeds.json") or b"{}")
     notes = sum_up_notes([SeedNote.model_validate(note) for note in seeds.get("notes", [])])
     skipped = sum_up_skipped([SkippedSource.model_validate(source) for source in seeds.get("skipped", [])])
-    for line in (*sum_up_empty(release.slot_reports(), rejections), *notes, *skipped, "", *message.splitlines()):
+    for line in (
+        *sum_up_splits(release),
+        *sum_up_empty(release.slot_reports(), rejections),
+        *notes,
+        *skipped,
+        "",
+        *message.splitlines(),
+    ):
         console.print(line)
     for line in _next_steps(release, reference, shown[0]):
         console.print(line, soft_wrap=True)
+
+
+def sum_up_splits(release: StoredRelease) -> list[str]:
+    """Say how many tasks cannot be trained on; nothing if all can."""
+    numbers = Counter(release.facts["split"])
+    others = [f"{number} {name}" for name, number in sorted(numbers.items()) if name != "train"]
+    if not others:
+        return []
+    hint = " (--held-out 0 holds out none)" if any(name.startswith("held_out") for name in numbers) else ""
+    return [f"Splits: {numbers['train']} train, {', '.join(others)}{hint}."]
 
 
 def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:

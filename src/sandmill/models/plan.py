@@ -80,6 +80,8 @@ class ShardPlan(Frozen):
     round: int = Field(default=0, ge=0)
     slots: tuple[Slot, ...] = Field(min_length=1)
     designer: str = "grammar"
+    held_out: float = 0.08
+    """Share of held-out domains, as asked for."""
     refusals: tuple[Rejection, ...] = ()
     """Slots for which the language models gave no design. They stay empty in this round."""
 

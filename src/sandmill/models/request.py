@@ -77,6 +77,8 @@ class BuildRequest(Frozen):
     """Show the developer of the llm designer a rendered sample and first scores, and let it revise once."""
     replicates: int = Field(default=1, ge=1, le=16)
     """Renderings of each design, with fresh rows, ids and thresholds."""
+    held_out: float = Field(default=0.08, ge=0, le=0.5)
+    """Share of domains held out from training, beside one motif; 0 holds out nothing, so that all tasks can train."""
 
     @model_validator(mode="after")
     def _models_are_for_the_llm_designer(self) -> "BuildRequest":

@@ -128,6 +128,7 @@ def plan_shards(
             round=round,
             slots=chunk,
             designer=plan.request.designer,
+            held_out=plan.request.held_out,
         )
         shards.append(shard)
     return tuple(shards)

@@ -14,8 +14,8 @@ from sandmill.rng import Streams
 
 VALIDATION_SHARE = 0.1
 """Share of slots in validation. The replicates of a slot stay together."""
-HELD_OUT_DOMAINS, HELD_OUT_MOTIFS = 0.08, 1
-"""Share of domains, and number of motifs, that are held out from training."""
+HELD_OUT_MOTIFS = 1
+"""Number of motifs that are held out from training."""
 _MOTIFS = (
     *("band", "bottleneck", "crossed_lookup", "curve", "difference", "interaction", "local_rule", "periodic"),
     *("ratio", "threshold", "varying_slope"),
@@ -24,15 +24,16 @@ _MOTIFS = (
 new motif does not change what earlier versions of a dataset held out."""
 
 
-def split_of(spec: TaskSpec, slot: int, plan_fingerprint: str, secret: bytes) -> Split:
+def split_of(spec: TaskSpec, slot: int, plan_fingerprint: str, secret: bytes, held_out: float = 0.08) -> Split:
     """Assign a task to a split. The number of its slot decides about validation.
 
-    Held-out domains and motifs follow from the release secret alone, so all versions of a dataset hold out the same.
+    Held-out domains and motifs follow from the release secret alone, so all versions of a dataset hold out the same. A
+    larger share `held_out` of domains holds out those of a smaller one and more; with 0 there are no held-out splits.
     """
     dataset = Streams(secret, "hold-outs")
-    if dataset.uniforms(f"domain {spec.domain}", range(1))[0] < HELD_OUT_DOMAINS:
+    if dataset.uniforms(f"domain {spec.domain}", range(1))[0] < held_out:
         return "held_out_domain"
-    if held_out_motifs(secret) & set(spec.mechanism.motif_names):
+    if held_out and held_out_motifs(secret) & set(spec.mechanism.motif_names):
         return "held_out_motif"
     drawn = Streams(secret, plan_fingerprint).uniforms(f"split {slot}", range(1))[0]
     return "validation" if drawn < VALIDATION_SHARE else "train"
@@ -61,7 +62,7 @@ def make_task(
     slot = attempt.slot
     record = TaskRecord(
         **shared,
-        split=split_of(package.spec, slot.number, plan.plan_fingerprint, secret),
+        split=split_of(package.spec, slot.number, plan.plan_fingerprint, secret, plan.held_out),
         wanted=slot.band,
         steered=slot.steered,
         verification=verification,

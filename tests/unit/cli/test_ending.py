@@ -1,9 +1,10 @@
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
 from sandmill.check.giveaways import GIVEAWAYS
-from sandmill.cli.ending import show_preview, sum_up_empty, sum_up_notes, sum_up_skipped
+from sandmill.cli.ending import show_preview, sum_up_empty, sum_up_notes, sum_up_skipped, sum_up_splits
 from sandmill.design.llm import LlmDesigner
 from sandmill.models.base import Band, Stage
 from sandmill.models.llm import Usage
@@ -22,6 +23,17 @@ def test_warnings_about_seeds_are_shown_and_many_of_them_counted():
     assert lines[-1] == "and 3 more warnings in reports/seeds.json"
     assert sum_up_notes(notes[:2]) == lines[:2]
     assert sum_up_notes([]) == []
+
+
+def test_tasks_that_cannot_be_trained_on_are_counted():
+    def lines(*splits):
+        return sum_up_splits(SimpleNamespace(facts={"split": splits}))
+
+    assert lines("train", "train") == []
+    assert lines("train", "validation") == ["Splits: 1 train, 1 validation."]
+    assert lines("train", "held_out_motif", "held_out_domain") == [
+        "Splits: 1 train, 1 held_out_domain, 1 held_out_motif (--held-out 0 holds out none)."
+    ]
 
 
 def test_what_was_skipped_is_named_in_one_line():

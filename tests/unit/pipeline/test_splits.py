@@ -38,3 +38,13 @@ def test_hold_outs_are_those_of_the_secret_whatever_the_plan():
         other = split_of(spec, number + 7, "another plan", SECRET)
         assert (other == split) or not (other.startswith("held_out") or split.startswith("held_out"))
     assert len({frozenset(held_out_motifs(bytes([turn]) * 32)) for turn in range(12)}) > 3
+
+
+def test_a_share_of_0_holds_out_nothing_and_a_larger_share_holds_out_the_same_domains_and_more():
+    held = [
+        {spec.domain for spec in SPECS if split_of(spec, 0, "plan", SECRET, share) == "held_out_domain"}
+        for share in (0.0, 0.08, 0.5)
+    ]
+    assert held[0] == set() < held[1] < held[2]
+    splits = {split_of(spec, number, "plan", SECRET, 0.0) for number, spec in enumerate(SPECS)}
+    assert splits == {"train", "validation"}
