@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.calibrate.appraisal import appraise, informed_score, measure_agents, measure_ceiling
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
+from sandmill.calibrate.decoys import require_one_reading
 from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
@@ -80,6 +81,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
         runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
+        require_one_reading(tried, Path(name), pilot, runs)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         draws = measure_draws(pilot, tried, runs, stated, streams)
         sizing = _size(attempt, pilot, runs, draws, streams)

@@ -107,8 +107,8 @@ _FURTHER = (
 Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
 """Forms over columns that the domain has in any case."""
 Told: TypeAlias = Listed | OwnFact
-CHANCE_OF_HINTS = 0.85
-"""Chance that a design of a domain with knowledge states forms of its rule."""
+CHANCE_OF_HINTS, CHANCE_OF_MEDIA_HINTS = 0.95, 0.85
+"""Chance that a design of a domain with knowledge states forms of its rule, in tables and in media."""
 _TOLD_COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
 _PAYS: dict[type[Listed], float] = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
@@ -317,6 +317,8 @@ class HintPlan:
     child: ChildTable | None = None
     conversions: tuple[ConversionWord, ...] = ()
     """Columns that some sites record in another unit."""
+    is_single: bool = False
+    """Whether the texts state one fact and nothing beside it."""
 
     def at(self, hardness: float) -> "HintPlan":
         """Return the plan at a hardness: the texts of easier designs state fewer forms."""
@@ -353,26 +355,33 @@ def columns_told(word: Told) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def has_hints(streams: Streams) -> bool:
-    """Draw whether a design states facts, as `choose_hints` does."""
-    return bool(streams.generator("hints").random() < CHANCE_OF_HINTS)
+def has_hints(streams: Streams, chance: float = CHANCE_OF_HINTS) -> bool:
+    """Draw whether a design states facts. It is the first draw of those of `choose_hints`."""
+    return bool(streams.generator("hints").random() < chance)
 
 
 def choose_hints(
-    vocabulary: Vocabulary, streams: Streams, own: OwnColumns = NO_OWN, profile: TableProfile | None = None
+    vocabulary: Vocabulary,
+    streams: Streams,
+    own: OwnColumns = NO_OWN,
+    profile: TableProfile | None = None,
+    *,
+    is_single: bool = False,
 ) -> HintPlan:
-    """Draw one to three forms that the texts state, over different columns; none in some designs.
+    """Draw one to three forms that the texts state, over different columns.
 
     Args:
         vocabulary: columns of the domain.
         streams: streams of the slot.
         own: fact whose columns were added to the domain. If the rule uses it, it is the first told form.
         profile: of the seed's table. It says whether there is a child table and a data dictionary; None: drawn.
+        is_single: whether the texts state one form and nothing else.
     """
     rng = streams.generator("hints")
-    states, count = rng.random() < CHANCE_OF_HINTS, 1 + int(rng.choice(len(_TOLD_COUNTS), p=_TOLD_COUNTS))
-    if not states:
-        return HintPlan()
+    rng.random()  # of `has_hints`
+    count = 1 + int(rng.choice(len(_TOLD_COUNTS), p=_TOLD_COUNTS))
+    if is_single:
+        count = 1
     has_child = rng.random() < _CHANCE_OF_CHILD
     has_child = profile.has_child if profile else has_child
     with_events = draw_child(vocabulary.domain, streams) if has_child else None
@@ -387,6 +396,8 @@ def choose_hints(
         if len(told) < count and alone and not columns & taken and _leaves_room(vocabulary, taken | columns):
             told.append(word)
             taken |= columns
+    if is_single:
+        return HintPlan(told=tuple(told[:1]), child=child, is_single=True)
     spare = (*own.spare, *(hint for hint in summaries if not hint.matters))
     return HintPlan(told=tuple(told), spare=spare, child=child)
 
@@ -412,7 +423,7 @@ def add_spare(
         streams: streams of the slot.
         profile: of the seed's table, if there is one.
     """
-    if not plan.told:
+    if not plan.told or plan.is_single:
         return plan
     rng = streams.generator("spare hints")
     count = int(rng.integers(_FEWEST_SPARE, _MOST_SPARE + 1))

@@ -241,7 +241,7 @@ class Telling:
     conversions: dict[str, ConversionWord]
     """By column."""
     has_sentinels: bool = True
-    """Whether numbers may stand for missing cells: the seed's table has no empty cells then."""
+    """Whether numbers may stand for missing cells. A table of the seed's shape has empty cells where the seed has."""
 
     def mark(self, faults: tuple[Pathology, ...], streams: Streams) -> tuple[tuple[Pathology, ...], tuple[Hint, ...]]:
         """Return faults in which numbers may stand for missing cells, and all hints of the design."""
@@ -266,11 +266,11 @@ def tell(
     """
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
-    if plan.told and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
+    if plan.told and not plan.is_single and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
         converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, is_certain=bool(shape))
     word = domain.knows.notes
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
     forms, told = state_forms(plan, {column.name: column for column in converted}, streams)
-    is_known = bool(shape and shape.profile)
-    return Telling(converted, replace(rule, told=told), notes, (*forms, *in_notes), conversions, not is_known)
+    may_mark = not plan.is_single and not (shape and shape.profile)
+    return Telling(converted, replace(rule, told=told), notes, (*forms, *in_notes), conversions, may_mark)
