@@ -254,7 +254,7 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         if slot.draft
         else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, not_leading)
     )
-    plan = add_spare(plan, drawn.read, vocabulary, streams, profile).at(setting.hidden)
+    plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
     rule = replace(
         drawn.at(setting.hidden),
         told_columns=plan.told_columns,
@@ -264,7 +264,7 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     )
     distractors = setting.knobs.distractors
     columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
-    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape))
+    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape, slot.reading))
 
 
 def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:

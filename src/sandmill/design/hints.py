@@ -11,7 +11,7 @@ from sandmill.design.columns import exact_shares
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.columns import ChildTable, Normal
 from sandmill.models.domain import CategoricalWord, Domain, NumericWord
-from sandmill.models.hints import Form, Hint
+from sandmill.models.hints import Form, Hint, ReadingLevel
 from sandmill.models.knowledge import (
     ChildWord,
     CodeTableWord,
@@ -207,6 +207,8 @@ def _coordinates(word: PlaceWord) -> tuple[NumericWord, NumericWord]:
 def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint, ...]] | None:
     """Draw the child table of a design, one or two summaries that matter, and one that does not.
 
+    The texts of the hints have `{summary}` where the words for the summary belong.
+
     Returns:
         None if the domain has no child table.
     """
@@ -225,7 +227,6 @@ def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint
     hints = []
     for how, text in zip(order, texts, strict=False):
         motif = _aggregate(how, child, rng)
-        text = text.replace("{summary}", summary_words(motif, child, rng))
         hints.append(Hint(fact=Form(name=f"{child.name}_{how}", motif=motif), text=text, matters=how != useless))
     return child, tuple(hints)
 
@@ -319,6 +320,8 @@ class HintPlan:
     """Columns that some sites record in another unit."""
     is_single: bool = False
     """Whether the texts state one fact and nothing beside it."""
+    level: ReadingLevel = "plain"
+    """How hard the stated facts are to read."""
 
     def at(self, hardness: float) -> "HintPlan":
         """Return the plan at a hardness: the texts of easier designs state fewer forms."""
@@ -374,7 +377,7 @@ def choose_hints(
         vocabulary: columns of the domain.
         streams: streams of the slot.
         own: fact whose columns were added to the domain. If the rule uses it, it is the first told form.
-        profile: of the seed's table. It says whether there is a child table and a data dictionary; None: drawn.
+        profile: of the seed's table. It says whether there is a child table; None: drawn.
         is_single: whether the texts state one form and nothing else.
     """
     rng = streams.generator("hints")
@@ -390,8 +393,6 @@ def choose_hints(
     taken = {name for word in own.told for name in columns_told(word)}
     for word in _useful(vocabulary, rng):
         columns = set(columns_told(word))
-        if isinstance(word, CodeTableWord) and not has_dictionary(profile):
-            continue
         alone = not any(type(word) is type(other) for other in told)
         if len(told) < count and alone and not columns & taken and _leaves_room(vocabulary, taken | columns):
             told.append(word)
@@ -402,18 +403,7 @@ def choose_hints(
     return HintPlan(told=tuple(told), spare=spare, child=child)
 
 
-def has_dictionary(profile: TableProfile | None) -> bool:
-    """Return whether a design may have a data dictionary: if the seed has one, or nothing is known of its files."""
-    return profile is None or profile.has_dictionary
-
-
-def add_spare(
-    plan: HintPlan,
-    used: Collection[str],
-    vocabulary: Vocabulary,
-    streams: Streams,
-    profile: TableProfile | None = None,
-) -> HintPlan:
+def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
     """Add forms that the rule does not use, and conversions, to a plan with stated forms.
 
     Args:
@@ -421,7 +411,6 @@ def add_spare(
         used: columns that the rule reads.
         vocabulary: columns of the domain.
         streams: streams of the slot.
-        profile: of the seed's table, if there is one.
     """
     if not plan.told or plan.is_single:
         return plan
@@ -429,15 +418,13 @@ def add_spare(
     count = int(rng.integers(_FEWEST_SPARE, _MOST_SPARE + 1))
     present, spare = set(used) | plan.told_columns, list[Told | Hint](plan.spare)
     words = [word for word in _offered(vocabulary) if word not in plan.told]
-    if not has_dictionary(profile):
-        words = [word for word in words if not isinstance(word, CodeTableWord)]
     for place in rng.permutation(len(words)):
         columns = set(columns_told(words[place]))
         if len(spare) < count and len(columns - present) <= _MOST_EXTRA:
             spare.append(words[place])
             present |= columns
     chosen = []
-    for conversion in vocabulary.domain.knows.conversions if has_dictionary(profile) else ():
+    for conversion in vocabulary.domain.knows.conversions:
         is_taken = rng.random() < _CHANCE_OF_CONVERSION
         if is_taken and conversion.column in present and conversion.column != conversion.by:
             chosen.append(conversion)

@@ -49,6 +49,18 @@ _ATTRIBUTES = (
     ("standing", "Standing in the list of the association, in points", 100.0, 900.0, 0),
 )
 """Numbers that offices keep for the levels of any category: name, meaning, range and decimals."""
+_FIGURES = (
+    "house_index",
+    "ledger_figure",
+    "desk_index",
+    "office_figure",
+    "blue_index",
+    "counter_figure",
+    "round_index",
+    "back_room_figure",
+)
+_SLIPS = ("red_slip", "grey_slip", "back_room", "second_desk", "late_list", "green_folder", "upper_shelf", "short_list")
+"""Names that people of any trade give to figures that they work out, and to cases that they set apart."""
 _MOST_OF_A_KIND = 3
 """Most forms of a kind that a table of a seed's shape gets beside those of its domain."""
 _FEW_LEVELS, _MANY_LEVELS = 8, 60
@@ -71,9 +83,12 @@ def with_forms_of_columns(domain: Domain, many: Sequence[CategoricalWord], rng: 
     fine = [word for word in numbers if not isinstance(word, ShapedNumber) or is_fine(word.law)]
     positive = [word.name for word in fine if _stays_positive(word)]
     few = [word for word in domain.categorical if len(word.levels) <= _FEW_LEVELS]
-    formulas = [_ratio(top, bottom) for top, bottom in _pairs(positive, positive, rng)]
+    formulas = [
+        _ratio(*pair, name) for pair, name in zip(_pairs(positive, positive, rng), _coined(_FIGURES, rng), strict=False)
+    ]
     norms = [_norm(one, by, f"{one.name}_off_{by.name}") for one, by in _pairs(fine, few, rng)]
-    conditions = [_condition(*chosen) for chosen in _triples([word.name for word in fine], rng)]
+    chosen = zip(_triples([word.name for word in fine], rng), _coined(_SLIPS, rng), strict=False)
+    conditions = [_condition(*columns, name) for columns, name in chosen]
     listed = [word for word in (*domain.categorical, *many) if _FEW_LEVELS <= len(word.levels) <= _MANY_LEVELS]
     codes = [
         _codes(word, _ATTRIBUTES[place]) for word, place in zip(listed, rng.permutation(len(_ATTRIBUTES)), strict=False)
@@ -113,10 +128,12 @@ def _triples(names: Sequence[str], rng: np.random.Generator) -> list[tuple[str, 
     ]
 
 
-def _ratio(top: str, bottom: str) -> FormulaWord:
-    name = f"{top}_by_{bottom}"
-    said = {"name": f"{top} by {bottom}".replace("_", " "), "top": top, "bottom": bottom}
-    texts = tuple(text.format(**said) for text in _PARTS)
+def _coined(names: Sequence[str], rng: np.random.Generator) -> list[str]:
+    return [names[place] for place in rng.permutation(len(names))]
+
+
+def _ratio(top: str, bottom: str, name: str) -> FormulaWord:
+    texts = tuple(text.format(name=name.replace("_", " "), top=top, bottom=bottom) for text in _PARTS)
     return FormulaWord(name=name, top=((top,),), bottom=((bottom,),), texts=texts)
 
 
@@ -175,15 +192,16 @@ def _conditions(domain: Domain) -> list[ConditionWord]:
     """Let every number count only where two others are large or small, taking the domain's pairs in turn."""
     names = [word.name for word in domain.numeric]
     return [
-        _condition(next(name for name in names[place:] + names if name not in (one, two)), one, two)
+        _condition(column, one, two, f"{column}_where_{one}_{two}")
         for place, (one, two) in enumerate(domain.products)
+        for column in [next(name for name in names[place:] + names if name not in (one, two))]
     ]
 
 
-def _condition(column: str, one: str, two: str) -> ConditionWord:
+def _condition(column: str, one: str, two: str, name: str) -> ConditionWord:
     """Let a number count only where one other is large and one is small."""
     return ConditionWord(
-        name=f"{column}_where_{one}_{two}",
+        name=name,
         when=(When(column=one, side="above"), When(column=two, side="at_most")),
         column=column,
         texts=tuple(text.format(column=column, one=one, two=two) for text in _CONDITIONS),

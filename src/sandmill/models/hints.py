@@ -5,14 +5,14 @@ written from templates and holds values of the row.
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.motifs import Aggregate, CodeValue, Conditional, Distance, Formula, NormDistance
 
-DATA_DICTIONARY = "data_dictionary.md"
+DATA_DICTIONARY: Final = "data_dictionary.md"
 """Public file with code tables, units and sentinels, in tasks that have any."""
 
 
