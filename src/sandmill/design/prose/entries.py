@@ -41,8 +41,10 @@ def say_codes(pen: Pen, word: CodeTableWord, fact: Form, others: Sequence[Form],
 
 def with_table(pen: Pen, lead: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write rows below a sentence, in one of several shapes."""
-    shapes = ["markdown", "csv", "fixed", "keyed"]
-    shape = pen.pick([*shapes, "listed"] if len(rows) <= _MOST_LISTED and len(head) == 2 else shapes)
+    shapes = ["markdown", "csv", "fixed"]
+    shapes += ["keyed"] if len(head) == 2 else []
+    shapes += ["listed"] if len(head) == 2 and len(rows) <= _MOST_LISTED else []
+    shape = pen.pick(shapes)
     match shape:
         case "markdown":
             lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
@@ -54,7 +56,7 @@ def with_table(pen: Pen, lead: str, head: Sequence[str], rows: Sequence[Sequence
             lines = ["```", *padded, "```"]
         case "keyed":
             mark = pen.pick(("- {}: {}", "* {} = {}", "- {}, {}"))
-            lines = [mark.format(row[0], "; ".join(row[1:])) for row in rows]
+            lines = [mark.format(*row) for row in rows]
         case _:
             return f"{lead} {_started(lead, _paired(pen, [(row[0], row[1]) for row in rows]))}."
     return "\n".join([f"{lead}\n", *lines])
