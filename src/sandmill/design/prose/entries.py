@@ -167,12 +167,15 @@ def say_summary(pen: Pen, name: str, motif: Aggregate, child: ChildTable, frame:
     fields = named(name)
     summary = _summary(pen, motif, child)
     halves = frame.replace("{summary}", f"the {fields['name']}"), pen.say("define", q=summary, **fields)
+    # Nothing stands behind the long phrase for a summary, so that nobody takes it for a part of its window.
+    is_last = len(frame.partition("{summary}")[2]) <= 1
+    whole = frame.replace("{summary}", summary) if is_last and pen.rng.random() < 0.5 else " ".join(halves)
     other = _other_window(pen, motif, child)
     decoys: tuple[tuple[Fact, str], ...] = ()
     if other != motif:
         changed = Form(name=name, motif=other)
         decoys = ((changed, pen.say("summary_counts", q=_summary(pen.quoted, other, child))),)
-    return Said(frame.replace("{summary}", summary), halves, decoys=decoys)
+    return Said(whole, halves, decoys=decoys)
 
 
 def _summary(pen: Pen, motif: Aggregate, child: ChildTable) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandmill.design.prose import Pen, listed, named, phrases, quotient_of
-from sandmill.models.hints import DATA_DICTIONARY, Fact, Hint, Passage, TextFile
+from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, Passage, TextFile
 from sandmill.models.motifs import Condition, Distance, Formula, NormDistance
 
 DESCRIPTION: TextFile = "description.md"
@@ -144,7 +144,7 @@ def define_quotient(pen: Pen, name: str, motif: Formula, texts: Sequence[str]) -
     own = [text for text in texts if named(name)["name"] in text.lower()]
     if not pen.is_free and own and pen.rng.random() < 0.5:
         return phrase, pen.pick(own)
-    frames = ("define", "define_steps") if bottom else ("define",)
+    frames = ("define", "define_first", "define_steps") if bottom else ("define", "define_first")
     return phrase, pen.say(*frames, q=phrase, top=top, bottom=bottom, **named(name))
 
 
@@ -173,7 +173,7 @@ def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Cla
     return Said(whole, halves)
 
 
-def say_norms(pen: Pen, motif: NormDistance, levels: Sequence[str]) -> Said:
+def say_norms(pen: Pen, name: str, motif: NormDistance, levels: Sequence[str]) -> Said:
     """Say the norms of a column by the levels of a category."""
     pairs = list(zip(levels, motif.norms, strict=True))
     fields = {"x": pen.column(motif.column), "by": pen.column(motif.by)}
@@ -189,7 +189,24 @@ def say_norms(pen: Pen, motif: NormDistance, levels: Sequence[str]) -> Said:
     whole = stated(written(pairs))
     middle = (len(pairs) + 1) // 2
     rest = pen.say("norms_rest", norms=written(pairs[middle:]), **fields)
-    return Said(whole, (f"{stated(written(pairs[:middle]))} {pen.say('see_rest')}", rest) if len(pairs) > 1 else None)
+    halves = f"{stated(written(pairs[:middle]))} {pen.say('see_rest')}", rest
+    former = swapped_norms(motif)
+    if former == motif:
+        return Said(whole, halves)
+    moved = [
+        pen.levels([level]) for level, one, other in zip(levels, motif.norms, former.norms, strict=True) if one != other
+    ]
+    correction = pen.say("swapped", first=moved[0], second=moved[1], **fields)
+    text = stated(written(list(zip(levels, former.norms, strict=True))))
+    return Said(whole, halves, (text, correction, Form(name=name, motif=former)))
+
+
+def swapped_norms(motif: NormDistance) -> NormDistance:
+    """Exchange the lowest and the highest norm."""
+    norms = list(motif.norms)
+    low, high = norms.index(min(norms)), norms.index(max(norms))
+    norms[low], norms[high] = norms[high], norms[low]
+    return motif.model_copy(update={"norms": tuple(norms)})
 
 
 def norm_list(pen: Pen, pairs: Sequence[tuple[str, float]], *, may_vary: bool = True) -> str:
