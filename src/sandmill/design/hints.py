@@ -97,7 +97,7 @@ _SUMMARIES: dict[str, tuple[str, ...]] = {
 """Words for each summary. `which` names kinds and window, `window` the window alone."""
 _FURTHER = (
     "Also written down is {summary}.",
-    "Some people ask for {summary} too.",
+    "Some people also ask for {summary}.",
     "Another number to be had is {summary}.",
     "Others look at {summary}.",
     "Now and then somebody works out {summary}.",
