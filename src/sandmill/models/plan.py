@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from sandmill.models.base import Band, Frozen, Steered
+from sandmill.models.base import Band, Frozen
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import ItemWorld, SpokenWorld
 from sandmill.models.reports import Rejection
@@ -19,9 +19,6 @@ class Slot(Frozen):
     number: int = Field(ge=0)
     seed: SeedTask
     band: Band
-    steered: Steered = "difficulty"
-    solve_rates: bool = False
-    """Measure solve rate and medal hardness whatever the bands are about."""
     place: float | None = Field(default=None, ge=0, lt=1)
     """Where its domain stands in the list of all, from 0 to 1, so that domains come up evenly. None: it is drawn."""
     draft: DesignDraft | None = None

@@ -6,7 +6,6 @@ from typing import TypeVar
 from sandmill.errors import Problem, RequestError, name_some
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.table import TABLE
-from sandmill.models.base import Steered
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
@@ -63,13 +62,11 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
             for seed in _in_turns([seed for seed in plan.seeds if _kind(seed).name == name], count, streams.child(name))
         ]
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
-    # Medal hardness is measured where medals are milestones and pipelines read tables of features.
-    steered: list[Steered] = ["difficulty" if _kind(seed).panel else plan.request.steer for seed in seeds]
-    paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
+    paired = pair_bands([seed.structure for seed in seeds], shuffled)
     places = even_places(total, streams.generator("domains").random())
     return tuple(
-        Slot(number=n, seed=seed, band=band, steered=by, place=place, solve_rates=plan.request.solve_rates)
-        for n, (seed, band, by, place) in enumerate(zip(seeds, paired, steered, places, strict=True))
+        Slot(number=n, seed=seed, band=band, place=place)
+        for n, (seed, band, place) in enumerate(zip(seeds, paired, places, strict=True))
     )
 
 

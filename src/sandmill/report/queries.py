@@ -251,7 +251,6 @@ PLANS = (
     FacetPlan(id="rows-test", title="Test rows", sql="rows_test", is_number=True, is_whole=True),
     FacetPlan(id="tokens", title="Tokens of the prompt", sql=TOKENS, is_number=True, is_whole=True, note=_ESTIMATE),
     FacetPlan(id="difficulty", title="Difficulty", sql="p.difficulty", is_number=True, is_private=True),
-    FacetPlan(id="medal-hardness", title="Medal hardness", sql="p.medal_hardness", is_number=True, is_private=True),
 )
 
 

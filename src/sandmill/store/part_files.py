@@ -34,7 +34,7 @@ SMALL_KEPT = 128
 
 def ask_verify(ref: str) -> str:
     """Return the last sentence of an error about a damaged file, for readers who may see the public half alone."""
-    return f"`sandmill verify {ref}` lists all that is damaged, and how to repair it."
+    return f"`sandmill verify {ref}` lists all that is damaged."
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,6 @@ class StoredRelease:
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
         difficulty: tuple[float, float] | None = None,
-        medal_hardness: tuple[float, float] | None = None,
     ) -> tuple[str, ...]:
         """Return the ids of the tasks that have one of the values of every given argument. A string is one value.
 
@@ -212,15 +211,13 @@ class StoredRelease:
             metric: name of a metric.
             structure: such as `tabular/binary/random`.
             difficulty: least and greatest difficulty, between 0 and 1, both included.
-            medal_hardness: the same for medal hardness. Tasks of older releases have none and are left out.
 
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
         """
         wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
         given = {name: [values] if isinstance(values, str) else values for name, values in wanted.items() if values}
-        both = {"difficulty": difficulty, "medal_hardness": medal_hardness}
-        ranges = {name: ends for name, ends in both.items() if ends is not None}
+        ranges = {} if difficulty is None else {"difficulty": difficulty}
         if not given and not ranges:
             return self.task_ids
         splits = set(given.get("split", ()))
@@ -450,11 +447,10 @@ def select_ids(
     for column, (low, high) in ranges.items():
         tests.append(pl.col(column).is_between(low, high))
         if not 0 <= low <= high <= 1:
-            flag = f"--{column.replace('_', '-')}"
-            problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
+            problems.append(Problem(f"--{column}", f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
     for column in [*wanted, *ranges]:
         if column not in facts.columns:
-            hint = "Band, structure, difficulty and medal hardness are in the private half of a release."
+            hint = "Band, structure and difficulty are in the private half of a release."
             problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
         tests.append(pl.col(column).is_in(list(values)))

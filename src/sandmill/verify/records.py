@@ -63,7 +63,6 @@ def make_task(
         **shared,
         split=split_of(package.spec, slot.number, plan.plan_fingerprint, secret),
         wanted=slot.band,
-        steered=slot.steered,
         verification=verification,
         lineage=Lineage(
             seed_id=slot.seed.id,
