@@ -123,9 +123,12 @@ class StoredRelease:
         except IntegrityError as error:
             raise IntegrityError(f"{self.ref}: task {task_id}: {error}") from None
 
-    def files(self, side: str, task_id: str) -> dict[str, bytes]:
-        """Return the files of one side, public or private, each checked against its hash and its path."""
-        return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id))
+    def files(self, side: str, task_id: str, most_is_read: bool = False) -> dict[str, bytes]:
+        """Return the files of one side, public or private, each checked against its hash and its path.
+
+        With `most_is_read`, a part of usual size is read whole and kept, since the next tasks lie in it too.
+        """
+        return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id, most_is_read))
 
     def package(self, task_id: str) -> TaskPackage:
         """Return a task as it was rendered. Needs the private half."""
@@ -404,9 +407,9 @@ class StoredRelease:
                 found.setdefault((name.table, name.group), []).append(part)
         return found
 
-    def _rows(self, table: str, task_id: str) -> list[Row]:
+    def _rows(self, table: str, task_id: str, most_is_read: bool = False) -> list[Row]:
         for part in self.parts_of(table, task_id):
-            with self.open_part(part) as reader:
+            with self.part_files.open(part, most_is_read) as reader:
                 if rows := reader.rows_of_task(task_id):
                     return rows
         if table.endswith("/tasks"):
