@@ -129,11 +129,10 @@ ORDER BY designer""",
 _MIX = (
     "mix",
     "Bands asked for and reached",
-    """SELECT wanted AS asked_for, band AS difficulty_band,
-       coalesce(medal_band, '-') AS medal_band, count(*) AS tasks
+    """SELECT wanted AS asked_for, band AS difficulty_band, count(*) AS tasks
 FROM private_tasks
 GROUP BY ALL
-ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
+ORDER BY tasks DESC, asked_for, difficulty_band""",
 )
 """Identity, title, query and note of figures that one query gives."""
 
