@@ -7,11 +7,9 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from statistics import median
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from benchmarks.first_tries import SECRET
 from sandmill.models.calibration import Calibration, Tier
@@ -117,17 +115,6 @@ def report_intervals(found: Iterable[Twice]) -> Iterator[str]:
         f"their median width is {median(widths):.2f}. Difficulty moves by {median(moved):.3f} (median), and stays in "
         f"its band in {np.mean(bands):.0%}."
     )
-    medals = [
-        (one.medal_hardness.value, two.medal_hardness.value)
-        for one, two in both
-        if one.medal_hardness and two.medal_hardness
-    ]
-    if len(medals) > 2:
-        firsts, seconds = [first for first, _ in medals], [second for _, second in medals]
-        yield (
-            f"Medal hardness of both renderings, Spearman: {spearmanr(firsts, seconds).statistic:.2f}; "
-            f"median {median(chain.from_iterable(medals)):.2f}."
-        )
 
 
 def report_steps(found: Sequence[Twice]) -> Iterator[str]:

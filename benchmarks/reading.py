@@ -247,14 +247,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     hinted = [sheet for sheet in sheets if sheet.is_hinted]
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
         print("\n".join(report(some, title)) + "\n")
-    print("
-".join(report_rewards([sheet.calibration for sheet in hinted], "tasks with hints")) + "
-")
-    print("
-".join(report_groups(sheets)) + "
-")
-    print("
-".join(report_levels(sheets)))
+    print("\n".join(report_rewards([sheet.calibration for sheet in hinted], "tasks with hints")) + "\n")
+    print("\n".join(report_groups(sheets)) + "\n")
+    print("\n".join(report_levels(sheets)))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, paid_usd, publish_release, summarize_build
 from sandmill.report.text_tables import ending_table, funnel_table, rejections_table
-from sandmill.report.work import costs_table, mix_table, slowest_table, yield_table
+from sandmill.report.work import costs_table, mix_table, yield_table
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
@@ -41,7 +41,6 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
         "rejections": rejections_table(summary.counts.rejections()),
         "yield": yield_table(summary.work, plan.request.designer),
         "costs": costs_table(summary.work, summary.designers(), summary.counts.usd, paid_usd(plan, settings)),
-        "slowest": slowest_table(summary.work),
     }
     for key, table in tables.items():
         rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]

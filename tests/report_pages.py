@@ -2,9 +2,8 @@
 
 import pyarrow as pa
 
-from sandmill.report.html.page import PageHead, map_section, render_page, tasks_section
+from sandmill.report.html.page import PageHead, render_page, tasks_section
 from sandmill.report.queries import View, count_facets, open_queries, task_columns
-from sandmill.report.similarity import map_tasks
 from sandmill.store.arrow_tables import PUBLIC_TASKS
 
 METRICS = ("roc_auc", "rmsle", "accuracy", "mae", "qwk", "f1", "mcc")
@@ -30,8 +29,7 @@ def large_page(tasks: int) -> str:
     table = pa.Table.from_pylist(rows, schema=PUBLIC_TASKS)
     with open_queries({"public_tasks": View(table, "read_parquet('public/tasks-*.parquet')")}) as queries:
         facets, figure = count_facets(queries, "public"), task_columns(queries, "public")
-    placed = map_tasks([row["prompt"] for row in rows], [{"metric": row["metric"]} for row in rows])
-    sections = [tasks_section("public", facets, figure, {}, "large@0001"), map_section(placed)]
+    sections = [tasks_section("public", facets, figure, {}, "large@0001")]
     return render_page(PageHead(dataset="large", version="0001-00000000", edition="public"), sections)
 
 

@@ -26,11 +26,10 @@ LATER: Mapping[str, Mapping[str, Any]] = {
         "repairs": 2,
         "max_tokens": 6000,
         "revise": True,
-        "solve_rates": False,
         "held_out": 0.08,
         "reading": {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1},
     },
-    "Slot": {"solve_rates": False, "reading": "plain"},
+    "Slot": {"reading": "plain"},
     "SeedTask": {"guard": None},
     "Structure": {"kind": None, "profile": None},
     "TaskSpec": {"channel": None, "hints": [], "notes": None},
@@ -60,6 +59,12 @@ LATER: Mapping[str, Mapping[str, Any]] = {
 The model may be nested anywhere in the hashed value. Older content therefore keeps its fingerprint, and with it its
 random streams and task ids.
 """
+
+GONE: Mapping[str, Mapping[str, Any]] = {
+    "BuildRequest": {"steer": "difficulty"},
+    "Slot": {"steered": "difficulty"},
+}
+"""Fields that were removed, by model, with the value that is hashed for them, for the same reason."""
 
 FORMERLY: Mapping[str, Mapping[tuple[str, str], Mapping[Any, Any]]] = {
     "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
@@ -103,7 +108,7 @@ def _content(model: BaseModel) -> dict[str, Any]:
 
 
 def _leave_out_unset(value: Any, data: Any) -> None:
-    """Remove fields in `LATER` that have their default from dumped data, in all nested models."""
+    """Remove fields in `LATER` that have their default from dumped data, and add those in `GONE`, in all models."""
     if isinstance(value, BaseModel):
         unset = LATER.get(type(value).__name__, {})
         for name in list(data):
@@ -111,6 +116,7 @@ def _leave_out_unset(value: Any, data: Any) -> None:
                 del data[name]
             else:
                 _leave_out_unset(getattr(value, name), data[name])
+        data.update(GONE.get(type(value).__name__, {}))
     elif isinstance(value, Mapping):
         _leave_out_unset(list(value.values()), list(data.values()))
     elif isinstance(value, list | tuple):

@@ -12,7 +12,7 @@ from sandmill.store.files import Store
 
 
 def _open_engine() -> None:
-    with open_engine("rows.csv", "a table"):
+    with open_engine("rows.parquet"):
         pass
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from sandmill.models.kind import Kind, known_kinds
+from sandmill.models.kind import Kind
 from tests.releases import REPOSITORY
 
 LIBRARY = REPOSITORY / "src" / "sandmill"
@@ -43,14 +43,6 @@ def _named_functions() -> list[str]:
 @pytest.mark.parametrize("name", _named_functions())
 def test_every_function_of_the_table_of_stages_exists(name):
     assert callable(_resolve(name))
-
-
-def test_the_page_on_training_names_the_kinds_without_medal_hardness():
-    kinds = known_kinds().values()
-    without = {kind.name for kind in kinds if kind.panel}
-    said = re.search(r"tasks of the kinds ([^.]+?)\s+have none", (REPOSITORY / "docs/training.md").read_text())
-    assert said
-    assert set(CODE.findall(said[1])) == without
 
 
 def test_a_function_that_does_not_exist_would_be_found():

@@ -127,7 +127,7 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    names = "funnel mix difficulty rejections yield costs slowest seeds progress version report"
+    names = "funnel mix difficulty rejections yield costs seeds progress version report"
     kept = {f"small-{name}" for name in names.split()}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
@@ -137,7 +137,6 @@ def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     (mix,) = json.loads(by_key["small-mix"].data)
     assert (mix["band"], mix["asked"]) == ("hard", "2")
     assert sum(int(row["filled"]) for row in json.loads(by_key["small-yield"].data)) == 2
-    assert {row["task"] for row in json.loads(by_key["small-slowest"].data)} == set(load(run.reference).task_ids)
     costs = {row["what"]: row for row in json.loads(by_key["small-costs"].data)}
     assert float(costs["all stages"]["seconds"]) > 0
     assert costs["language models, paid by this build"]["USD"] == "0.0000"

@@ -1,9 +1,7 @@
 """Which difficulties a search for a band accepts, and the rejection of a design beyond them."""
 
-import math
-
 from sandmill.errors import ItemRejected
-from sandmill.models.base import Band, Stage, Steered
+from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import band_ends
 
 ACCEPTED = (0.15, 0.92)
@@ -12,20 +10,17 @@ ACCEPTED = (0.15, 0.92)
 OFF_BAND = "off_band"
 
 
-def accepted_range(band: Band, steered: Steered = "difficulty") -> tuple[float, float]:
-    """Return the values of a measure that a search for a band accepts: at least the first, below the second."""
+def accepted_range(band: Band) -> tuple[float, float]:
+    """Return the difficulties that a search for a band accepts: at least the first, below the second."""
     low, high = band_ends(band)
-    if steered == "medal_hardness":
-        return low, math.inf if high == 1 else high
     return max(low, ACCEPTED[0]), min(high, ACCEPTED[1])
 
 
 class OffBand(ItemRejected):
-    """The measure that bands are about is not accepted. Nothing else was wrong as far as it was measured."""
+    """The difficulty is not accepted. Nothing else was wrong as far as it was measured."""
 
-    def __init__(self, measured: float, wanted: Band, steered: Steered = "difficulty") -> None:
-        self.measured, self.steered = measured, steered
-        low, high = accepted_range(wanted, steered)
-        name = steered.replace("_", " ")
-        detail = f"{name} {measured:.2f}; a search for {wanted} accepts {low:g} to {min(high, 1):g}"
+    def __init__(self, measured: float, wanted: Band) -> None:
+        self.measured = measured
+        low, high = accepted_range(wanted)
+        detail = f"difficulty {measured:.2f}; a search for {wanted} accepts {low:g} to {high:g}"
         super().__init__(Stage.CALIBRATE, OFF_BAND, detail)

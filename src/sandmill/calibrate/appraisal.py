@@ -1,7 +1,7 @@
-"""Measurements that are not on the leaderboard: informed solver, solve rate, best answer without data, ceiling."""
+"""Measurements that are not on the leaderboard: informed solver, best answer without data, ceiling."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +11,6 @@ import polars as pl
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.measure import draw_counts
 from sandmill.calibrate.panel import Panel, PanelRun, run_panel
-from sandmill.calibrate.pipelines import medal_hardness, reaches_silver, run_pipelines, solve_rate
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.render import side_by_side
 from sandmill.errors import ItemRejected
@@ -24,9 +23,6 @@ from sandmill.scoring import Metric, get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.gap import gap_closed
-
-MOST_FEEDBACK, MOST_FINAL = 1500, 3000
-"""Rows of each part that pipelines answer: as many as tell a share of agents."""
 
 
 def appraise(
@@ -49,41 +45,6 @@ def appraise(
         streams.generator("no data"),
     )
     return calibration.model_copy(update={"no_data": no_data})
-
-
-def measure_agents(
-    calibration: Calibration, panel: Panel, rendered: Rendered, streams: Streams, adversaries: Sequence[PanelRun] = ()
-) -> Calibration:
-    """Add how often agents solve a task of a table: solve rate and medal hardness.
-
-    Its pipelines answer some rows of both parts. Medal hardness takes them and the adversaries on the task's own
-    training draw: shares that were averaged over three draws foretold the medals of other scripts on it less.
-    """
-    answers, metric = rendered.answers, get_metric(rendered.package.facts.metric)
-    parts = [
-        np.flatnonzero(answers.part(part))[:most]
-        for part, most in ((Part.FEEDBACK, MOST_FEEDBACK), (Part.FINAL, MOST_FINAL))
-    ]
-    rows, few = np.concatenate(parts), slice(len(parts[0]), sum(map(len, parts)))
-    runs = run_pipelines(panel, streams.generator("pipelines"), rows)
-    rate = solve_rate(
-        runs,
-        answers.truth[rows],
-        slice(0, len(parts[0])),
-        few,
-        calibration.thresholds.bronze,
-        metric,
-        streams.generator("agents"),
-    )
-    reached = [
-        *(reaches_silver(run, answers.truth[rows][few], few, metric, calibration) for run in runs),
-        *(
-            reaches_silver(run, answers.truth[answers.is_final], answers.is_final, metric, calibration)
-            for run in adversaries
-        ),
-    ]
-    hardness = medal_hardness([reached], streams.generator("medal hardness"))
-    return calibration.model_copy(update={"solve_rate": rate, "medal_hardness": hardness})
 
 
 def informed_score(panel: Panel, rendered: Rendered) -> float | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
-from sandmill.calibrate.appraisal import appraise, informed_score, measure_agents, measure_ceiling
+from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
 from sandmill.calibrate.decoys import require_one_reading
 from sandmill.calibrate.measure import (
@@ -71,16 +71,16 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     be published, none of which is in the pilot.
 
     Raises:
-        OffBand: if the difficulty, or the medal hardness of a slot that is steered by it, is not accepted.
+        OffBand: if the difficulty is not accepted.
         ItemRejected: if the panel or the thresholds are not fit for a task.
     """
-    wanted, by = None if attempt.any_band else attempt.slot.band, attempt.slot.steered
+    wanted = None if attempt.any_band else attempt.slot.band
     facts = pilot.facts
     stated = _stated(pilot, secret, attempt.replicate)
     with TemporaryDirectory(prefix="sandmill-panel-") as name:
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
-        runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
+        runs = _run_on_pilot(tried, pilot, wanted)
         require_one_reading(tried, Path(name), pilot, runs)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         draws = measure_draws(pilot, tried, runs, stated, streams, _least_margin(pilot, wanted))
@@ -104,7 +104,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
             draws.deciding,
             beside,
         )
-        if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
+        if wanted and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
         _require_columns_lose(contest, measured, rendered)
         informed = informed_score(contest.panel, rendered)
@@ -115,11 +115,6 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
         appraised = appraise(measured, contest.panel, trivial, rendered, streams)
-        if by == "medal_hardness" or (attempt.slot.solve_rates and not package.spec.kind.panel):
-            appraised = measure_agents(appraised, contest.panel, rendered, streams, beside)
-            medals = appraised.medal_hardness
-            if wanted and by == "medal_hardness" and medals and medals.band is not wanted:
-                raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 

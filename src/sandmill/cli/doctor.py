@@ -1,25 +1,18 @@
 """sandmill doctor: check whether this machine is ready, and say what to type if not.
 
-The check of conditional writes creates one small object and removes it. The Prefect server is asked over HTTP: the
-library does not import Prefect.
+The check of conditional writes creates one small object and removes it.
 """
 
-import json
 import os
-import platform
 import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from http.client import HTTPException
-from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.error import HTTPError, URLError
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 import typer
 
@@ -29,23 +22,14 @@ from sandmill.errors import SandmillError, StoreError, count, shorten
 DOCTOR_EXAMPLES = (
     "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
 )
-PIPELINE_COMMAND = "in a clone: pip install -c constraints.txt -e '.[pipeline]'"
-NOT_INSTALLED = "not installed"
 PROBE = "sandmill-doctor/conditional-write"
 """Object that is created and removed. One name for all runs, so that at most one object can be left behind."""
 AGENT_ENV = "agent environment"
-VARIABLE = "PREFECT_API_URL"
 
-_CONSEQUENCES = {
-    "fastapi": "Prefect's server does not start",
-    "sqlalchemy": "Prefect's server looks healthy, but schedules never fire",
-}
-"""Effects of a wrong version that no message of the package itself explains."""
 _DISK_FLOOR_GB = 1.0
 """Below this, builds and the installation of the agent environment are likely to fail."""
-_CONNECT_S, _ANSWER_S = 5.0, 10.0
-"""Seconds for a connection to S3, and for an answer of the Prefect server."""
-_MOST_BYTES = 2_000_000
+_CONNECT_S = 5.0
+"""Seconds for a connection to S3."""
 _SHOWN = 200
 """Characters of an error that a line of the table shows."""
 
@@ -64,17 +48,15 @@ class CheckResult:
 
 def doctor(
     root: Annotated[str, option("ROOT", "Folder or S3 prefix that holds or will hold datasets.")] = "releases",
-    pool: Annotated[str, option("NAME", "Work pool of the Prefect server.")] = "sandmill",
     as_json: JsonOption = False,
 ) -> None:
-    """Check Python, packages, isolation, agent environment, root, Prefect server and free disk.
+    """Check isolation, agent environment, root and free disk.
 
     Each problem comes with the command that mends it. A root on S3 is checked for conditional writes with one small
-    object, which is removed. The Prefect server is the one that PREFECT_API_URL names. The exit code is 1 if something
-    is bad.
+    object, which is removed. The exit code is 1 if something is bad.
     """
     with show_progress("checking"):
-        checks = list(_check_all(root, pool))
+        checks = list(_check_all(root))
     is_ready = all(check.status != "bad" for check in checks)
     if as_json:
         write_json({"ready": is_ready, "findings": [asdict(check) for check in checks]})
@@ -91,75 +73,11 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _check_all(root: str, pool: str) -> Iterator[CheckResult]:
-    yield check_python()
-    yield from check_requirements()
-    yield from check_pipeline()
-    yield from check_extras()
+def _check_all(root: str) -> Iterator[CheckResult]:
     yield from check_isolation()
     yield check_agent_env()
     yield from check_root(root)
-    yield from check_server(pool)
     yield from check_disk(root)
-
-
-def check_python() -> CheckResult:
-    """Compare Python with the bounds in the metadata of the package."""
-    from packaging.specifiers import SpecifierSet
-
-    running, bounds = platform.python_version(), metadata("sandmill")["Requires-Python"] or ""
-    if SpecifierSet(bounds).contains(running, prereleases=True):
-        return CheckResult("python", "ok", f"{running} ({bounds})")
-    do = "python3.11 -m venv .venv; install sandmill again there"
-    return CheckResult("python", "bad", f"{running}, needs {bounds}", do)
-
-
-def check_requirement(line: str, extra: str = "") -> CheckResult | None:
-    """Compare one requirement of the package with what is installed; None if the requirement is not of this extra."""
-    from packaging.requirements import Requirement
-
-    requirement = Requirement(line)
-    name, bounds, marker = requirement.name, str(requirement.specifier), requirement.marker
-    is_base = marker is None or marker.evaluate({"extra": ""})
-    if is_base == bool(extra) or (marker is not None and not marker.evaluate({"extra": extra})):
-        return None
-    do = f"pip install '{name}{bounds}'"
-    try:
-        installed = version(name)
-    except PackageNotFoundError:
-        return CheckResult(name, "bad", NOT_INSTALLED, do)
-    if requirement.specifier.contains(installed, prereleases=True):
-        return CheckResult(name, "ok", f"{installed} ({bounds})" if bounds else installed)
-    effect = f": {_CONSEQUENCES[name]}" if name in _CONSEQUENCES else ""
-    return CheckResult(name, "bad", f"{installed}, needs {bounds}{effect}", do)
-
-
-def check_requirements(extra: str = "") -> list[CheckResult]:
-    """Check all requirements of the base install, or of an extra."""
-    return [check for line in requires("sandmill") or () if (check := check_requirement(line, extra))]
-
-
-def check_pipeline() -> Iterator[CheckResult]:
-    """Check what builds need, with the versions that break Prefect without a message."""
-    found = check_requirements("pipeline")
-    if all(check.what != "prefect" or check.saw == NOT_INSTALLED for check in found):
-        yield CheckResult("pipeline", "info", "not installed; needed for building only", PIPELINE_COMMAND)
-        return
-    bad = [check for check in found if check.status == "bad"]
-    if not bad:
-        yield CheckResult("pipeline", "ok", "installed")
-    yield from (CheckResult(f"pipeline: {check.what}", "bad", check.saw, PIPELINE_COMMAND) for check in bad)
-    yield from (check for check in found if check.what in _CONSEQUENCES and check.status == "ok")
-
-
-def check_extras() -> Iterator[CheckResult]:
-    """Say which optional parts are usable. `pipeline` has a check of its own; `dev` is for a clone."""
-    extras = [one for one in metadata("sandmill").get_all("Provides-Extra") or () if one not in ("pipeline", "dev")]
-    absent = [one for one in extras if any(check.status == "bad" for check in check_requirements(one))]
-    yield CheckResult("extras", "ok", f"installed: {', '.join(one for one in extras if one not in absent) or 'none'}")
-    if absent:
-        saw = f"not installed, or of other versions: {', '.join(absent)}"
-        yield CheckResult("other extras", "info", saw, "pip install 'sandmill[NAME]'")
 
 
 def check_isolation() -> Iterator[CheckResult]:
@@ -306,108 +224,3 @@ def _check_halves(root: str) -> Iterator[CheckResult]:
         except StoreError:
             secret = ""
         yield CheckResult(what, "ok", f"{saw} {secret}too: keep agents from these credentials")
-
-
-class _NoAnswer(Exception):
-    """The server did not answer a question; the message says why."""
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-def check_server(pool: str) -> Iterator[CheckResult]:
-    """Check the server that `PREFECT_API_URL` names: versions, the pool and its workers, schedules."""
-    what, api = "Prefect server", os.environ.get(VARIABLE, "").rstrip("/")
-    shown, do = shorten(api), f"export {VARIABLE}=http://127.0.0.1:4200/api"
-    if not api:
-        saw = f"{VARIABLE} is not set; each build starts a server of its own"
-        yield CheckResult(what, "info", saw, f"make serve; {do}")
-        return
-    if not api.startswith(("http://", "https://")):
-        yield CheckResult(what, "bad", f"{VARIABLE}={shown} is no address", do)
-        return
-    try:
-        served = str(_ask(api, "admin/version"))
-        saw = f"{shown} runs {shorten(served, 20)}"
-        try:
-            installed = version("prefect")
-        except PackageNotFoundError:
-            yield CheckResult(what, "ok", f"{saw}; no Prefect is installed here")
-        else:
-            do = f"pip install 'prefect=={shorten(served, 20)}', or the same on the server"
-            same = CheckResult(what, "ok", f"{saw}, as installed here")
-            other = CheckResult(what, "bad", f"{saw}, but {installed} is installed here", do)
-            yield same if installed == served else other
-        yield _check_pool(api, pool)
-        yield from _check_schedules(api)
-    except _NoAnswer as error:
-        if error.status in (401, 403):
-            yield CheckResult(what, "info", f"{shown} wants a login, so it was not asked", "prefect config view")
-            return
-        do = f"make serve, or export {VARIABLE}=http://HOST:4200/api, or unset {VARIABLE}"
-        yield CheckResult(what, "bad", f"{shown}: {error}", do)
-
-
-def _check_pool(api: str, pool: str) -> CheckResult:
-    """Check that the pool exists, is not paused, and has a worker."""
-    name = shorten(pool, 40)
-    what = f"work pool {name}"
-    try:
-        found = _ask(api, f"work_pools/{pool}")
-    except _NoAnswer as error:
-        if error.status != 404:
-            raise
-        return CheckResult(what, "info", "does not exist on this server", "make deploy")
-    if found.get("is_paused"):
-        return CheckResult(what, "info", "paused: no run starts", f"prefect work-pool resume {name}")
-    workers = _ask(api, f"work_pools/{pool}/workers/filter", {})
-    online = sum(worker.get("status") == "ONLINE" for worker in workers)
-    if not online:
-        return CheckResult(what, "bad", "no worker is online: scheduled runs wait", "make worker")
-    return CheckResult(what, "ok", f"{count(online, 'worker')} online")
-
-
-def _check_schedules(api: str) -> Iterator[CheckResult]:
-    """List schedules. One that is on must have runs waiting, else the server's scheduler does not work."""
-    found = _ask(api, "deployments/filter", {})
-    if not found:
-        yield CheckResult("schedules", "info", "no deployments", "make deploy")
-        return
-    flows = {flow.get("id"): flow.get("name") for flow in _ask(api, "flows/filter", {})}
-    off = []
-    for deployment in found:
-        # Commands of Prefect take a deployment by the name of its flow and its own.
-        name = shorten(f"{flows.get(deployment.get('flow_id'), 'FLOW')}/{deployment.get('name')}", 80)
-        schedules = deployment.get("schedules") or []
-        if deployment.get("paused") or not any(schedule.get("active") for schedule in schedules):
-            off += [name] if schedules else []
-            continue
-        deployed = {"id": {"any_": [str(deployment.get("id"))]}}
-        scheduled = {"state": {"type": {"any_": ["SCHEDULED"]}}}
-        waiting = int(_ask(api, "flow_runs/count", {"deployments": deployed, "flow_runs": scheduled}))
-        if waiting:
-            yield CheckResult(f"schedule of {name}", "ok", f"on, {count(waiting, 'run')} planned")
-            continue
-        saw = "on, but no run is planned: right after deploying wait a minute, else the scheduler does not work"
-        do = "in the server's environment: pip install 'sqlalchemy[asyncio]<2.1', then restart it"
-        yield CheckResult(f"schedule of {name}", "bad", saw, do)
-    if off:
-        command, first = "prefect deployment schedule", min(off)
-        do = f"{command} ls {first}, then {command} resume {first} ID"
-        yield CheckResult("schedules off", "info", ", ".join(sorted(off)), do)
-
-
-def _ask(api: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    """Send one request: GET, or POST with a body. Raises `_NoAnswer` for everything but a JSON answer."""
-    data = None if body is None else json.dumps(body).encode()
-    request = Request(f"{api}/{path}", data, {"Content-Type": "application/json"})
-    try:
-        with urlopen(request, timeout=_ANSWER_S) as answer:
-            return json.loads(answer.read(_MOST_BYTES))
-    except HTTPError as error:
-        raise _NoAnswer(f"status {error.code} for {path}", error.code) from None
-    except URLError as error:
-        raise _NoAnswer(f"does not answer ({error.reason})") from None
-    except (OSError, HTTPException, ValueError) as error:
-        raise _NoAnswer(f"no valid answer to {path} ({type(error).__name__})") from None

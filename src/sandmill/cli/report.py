@@ -21,12 +21,11 @@ from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
     from sandmill.report.html.figure import Edition
+    from sandmill.store.release import StoredRelease
 
 REPORT_EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
-    "`sandmill report s3://bucket/releases/micro@3 --to report --private` · "
-    "`sandmill report releases/micro@2 --to report --rollouts rollouts/base "
-    "--rollouts after=rollouts/step-100`"
+    "`sandmill report s3://bucket/releases/micro@3 --to report --private`"
 )
 CURRICULUM_EXAMPLES = (
     "Examples: `sandmill curriculum releases/micro rollouts` · "
@@ -40,14 +39,6 @@ def report(
     private: Annotated[
         bool, typer.Option("--private", help="With thresholds, scores and difficulty: not for agents to see.")
     ] = False,
-    rollouts: Annotated[
-        list[str] | None,
-        option(
-            "[LABEL=]PLACE",
-            "Show what models earned: a folder of `sandmill rollout` or a Parquet file; may be repeated. Others are "
-            "compared with the first.",
-        ),
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a page on a release, report.html, and its numbers for programs, qc.json.
@@ -57,7 +48,6 @@ def report(
 
     Every version has its public page in `reports/report.html` already.
     """
-    from sandmill.publish.overlay import rollouts_section
     from sandmill.publish.release_report import PAGE, check_folder, make_report, write_folder
     from sandmill.store.release import load
 
@@ -68,8 +58,7 @@ def report(
         raise InputError(opened.ref, [problem], "Nothing was written.")
     check_folder(to)
     with show_progress("making the report"):
-        extra = [rollouts_section(opened, edition, rollouts)] if rollouts else []
-        made = make_report(opened, edition, extra)
+        made = make_report(opened, edition)
         write_folder(to, made.files, owner_only=private)
     place = to.rstrip("/")
     if as_json:
@@ -91,9 +80,10 @@ def curriculum(
 
     A rollout solves a task with bronze or better. The frontier are the tasks that some rollouts solve and some do not.
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
+    Each further folder is compared with the first one on the tasks of both.
     """
     from sandmill.play.release import load
-    from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum
+    from sandmill.report.rollouts import Solved, compare_folders, curriculum_table, make_curriculum
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 
@@ -109,12 +99,17 @@ def curriculum(
     opened = load(release)
     folders = [RolloutFolder(Store(name)) for name in rollouts]
     check_release(opened, folders)
-    found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
+    facts_of = [list(folder.facts()) for folder in folders]
+    found = make_curriculum(opened.ref, facts_of, opened.places())
+    designs = _designs(opened) if len(folders) > 1 else {}
+    further = zip(rollouts[1:], facts_of[1:], strict=True)
+    compared = {place: compare_folders(facts_of[0], others, designs) for place, others in further}
     if as_json or to:
         tasks = [task.model_dump(mode="json") for task in found.tasks]
         kinds = {kind.value: [task.task_id for task in found.of(kind)] for kind in Solved}
         differing = [task.task_id for task in found.tasks if task.has_reward_variance]
         facts = {"release": found.release, **kinds, "reward_variance": differing, "tasks": tasks}
+        facts["differences"] = {place: one.model_dump() for place, one in compared.items()}
         if to is None:
             write_json(facts)
             return
@@ -129,6 +124,16 @@ def curriculum(
         console.print(f"\n{kind}: {count(len(solved), 'task')}, {differ} with different rewards in a group")
         if solved:
             console.print_table(curriculum_table(solved))
+    for place, difference in compared.items():
+        console.print(f"\n{place} compared with {rollouts[0]}: {difference.describe()}")
+
+
+def _designs(release: "StoredRelease") -> dict[str, str]:
+    """Return the design of each task that has replicates; other tasks are designs of their own."""
+    if not any(row["replicate"] for row in release.read_columns("private/tasks", ["task_id", "replicate"])):
+        return {}
+    rows = release.read_columns("private/tasks", ["task_id", "record"])
+    return {row["task_id"]: str(json.loads(row["record"])["lineage"]["spec_fingerprint"]) for row in rows}
 
 
 def _write_file(path: Path, text: str) -> None:

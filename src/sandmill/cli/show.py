@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from sandmill.store.catalogue import TaskLineage
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = (
-    "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage` · "
-    "`sandmill show releases/micro --fidelity`"
-)
+SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -43,16 +40,12 @@ def show(
             "--lineage", help="With TASK: seed card, design, streams, code, run, shard and hashes of its files."
         ),
     ] = False,
-    fidelity: Annotated[
-        bool,
-        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
-    ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a release holds, one task of it, or the datasets that lie in a folder.
+    """Show what a release holds, or one task of it.
 
     With TASK the private view is shown; do not paste it where an agent reads. Its words:
 
@@ -66,10 +59,6 @@ def show(
     - order held: share of bootstraps in which the thresholds keep their order; steps: distances between thresholds,
     as shares of the gap from trivial to oracle
 
-    - solve rate: share of simulated agents that reach bronze
-
-    - skills: gap that a solver closes with a skill, less the gap without it
-
     Where items are pictures, sounds or texts, a few of them follow as facts.
     """
     from sandmill.store.release import load
@@ -80,17 +69,7 @@ def show(
         (lineage and task is None, Problem("--lineage", "no TASK", "the id of a task beside it")),
         (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
         (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
-        (fidelity and lineage, Problem("--fidelity", "--lineage", "only one of them")),
     )
-    if fidelity:
-        from sandmill.cli.show_fidelity import show_fidelity
-
-        opened = load(release)
-        opened.check_ids([task] if task else [])
-        show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
-        return
-    if task is None and _show_datasets(release, limit or _ROWS, as_json):
-        return
     opened = load(release)
     if task is None:
         facts = _describe_release(opened, None if as_json else limit or _ROWS)
@@ -116,31 +95,6 @@ def show(
         return
     _print_task(record)
     _print_items(opened, record)
-
-
-def _show_datasets(place: str, limit: int, as_json: bool) -> bool:
-    """List the datasets in a folder. Return False, and write nothing, if the place is a dataset or holds none."""
-    from dataclasses import asdict
-
-    from sandmill.report.text_tables import TextTable
-    from sandmill.store.files import Store
-    from sandmill.store.versions import list_datasets, list_versions
-
-    if "@" in place.rpartition("/")[2] or list_versions(Store(place)) or not (found := list_datasets(place)):
-        return False
-    if as_json:
-        write_json({"root": place, "datasets": [asdict(dataset) for dataset in found]})
-        return True
-    console = open_console()
-    console.print(f"{place}: {count(len(found), 'dataset')}", style="bold")
-    rows = tuple(
-        (one.name, str(one.versions), one.latest, "-" if one.tasks is None else str(one.tasks), _short(one.created))
-        for one in found[:limit]
-    )
-    table = TextTable("", ("dataset", "versions", "latest", "tasks", "created"), rows)
-    _print_table(console, table, len(found) - limit)
-    console.print(f"\nSee one with: sandmill show {place.rstrip('/')}/{found[0].name}")
-    return True
 
 
 def _print_table(console: "PlainConsole", table: "TextTable", left: int) -> None:
@@ -224,9 +178,8 @@ def _print_task(record: "TaskRecord") -> None:
     sizes = spec.sizes
     unscored = f", {spec.unscored_items} not scored" if spec.unscored_items else ""
     direction = "lower" if measured.is_lower_better else "higher"
-    difficulty, thresholds, rate = measured.difficulty, measured.thresholds, measured.solve_rate
-    truths, medals = record.verification.truths, measured.medal_hardness
-    hardness = f"; hardness {medals.band} {medals.value:.3f} ({medals.low:.3f} to {medals.high:.3f})" if medals else ""
+    difficulty, thresholds = measured.difficulty, measured.thresholds
+    truths = record.verification.truths
     broken = [name for name, holds in truths.items() if not holds]
     facts = {
         "domain": spec.domain,
@@ -243,10 +196,9 @@ def _print_task(record: "TaskRecord") -> None:
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
-        "medals": f"by {measured.rule}{hardness}",
+        "medals": f"by {measured.rule}",
         "reading": spec.reading_level
         + ("" if measured.reading_gain is None else f", gain {measured.reading_gain:.3f}"),
-        "solve rate": f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})" if rate else "not measured",
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }
     for name, value in facts.items():

@@ -1,9 +1,8 @@
-"""sandmill verify and reproduce: check a release against its hashes, repeat its runs, render a task again."""
+"""sandmill verify: check a release against its hashes, repeat its runs, render its tasks again."""
 
 import os
 import stat
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,21 +22,13 @@ from sandmill.errors import InputError, Problem, SandboxUnavailable, count, requ
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
-    from sandmill.store.repair import Restored
-    from sandmill.verify.reproduce import Reproduction
     from sandmill.verify.rerun import TaskRerun
 
 VERIFY_EXAMPLES = (
-    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
-    "`sandmill verify releases/micro --repair --from s3://backup/micro`"
+    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b`"
 )
 
 _NOT_RENDERED = "not rendered again: that takes the release secret, --secret-file"
-
-REPRODUCE_EXAMPLES = (
-    "Examples: `sandmill reproduce releases/micro sm3f9a1c0d5e7b --secret-file releases/micro/secret/release.key` · "
-    "`sandmill reproduce s3://bucket/releases/micro@3 sm3f9a1c0d5e7b --secret-file release.key --json`"
-)
 
 
 def verify(
@@ -65,24 +56,12 @@ def verify(
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
     ] = False,
-    repair: Annotated[
-        bool,
-        typer.Option(
-            "--repair",
-            help="First write damaged files again where equal bytes are found: in shards/ of the dataset, in the copy "
-            "of --from, or made from other tables.",
-        ),
-    ] = False,
-    backup: Annotated[
-        str | None, option("RELEASE", "With --repair: another copy of the release, local or s3://.", flag="--from")
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read every byte of a release and check it against its hashes; with --rerun, prove its facts again.
 
     A release may be a stranger's: names and sizes are checked, and with --rerun its scripts run in the sandbox or not
-    at all. Exit code 1 if anything does not hold. With --repair, damaged files are written again first: nothing is
-    written whose hash is not that of the manifest.
+    at all. Exit code 1 if anything does not hold.
     """
     from sandmill.store.release import load
     from sandmill.store.verify import verify_hashes
@@ -98,23 +77,15 @@ def verify(
             rerun and public_only,
             Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."),
         ),
-        (
-            repair and public_only,
-            Problem("--repair", "--public-only", "only one of them", "Files of both halves are written again."),
-        ),
-        (backup and not repair, Problem("--from", "no --repair", "--repair beside it", "A check needs no other copy.")),
     )
     if rerun:
         _check_packages()
         _check_sandbox(unconfined)
     opened = load(release)
-    restored = _restore(opened, backup) if repair else []
-    if restored:
-        opened = load(opened.ref)  # without what was read before the repair
     if task:
         opened.check_ids(task)
-    if not (public_only or repair or opened.has_private):
-        hint = "A copy of the public half alone is checked with --public-only; --repair looks for a lost private half."
+    if not (public_only or opened.has_private):
+        hint = "A copy of the public half alone is checked with --public-only."
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     with show_progress("reading files") as progress:
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
@@ -130,10 +101,8 @@ def verify(
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
         facts |= {"parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)}
         told = [one.model_dump(mode="json", exclude={"problems"}) for one in other]
-        write_json({**facts, "other_code": told, "restored": [asdict(one) for one in restored]})
+        write_json({**facts, "other_code": told})
     else:
-        for one in restored:
-            write_text(f"{visible(one.path)}: written again from {visible(one.source)}")
         for ran in other:
             write_text(f"task {ran.task_id}: {visible(ran.describe_code())}")
         if problems:
@@ -163,14 +132,6 @@ def _describe_rerun(tasks: int, is_rendered: bool) -> str:
     return f", {count(tasks, 'task')} ran again ({rendered})"
 
 
-def _restore(release: "StoredRelease", backup: str | None) -> list["Restored"]:
-    from sandmill.store.release import load
-    from sandmill.store.repair import restore_damaged
-
-    with show_progress("looking for damage") as progress:
-        return restore_damaged(release, load(backup) if backup else None, progress)
-
-
 def _check_packages() -> None:
     """The panel of a task runs in this process, and reads tables with pandas and pictures with Pillow."""
     with require_extra("rerun", "sandmill verify --rerun"):
@@ -197,8 +158,7 @@ def _check_sandbox(unconfined: bool) -> None:
 def _rerun(
     release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool
 ) -> "list[TaskRerun]":
-    from sandmill.verify.reproduce import installed_code
-    from sandmill.verify.rerun import rerun_task
+    from sandmill.verify.rerun import installed_code, rerun_task
 
     installed, found = installed_code(release), []
     # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
@@ -208,74 +168,6 @@ def _rerun(
             found.append(rerun_task(package, record, secret, unconfined=unconfined, installed=installed))
             progress(done, len(task_ids))
     return found
-
-
-def reproduce(
-    release: ReleaseArgument,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="Id of one task.")],
-    secret_file: Annotated[
-        str | None,
-        option(
-            "FILE",
-            "The release secret, local or on S3. Only for a release that you trust: a design may be made to "
-            "render for ever.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Render a task again from its recorded design and the release secret, and compare every file byte by byte.
-
-    Public files and answers are rendered; leaderboard.csv and the values of task.json follow from the record. Scripts
-    come from calibration and are not compared: `sandmill verify --rerun` runs them and compares their scores.
-
-    Exit code 1 if a file of a task of this code differs, which it names. A task that another version of the code made
-    is compared and said to be such.
-    """
-    from sandmill.store.release import load
-    from sandmill.verify.reproduce import installed_code, reproduce_task
-
-    opened = load(release)
-    opened.check_ids([task])
-    opened.require_private()
-    secret = matching_secret(opened, secret_file or _refuse_without(opened))
-    with show_progress("rendering again"):
-        found = reproduce_task(opened.package(task), opened.record(task), secret, installed_code(opened))
-    if as_json:
-        facts = {"release": opened.ref, "holds": found.holds, "fails": found.fails}
-        write_json({**facts, **found.model_dump(mode="json")})
-    else:
-        _print_reproduction(opened.ref, found)
-    if found.fails:
-        raise typer.Exit(1)
-
-
-def _refuse_without(release: "StoredRelease") -> str:
-    """Raise an error that names the secret that is needed, and where it may lie."""
-    from sandmill.store.secret import SECRET_PATH
-
-    hint = f"A build keeps it in {release.store.where(SECRET_PATH)}, or uses the file of its own --secret-file."
-    wanted = f"a file with secret {release.manifest.secret_id}"
-    problem = Problem("--secret-file", "nothing", wanted, hint)
-    raise InputError(release.ref, [problem], "Nothing was rendered: no draw can be repeated without the secret.")
-
-
-def _print_reproduction(ref: str, found: "Reproduction") -> None:
-    where = f"{ref}: task {found.task_id}"
-    if found.failure:
-        write_text(f"{where}: not reproduced: {found.failure}", to_stderr=True)
-    for check in found.files:
-        at = f" from line {check.line}" if check.line else ""
-        write_text(f"  {check.verdict.value:<12} {visible(check.path)}{at}")
-    for name, (recorded, installed) in found.libraries.items():
-        write_text(f"  note: made with {visible(name)} {visible(recorded)}, here is {installed}")
-    if said := found.describe_code():
-        write_text(f"{where}: {visible(said)}")
-    if found.holds:
-        equal = sum(check.verdict.value == "equal" for check in found.files)
-        write_text(f"{where}: {count(equal, 'file')} equal")
-    elif not found.failure:
-        wrong = [visible(one.path) for one in found.files if one.verdict.value in ("differs", "missing", "extra")]
-        write_text(f"{where}: {count(len(wrong), 'file')} not equal: {', '.join(wrong)}", to_stderr=found.fails)
 
 
 def matching_secret(release: "StoredRelease", place: str) -> bytes:

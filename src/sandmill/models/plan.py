@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from sandmill.models.base import Band, Frozen, Steered
+from sandmill.models.base import Band, Frozen
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import ItemWorld, SpokenWorld
 from sandmill.models.hints import ReadingLevel
@@ -20,9 +20,6 @@ class Slot(Frozen):
     number: int = Field(ge=0)
     seed: SeedTask
     band: Band
-    steered: Steered = "difficulty"
-    solve_rates: bool = False
-    """Measure solve rate and medal hardness whatever the bands are about."""
     reading: ReadingLevel = "plain"
     """How its texts state facts."""
     place: float | None = Field(default=None, ge=0, lt=1)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from sandmill.models.base import Band, Frozen, Steered
+from sandmill.models.base import Band, Frozen
 from sandmill.models.hints import ReadingLevel
 from sandmill.models.kind import kind_named
 from sandmill.models.names import DatasetName
@@ -63,10 +63,6 @@ class BuildRequest(Frozen):
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
     reading: dict[ReadingLevel, float] = DEFAULT_READING
     """Wanted share of each level at which tables state facts, from the medium band on. Easy ones state a plain fact."""
-    steer: Steered = "difficulty"
-    """Measure that the bands of the mix are about: difficulty, or medal_hardness for tables."""
-    solve_rates: bool = False
-    """Also measure solve rates and medal hardness where bands are of difficulty; 6 % more processor time."""
     kinds: dict[str, float] = {}
     """Wanted share of each kind of task, such as table=0.8,text=0.2. Default: seeds take turns, whatever their kind."""
     designer: Literal["grammar", "llm"] = "grammar"

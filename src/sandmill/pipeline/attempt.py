@@ -106,7 +106,7 @@ def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
         if spec and job.keeps_reject:
             with suppress(Exception):
                 package = render(spec, job.secret, attempt.replicate).package
-        measured = error.measured if isinstance(error, OffBand) and error.steered == "difficulty" else None
+        measured = error.measured if isinstance(error, OffBand) else None
         return Ended(Failed(error, spec, package, measured), clock.stage, clock.seconds)
     return Ended(made, clock.stage, clock.seconds)
 

@@ -67,24 +67,21 @@ def steer(structure: Structure, band: Band, tried: Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Miss:
-    """A design whose difficulty, or medal hardness, lies outside the band."""
+    """A design whose difficulty lies outside the band."""
 
     attempt: Attempt
     fingerprint: str
     difficulty: float
-    """Value of the measure that bands are about."""
 
     @property
     def distance(self) -> float:
         """Distance of the design to the wanted band."""
-        low, high = accepted_range(self.attempt.slot.band, self.attempt.slot.steered)
+        low, high = accepted_range(self.attempt.slot.band)
         return max(low - self.difficulty, self.difficulty - high, 0.0)
 
     @property
     def is_stuck(self) -> bool:
         """Whether the hardness scale ends here, so that no design of this variant comes nearer."""
-        if self.attempt.slot.steered == "medal_hardness":
-            return False
         low, high = accepted_range(self.attempt.slot.band)
         room = self.attempt.hardness if self.difficulty >= high else 1 - self.attempt.hardness
         return room < LEAST_TURN and not low <= self.difficulty < high
@@ -127,8 +124,6 @@ class SlotSearch:
         if self.has_settled and nearest and self.settled <= NEAREST:
             self.misses.remove(nearest)
             return replace(nearest.attempt, number=self.tried, any_band=True)
-        if self.slot.steered == "medal_hardness":
-            return self._fresh_attempt()
         if not self.has_settled and 0 < len(self.path) < STEERS:
             tried = [(miss.attempt.hardness, miss.difficulty) for miss in self.path]
             hardness = steer(structure, band, tried)
@@ -141,14 +136,6 @@ class SlotSearch:
             hardness, medium = first_hardness(structure, Band.MEDIUM), Band.MEDIUM
             return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=True, design_band=medium)
         return Attempt(self.slot, self.round, self.tried, self.variant, first_hardness(structure, band))
-
-    def _fresh_attempt(self) -> Attempt:
-        """Try a fresh design at another hardness: medal hardness hardly depends on the knobs of a design."""
-        aims = list(AIM)
-        if self.path:
-            self.start_over()
-        hardness = first_hardness(self.slot.structure, aims[(aims.index(Band.MEDIUM) + self.tried - 1) % len(aims)])
-        return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=self.has_settled)
 
     def note_miss(self, miss: Miss) -> None:
         """Remember a design outside the band, so that the next attempt is steered from it."""

@@ -6,7 +6,7 @@ from typing import TypeVar
 from sandmill.errors import Problem, RequestError, name_some
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.table import TABLE
-from sandmill.models.base import Band, Steered
+from sandmill.models.base import Band
 from sandmill.models.hints import ReadingLevel
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
@@ -68,23 +68,13 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
             for seed in _in_turns([seed for seed in plan.seeds if _kind(seed).name == name], count, streams.child(name))
         ]
         seeds = [seeds[i] for i in streams.generator("kinds").permutation(total)]
-    # Medal hardness is measured where medals are milestones and pipelines read tables of features.
-    steered: list[Steered] = ["difficulty" if _kind(seed).panel else plan.request.steer for seed in seeds]
-    paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
+    paired = pair_bands([seed.structure for seed in seeds], shuffled)
     places = even_places(total, streams.generator("domains").random())
     read_bands = {n: band for n, band in enumerate(paired) if _states_levels(seeds[n]) and band is not Band.EASY}
     levels = share_levels(plan.request.reading, read_bands, streams)
     return tuple(
-        Slot(
-            number=n,
-            seed=seed,
-            band=band,
-            steered=by,
-            place=place,
-            solve_rates=plan.request.solve_rates,
-            reading=levels.get(n, "plain"),
-        )
-        for n, (seed, band, by, place) in enumerate(zip(seeds, paired, steered, places, strict=True))
+        Slot(number=n, seed=seed, band=band, place=place, reading=levels.get(n, "plain"))
+        for n, (seed, band, place) in enumerate(zip(seeds, paired, places, strict=True))
     )
 
 

@@ -86,8 +86,12 @@ def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
         if task.kind is not Solved.FRONTIER and task.rollouts >= request.least_rollouts and task.split in request.splits
     )
     kept = tuple(task_id for task_id in release.task_ids if task_id not in set(retired))
-    base = BuildRequest.model_validate({**read_overview(release).request, "name": name})
-    rates = band_rates(_solved_by_band(release, measured, base.steer), request.target)
+    # Versions of older code may name options that are no more.
+    asked = {
+        field: value for field, value in read_overview(release).request.items() if field in BuildRequest.model_fields
+    }
+    base = BuildRequest.model_validate({**asked, "name": name})
+    rates = band_rates(_solved_by_band(release, measured), request.target)
     missing = (request.tasks or len(release.task_ids)) - len(kept)
     plan = None
     if missing > 0:
@@ -183,11 +187,9 @@ def _why_kept(measured: Curriculum, tasks: int, request: RefreshRequest) -> str:
     return ", ".join(f"{number} {reason}" for reason, number in reasons.items() if number)
 
 
-def _solved_by_band(release: StoredRelease, measured: Curriculum, steer: str) -> dict[Band, tuple[int, int]]:
-    """Add up rollouts by the band that a mix asks for: of difficulty, or of medal hardness where it was measured."""
-    rows = release.read_columns("private/tasks", ["task_id", "band", "medal_band"])
-    by_medals = steer == "medal_hardness"
-    band_of = {row["task_id"]: Band((by_medals and row["medal_band"]) or row["band"]) for row in rows}
+def _solved_by_band(release: StoredRelease, measured: Curriculum) -> dict[Band, tuple[int, int]]:
+    """Add up rollouts by band of difficulty."""
+    band_of = {row["task_id"]: Band(row["band"]) for row in release.read_columns("private/tasks", ["task_id", "band"])}
     found: dict[Band, tuple[int, int]] = {}
     for task in measured.tasks:
         band = band_of[task.task_id]

@@ -21,13 +21,11 @@ from sandmill.report.html.page import (
     Section,
     build_section,
     machine_twin,
-    map_section,
     render_page,
     tasks_section,
 )
-from sandmill.report.queries import Queries, View, build_figures, count_facets, open_queries, task_columns
+from sandmill.report.queries import View, build_figures, count_facets, open_queries, task_columns
 from sandmill.report.samples import sample_files
-from sandmill.report.similarity import TaskMap, map_tasks
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.files import AccessDenied, FileMissing, Store, storage_faults
 from sandmill.store.pull import check_destination
@@ -52,7 +50,7 @@ class Limits(Frozen):
 
 USUAL = Limits()
 KIND = ("modality", "target", "metric", "split")
-"""Public facts by which tasks are grouped and compared."""
+"""Public facts by which tasks are grouped."""
 
 
 class ReportFiles(Frozen):
@@ -70,7 +68,7 @@ def make_report(
     with open_queries(read_views(release, edition)) as queries:
         facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
         details = task_details(release, tasks, edition, limits)
-        build, placed = build_section(build_figures(queries, edition)), _map(queries, tasks)
+        build = build_section(build_figures(queries, edition))
     listed = len(tasks.rows)
     # The page says what it leaves out of a large release.
     sampled, measured = (sum(part in detail for detail in details.values()) for part in ("sample", "private"))
@@ -83,7 +81,7 @@ def make_report(
         dataset=manifest.dataset, version=manifest.version, edition=edition, notes=tuple(notes), facts=facts
     )
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
-    sections = [tasks_section(edition, facets, tasks, details, place), map_section(placed), build, *extra]
+    sections = [tasks_section(edition, facets, tasks, details, place), build, *extra]
     files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
     return ReportFiles(files=files, tasks=manifest.tasks)
 
@@ -97,16 +95,6 @@ def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
         return []
     named = name_some((f"{seed.id} (needs {'; '.join(seed.needs)})" for seed in seeds), _MOST_SEEDS)
     return [("seeds set aside", named)] if seeds else []
-
-
-def _map(queries: Queries, tasks: Figure) -> TaskMap:
-    import pyarrow.compute as pc
-
-    public = queries.views["public_tasks"].table
-    # The list of tasks is in the order of their ids. Prompts, the largest column, are read one at a time.
-    order = pc.sort_indices(public, [("task_id", "ascending")])
-    prompts = (public["prompt"][place.as_py()].as_py() for place in order)
-    return map_tasks(prompts, [{name: row[name] for name in KIND} for row in tasks.records()])
 
 
 DESIGNERS = "designers.json"

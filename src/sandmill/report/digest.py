@@ -28,7 +28,6 @@ class ReleaseDigest:
     kinds: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in _KINDS})
     designs: Counter[int] = field(default_factory=Counter)
     """Tasks by replicate number: those of replicate 0 are the distinct designs."""
-    medal_bands: Counter[Band] = field(default_factory=Counter)
     golds: Counter[str] = field(default_factory=Counter)
     """Tasks on which each solver that reads the data alone reached gold."""
     hinted: int = 0
@@ -61,8 +60,6 @@ class ReleaseDigest:
         for kind, value in zip(_KINDS, values, strict=True):
             self.kinds[kind][value] += 1
         self.designs[record.replicate] += 1
-        if medals := measured.medal_hardness:
-            self.medal_bands[medals.band] += 1
         self.levels[spec.reading_level][record.reached] += 1
         if (gain := measured.reading_gain) is not None:
             self.gains[spec.reading_level].append(gain)
@@ -114,13 +111,13 @@ def best_scores_in_words(digest: ReleaseDigest) -> str:
 
 
 def mix_table(digest: ReleaseDigest) -> TextTable:
-    """Show the mix: asked for, reached, reached where it was asked for, and the bands of medal hardness."""
+    """Show the mix: asked for, reached, and reached where it was asked for."""
     rows = []
     for band in Band:
         met = share(digest.hit[band], digest.asked[band])
-        rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met, str(digest.medal_bands[band])))
-    header = ("band", "asked for", "reached", "met where asked", "by medal hardness")
-    return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3, 4}))
+        rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met))
+    header = ("band", "asked for", "reached", "met where asked")
+    return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3}))
 
 
 def reading_table(digest: ReleaseDigest) -> TextTable:
@@ -161,9 +158,7 @@ class OverviewCounts:
         self.counts["splits"][record.split] += 1
         for name, version in record.lineage.libraries.items():
             self.libraries[name].add(version)
-        for name in ("difficulty", "solve_rate", "medal_hardness"):
-            if found := getattr(measured, name):
-                self.figures[name].append(found.value)
+        self.figures["difficulty"].append(measured.difficulty.value)
         kept = record.lineage.fidelity.agreement if record.lineage.fidelity else {}
         for tier in ("hard", "soft"):
             if of_tier := [holds for name, holds in kept.items() if TRAIT_BY_NAME[name].tier == tier]:

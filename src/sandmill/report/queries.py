@@ -129,11 +129,10 @@ ORDER BY designer""",
 _MIX = (
     "mix",
     "Bands asked for and reached",
-    """SELECT wanted AS asked_for, band AS difficulty_band,
-       coalesce(medal_band, '-') AS medal_band, count(*) AS tasks
+    """SELECT wanted AS asked_for, band AS difficulty_band, count(*) AS tasks
 FROM private_tasks
 GROUP BY ALL
-ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
+ORDER BY tasks DESC, asked_for, difficulty_band""",
 )
 """Identity, title, query and note of figures that one query gives."""
 
@@ -252,7 +251,6 @@ PLANS = (
     FacetPlan(id="rows-test", title="Test rows", sql="rows_test", is_number=True, is_whole=True),
     FacetPlan(id="tokens", title="Tokens of the prompt", sql=TOKENS, is_number=True, is_whole=True, note=_ESTIMATE),
     FacetPlan(id="difficulty", title="Difficulty", sql="p.difficulty", is_number=True, is_private=True),
-    FacetPlan(id="medal-hardness", title="Medal hardness", sql="p.medal_hardness", is_number=True, is_private=True),
     FacetPlan(id="reading-gain", title="Reading gain", sql="p.reading_gain", is_number=True, is_private=True),
 )
 

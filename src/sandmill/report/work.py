@@ -1,6 +1,5 @@
-"""Work and money of a build: by stage, by structure, and the slots that took longest, added one shard at a time."""
+"""Work and money of a build: by stage and by structure, added one shard at a time."""
 
-import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,10 +81,6 @@ def _difficulties(band: Band, ends: Sequence[SlotEnd]) -> str:
     return f"{shown} ({band} {f'begins at {low:g}' if found[0] < low else f'ends at {high:g}'})"
 
 
-MOST_SLOW = 10
-"""Slots in the table of the slowest."""
-
-
 @dataclass
 class Yield:
     """What became of the slots of one structure."""
@@ -104,9 +99,6 @@ class WorkCounts:
     seconds: Counter[Stage] = field(default_factory=Counter)
     yields: dict[str, Yield] = field(default_factory=dict)
     """Slots, tasks and work of each structure, by its name."""
-    slowest: list[tuple[float, int, SlotReport]] = field(default_factory=list)
-    """A heap of the slots with most seconds; of equal ones, those that were added first."""
-    _added: int = 0
 
     def add(self, reports: Iterable[SlotReport]) -> None:
         """Count the slots of one shard. A slot that is tried in several rounds counts once, with all of its work."""
@@ -120,10 +112,6 @@ class WorkCounts:
             of_structure.filled += report.reached is not None
             of_structure.attempts += report.attempts
             of_structure.seconds += spent
-            self._added += 1
-            heapq.heappush(self.slowest, (spent, -self._added, report))
-            if len(self.slowest) > MOST_SLOW:
-                heapq.heappop(self.slowest)
 
 
 def mix_table(mix: MixCounts) -> TextTable:
@@ -172,17 +160,3 @@ def costs_table(work: WorkCounts, designers: Sequence[DesignerRow], rejected_usd
     rows.append(("language models, a verified design", "-", "-", f"{usd / designs:.4f}" if designs else "-"))
     rows.append(("language models, paid by this build", "-", "-", f"{paid_usd:.4f}"))
     return TextTable("Costs", ("what", "seconds", "share", "USD"), tuple(rows), frozenset({1, 2, 3}))
-
-
-def slowest_table(work: WorkCounts) -> TextTable:
-    """Show the slots that took most work, with the stage that took most of it."""
-    rows = []
-    for spent, _, report in sorted(work.slowest, key=lambda one: one[:2], reverse=True):
-        stage = max(report.seconds, key=lambda name: report.seconds[name], default=None)
-        most = f"{stage} {report.seconds[stage]:.1f}" if stage else "-"
-        task = ", ".join(report.task_ids) or "empty"
-        where = f"{report.slot}, round {report.round + 1}" if report.round else str(report.slot)
-        structure = work.structures.get(report.slot, "unknown")
-        rows.append((where, task, structure, report.wanted, str(report.attempts), f"{spent:.1f}", most))
-    header = ("slot", "task", "structure", "asked", "attempts", "seconds", "slowest stage")
-    return TextTable("Slowest slots", header, tuple(rows), frozenset({4, 5}))

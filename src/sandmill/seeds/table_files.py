@@ -1,19 +1,19 @@
 """Open a CSV or Parquet table. Its shape is checked by streaming, since it may be huge or broken.
 
-Polars and DuckDB load whole cells, so a check of their sizes reads blocks of bytes first. DuckDB's limit for lines is
-no substitute: it passes over a long last line that has no end. A small Parquet file can decode to very many cells.
+Polars loads whole cells, so their sizes are checked first. A small Parquet file can decode to very many cells.
 """
 
 import codecs
 import csv
 import glob
 import io
-import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 MAX_CELL = 1 << 20
 """Bytes of one cell."""
 
-_BLOCK = MAX_CELL // 4
-_MARKS = re.compile(rb'[",\n]')
+_LONGEST_LINE = 1 << 24
+"""Characters of a line that are read at once. The rest of a longer one counts as a line of its own."""
 
 MAX_COLUMNS = 2000
 MAX_PARQUET_ROWS = 10_000_000
@@ -50,119 +50,12 @@ _MAX_HEADER = 1 << 20
 _LISTED = 5
 
 
-def find_large_cell(path: Path) -> tuple[int, int] | None:
-    """Find the first cell of more than `MAX_CELL` bytes.
-
-    Returns:
-        The line that it begins in, and the number of its column, both from 1. None if every cell is small enough.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    return _locate(path) if _is_suspicious(path) else None
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            yield block
-
-
-def _is_suspicious(path: Path) -> bool:
-    """Return whether a block may lie inside one cell. Most files have no such block, and are not read again.
-
-    Inside a plain cell there is no comma and no line end. Inside a quoted one, quotes come only in pairs; a pair may be
-    cut by the end of a block, so quotes at its ends prove nothing.
-    """
-    has_quotes = False
-    for block in _blocks(path):
-        has_quotes = has_quotes or b'"' in block
-        is_plain = b"," not in block and b"\n" not in block
-        is_quoted = has_quotes and b'"' not in block.strip(b'"').replace(b'""', b"")
-        if len(block) == _BLOCK and (is_plain or is_quoted):
-            return True
-    return False
-
-
-def _locate(path: Path) -> tuple[int, int] | None:
-    """Scan every comma, quote and line end. A quote opens a cell only at its start; elsewhere it is text."""
-    line, column, begin, begin_line, offset = 1, 1, 0, 1, 0
-    is_quoted = is_open = False
-    for block in _blocks(path):
-        for mark in _MARKS.finditer(block):
-            kind, place = mark[0], offset + mark.start()
-            line += kind == b"\n"
-            if kind == b'"':
-                is_quoted = is_quoted or place == begin
-                is_open = is_quoted and not is_open
-            elif not is_open:
-                if place - begin > MAX_CELL:
-                    return begin_line, column
-                column = column + 1 if kind == b"," else 1
-                begin, begin_line, is_quoted = place + 1, line, False
-        offset += len(block)
-        if offset - begin > MAX_CELL:
-            return begin_line, column
-    return None
-
-
-def _has_mixed_lines(path: Path, file: str) -> bool:
-    """Whether some lines end in LF and some in CR LF, which Polars reads and DuckDB does not.
-
-    Raises:
-        Unsound: if a carriage return outside of quotes stands alone. Readers disagree whether a line ends there.
-    """
-    returns = pairs = feeds = 0
-    last = b""
-    for block in _blocks(path):
-        both = last + block
-        returns += block.count(b"\r")
-        feeds += block.count(b"\n")
-        pairs += both.count(b"\r\n")
-        last = block[-1:] if block.endswith(b"\r") else b""
-    if returns > pairs and (line := _lone_return(path)):
-        saw, hint = "a carriage return without a line feed", "Save the table with line feeds (LF) as ends of lines."
-        raise Unsound([SourceProblem(file, saw, "lines that end in LF or CR LF", line, hint=hint)])
-    return 0 < pairs < feeds
-
-
-def _lone_return(path: Path) -> int:
-    """Return the line of the first carriage return outside of quotes that no line feed follows; 0 if there is none."""
-    line, is_quoted, after_return = 1, False, False
-    for block in _blocks(path):
-        for mark in re.finditer(rb'"|\r\n?|\n', block):
-            if after_return and not (mark.start() == 0 and mark[0] == b"\n"):
-                return line
-            after_return = False
-            is_quoted ^= mark[0] == b'"'
-            if mark[0] == b"\r" and not is_quoted:
-                if mark.end() < len(block):
-                    return line
-                after_return = True
-            line += mark[0].endswith(b"\n")
-        if after_return and not block.endswith(b"\r"):
-            return line
-    return line if after_return else 0
-
-
-def _check_lines(path: Path, file: str, columns: Sequence[str]) -> None:
-    """Check row widths with the csv module, which takes any end of a line."""
-    if problems := list(_ragged(path, file, len(columns))):
-        raise Unsound(problems)
-
-
-def large_cell(file: str, name: str, line: int = 0) -> SourceProblem:
-    """Return the problem for a large cell. Line 0 means that the file has no lines."""
-    saw = f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}"
-    return SourceProblem(file, saw, f"cells of at most {MAX_CELL >> 20} MB", line)
-
-
 @contextmanager
-def open_engine(file: str, expected: str) -> Iterator["duckdb.DuckDBPyConnection"]:
+def open_engine(file: str) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Open an engine that spills to the system's temporary folder.
 
     Raises:
-        Unsound: instead of an error of DuckDB on the file, with what was expected of it.
+        Unsound: instead of an error of DuckDB on the Parquet file.
     """
     with require_extra("seeds", file):
         import duckdb
@@ -177,22 +70,12 @@ def open_engine(file: str, expected: str) -> Iterator["duckdb.DuckDBPyConnection
         with duckdb.connect(config=config) as connection:
             yield connection
     except duckdb.Error as error:
-        raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), expected)]) from None
+        raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), "a Parquet table")]) from None
 
 
 def quote(name: str) -> str:
     """Write a column's name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Write an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def file_pattern(path: Path) -> str:
-    """Write a path as an SQL string that matches this one file, whatever characters its name has."""
-    return literal(glob.escape(str(path)))
 
 
 def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
@@ -218,15 +101,17 @@ def check_parquet(path: Path, file: str) -> None:
     Raises:
         Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
     """
-    with open_engine(file, "a Parquet table") as connection:
-        source = f"read_parquet({file_pattern(path)})"
+    with open_engine(file) as connection:
+        source = "read_parquet('" + glob.escape(str(path)).replace("'", "''") + "')"
         kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         lengths = {name: _LENGTH[kind].format(quote(name)) for name, kind, *_ in kinds if kind in _LENGTH}
         asked = [f"{what}({length})" for what in ("max", "sum") for length in lengths.values()]
         row = connection.execute(f"SELECT {', '.join(asked)} FROM {source}").fetchall()[0] if asked else ()
     found = [name for name, length in zip(lengths, row, strict=False) if (length or 0) > MAX_CELL]
     if found:
-        raise Unsound([large_cell(file, name) for name in found])
+        expected = f"cells of at most {MAX_CELL >> 20} MB"
+        saw = (f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}" for name in found)
+        raise Unsound([SourceProblem(file, one, expected) for one in saw])
     if sum(filter(None, row[len(lengths) :])) > MAX_DECODED:
         raise Unsound([_too_much(file)])
 
@@ -315,11 +200,7 @@ def open_table(path: Path, file: str) -> TableFile:
         raise Unsound(problems)
     if is_csv:
         with readable(file, "a readable file"):
-            found, is_mixed = find_large_cell(path), _has_mixed_lines(path, file)
-        if found:
-            line, number = found
-            raise Unsound([large_cell(file, columns[number - 1] if number <= len(columns) else "", line)])
-        _check_lines(path, file, columns) if is_mixed else _check_rows(path, file, columns)
+            _check_rows(TableFile(path, file, columns))
     else:
         check_parquet(path, file)
     return TableFile(path, file, columns)
@@ -358,37 +239,45 @@ def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _check_rows(path: Path, file: str, columns: Sequence[str]) -> None:
-    """Stream the whole file with DuckDB. Only if it rejects a line, find the exact lines with the slower csv module."""
-    fields = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in columns)
-    options = "auto_detect=false, delim=',', quote='\"', escape='\"', header=true, strict_mode=true"
-    source = f"read_csv({file_pattern(path)}, columns={{{fields}}}, {options}, store_rejects=true, rejects_limit=100)"
-    with open_engine(file, _EXPECTED) as connection:
-        # A sum of all counts would be an expression as deep as the table is wide, which the parser refuses.
-        present = ", ".join(f"count({quote(name)})" for name in columns)
-        rows = connection.execute(f"SELECT count(*), {present} FROM {source}").fetchall()[0][0]
-        rejects = connection.execute("SELECT line, error_type FROM reject_errors ORDER BY line").fetchall()
-    if rejects:
-        line, kind = rejects[0]
-        first = SourceProblem(file, f"{kind.lower()} near here", _EXPECTED, line)
-        raise Unsound(list(_ragged(path, file, len(columns))) or [first])
-    if not rows:
-        raise Unsound([SourceProblem(file, "a header and no rows", "a table with rows")])
+def _check_rows(table: "TableFile") -> None:
+    """Read the rows with the csv module: the number of their cells, the sizes of cells, and the ends of lines.
+
+    Raises:
+        Unsound: with the first lines that are wrong.
+    """
+    before = csv.field_size_limit(MAX_CELL)
+    try:
+        found = list(islice(_row_problems(table), _LISTED + 1))
+    finally:
+        csv.field_size_limit(before)
+    if found:
+        raise Unsound(found)
 
 
-def _ragged(path: Path, file: str, width: int) -> Iterator[SourceProblem]:
-    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
-        reader = csv.reader(stream)
-        wrong = 0
-        start = 1
+def _row_problems(table: "TableFile") -> Iterator[SourceProblem]:
+    file, width, most = table.file, len(table.columns), table.rows_read
+    rows, start = 0, 1
+    with table.path.open("rb") as stream:
+        reader = csv.reader((line.decode() for line in iter(partial(stream.readline, _LONGEST_LINE), b"")), strict=True)
         try:
             for row in reader:
                 line, start = start, reader.line_num + 1
                 if row and len(row) != width:
-                    wrong += 1
-                    if wrong <= _LISTED:
-                        yield SourceProblem(file, count(len(row), "cell"), f"{width}, as in the header", line)
+                    yield SourceProblem(file, count(len(row), "cell"), f"{width}, as in the header", line)
+                rows += 1
+                if most and rows > most:
+                    return
         except csv.Error as error:
-            yield SourceProblem(file, shorten(str(error)), "a CSV table", start)
-    if wrong > _LISTED:
-        yield SourceProblem(file, count(wrong - _LISTED, "more such line"), "rows as wide as the header")
+            if "field larger" in str(error):
+                expected = f"cells of at most {MAX_CELL >> 20} MB"
+                yield SourceProblem(file, f"a cell of more than {MAX_CELL >> 20} MB", expected, start)
+            elif "new-line character" in str(error):  # readers disagree whether a line ends there
+                saw, hint = "a carriage return without a line feed", "Save the table with line feeds (LF)."
+                yield SourceProblem(file, saw, "lines that end in LF or CR LF", reader.line_num, hint=hint)
+            else:
+                yield SourceProblem(file, shorten(str(error)), _EXPECTED, start)
+        except UnicodeDecodeError:
+            yield SourceProblem(file, "bytes that are not UTF-8", _EXPECTED, start)
+        else:
+            if rows < 2:
+                yield SourceProblem(file, "a header and no rows", "a table with rows")

@@ -92,15 +92,15 @@ class BucketFiles:
         # With one request at a time, s3fs does not ask for the size first.
         return _to_the_end(lambda: self._fs.cat_file(self._full(path), max_concurrency=1))
 
-    def open(self, path: str, size: int | None = None) -> BinaryIO:
-        """Open for reading at any position; fetches what is asked for."""
+    def open(self, path: str) -> BinaryIO:
+        """Open for reading at any position."""
         where = f"s3://{self._full(path)}"
 
         def fetch(start: int, end: int) -> bytes:
             with self.faults(where):  # the file is read long after it was opened
                 return self._range(path, start, end)
 
-        return cast(BinaryIO, RangedFile(fetch, lambda: self.size(path), size))
+        return cast(BinaryIO, RangedFile(fetch, self.size(path)))
 
     def _range(self, path: str, start: int, end: int) -> bytes:
         try:
@@ -241,36 +241,21 @@ def _response(error: BaseException | None) -> Mapping[str, Any]:
     return {}
 
 
-TAIL_BYTES = 64 << 10
-"""Bytes at the end that are fetched first. Parquet readers ask for them, since the footer lies there."""
+BLOCK_BYTES, BLOCKS_KEPT = 1 << 20, 16
+"""Of an open file."""
 
 
 class RangedFile(io.RawIOBase):
-    """A file that fetches exactly the bytes that are asked for, or a block of several requests at once.
+    """A file that is fetched in blocks, of which the last ones stay in memory.
 
-    The end of the file and the last block stay in memory.
+    `fetch` returns the bytes from a first to before a last position.
     """
 
-    def __init__(self, fetch: Callable[[int, int], bytes], measure: Callable[[], int], size: int | None) -> None:
-        """Fetch the end of the file.
+    def __init__(self, fetch: Callable[[int, int], bytes], size: int) -> None:
+        from fsspec.caching import BlockCache
 
-        `fetch` returns the bytes from a first to before a last position, fewer at the end of the object; `measure` asks
-        for its size. A `size` that is known saves a request, and is checked.
-        """
         super().__init__()
-        self._fetch, self._at = fetch, 0
-        self._size = measure() if size is None else size
-        start = max(0, self._size - TAIL_BYTES)
-        # One byte more than there should be, so that a larger object is seen.
-        tail = fetch(start, self._size + 1) if self._size else b""
-        if size is not None and len(tail) != self._size - start:
-            self._size, tail = measure(), b""
-        self._blocks = [(start, tail), (0, b"")]
-
-    def prefetch(self, start: int, needed: int, wanted: int) -> None:
-        """Fetch from `start` to `wanted` by one request in place of the last block, unless `needed` bytes are here."""
-        if start < min(needed, self._size) and self._held(start, min(needed, self._size)) is None:
-            self._blocks[1] = start, self._fetch(start, min(wanted, self._size))
+        self._cache, self._size, self._at = BlockCache(BLOCK_BYTES, fetch, size, BLOCKS_KEPT), size, 0
 
     def readable(self) -> bool:
         """Reading is possible."""
@@ -280,10 +265,6 @@ class RangedFile(io.RawIOBase):
         """Reading may begin anywhere."""
         return True
 
-    def tell(self) -> int:
-        """Return the position."""
-        return self._at
-
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move to a position."""
         origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
@@ -292,25 +273,7 @@ class RangedFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer, which is filled unless the file ends before."""
-        content = self._range(self._at + len(buffer))
+        content = self._cache._fetch(self._at, self._at + len(buffer))
         buffer[: len(content)] = content
-        return len(content)
-
-    def readall(self) -> bytes:
-        """Read to the end by one request."""
-        return self._range(self._size)
-
-    def _range(self, end: int) -> bytes:
-        start, end = self._at, min(end, self._size)
-        if start >= end:
-            return b""
-        content = self._held(start, end)
-        content = self._fetch(start, end) if content is None else content
         self._at += len(content)
-        return content
-
-    def _held(self, start: int, end: int) -> bytes | None:
-        for first, block in self._blocks:
-            if first <= start and end <= first + len(block):
-                return block[start - first : end - first]
-        return None
+        return len(content)

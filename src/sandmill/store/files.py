@@ -89,7 +89,7 @@ class _LocalFiles:
         with self.open(path) as file:
             return file.read(-1 if most is None else most)
 
-    def open(self, path: str, size: int | None = None) -> BinaryIO:
+    def open(self, path: str) -> BinaryIO:
         """Open a regular file. Pipes and devices are refused, since they may block."""
         descriptor = os.open(self.root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -263,11 +263,6 @@ class Store:
 
         return BucketFiles(bucket, prefix.strip("/"))
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether reading asks another machine."""
-        return not isinstance(self.backend, _LocalFiles)
-
     def where(self, path: str = "") -> str:
         """Full name of a path, for messages."""
         return f"{self.root}/{path}" if path else self.root
@@ -290,13 +285,10 @@ class Store:
         with self._checked(path) as place:
             return self.backend.read(place, most)
 
-    def open(self, path: str, size: int | None = None) -> BinaryIO:
-        """Open a file for reading at any position, so that Parquet readers fetch only what they need.
-
-        A `size` that the file should have saves a request on S3; `seek` tells the true one.
-        """
+    def open(self, path: str) -> BinaryIO:
+        """Open a file for reading at any position, so that Parquet readers fetch only what they need."""
         with self._checked(path) as place:
-            return self.backend.open(place, size)
+            return self.backend.open(place)
 
     def write(self, path: str, content: bytes, *, owner_only: bool = False) -> None:
         """Write a file atomically, replacing an older one."""

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from sandmill.errors import IntegrityError, SandmillError, shorten
 from sandmill.models.names import MOST_FAULTS, task_id_fault
 from sandmill.store.arrow_tables import ReleaseTable, Row, is_later
-from sandmill.store.bucket import RangedFile
 from sandmill.store.footer import Group, column_bytes, read_footer
 from sandmill.store.limits import (
     GROUPS_PER_FILE,
@@ -23,9 +22,6 @@ from sandmill.store.limits import (
     MAX_TASK_FILES,
     RATIO_FREE_BYTES,
 )
-
-READ_AHEAD_BYTES = 8 << 20
-"""Bytes that one request to S3 fetches where a file is read from start to end. A task has about 100 kB."""
 
 _BATCH = 1024  # rows that are converted to Python objects at once
 
@@ -105,19 +101,17 @@ class TableReader:
         self._absent = {field.name for field in schema or () if field.name not in self._reader.schema_arrow.names}
         """Later columns that the file lacks."""
 
-    def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None, ahead: int = 0) -> Iterator[Any]:
+    def groups(self, columns: Sequence[str] | None = None, task_id: str | None = None) -> Iterator[Any]:
         """Yield the row groups as Arrow tables.
 
         Args:
             columns: to read; all of the schema if None. Later columns that the file lacks are empty.
             task_id: only the group that may hold this task, going by the statistics.
-            ahead: least bytes that a request to S3 fetches. Otherwise it fetches the columns of one group.
         """
         with _faults(self._where):
             wanted = columns or (self._schema.names if self._schema else self._reader.schema_arrow.names)
             there = [name for name in wanted if name not in self._absent]
             for number in self._numbers(task_id):
-                self._prefetch(number, wanted, ahead)
                 self._check_group(number, wanted)
                 # Groups are small: waking the threads of a pool takes longer than the work.
                 group = self._reader.read_row_group(number, columns=there, use_threads=False)
@@ -134,14 +128,14 @@ class TableReader:
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[Row]:
         """Yield all rows as mappings."""
-        for group in self.groups(columns, ahead=READ_AHEAD_BYTES if columns is None else 0):
+        for group in self.groups(columns):
             for batch in group.to_batches(max_chunksize=_BATCH):
                 yield from batch.to_pylist()
 
-    def rows_of_task(self, task_id: str, ahead: int = 0) -> list[Row]:
-        """Return the rows of one task. Only the row group that may hold it is read, and the bytes `ahead`."""
+    def rows_of_task(self, task_id: str) -> list[Row]:
+        """Return the rows of one task. Only the row group that may hold it is read."""
         found: list[Row] = []
-        for group in self.groups(task_id=task_id, ahead=ahead):
+        for group in self.groups(task_id=task_id):
             places = [place for place, name in enumerate(group["task_id"].to_pylist()) if name == task_id]
             if len(found) + len(places) > MAX_TASK_FILES:
                 raise IntegrityError(f"{self._where}: task {task_id} has more than {MAX_TASK_FILES} rows")
@@ -171,15 +165,6 @@ class TableReader:
         if len(holding) > 1:
             raise IntegrityError(f"task {task_id} may lie in more than one row group")
         return holding
-
-    def _prefetch(self, number: int, columns: Sequence[str], ahead: int) -> None:
-        """Fetch the columns of a group by one request, if the file is remote."""
-        wanted = [column for column in self.footer[number].columns if column.name.partition(".")[0] in columns]
-        if isinstance(self._file, RangedFile) and wanted:
-            start = min(column.start for column in wanted)
-            end = max(column.start + column.stored for column in wanted)
-            if end - start <= MAX_GROUP_BYTES:
-                self._file.prefetch(start, end, max(end, start + ahead))
 
     def _check_group(self, number: int, columns: Sequence[str]) -> None:
         group, size, stored = self.footer[number], 0, 0

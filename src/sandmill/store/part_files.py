@@ -4,10 +4,9 @@ Small parts and footers are kept, since single tasks are read from the same few.
 """
 
 import io
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,7 +18,7 @@ from sandmill.models.release import PartFile
 from sandmill.store.arrow_tables import Row, schema_of_part
 from sandmill.store.files import FileMissing, Store
 from sandmill.store.footer import Group
-from sandmill.store.parquet import READ_AHEAD_BYTES, TableReader
+from sandmill.store.parquet import TableReader
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
@@ -28,13 +27,15 @@ if TYPE_CHECKING:
 FOOTERS_KEPT = 128
 SMALL_BYTES = 1 << 18
 """Parts up to this size are read whole: on S3, a second request takes longer than these bytes."""
-SMALL_KEPT = 128
-"""Small parts kept in memory, 32 MB at most."""
+WHOLE_BYTES = 16 << 20
+"""The same where most tasks of a part are read. Larger parts are read in blocks."""
+KEPT_BYTES = 48 << 20
+"""Parts kept in memory."""
 
 
 def ask_verify(ref: str) -> str:
     """Return the last sentence of an error about a damaged file, for readers who may see the public half alone."""
-    return f"`sandmill verify {ref}` lists all that is damaged, and how to repair it."
+    return f"`sandmill verify {ref}` lists all that is damaged."
 
 
 @dataclass(frozen=True)
@@ -44,21 +45,19 @@ class PartFiles:
     store: Store
     version: str
     ref: str
-    _small: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
     _footers: dict[str, tuple[Group, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @contextmanager
-    def open(self, part: PartFile, fetched: Callable[[], bytes] | None = None) -> Iterator[TableReader]:
+    def open(self, part: PartFile, most_is_read: bool = False) -> Iterator[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest.
-
-        `fetched` returns what `fetch` returned, if that was called before.
 
         Raises:
             FileMissing: it is not there.
             IntegrityError: it has another size or number of rows than the manifest says, or is no such table.
         """
         try:
-            file = self._open_file(part) if fetched is None else io.BytesIO(fetched())
+            file = self._open_file(part, WHOLE_BYTES if most_is_read else SMALL_BYTES)
         except FileMissing:
             where = self.store.where(f"{self.version}/{part.path}")
             raise FileMissing(f"{where}: missing, and the manifest lists it. {ask_verify(self.ref)}") from None
@@ -74,53 +73,16 @@ class PartFiles:
                 self._footers[part.path] = reader.footer
             yield reader
 
-    def fetch(self, part: PartFile) -> bytes:
-        """Return the bytes of a part, and one more if it has more than the manifest says."""
-        return self.store.read_start(f"{self.version}/{part.path}", part.size + 1)
-
-    def _open_file(self, part: PartFile) -> BinaryIO:
-        """Open a part. A small one is read by one request and kept, since opening it on S3 takes several."""
-        if part.size > SMALL_BYTES:
-            return self.store.open(f"{self.version}/{part.path}", part.size)
-        if part.path not in self._small:
-            if len(self._small) >= SMALL_KEPT:
-                self._small.clear()
-            self._small[part.path] = self.fetch(part)
-        return io.BytesIO(self._small[part.path])
-
-
-WHOLE_BYTES = 16 << 20
-"""Largest size of a part that is fetched ahead, as a whole. The release's reader fetches larger ones piece by piece."""
-
-PARTS_AT_ONCE = 3
-"""Parts that are on their way or wait in memory."""
-
-
-class PartsAhead:
-    """Parts that will be opened one after another, of which the next few are fetched in threads."""
-
-    def __init__(self, fetch: Callable[[PartFile], bytes], parts: Iterable[PartFile]) -> None:
-        """Plan what to fetch. `fetch` is called in threads, and not before the first part is taken."""
-        self._fetch = fetch
-        self._planned = deque(part for part in parts if part.size <= WHOLE_BYTES)
-        self._coming: dict[str, Future[bytes]] = {}
-        self._threads = ThreadPoolExecutor(PARTS_AT_ONCE)
-
-    def take(self, part: PartFile) -> Callable[[], bytes] | None:
-        """Return what waits for the bytes of a part and raises what its fetch raised; None if it is not planned."""
-        self._start_next()
-        coming = self._coming.pop(part.path, None)
-        self._start_next()
-        return None if coming is None else coming.result
-
-    def _start_next(self) -> None:
-        while self._planned and len(self._coming) < PARTS_AT_ONCE:
-            part = self._planned.popleft()
-            self._coming[part.path] = self._threads.submit(self._fetch, part)
-
-    def close(self) -> None:
-        """Give up what nobody has taken, and wait for what is on its way."""
-        self._threads.shutdown(cancel_futures=True)
+    def _open_file(self, part: PartFile, most: int) -> BinaryIO:
+        """Open a part. One of at most so many bytes is read by one request and kept, and one byte more if it has it."""
+        path, kept = f"{self.version}/{part.path}", self._kept
+        if part.path not in kept:
+            if part.size > most:
+                return self.store.open(path)
+            if sum(map(len, kept.values())) + part.size > KEPT_BYTES:
+                kept.clear()
+            kept[part.path] = self.store.read_start(path, part.size + 1)
+        return io.BytesIO(kept[part.path])
 
 
 def in_stored_order(release: "StoredRelease", task_ids: Sequence[str]) -> list[str]:
@@ -143,70 +105,28 @@ def checked_files(ref: str, side: str, task_id: str, rows: Sequence[Row]) -> dic
     return files
 
 
-class TaskSequence:
-    """Reads files of tasks, best in the order of `in_stored_order`. One file of each side is open at a time."""
-
-    def __init__(self, release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]) -> None:
-        """Remember which tasks will be read, in this order."""
-        self._release = release
-        self._readers: dict[str, tuple[str, TableReader]] = {}
-        # In another order, what is fetched ahead would be thrown away.
-        self._is_ordered = list(task_ids) == in_stored_order(release, task_ids)
-        self._open = {side: ExitStack() for side in sides}
-        self._wanted = Counter(map(release.group_of, task_ids))
-        self._held = Counter(map(release.group_of, release.task_ids))
-        sizes = [part.content for side in sides for part in release.parts(f"{side}/files")]
-        self._left = None if None in sizes else sum(filter(None, sizes))
-        ahead = (
-            part
-            for group in filter(self._is_mostly_wanted, self._wanted)
-            for side in sides
-            for part in release.parts_of_group(f"{side}/files", group)
-        )
-        fetches_ahead = self._is_ordered and release.store.is_remote
-        self._ahead = PartsAhead(release.part_files.fetch, ahead) if fetches_ahead else None
-
-    def _is_mostly_wanted(self, group: str) -> bool:
-        return 2 * self._wanted[group] > self._held[group]
-
-    def files(self, side: str, task_id: str) -> dict[str, bytes]:
-        """Return the checked files of one side of a task.
-
-        Raises:
-            IntegrityError: they are not what the release recorded, or all tasks together have more bytes than the
-                manifest says.
-        """
-        is_most = self._is_ordered and self._is_mostly_wanted(self._release.group_of(task_id))
-        rows: list[Row] = []
-        for part in self._release.parts_of(f"{side}/files", task_id):
-            if rows := self._reader(side, part).rows_of_task(task_id, READ_AHEAD_BYTES if is_most else 0):
-                break
-        files = checked_files(self._release.ref, side, task_id, rows)
-        if self._left is not None:
-            self._left -= sum(map(len, files.values()))
-            if self._left < 0:
-                raise IntegrityError(f"{self._release.ref}: task {task_id}: more bytes of files than the manifest says")
-        return files
-
-    def _reader(self, side: str, part: PartFile) -> TableReader:
-        if side not in self._readers or self._readers[side][0] != part.path:
-            self._open[side].close()
-            opened = self._release.part_files.open(part, self._ahead.take(part) if self._ahead else None)
-            self._readers[side] = part.path, self._open[side].enter_context(opened)
-        return self._readers[side][1]
-
-    def close(self) -> None:
-        """Close the files."""
-        if self._ahead:
-            self._ahead.close()
-        for opened in self._open.values():
-            opened.close()
-
-
 @contextmanager
 def reading_in_sequence(
     release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]
 ) -> Iterator[Callable[[str, str], dict[str, bytes]]]:
-    """Give a reader of (side, task id) for many tasks, and close its files at the end."""
-    with closing(TaskSequence(release, sides, task_ids)) as sequence:
-        yield sequence.files
+    """Give a reader of (side, task id) for many tasks, which is fast in the order of `in_stored_order`.
+
+    The reader raises IntegrityError if files are not what the release recorded, or if all tasks together have more
+    bytes than the manifest says.
+    """
+    is_ordered = list(task_ids) == in_stored_order(release, task_ids)
+    wanted, held = (Counter(map(release.group_of, ids)) for ids in (task_ids, release.task_ids))
+    sizes = [part.content for side in sides for part in release.parts(f"{side}/files")]
+    left = None if None in sizes else sum(filter(None, sizes))
+
+    def read(side: str, task_id: str) -> dict[str, bytes]:
+        nonlocal left
+        group = release.group_of(task_id)
+        files = release.files(side, task_id, most_is_read=is_ordered and 2 * wanted[group] > held[group])
+        if left is not None:
+            left -= sum(map(len, files.values()))
+            if left < 0:
+                raise IntegrityError(f"{release.ref}: task {task_id}: more bytes of files than the manifest says")
+        return files
+
+    yield read

@@ -123,9 +123,12 @@ class StoredRelease:
         except IntegrityError as error:
             raise IntegrityError(f"{self.ref}: task {task_id}: {error}") from None
 
-    def files(self, side: str, task_id: str) -> dict[str, bytes]:
-        """Return the files of one side, public or private, each checked against its hash and its path."""
-        return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id))
+    def files(self, side: str, task_id: str, most_is_read: bool = False) -> dict[str, bytes]:
+        """Return the files of one side, public or private, each checked against its hash and its path.
+
+        With `most_is_read`, a part of usual size is read whole and kept, since the next tasks lie in it too.
+        """
+        return checked_files(self.ref, side, task_id, self._rows(f"{side}/files", task_id, most_is_read))
 
     def package(self, task_id: str) -> TaskPackage:
         """Return a task as it was rendered. Needs the private half."""
@@ -204,7 +207,6 @@ class StoredRelease:
         structure: str | Collection[str] = (),
         reading_level: str | Collection[str] = (),
         difficulty: tuple[float, float] | None = None,
-        medal_hardness: tuple[float, float] | None = None,
     ) -> tuple[str, ...]:
         """Return the ids of the tasks that have one of the values of every given argument. A string is one value.
 
@@ -218,7 +220,6 @@ class StoredRelease:
             reading_level: plain, prose, spread or contested, the hardest of the stated facts that matter; none: nothing
                 is stated. Tasks of older releases have none of these.
             difficulty: least and greatest difficulty, between 0 and 1, both included.
-            medal_hardness: the same for medal hardness. Tasks of older releases have none and are left out.
 
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
@@ -231,8 +232,7 @@ class StoredRelease:
             "reading_level": reading_level,
         }
         given = {name: [values] if isinstance(values, str) else values for name, values in wanted.items() if values}
-        both = {"difficulty": difficulty, "medal_hardness": medal_hardness}
-        ranges = {name: ends for name, ends in both.items() if ends is not None}
+        ranges = {} if difficulty is None else {"difficulty": difficulty}
         if not given and not ranges:
             return self.task_ids
         splits = set(given.get("split", ()))
@@ -419,9 +419,9 @@ class StoredRelease:
                 found.setdefault((name.table, name.group), []).append(part)
         return found
 
-    def _rows(self, table: str, task_id: str) -> list[Row]:
+    def _rows(self, table: str, task_id: str, most_is_read: bool = False) -> list[Row]:
         for part in self.parts_of(table, task_id):
-            with self.open_part(part) as reader:
+            with self.part_files.open(part, most_is_read) as reader:
                 if rows := reader.rows_of_task(task_id):
                     return rows
         if table.endswith("/tasks"):
@@ -462,12 +462,11 @@ def select_ids(
     for column, (low, high) in ranges.items():
         tests.append(pl.col(column).is_between(low, high))
         if not 0 <= low <= high <= 1:
-            flag = f"--{column.replace('_', '-')}"
-            problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
+            problems.append(Problem(f"--{column}", f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
     for column in [*wanted, *ranges]:
         if column not in facts.columns:
             flag = f"--{column.replace('_', '-')}"
-            hint = "Band, structure, difficulty, medal hardness and reading level are in the private half of a release."
+            hint = "Band, structure, difficulty and reading level are in the private half of a release."
             problems.append(Problem(flag, "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
         tests.append(pl.col(column).is_in(list(values)))

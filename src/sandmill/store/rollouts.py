@@ -10,7 +10,6 @@ A rollout is in a Parquet file before its JSON file is removed. If a kill leaves
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -317,57 +316,3 @@ def _flatten(settings: RolloutSettings) -> dict[str, Any]:
     data = settings.model_dump(mode="json")
     limits = data.pop("limits")
     return {name.replace("_", " "): value for name, value in (data | limits).items()}
-
-
-_EXTRA = ("model", "reward_preset")
-_PARQUET = ".parquet"
-
-
-@dataclass(frozen=True)
-class RolloutSet:
-    """Rollouts of one model."""
-
-    model: str
-    presets: frozenset[str]
-    """Reward presets of the rollouts. Rewards of different presets do not compare."""
-    facts: tuple[RolloutFacts, ...]
-    files: str
-    """Path or pattern of the Parquet files that hold them."""
-    loose: int = 0
-
-
-def read_rollout_sets(place: str) -> list[RolloutSet]:
-    """Return the rollouts of a place by model: one set for a folder of `sandmill rollout`, one a model for Parquet.
-
-    Raises:
-        InputError: no rollouts are there, or the file lacks columns.
-        StoreError: a file is damaged.
-    """
-    if place.endswith(_PARQUET):
-        return _read_file(place)
-    folder = RolloutFolder(Store(place))
-    settings = folder.require()
-    files = folder.store.where("rollouts-*.parquet")
-    return [RolloutSet(settings.model, frozenset([settings.reward]), tuple(folder.facts()), files, folder.loose)]
-
-
-def _read_file(place: str) -> list[RolloutSet]:
-    import pyarrow.parquet as pq
-
-    facts: defaultdict[str, list[RolloutFacts]] = defaultdict(list)
-    presets: defaultdict[str, set[str]] = defaultdict(set)
-    columns, (parent, _, name) = [*FACTS, *_EXTRA], place.rpartition("/")
-    with Store(parent or ".").open(name) as file:
-        try:
-            table = pq.ParquetFile(file)
-            if missing := [column for column in columns if column not in table.schema_arrow.names]:
-                expected = "the columns of a file that sandmill rollout wrote"
-                raise InputError(place, [Problem("columns", f"no {', '.join(missing)}", expected)])
-            for row in (row for batch in table.iter_batches(1000, columns=columns) for row in batch.to_pylist()):
-                facts[row["model"]].append(facts_of(row))
-                presets[row["model"]].update(filter(None, [row["reward_preset"]]))
-        except (pa.ArrowException, OSError) as error:
-            raise StoreError(f"{place}: cannot be read: {shorten(str(error), 200)}") from error
-    if not facts:
-        raise InputError(place, [Problem("rows", "none", "a row for each rollout")])
-    return [RolloutSet(model, frozenset(presets[model]), tuple(facts[model]), place) for model in sorted(facts)]

@@ -10,10 +10,11 @@ import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from sandmill.errors import IntegrityError, SandmillError, count, name_some, shorten
+from sandmill.errors import IntegrityError, SandmillError, StoreError, count, name_some, shorten
 from sandmill.fingerprint import canonical_json, digest, digest_of_hashes
 from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
@@ -30,14 +31,15 @@ from sandmill.store.arrow_tables import (
     public_task_row,
     read_record,
 )
+from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.limits import MAX_TASK_FILE_BYTES
 from sandmill.store.parquet import TableReader
 from sandmill.store.publish import content_of
 from sandmill.store.release import StoredRelease
-from sandmill.store.repair import byte_faults, repair_of
 
 _TASK_FILE, _BOARD, _PAGE = "private/task.json", "private/leaderboard.csv", "public/description.md"
 _REPEATED = (_TASK_FILE, _BOARD)  # files that repeat facts of the record
+_BLOCK = 8 << 20
 _SHOWN = 5  # tasks that a message names
 _ORDER = ("private/tasks", "public/tasks", "public/files", "private/files")
 """Tables of a shard in the order in which they are checked: what a record says is known before the other tables."""
@@ -63,9 +65,8 @@ def verify_hashes(
     facts: defaultdict[str, list[PartFile]] = defaultdict(list)
     for number, part in enumerate(wanted):
         report(number, 2 * len(wanted))
-        if faults := list(byte_faults(release.store, f"{release.version}/{part.path}", part)):
-            repair = repair_of(release.store, release.version, part, public_only=public_only)
-            problems += [f"{fault}. {repair}." for fault in faults]
+        if faults := list(_byte_faults(release.store, f"{release.version}/{part.path}", part)):
+            problems += [f"{fault}. Copy it from another copy of the release." for fault in faults]
         elif name := part_name(part.path):
             groups[name.group][name.table].append(part)
         elif table := facts_name(part.path):
@@ -88,6 +89,27 @@ def verify_hashes(
     elif not public_only and content_of(check.digests) != release.manifest.content:
         problems.append("manifest.json: its content hash is not that of the tasks")
     return problems
+
+
+def _byte_faults(store: Store, path: str, part: PartFile) -> Iterator[str]:
+    """Read a file, a block in memory at a time, and yield how its size or hash differ from those of its part."""
+    found, size = sha256(), 0
+    try:
+        with store.open(path) as file:
+            while size <= part.size and (block := file.read(_BLOCK)):
+                found.update(block)
+                size += len(block)
+    except FileMissing:
+        yield f"{part.path}: missing"
+    except AccessDenied:
+        yield f"{part.path}: access denied, so not checked"
+    except StoreError as error:
+        yield str(error)
+    else:
+        if size != part.size:
+            yield f"{part.path}: {'more than ' if size > part.size else ''}{size} bytes; the manifest says {part.size}"
+        elif found.hexdigest() != part.sha256:
+            yield f"{part.path}: its SHA-256 differs from the manifest's"
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, SandmillError, StoreError, name_some, shorten
+from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, name_some, shorten
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
 from sandmill.store.files import NewerFormat, Store
@@ -139,35 +138,6 @@ def resolve(ref: str | Path) -> tuple[Store, str]:
         return store, matching[0]
     expected, hint = f"one of {name_some(versions[::-1], _LISTED)}", f"Latest: {store.root}@{versions[-1]}"
     raise ReleaseNotFound(ref, [Problem("version", repr(wanted), expected, hint)], footer="")
-
-
-@dataclass(frozen=True)
-class DatasetFacts:
-    """Facts of one dataset: its versions, and tasks and date of the latest."""
-
-    name: str
-    versions: int
-    latest: str
-    tasks: int | None
-    """None if the manifest of the latest version cannot be read; then `created` says so."""
-    created: str
-
-
-def list_datasets(place: str) -> list[DatasetFacts]:
-    """Describe the datasets that lie directly in a folder or under an S3 prefix; empty if there are none.
-
-    A dataset whose latest manifest cannot be read is listed too; opening it says why.
-    """
-    root, found = Store(place), []
-    for name in root.folders():
-        store = Store(root.where(name))
-        if versions := list_versions(store):
-            tasks, created = None, "cannot be read"
-            with suppress(SandmillError):
-                manifest = read_manifest(store, versions[-1])
-                tasks, created = manifest.tasks, manifest.created
-            found.append(DatasetFacts(name, len(versions), versions[-1], tasks, created))
-    return found
 
 
 def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:

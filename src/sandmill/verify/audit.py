@@ -12,8 +12,7 @@ from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.catalogue import read_libraries
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
-from sandmill.verify.reproduce import installed_code
-from sandmill.verify.rerun import rerun_task
+from sandmill.verify.rerun import installed_code, rerun_task
 
 _WEEK_S = 7 * 86_400
 

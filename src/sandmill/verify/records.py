@@ -64,7 +64,6 @@ def make_task(
         **shared,
         split=split_of(package.spec, slot.number, plan.plan_fingerprint, secret, plan.held_out),
         wanted=slot.band,
-        steered=slot.steered,
         verification=verification,
         lineage=Lineage(
             seed_id=slot.seed.id,

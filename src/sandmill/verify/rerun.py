@@ -1,7 +1,9 @@
 """Repeat on a pulled task what was established when it was built."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from math import isclose
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,22 +13,24 @@ from sandmill.calibrate.panel import TRIVIAL, entries_of, run_panel
 from sandmill.calibrate.readers import Stated, reader_names, stated_facts
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.draw import Rendered, render
+from sandmill.draw.render import task_id
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.tables import MAX_COLUMNS, child_excess, table_excess
-from sandmill.models.base import Part, Stage
+from sandmill.models.base import Frozen, Part, Stage
 from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome, Verification
 from sandmill.models.run import RunResult
-from sandmill.provenance import numeric_versions
+from sandmill.provenance import code_version, numeric_versions
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.sandbox.sandbox import BackendName, choose_backend
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import read_answers
-from sandmill.verify.reproduce import CodeVersions, compare_code
+from sandmill.store.limits import MIB
+from sandmill.store.release import StoredRelease
 from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
 
 _LONGEST = 300  # characters of a message that a task made our code raise
@@ -51,22 +55,39 @@ _WHAT = {
     "nothing_given_away": "public/ holds or names what an agent may not see",
 }
 """What is wrong where a fact does not hold."""
-_OTHER_BYTES = "rendering the design again gives other bytes"
+_MOST_SUITES = 16
+_SUITE = re.compile(r"reports/(expectations/([a-z_]+)\.json)")
 
 
-class TaskRerun(CodeVersions):
+class TaskRerun(Frozen):
     """What a rerun of one task found, as sentences."""
 
     task_id: str
+    made_by: str = ""
+    installed: str = ""
+    """The code version that made the task, and the installed one. Empty if they are the same or not compared."""
     problems: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
     """What the installed code renders or scores otherwise than the other code that made the task."""
 
     def describe_code(self) -> str:
         """Say whether a task of another code version was compared, and differs; empty for a task of this version."""
+        if not self.made_by:
+            return ""
+        found = "not compared" if self.problems else "compared and does not differ"
         if self.differences:
-            return self.name_code(f"compared and differs: {'; '.join(self.differences)}")
-        return self.name_code("not compared" if self.problems else "compared and does not differ")
+            found = f"compared and differs: {'; '.join(self.differences)}"
+        return f"made by code {shorten(self.made_by)}, this is {self.installed}: {found}"
+
+
+def installed_code(release: StoredRelease) -> str:
+    """Return the code version that this installation gives to tasks that pass the suites of a release.
+
+    It depends on the files of the library and the versions of numeric libraries. Suites that cannot be read count as
+    none.
+    """
+    found = islice(filter(None, (_SUITE.fullmatch(part.path) for part in release.manifest.parts)), _MOST_SUITES)
+    return code_version({match[2]: release.readable_report(match[1], limit=MIB) or b"" for match in found})
 
 
 def rerun_task(
@@ -95,7 +116,8 @@ def rerun_task(
     """
     backend = trusting_backend() if unconfined else choose_backend("auto")
     require_agent_env()
-    code = compare_code(record, installed)
+    made_by = record.lineage.code_version
+    code = {"made_by": made_by, "installed": installed} if installed not in (None, made_by) else {}
     differences: list[str] = []
     problems = list(_task_faults(package, record))
     if not problems:
@@ -151,8 +173,11 @@ def _prove_again(
         differences.append(f"the design is not compared, since it does not render: {shorten(error.detail, _LONGEST)}")
     proved, run = verify_task(package, record.calibration, scripts, rendered.package if rendered else package, backend)
     problems = [what for name, what in _WHAT.items() if not getattr(proved, name)]
-    if not proved.renders_equal_bytes:
-        differences.append(_OTHER_BYTES)
+    if secret is not None and rendered is not None:
+        differences += _other_bytes(package, rendered.package)
+        # The id belongs to the design before its test was sized, whose fingerprint is in the lineage.
+        if (named := task_id(record.lineage.spec_fingerprint, record.replicate, secret)) != record.task_id:
+            problems.append(f"its lineage and the secret give the id {named}")
     if proved.is_micro:  # else the panel would take too long as well
         problems += [*_script_problems(proved, record, run), *_record_problems(record)]
         differences += _tier_problems(record)
@@ -161,6 +186,17 @@ def _prove_again(
     if not is_other:
         problems, differences = problems + differences, []
     return [*problems, *(_version_notes(record) if problems else ())], differences
+
+
+def _other_bytes(package: TaskPackage, again: TaskPackage) -> Iterator[str]:
+    """Name the rendered files that differ from the published ones."""
+    published = {f"public/{path}": content for path, content in package.public.items()}
+    rendered = {f"public/{path}": content for path, content in again.public.items()}
+    for files, private in ((published, package.private), (rendered, again.private)):
+        files["private/answers.csv"] = private["answers.csv"]
+    paths = sorted(published.keys() | rendered.keys())
+    if others := [path for path in paths if published.get(path) != rendered.get(path)]:
+        yield f"rendering the design again gives other bytes: {', '.join(map(shorten, others))}"
 
 
 def _script_problems(proved: Verification, record: TaskRecord, run: RunResult) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The commands of an operator: releases, diff, gc, show --lineage, reproduce."""
+"""The commands of an operator: releases, diff, gc, show --lineage, verify --rerun."""
 
 import json
 import os
@@ -17,8 +17,7 @@ from sandmill.models.release import BUILD_REPORT, VerifiedTask
 from sandmill.provenance import code_version
 from sandmill.report.digest import OverviewCounts
 from sandmill.store.files import Store
-from sandmill.store.release import load
-from sandmill.store.secret import SECRET_PATH, secret_id
+from sandmill.store.secret import secret_id
 from sandmill.verify import rerun
 from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
@@ -288,67 +287,6 @@ def key(tmp_path) -> Path:
     return path
 
 
-def test_reproduce_renders_a_task_again_with_equal_bytes(both, rendered, key):
-    store = Store(f"{both}/micro")
-    _publish(store, [rendered], secret=secret_id(SECRET))
-    ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
-    assert ran.exit_code == 0, ran.stderr
-    equal = len(rendered.package.public) + 3
-    assert f"{equal} files equal" in ran.stdout
-    assert "not rendered private/solution.py" in ran.stdout
-    found = json.loads(run("reproduce", store.root, rendered.record.task_id, "--secret-file", key, "--json").stdout)
-    assert found["holds"] is True
-
-
-def test_reproduce_takes_a_secret_that_lies_on_s3(s3_root, rendered):
-    store = Store(f"{s3_root}/secrets/micro")
-    _publish(store, [rendered], secret=secret_id(SECRET))
-    store.create(SECRET_PATH, SECRET.hex().encode())
-    place = f"{store.root}/{SECRET_PATH}"
-    assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", place).exit_code == 0
-
-
-def _with_other_files(task: VerifiedTask) -> VerifiedTask:
-    public = dict(task.package.public)
-    lines = public["train.csv"].split(b"\n")
-    public["train.csv"] = b"\n".join([*lines[:2], b"changed", *lines[3:]])
-    public["more.csv"] = b"x"
-    package = task.package.model_copy(update={"public": public})
-    record = task.record.model_copy(update={"digest": files_digest(public, package.private)})
-    return VerifiedTask(package=package, record=record)
-
-
-def test_reproduce_names_each_file_that_differs(tmp_path, rendered, key):
-    store = Store(str(tmp_path / "micro"))
-    _publish(store, [_with_other_files(rendered)], secret=secret_id(SECRET))
-    ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
-    assert ran.exit_code == 1
-    assert "2 files not equal: public/more.csv, public/train.csv" in ran.stderr
-    assert "differs      public/train.csv from line 3" in ran.stdout
-    assert "extra        public/more.csv" in ran.stdout
-
-
-def test_a_task_that_other_code_made_is_named_and_fails_nothing(tmp_path, rendered, key, monkeypatch):
-    """The release has two code versions, and a task of each whose files are not those that this code renders."""
-    other = _rendered_task("0123456789ab", slot=1)
-    store = Store(str(tmp_path / "micro"))
-    _publish(store, [_with_other_files(rendered), _with_other_files(other)], secret=secret_id(SECRET))
-    code = f"made by code 0123456789ab, this is {code_version({})}: "
-    assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", key).exit_code == 1
-    ran = run("reproduce", store.root, other.record.task_id, "--secret-file", key)
-    assert ran.exit_code == 0, ran.stderr
-    assert f"{code}compared and differs" in ran.stdout
-    assert "2 files not equal: public/more.csv, public/train.csv" in ran.stdout
-
-    def cannot_render(*_):
-        raise KeyError("motif")
-
-    monkeypatch.setattr("sandmill.verify.reproduce.render", cannot_render)
-    ran = run("reproduce", store.root, other.record.task_id, "--secret-file", key)
-    assert (ran.exit_code, f"{code}not compared" in ran.stdout) == (0, True)
-    assert run("reproduce", store.root, rendered.record.task_id, "--secret-file", key).exit_code == 1
-
-
 def test_a_rerun_tells_tasks_of_this_code_from_those_of_other_code(tmp_path, rendered, key, monkeypatch):
     other = _rendered_task("0123456789ab", slot=1)
     store = Store(str(tmp_path / "micro"))
@@ -367,45 +305,11 @@ def test_a_rerun_tells_tasks_of_this_code_from_those_of_other_code(tmp_path, ren
     assert (found["task_id"], found["differences"]) == (other.record.task_id, ["a solver scored 0.5"])
 
 
-def test_reproduce_without_the_secret_says_which_one_it_takes(tmp_path, rendered):
+def test_a_secret_of_another_release_is_refused_with_the_one_it_takes(tmp_path, rendered):
     store = Store(str(tmp_path / "micro"))
     _publish(store, [rendered], secret=secret_id(SECRET))
-    ran = run("reproduce", store.root, rendered.record.task_id)
-    assert ran.exit_code == 2
-    assert f"expected a file with secret {secret_id(SECRET)}" in ran.stderr
-    assert f"{store.root}/{SECRET_PATH}" in ran.stderr
     other = tmp_path / "other.key"
     other.write_bytes(b"another secret of 32 bytes......")
-    refused = run("reproduce", store.root, rendered.record.task_id, "--secret-file", other)
+    refused = run("verify", store.root, "--rerun", "--secret-file", other)
     assert refused.exit_code == 2
     assert f"expected secret {secret_id(SECRET)}" in refused.stderr
-
-
-def test_reproduce_needs_a_task_of_the_release_and_its_private_half(tmp_path, rendered, key):
-    store = Store(str(tmp_path / "micro"))
-    _publish(store, [rendered], secret=secret_id(SECRET))
-    assert run("reproduce", store.root, "nope", "--secret-file", key).exit_code == 2
-    for path in [path for path in store.list() if "/private/" in path]:
-        store.remove(path)
-    ran = run("reproduce", store.root, rendered.record.task_id, "--secret-file", key)
-    assert ran.exit_code == 1
-    assert "private half is not readable" in ran.stderr
-
-
-def test_reproduce_of_a_real_build_names_the_design_by_its_lineage(small_release):
-    """The recorded design has a test of its final size, and the id is that of the design before."""
-    key = Path(f"{small_release.partition('/small@')[0]}.key")
-    for task_id in load(small_release).task_ids:
-        ran = run("reproduce", small_release, task_id, "--secret-file", key)
-        assert ran.exit_code == 0, ran.stderr
-        assert "made by code" not in ran.stdout
-
-
-def test_reproduce_refuses_a_lineage_that_does_not_give_the_id(tmp_path, rendered, key):
-    lineage = rendered.record.lineage.model_copy(update={"spec_fingerprint": "0" * 64})
-    record = rendered.record.model_copy(update={"lineage": lineage})
-    store = Store(str(tmp_path / "micro"))
-    _publish(store, [VerifiedTask(package=rendered.package, record=record)], secret=secret_id(SECRET))
-    ran = run("reproduce", store.root, record.task_id, "--secret-file", key)
-    assert ran.exit_code == 1
-    assert "its lineage and the secret give the id" in ran.stderr

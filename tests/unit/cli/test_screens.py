@@ -22,7 +22,6 @@ from sandmill.models.reports import Rejection
 from sandmill.pipeline.designing import Preview, Shown
 from sandmill.store.files import Store
 from sandmill.store.shards import write_shard
-from sandmill.verify.reproduce import FileCheck, FileComparison, Reproduction
 from sandmill.verify.rerun import TaskRerun
 from tests.factories import make_seed, make_shard_plan, make_slot_report, make_task
 from tests.publishing import fill_shard, publish_shards
@@ -74,12 +73,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         CheckResult("sandbox: bwrap", "bad", "no such program on PATH", "apt-get install " + "bubblewrap " * 8),
     ]
-    monkeypatch.setattr("sandmill.cli.doctor._check_all", lambda root, pool: iter(checks))
+    monkeypatch.setattr("sandmill.cli.doctor._check_all", lambda root: iter(checks))
     monkeypatch.setattr("shutil.which", lambda name: name)
-    monkeypatch.setattr("sandmill.cli.verify.matching_secret", lambda *_: b"")
-    files = tuple(FileCheck(path=f"public/{TASK}-{n}.csv", verdict=FileComparison.EQUAL) for n in range(4))
-    made = Reproduction(task_id=TASK, files=files, libraries={"scikit-learn": ("1.7.0", "1.9.1")})
-    monkeypatch.setattr("sandmill.verify.reproduce.reproduce_task", lambda *_: made)
     ran_again = TaskRerun(task_id=TASK, problems=(f"rows of {TASK} differ " * 5,))
     monkeypatch.setattr("sandmill.verify.rerun.rerun_task", lambda *_, **__: ran_again)
     return tmp_path
@@ -120,7 +115,6 @@ PREVIEW = Preview(
 SCREENS = {
     "ending": shown_by(show_ending, "releases/micro", MESSAGE),
     "preview": shown_by(show_preview, PREVIEW),
-    "show datasets": command("show", "releases"),
     "show": command("show", "releases/micro"),
     "show task": command("show", "releases/micro", TASK),
     "show lineage": command("show", "releases/micro", TASK, "--lineage"),
@@ -131,7 +125,6 @@ SCREENS = {
     "verify rerun": command("verify", "releases/micro", "--rerun"),
     "doctor": command("doctor"),
     "gc": command("gc", "releases"),
-    "reproduce": command("reproduce", "releases/micro", TASK, "--secret-file", "key"),
     "pull": command("pull", "releases/micro", "--to", "a-folder-for-pulled-tasks"),
 }
 TASK_LISTS = {"ending", "show"}

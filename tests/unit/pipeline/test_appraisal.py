@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate import appraisal
-from sandmill.calibrate.appraisal import MOST_FEEDBACK, MOST_FINAL, appraise, informed_score, measure_agents
+from sandmill.calibrate.appraisal import appraise, informed_score
 from sandmill.calibrate.panel import TRIVIAL, Panel, PanelRun
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part
@@ -38,8 +38,6 @@ def calls(monkeypatch) -> dict[str, tuple]:
         return PanelRun("informed", Tier.SEARCH, [oracle], lambda columns: columns[0], None)
 
     stub("informed_run", informed)
-    stub("run_pipelines", lambda *_: [])
-    stub("solve_rate", lambda *_: CALIBRATION.solve_rate)
     return asked
 
 
@@ -54,20 +52,6 @@ def appraised(sizes, tmp_path, change=lambda rendered: rendered):
     panel = panel_on(tmp_path, rendered)
     (trivial,) = made_up(rendered.oracle, [TRIVIAL])
     return appraise(CALIBRATION, panel, trivial, rendered, Streams(SECRET, "appraise"))
-
-
-def with_agents(sizes, tmp_path, adversaries=()):
-    rendered = rendered_of(sizes)
-    return measure_agents(CALIBRATION, panel_on(tmp_path, rendered), rendered, Streams(SECRET, "appraise"), adversaries)
-
-
-def test_agents_are_the_pipelines_and_the_adversaries(calls, tmp_path):
-    best, worst = made_up(rendered_of(SMALL).oracle, ["stack", TRIVIAL])
-    measured = with_agents(SMALL, tmp_path, [best, worst])
-    assert measured.solve_rate == CALIBRATION.solve_rate
-    assert measured.medal_hardness.share in (0.0, 0.5, 1.0)
-    untouched = {"solve_rate": None, "medal_hardness": None}
-    assert measured.model_copy(update=untouched) == CALIBRATION.model_copy(update=untouched)
 
 
 def test_measures_are_added_and_the_board_is_left_alone(calls, tmp_path):
@@ -90,24 +74,6 @@ def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, mon
     failed = PanelRun("informed", Tier.SEARCH, None, None, "no")
     monkeypatch.setattr(appraisal, "informed_run", lambda *_: failed)
     assert informed_score(panel_on(tmp_path, rendered_of(SMALL)), rendered_of(SMALL)) is None
-
-
-@pytest.mark.parametrize(
-    ("sizes", "feedback", "final"),
-    [(SMALL, SMALL.feedback, SMALL.final), (LARGE, MOST_FEEDBACK, MOST_FINAL)],
-    ids=["small", "large"],
-)
-def test_pipelines_answer_the_first_rows_of_each_part(calls, tmp_path, sizes, feedback, final):
-    oracle = rendered_of(sizes).oracle
-    with_agents(sizes, tmp_path, made_up(oracle, ["stack"]))
-    answers = rendered_of(sizes).answers
-    parts = (np.flatnonzero(answers.part(part)) for part in (Part.FEEDBACK, Part.FINAL))
-    rows = np.concatenate([part[:most] for part, most in zip(parts, (feedback, final), strict=True)])
-    np.testing.assert_array_equal(calls["run_pipelines"][2], rows)
-    _, truth, on_feedback, on_final, bronze, *_ = calls["solve_rate"]
-    np.testing.assert_array_equal(truth, answers.truth[rows])
-    assert (on_feedback, on_final) == (slice(0, feedback), slice(feedback, feedback + final))
-    assert bronze == CALIBRATION.thresholds.bronze
 
 
 def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path):

@@ -1,7 +1,6 @@
 import json
 import random
 
-from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.fingerprint import digest
 from sandmill.models.base import Band
 from sandmill.models.plan import Attempt, Slot
@@ -151,24 +150,3 @@ def test_decisions_for_the_same_measurements_stay_what_they_were():
             else:
                 miss(search, attempt, min(1.0, max(0.0, base + slope * attempt.hardness + rng.gauss(0, 0.05))))
     assert digest(json.dumps(taken).encode())[:16] == "c22e8100fb12216d"
-
-
-def test_a_slot_steered_by_medal_hardness_tries_fresh_designs_and_settles_for_the_nearest():
-    search = SlotSearch(SLOT.model_copy(update={"steered": "medal_hardness", "band": Band.HARD}), 0)
-    attempts = []
-    for number in range(ATTEMPTS):
-        attempts.append(search.next_attempt())
-        miss(search, attempts[-1], 0.95 - 0.01 * number)
-    assert len({attempt.variant for attempt in attempts}) == ATTEMPTS
-    assert {attempt.parent for attempt in attempts} == {None}
-    assert len({attempt.hardness for attempt in attempts}) > 1
-    nearest = search.next_attempt()
-    assert nearest.any_band
-    assert nearest.variant == attempts[-1].variant
-
-
-def test_medal_hardness_up_to_1_is_in_the_last_band():
-    low, high = accepted_range(Band.EXPERT, "medal_hardness")
-    assert low <= 1.0 < high
-    assert accepted_range(Band.EASY, "medal_hardness")[0] == 0.0
-    assert str(OffBand(1.0, Band.HARD, "medal_hardness")).endswith("a search for hard accepts 0.5 to 0.75")

@@ -142,16 +142,6 @@ def test_language_models_design_every_seed():
     assert plan.unsupported == intake.unsupported
 
 
-def test_a_mix_of_medal_hardness_is_about_tables_alone():
-    build = plan_build(BuildRequest(name="d", tasks=60, steer="medal_hardness"), ingest(()))
-    slots = plan_slots(build)
-    assert Counter(slot.band for slot in slots) == share_out(DEFAULT_MIX, 60)
-    for slot in slots:
-        assert slot.steered == ("difficulty" if kind_of(slot.structure).panel else "medal_hardness")
-    assert {slot.steered for slot in slots} == {"medal_hardness", "difficulty"}
-    assert {slot.steered for slot in plan_slots(plan())} == {"difficulty"}
-
-
 @pytest.mark.parametrize("tasks", [12, 48, 96, 500])
 def test_domains_come_up_evenly(tasks: int):
     places = [slot.place for slot in plan_slots(plan(tasks))]

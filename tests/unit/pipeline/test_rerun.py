@@ -168,14 +168,18 @@ def test_changed_training_rows_change_the_board():
 
 
 def test_another_secret_renders_other_bytes():
-    assert problems(secret=OTHER) == ["rendering the design again gives other bytes"]
+    named, rendered = problems(secret=OTHER)
+    assert named.startswith("its lineage and the secret give the id sm")
+    assert rendered == "rendering the design again gives other bytes: private/answers.csv, " + ", ".join(
+        f"public/{name}" for name in sorted(proved().package.public)
+    )
     assert rerun_task(proved().package, proved().record, OTHER, installed="0.1.0").problems
 
 
 def test_other_code_that_renders_or_scores_otherwise_is_named_and_no_problem():
     found = of_other_code(recalibrated(board=rescored(calibrated(), below_the_median(), final=0.9)), OTHER)
     assert found.describe_code().startswith(
-        "made by code 0.1.0, this is another code: compared and differs: rendering the design again gives other bytes; "
+        "made by code 0.1.0, this is another code: compared and differs: rendering the design again gives other bytes: "
     )
     assert any(line.startswith(f"solver {below_the_median()} scored") for line in found.differences)
     assert [line for line in found.problems if "solver" in line] == []

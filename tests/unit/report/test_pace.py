@@ -67,7 +67,7 @@ def simulate(tasks: int, seed: int, mix: str, workers: int) -> list[Moment]:
             takes = slot_s[place] * rng.lognormal(0, 0.4) * (0.6 if measured is None else 1.0)
             heapq.heappush(running, (clock + takes, order, place, attempt, measured))
         clock, _, place, attempt, measured = heapq.heappop(running)
-        low, high = accepted_range(attempt.slot.band, attempt.slot.steered)
+        low, high = accepted_range(attempt.slot.band)
         if measured is not None and (attempt.any_band or low <= measured < high):
             searches[place].is_closed, made = True, made + 1
         elif measured is None:

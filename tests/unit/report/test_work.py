@@ -2,7 +2,7 @@ from sandmill.check.suites import failed_suites
 from sandmill.models.base import Band, Stage
 from sandmill.models.reports import AttemptReport, SlotReport
 from sandmill.report.designers import DesignerRow
-from sandmill.report.work import MOST_SLOW, MixCounts, WorkCounts, costs_table, mix_table, slowest_table, yield_table
+from sandmill.report.work import MixCounts, WorkCounts, costs_table, mix_table, yield_table
 
 
 def make_report(slot: int, reached: Band | None = Band.HARD, *, round: int = 0, seconds: float = 1.0) -> SlotReport:
@@ -68,15 +68,6 @@ def test_costs_add_up_over_stages_and_over_verified_and_rejected_designs():
     }
 
 
-def test_the_slowest_slots_are_kept_in_order_whatever_came_before():
-    reports = [make_report(number, seconds=float(number % 17)) for number in range(60)]
-    shown = rows_of(slowest_table(count_work(reports[:30], reports[30:])))
-    seconds = [float(row["seconds"]) for row in shown]
-    assert len(shown) == MOST_SLOW
-    assert seconds == sorted((float(n % 17) for n in range(60)), reverse=True)[:MOST_SLOW]
-    assert shown[0]["slowest stage"] == "calibrate 12.0"
-
-
 def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
     mix = MixCounts()
     for report in (make_report(0), make_report(1, Band.MEDIUM), make_report(2, None)):
@@ -88,9 +79,7 @@ def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
 
 def test_a_build_without_any_slot_has_tables():
     work = count_work()
-    assert (
-        rows_of(yield_table(work, "grammar")) == rows_of(slowest_table(work)) == rows_of(mix_table(MixCounts())) == []
-    )
+    assert rows_of(yield_table(work, "grammar")) == rows_of(mix_table(MixCounts())) == []
     assert rows_of(costs_table(work, [], 0.0, 0.0))[0]["what"] == "all stages"
 
 

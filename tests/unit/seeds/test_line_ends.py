@@ -3,7 +3,7 @@
 import pytest
 
 from sandmill.errors import SeedError
-from sandmill.seeds import ingest, table_files
+from sandmill.seeds import ingest
 
 ROWS = [f"{n % 7},{'ab'[n % 2]},{n % 2}" for n in range(40)]
 READ = {
@@ -43,18 +43,6 @@ def test_a_table_with_odd_line_ends_is_read(written, name):
 @pytest.mark.parametrize("name", REFUSED)
 def test_one_that_readers_disagree_about_is_named_by_its_line(written, name):
     content, message = REFUSED[name]
-    with pytest.raises(SeedError) as error:
-        ingest((_folder(written, name, content),))
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize("name", [*REFUSED, "quoted"])
-def test_the_end_of_a_block_changes_nothing(written, monkeypatch, name):
-    monkeypatch.setattr(table_files, "_BLOCK", 7)
-    content, message = REFUSED.get(name, (READ["quoted"], ""))
-    if not message:
-        assert ingest((_folder(written, name, content),)).supported
-        return
     with pytest.raises(SeedError) as error:
         ingest((_folder(written, name, content),))
     assert message in str(error.value)

@@ -1,38 +1,14 @@
-"""The next files of a release on S3 are fetched while the current one is read. Small files are read whole, and kept."""
+"""Small files of a release are read whole and kept, and larger ones where most of their tasks are read."""
 
 import uuid
 
 import pytest
 
 from sandmill.errors import IntegrityError
-from sandmill.models.release import PartFile
 from sandmill.store import part_files
 from sandmill.store.files import Store
-from sandmill.store.part_files import PartsAhead
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
-
-
-def _parts(number):
-    names = [f"public/files-train-{place:05}-00000000.parquet" for place in range(number)]
-    return [PartFile(path=name, sha256="0" * 64, size=10, rows=1) for name in names]
-
-
-def test_what_went_wrong_is_raised_for_the_part_that_it_happened_to():
-    parts = _parts(3)
-
-    def fetch(part):
-        if part == parts[1]:
-            raise IntegrityError("damaged")
-        return b"sound"
-
-    coming = PartsAhead(fetch, parts)
-    assert coming.take(parts[0])() == b"sound"
-    wait = coming.take(parts[1])
-    with pytest.raises(IntegrityError, match="damaged"):
-        wait()
-    assert coming.take(parts[2])() == b"sound"
-    coming.close()
 
 
 @pytest.fixture
@@ -62,8 +38,8 @@ def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path,
 
 
 def test_one_task_of_many_is_not_fetched_with_its_whole_table(remote, tmp_path, monkeypatch):
-    monkeypatch.setattr(PartsAhead, "_start_next", lambda self: pytest.fail("planned") if self._planned else None)
-    remote.pull(tmp_path, [remote.task_ids[0]])
+    monkeypatch.setattr(Store, "read_start", lambda store, path, most: pytest.fail(path) if most > 4 else b"PAR1")
+    assert len(remote.pull(tmp_path, [remote.task_ids[0]])) == 1
 
 
 @pytest.fixture

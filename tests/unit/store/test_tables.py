@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from sandmill.errors import IntegrityError, RequestError
-from sandmill.models.calibration import MedalHardness
 from sandmill.models.hints import Hint, Sentinel
 from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
@@ -137,17 +136,11 @@ def test_reading_is_two_columns_and_a_level_that_can_be_asked_for():
         select_ids(facts, "r", {"reading_level": ["spread"]})
 
 
-def test_medal_hardness_is_a_column_and_a_range():
-    medals = MedalHardness(value=0.6, low=0.5, high=0.7, band="hard", share=0.06, scripts=8, draws=3, version=2)
-    record = make_task(1).record
-    measured = record.calibration.model_copy(update={"medal_hardness": medals, "rule": "milestones"})
-    row = tables.private_task_row(record.model_copy(update={"calibration": measured}))
-    assert (row["rule"], row["medal_hardness"], row["medal_band"]) == ("milestones", 0.6, "hard")
-    assert tables.private_task_row(record)["medal_hardness"] is None
-    facts = pl.DataFrame({"task_id": ["a", "b", "c"], "medal_hardness": [0.6, 0.9, None]})
-    assert select_ids(facts, "r", {}, {"medal_hardness": (0.5, 0.7)}) == ("a",)
-    assert select_ids(facts, "r", {}, {"medal_hardness": (0.0, 1.0)}) == ("a", "b")
-    with pytest.raises(RequestError, match=r"--medal-hardness: saw 0.7 to 0.5"):
-        select_ids(facts, "r", {}, {"medal_hardness": (0.7, 0.5)})
+def test_a_range_of_difficulty_selects_tasks():
+    facts = pl.DataFrame({"task_id": ["a", "b", "c"], "difficulty": [0.6, 0.9, None]})
+    assert select_ids(facts, "r", {}, {"difficulty": (0.5, 0.7)}) == ("a",)
+    assert select_ids(facts, "r", {}, {"difficulty": (0.0, 1.0)}) == ("a", "b")
+    with pytest.raises(RequestError, match=r"--difficulty: saw 0.7 to 0.5"):
+        select_ids(facts, "r", {}, {"difficulty": (0.7, 0.5)})
     with pytest.raises(RequestError, match="private half"):
-        select_ids(facts.drop("medal_hardness"), "r", {}, {"medal_hardness": (0.5, 0.7)})
+        select_ids(facts.drop("difficulty"), "r", {}, {"difficulty": (0.5, 0.7)})

@@ -15,7 +15,6 @@ from sandmill.models.base import Frozen
 from sandmill.report.html.figure import ID_PATTERN, Cell, Edition, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import Markup, element, join, json_block
 from sandmill.report.queries import Facet
-from sandmill.report.similarity import TaskMap
 
 TWIN_FORMAT = 1
 """Version of the layout of `qc.json`."""
@@ -172,21 +171,3 @@ def build_section(figures: Sequence[Figure]) -> Section:
     ]
     html = element("div", join(drawn), class_="grid wider")
     return Section(id="build", title="Build", html=html, figures=tuple(figures))
-
-
-NOTE = (
-    "Tasks near each other have similar words in their prompts, and the same modality, target, metric and split: the "
-    "first two principal components of these features, computed by sandmill.report.similarity. Only public facts count."
-)
-
-
-def map_section(placed: TaskMap) -> Section:
-    """Write the map of tasks. Tasks are in the order of the list."""
-    html = element(
-        "div",
-        element("p", NOTE, class_="faint"),
-        element("div", "", id="map"),
-        element("p", "", id="mapped", class_="faint"),
-    )
-    data = placed.model_dump(mode="json")
-    return Section(id="map", title="Map of tasks", html=html, data=data, script=asset("map.js"))
