@@ -102,6 +102,14 @@ _FURTHER = (
     "Others look at {summary}.",
     "Now and then somebody works out {summary}.",
     "One more figure that people know is {summary}.",
+    "There is also {summary}.",
+    "A second list has {summary}.",
+    "Every report ends with {summary}.",
+    "The monthly letter prints {summary}.",
+    "Newcomers are soon told of {summary}.",
+    "If asked for another figure, one gives {summary}.",
+    "Visitors like to hear {summary}.",
+    "The office keeps {summary}.",
 )
 """Sentences for every summary after the first."""
 Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
