@@ -102,6 +102,14 @@ _FURTHER = (
     "Others look at {summary}.",
     "Now and then somebody works out {summary}.",
     "One more figure that people know is {summary}.",
+    "There is also {summary}.",
+    "A second list has {summary}.",
+    "Every report ends with {summary}.",
+    "The monthly letter prints {summary}.",
+    "Newcomers are soon told of {summary}.",
+    "If asked for another figure, one gives {summary}.",
+    "Visitors like to hear {summary}.",
+    "The office keeps {summary}.",
 )
 """Sentences for every summary after the first."""
 Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
@@ -116,7 +124,7 @@ _PAYS: dict[type[Listed], float] = {FormulaWord: 0.29, ConditionWord: 0.25, Code
 _CHANCE_OF_CHILD = 0.35
 """Chance that a design with hints has a child table, whose summaries are its first told forms."""
 _FEWEST_SPARE, _MOST_SPARE = 1, 3
-_FEWEST_ASIDES, _MOST_ASIDES = 2, 5
+_FEWEST_ASIDES, _MOST_ASIDES = 1, 3
 _MOST_EXTRA = 2
 """Most columns that an unused form may add to a design."""
 _FREE_NUMBERS = 5

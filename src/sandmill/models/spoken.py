@@ -63,6 +63,12 @@ def spoken(meaning: str, *, is_number: bool = True) -> Spoken:
     return Spoken(f"the {lowered}", unit, is_share=unit == "percent" and text.startswith("Share"))
 
 
+def unit_behind(meaning: str) -> tuple[str, str]:
+    """Return a meaning without the unit at its end, and the unit; no unit if it ends in none."""
+    found = _UNIT.search(meaning)
+    return (meaning[: found.start()], found[1]) if found else (meaning, "")
+
+
 def level_words(level: str) -> str:
     """Return a level as a sentence says it."""
     words = level.replace("_", " ")
