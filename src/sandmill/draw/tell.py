@@ -87,8 +87,6 @@ def further_files(spec: TaskSpec, words: Wording, item: str) -> list[tuple[str, 
     found = []
     if child := spec.mechanism.child:
         found.append((child.path, words.say("file_child", row=child.row, **words.names_of(item))))
-    if _passages(spec, DATA_DICTIONARY):
-        found.append((DATA_DICTIONARY, words.say("file_dictionary")))
     return found
 
 
