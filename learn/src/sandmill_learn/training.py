@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from sandmill_learn.task_sets import LearningTask
 
 RewardName = Literal[
-    "gap", "sandmle-paper", "sandmle-release", "sparse", "position", "raw", "partial-credit", "partial-credit-grpo"
+    "ladder",
+    "gap",
+    "sandmle-paper",
+    "sandmle-release",
+    "sparse",
+    "position",
+    "raw",
+    "partial-credit",
+    "partial-credit-grpo",
 ]
 LANGUAGE_MODEL_RATE = 1e-5
 """Highest learning rate of a language model unless another one is asked for."""

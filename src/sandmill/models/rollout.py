@@ -24,7 +24,7 @@ class Score(Frozen):
     outcome: Outcome
     """How the run ended. `ok` means that the run ended well and its submission is valid."""
     reward: float
-    """Total of the preset. With `gap`: 0 unless the outcome is `ok`, at most 1. 0 if `mask` is True."""
+    """Total of the preset. With `ladder`: 0 unless the outcome is `ok`, at most 1. 0 if `mask` is True."""
     gap_closed: float | None = None
     """Share of the way from the trivial solver to the oracle, unclipped; None without a valid submission."""
     medal: Medal | None = None

@@ -57,7 +57,7 @@ class MLEnv:
         self,
         task: EpisodeTask,
         *,
-        reward: str | Reward = "gap",
+        reward: str | Reward = "ladder",
         limits: EpisodeLimits | None = None,
         sandbox: AsyncCodeRunner | None = None,
         instrument: "bool | InstrumentWith" = False,

@@ -14,7 +14,7 @@ from sandmill.scoring.grading import grade_submission
 from sandmill.scoring.grading.private_half import PrivateHalf, read_private
 
 
-def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Reward = "gap") -> Score:
+def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Reward = "ladder") -> Score:
     """Score a run on the final part of the task. Call this once, for the run that ends the episode.
 
     A run whose outcome is not `ok` keeps its outcome and gets the reward of a failure, regardless of files in the
@@ -23,7 +23,7 @@ def score(task: Path | str | PrivateHalf, result: RunResult, preset: str | Rewar
     Args:
         task: folder of a pulled task with its private half, or that half, as `EpisodeTask.private` has it.
         result: the return value of `Sandbox.run`. Paths and bytes are refused, since an agent can write files.
-        preset: name of a reward, or a reward with weights of your own. `gap` is `gap_closed`, clipped to 0..1.
+        preset: name of a reward, or a reward with weights of your own.
 
     Raises:
         InputError: if the folder is not such a task, `result` is not a `RunResult`, or the preset is unknown.

@@ -6,8 +6,10 @@ In rewards of SandMLE a score equal to a threshold reaches it, the median includ
 
 from abc import abstractmethod
 from enum import IntEnum
+from itertools import pairwise
 from typing import ClassVar, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from sandmill.errors import InputError, Problem
@@ -93,6 +95,42 @@ class Gap(Reward):
         """Return the clipped share."""
         grade = valid_grade(rollout)
         return {"gap": 0.0 if grade is None else clip(closed_share(grade), 0.0, 1.0)}
+
+
+_RUNGS = (0.0, 0.2, 0.4, 0.8, 1.0)
+"""Pay of the trivial solver, bronze, silver, gold and the best possible score."""
+
+
+class Ladder(Reward):
+    """Piecewise linear in the score: trivial 0, bronze 0.2, silver 0.4, gold 0.8, oracle 1; constant beyond both ends.
+
+    If the ceiling of the task is loose, its lower end takes the place of the oracle. Where these five scores do not
+    rise strictly, or one is not known, the reward is that of `gap`, as the part of that name. Without a valid
+    submission it is 0.
+
+    Source: Sandmill's own. The thresholds of medals are milestones of the task: silver is about the median blind
+    ensemble, and gold needs what the texts state. So a step of this reward pays for insight rather than for tuning.
+    """
+
+    preset: ClassVar[str] = "ladder"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the pay by rungs, or that by the gap."""
+        grade = valid_grade(rollout)
+        if grade is None or grade.score is None:
+            return {"ladder": 0.0, "gap": 0.0}
+        if (rungs := rungs_of(grade)) is None:
+            return {"ladder": 0.0, "gap": clip(closed_share(grade), 0.0, 1.0)}
+        return {"ladder": float(np.interp(_upwards(grade.score, grade), rungs, _RUNGS)), "gap": 0.0}
+
+
+def rungs_of(grade: GradeReport) -> tuple[float, ...] | None:
+    """Return trivial, bronze, silver, gold and the best score, negated if lower is better; None if they do not rise."""
+    bars, top = grade.thresholds, grade.ceiling_low if grade.ceiling_is_loose else grade.oracle
+    if grade.trivial is None or top is None:
+        return None
+    rungs = tuple(_upwards(score, grade) for score in (grade.trivial, bars.bronze, bars.silver, bars.gold, top))
+    return rungs if all(low < high for low, high in pairwise(rungs)) else None
 
 
 class Position(Reward):

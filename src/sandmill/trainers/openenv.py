@@ -166,7 +166,7 @@ def build_app(
     band: str | tuple[str, ...] = (),
     metric: str | tuple[str, ...] = (),
     structure: str | tuple[str, ...] = (),
-    reward: str = "gap",
+    reward: str = "ladder",
     limits: EpisodeLimits | None = None,
     sessions: int = 64,
     session_timeout: float = 1800.0,

@@ -44,7 +44,7 @@ class SandmillEnv(BaseTextEnv):
             SandboxUnavailable: this machine cannot run scripts, and no servers are named.
         """
         super().__init__()
-        settings: dict[str, Any] = {"release": "", "reward": "gap", "limits": {}, "servers": (), "token_file": ""}
+        settings: dict[str, Any] = {"release": "", "reward": "ladder", "limits": {}, "servers": (), "token_file": ""}
         settings |= {**registered, **(env_config or {})}
         extras = extras or {}
         self.max_turns = int(extras.get("max_turns", 1))
@@ -114,7 +114,7 @@ class SandmillEnv(BaseTextEnv):
 def register(
     release: str = "",
     *,
-    reward: str = "gap",
+    reward: str = "ladder",
     env_id: str = ENV_ID,
     servers: Sequence[str] = (),
     token_file: str = "",

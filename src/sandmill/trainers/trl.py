@@ -147,7 +147,7 @@ class Environment:
 def environment(
     release: Release | Path | str,
     *,
-    reward: str | Reward = "gap",
+    reward: str | Reward = "ladder",
     sandbox: AsyncCodeRunner | None = None,
     **limits: Any,
 ) -> type[Environment]:
@@ -188,7 +188,7 @@ class CountedRuns(Protocol):
 def code_reward(
     release: Release | Path | str | OpenTasks | CountedRuns,
     *,
-    reward: str | Reward = "gap",
+    reward: str | Reward = "ladder",
     timeout: float = 30.0,
     sandbox: AsyncCodeRunner | None = None,
 ) -> Callable[..., list[float | None]]:

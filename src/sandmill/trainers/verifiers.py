@@ -55,7 +55,7 @@ class EpisodeState(vf.State):
 class SandmillTaskConfig(vf.TaskConfig):
     """Reward and limits of episodes: `--env.taskset.task.*`."""
 
-    reward: str = "gap"
+    reward: str = "ladder"
     max_steps: int = EpisodeLimits().max_steps
     max_submissions: int = EpisodeLimits().max_submissions
     time_budget: float = EpisodeLimits().time_budget

@@ -29,7 +29,7 @@ async def compute_score(
     extra_info: dict[str, Any] | None = None,
     *,
     release: str = "",
-    reward: str = "gap",
+    reward: str = "ladder",
     timeout: float = 30.0,
     on_fault: Literal["zero", "raise"] = "zero",
     servers: Sequence[str] | str = (),
