@@ -17,7 +17,7 @@ MOST_VIF = 10.0
 """Variance inflation factor above which the covariates explain a component too well to tell whether it was used."""
 _LARGEST_ERROR = 0.25
 """Standard error of noise. With a larger one the test has too few rows, or the fact matters too little, to tell."""
-_ERRORS = 2.0
+_ERRORS = 2.5
 """Standard errors by which predictions must follow the residual. Less is chance and counts as 0."""
 _WHOLE = 0.6
 """Ratio of slopes that counts as 1. Models that use a fact learn its weight from about a hundred rows and shrink it."""
@@ -83,7 +83,7 @@ class FactMeter:
         if said.dtype.kind in "biu":
             return [None] * len(self._parts)
         scores = normal_scores(said)
-        return [part and part.caught(scores) for part in self._parts]
+        return [part.caught(scores) if part else None for part in self._parts]
 
 
 @dataclass(frozen=True)
