@@ -19,7 +19,7 @@ DEMO_KINDS := table=0.3333,table_keys=0.0833,json_rows=0.0833,text=0.0417,text_d
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo say-demo demo-llm test test-slow test-llm test-clients test-learn learn lint schemas serve stop server deploy worker clean
+.PHONY: help setup agent-env demo say-demo demo-llm test test-slow test-llm test-clients test-learn learn lint schemas server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -94,18 +94,12 @@ test-clients: agent-env  ## Check exports and adapters with the real packages of
 schemas: setup  ## Write schemas/ again from the models
 	@$(RUN)/python -m sandmill.schemas schemas
 
-serve: setup  ## Start server and worker in the background, deploy, and print the address (PORT=4200)
-	@$(RUN)/python -m flows.run_services start --port $(PORT)
-
-stop:  ## End the server and the worker that make serve started
-	@$(RUN)/python -m flows.run_services stop
-
 server: setup  ## Run a local Prefect server with its UI (PORT=4200)
 	@PREFECT_UI_API_URL=http://127.0.0.1:$(PORT)/api $(RUN)/prefect server start --port $(PORT)
 
 deploy: setup  ## Create the work pool and the deployments of prefect.yaml (PREFECT_API_URL or PORT)
 	@$(SERVER) work-pool inspect sandmill >/dev/null 2>&1 || $(SERVER) work-pool create sandmill --type process
-	@PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/python -m flows.run_services deploy
+	@PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/python -m flows.deploy_flows
 
 worker: setup  ## Run deployed flows on this machine (PREFECT_API_URL or PORT)
 	@$(SERVER) worker start --pool sandmill --type process

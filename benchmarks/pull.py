@@ -13,6 +13,9 @@ import os
 import random
 import resource
 import shutil
+import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -23,7 +26,6 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.repeated_release import repeat_release
-from benchmarks.rollouts import copied_to_bucket
 from sandmill.store.bucket import BucketFiles
 from sandmill.store.files import Store
 from sandmill.store.part_files import in_stored_order, reading_in_sequence
@@ -32,6 +34,47 @@ from sandmill.store.release import StoredRelease, load
 SIDES = ("public", "private")
 UNPACKED_TASKS = 100
 """Tasks whose files are stored as objects of their own. They are many requests."""
+
+
+@contextmanager
+def copied_to_bucket(root: str) -> Iterator[str]:
+    """Copy the release into an S3 server (moto) that runs in a separate process, as a real server does."""
+    import boto3  # type: ignore[import-untyped]
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "testing")
+    os.environ.update(keys, AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", AWS_DEFAULT_REGION="us-east-1")
+    try:
+        client = boto3.client("s3")
+        _wait(client)
+        client.create_bucket(Bucket="benchmark")
+        folder = Path(root)
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "shards" not in path.parts:
+                client.upload_file(str(path), "benchmark", f"copies/{path.relative_to(folder)}")
+        yield "s3://benchmark/copies"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait(client: object) -> None:
+    from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
+
+    for _ in range(100):
+        try:
+            client.list_buckets()  # type: ignore[attr-defined]
+            return
+        except BotoCoreError:
+            time.sleep(0.1)
+    raise SystemExit("moto's server did not start.")
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class Filling:
             models[number % len(models)].model_copy(update={"slot": number, "task_ids": (task.record.task_id,)})
             for number, task in zip(numbers, tasks, strict=True)
         ]
-        return Shard(tuple(tasks), (), tuple(reports), tuple(self.source.suites), ())
+        return Shard(tuple(tasks), (), tuple(reports), tuple(self.source.suites))
 
     def _fill(self, number: int) -> VerifiedTask:
         from sandmill.design import design_task

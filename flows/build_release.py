@@ -4,10 +4,9 @@ import sys
 
 from prefect import flow
 
-from sandmill.cli.ending import show_ending, show_preview
+from sandmill.cli.ending import show_ending
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.designing import preview_build
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.publishing import KeptTasks
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
@@ -28,7 +27,7 @@ from tasks.runners import open_runner, runner_problems
 PROGRAMME = "python -m flows.build_release"
 EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
 {PROGRAMME} --name mine --tasks 100 --seeds my-seeds/ --mix easy=0.5,hard=0.5 --strict
-{PROGRAMME} --name varied --tasks 100 --designer llm --model openai/gpt-4o-mini --preview 3"""
+{PROGRAMME} --name varied --tasks 100 --designer llm --model openai/gpt-4o-mini --max-usd 5"""
 
 
 @flow(name="build-release", flow_run_name="{request.name}, {request.tasks} tasks", **ENDINGS)
@@ -64,9 +63,6 @@ def fill_and_publish(
 
 def _build(request: BuildRequest, settings: RunSettings) -> None:
     check_inputs(request, settings, runner_problems(settings))
-    if settings.preview:
-        show_preview(preview_build(request, settings))
-        return
     state = build_release(request, settings, return_state=True)
     show_ending(state.result(), state.message or "")
 

@@ -34,7 +34,7 @@ class Server:
 
     def deploy(self, folder: Path = REPOSITORY) -> None:
         """Deploy as `make deploy` does."""
-        self._run([sys.executable, "-m", "flows.run_services", "deploy"], folder)
+        self._run([sys.executable, "-m", "flows.deploy_flows"], folder)
 
     def _run(self, command: list[str], folder: Path) -> str:
         ran = subprocess.run(

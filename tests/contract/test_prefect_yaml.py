@@ -165,6 +165,6 @@ def test_what_looks_after_nightly_releases_looks_at_the_dataset_that_they_make()
 
 
 def test_the_schedules_of_all_flows_are_kept():
-    from flows.run_services import FLOWS
+    from flows.deploy_flows import FLOWS
 
     assert {load_flow_from_entrypoint(raw["entrypoint"]).name for raw in DEPLOYMENTS.values()} == set(FLOWS)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import gammaln, log_softmax, softmax, xlogy
+from scipy.special import log_softmax, xlogy
 from scipy.stats import t as student
 
 from sandmill.models.base import Frozen
@@ -57,8 +57,6 @@ _FOLDS = 4
 _LEAST_USES = 3
 _MOST_WORDS = 20_000
 _SIGHT_PENALTY, _WORD_PENALTY = 20.0, 20.0
-_TRUSTS = (1.0, 4.0, 16.0, 64.0, 256.0, 1e6)
-"""How many tasks it takes before a name's own shares outweigh the expected ones; the last means never."""
 _FEW_LEVELS, _SOME_LEVELS = 5, 12
 _FULL_CIRCLE = 360.0
 
@@ -73,7 +71,6 @@ class Examples:
     kind: Indices
     kind_and_facts: Indices
     """Columns of one kind share a number if the texts of their tasks state the same kinds of facts about them."""
-    name: Indices
     sight: csr_array
     """What anybody sees without reading, for each kind apart."""
     words: csr_array
@@ -92,8 +89,6 @@ class Guesses:
     """Without a word but these facts."""
     words: Floats
     """With all there is to read, by multinomial logistic regression."""
-    names: Floats
-    """With names alone, by a table of what each was before."""
 
 
 class Guess(Frozen):
@@ -107,12 +102,12 @@ class Guess(Frozen):
 class Reader(Frozen):
     """A model that also reads, and what that gains it."""
 
-    name: Literal["words", "names"]
+    name: Literal["words"] = "words"
     guess: Guess
     lift: float
     """Share of the baseline's log-loss that it takes away; negative where words only mislead."""
     p: float
-    """Of no gain, from paired differences over families of designs; doubled, for there are two readers."""
+    """Of no gain, from paired differences over families of designs."""
 
     @property
     def leaks(self) -> bool:
@@ -191,7 +186,7 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
         return MetaLeak(tasks=tasks, columns=columns, baseline=None, readers=(), words=(), verdict="too_small")
     examples = lay_out_columns(sample, families)
     guesses = guess_held_out(examples)
-    readers = (_compare(examples, guesses, "words"), _compare(examples, guesses, "names"))
+    readers = (_compare(examples, guesses),)
     words = _telltales(examples, guesses)
     leaks = any(reader.leaks for reader in readers) or any(word.leaks for word in words)
     verdict: Literal["clean", "leaks"] = "leaks" if leaks else "clean"
@@ -218,14 +213,13 @@ def _score(examples: Examples, guess: Floats) -> Guess:
     return Guess(log_loss=round(float(_losses(examples, guess).mean()), 5), accuracy=round(accuracy, 5))
 
 
-def _compare(examples: Examples, guesses: Guesses, name: Literal["words", "names"]) -> Reader:
-    guess: Floats = getattr(guesses, name)
-    lost, loss = _losses(examples, guesses.seen), _losses(examples, guess)
+def _compare(examples: Examples, guesses: Guesses) -> Reader:
+    lost, loss = _losses(examples, guesses.seen), _losses(examples, guesses.words)
     gain = np.bincount(examples.family, lost - loss) / np.bincount(examples.family)
     error = max(float(gain.std(ddof=1)), 1e-12) / np.sqrt(len(gain))
-    p = 2 * float(student.sf(gain.mean() / error, len(gain) - 1))
+    p = float(student.sf(gain.mean() / error, len(gain) - 1))
     lift = 1 - float(loss.mean() / lost.mean())
-    return Reader(name=name, guess=_score(examples, guess), lift=round(lift, 5), p=min(1.0, p))
+    return Reader(guess=_score(examples, guesses.words), lift=round(lift, 5), p=p)
 
 
 def _telltales(examples: Examples, guesses: Guesses) -> tuple[Telltale, ...]:
@@ -290,7 +284,6 @@ def lay_out_columns(specs: Sequence[TaskSpec], families: Indices) -> Examples:
     kind, _ = _number(kinds)
     facts = [found for spec in specs for found in _stated_facts(spec)]
     kind_and_facts, _ = _number(f"{what} {'+'.join(sorted(found))}" for what, found in zip(kinds, facts, strict=True))
-    name, _ = _number(f"{what} {column.name}" for what, column in zip(kinds, columns, strict=True))
     words, vocabulary = _matrix([found for spec in specs for found in _words(spec)], _LEAST_USES)
     family = np.repeat(families, [len(spec.mechanism.columns) for spec in specs])
     sight = _matrix([sight for spec in specs for sight in _sights(spec)], 1)[0].toarray()
@@ -300,13 +293,13 @@ def lay_out_columns(specs: Sequence[TaskSpec], families: Indices) -> Examples:
         rows = kind == number
         apart[rows, number] = sight[rows] - sight[rows].mean(axis=0)
     of_kinds = csr_array(apart.reshape(len(kind), -1))
-    return Examples(family, role, kind, kind_and_facts, name, of_kinds, words, roles, vocabulary)
+    return Examples(family, role, kind, kind_and_facts, of_kinds, words, roles, vocabulary)
 
 
 def guess_held_out(examples: Examples) -> Guesses:
     """Let every reader guess the roles of columns whose families it was not trained on."""
     shape = (len(examples.role), len(examples.roles))
-    seen, words, names = (np.zeros(shape) for _ in range(3))
+    seen, words = np.zeros(shape), np.zeros(shape)
     for fold in range(_FOLDS):
         test = examples.family % _FOLDS == fold
         train = ~test
@@ -314,9 +307,8 @@ def guess_held_out(examples: Examples) -> Guesses:
         sight = _tilt(shares, examples.sight, examples.role, train, _SIGHT_PENALTY)
         read = _tilt(sight, examples.words, examples.role, train, _WORD_PENALTY)
         seen[test], words[test] = sight[test], read[test]
-        names[test] = _read_names(examples, sight, train)[test]
     everywhere = np.ones(len(examples.role), dtype=np.bool_)
-    return Guesses(_shares_of_kinds(examples, everywhere), seen, words, names)
+    return Guesses(_shares_of_kinds(examples, everywhere), seen, words)
 
 
 def _roles(spec: TaskSpec) -> dict[str, str]:
@@ -443,30 +435,3 @@ def _tilt(start: Floats, cells: csr_array, role: Indices, train: Mask, penalty: 
         options={"maxiter": 40, "maxcor": 5, "ftol": 1e-5},
     )
     return np.asarray(log_softmax(start + cells @ np.asarray(found.x).reshape(shape), axis=1))
-
-
-def _read_names(examples: Examples, seen: Floats, train: Mask) -> Floats:
-    """Guess from what each name was before, trusted as far as its own counts justify.
-
-    Counts of a name are Dirichlet-multinomial about what is expected without words. Which of the trusts holds for a
-    name follows by Bayes' rule, with shares of the trusts that fit all names.
-    """
-    size, named = (examples.name.max() + 1, len(examples.roles)), examples.name
-    counts, expected = np.zeros(size), np.full(size, 1e-9)
-    np.add.at(counts, (named[train], examples.role[train]), 1.0)
-    np.add.at(expected, named[train], np.exp(seen[train]))
-    expected /= expected.sum(axis=1, keepdims=True)
-    total = counts.sum(axis=1)
-    evidence = np.zeros((len(counts), len(_TRUSTS)))
-    for number, trust in enumerate(_TRUSTS):
-        # Log-likelihood under a Dirichlet-multinomial, but for what does not depend on the trust.
-        each = gammaln(trust * expected + counts) - gammaln(trust * expected)
-        evidence[:, number] = each.sum(axis=1) + gammaln(trust) - gammaln(trust + total)
-    belief = np.full_like(evidence, 1 / len(_TRUSTS))
-    for _ in range(20):
-        belief = softmax(evidence + np.log(np.maximum(belief.mean(axis=0), 1e-4)), axis=1)
-    guess = np.zeros_like(seen)
-    for number, trust in enumerate(_TRUSTS):
-        shares = (counts[named] + trust * np.exp(seen)) / (total[named] + trust)[:, None]
-        guess += belief[named, number, None] * shares
-    return np.asarray(np.log(guess))

@@ -1,4 +1,4 @@
-"""The screens of a build: designs and costs of a preview; at the end tasks, reasons, empty slots and next commands."""
+"""The screen at the end of a build: tasks, reasons, empty slots and next commands."""
 
 import json
 import os
@@ -9,12 +9,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sandmill.cli.screen import open_console
-from sandmill.design.llm import Refused
 from sandmill.errors import count, name_some
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.models.seed import SeedNote, SkippedSource
-from sandmill.pipeline.designing import Preview, Shown
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
@@ -112,40 +110,4 @@ def _next_steps(release: StoredRelease, reference: str, task_id: str) -> list[st
         f"  {sandmill} pull {reference} --to pulled",
         *samples,
         f"  {sandmill} verify {reference} --rerun",
-    ]
-
-
-def show_preview(preview: Preview) -> None:
-    """Print designs, rules included, and costs."""
-    console, designs = open_console(), len(preview.shown)
-    costs = (
-        f"{designs} of {preview.slots} designs. All of them: {preview.low_usd:.4f} to {preview.high_usd:.4f} USD; "
-        f"paid so far: {preview.paid_usd:.4f} USD. What was answered is kept: the build does not pay for it again."
-    )
-    for line in (*(line for one in preview.shown for line in _lines(one)), costs):
-        console.print(line)
-
-
-def _lines(one: Shown) -> list[str]:
-    slot = one.outcome.slot
-    tokens = one.usage.prompt_tokens + one.usage.answer_tokens
-    cost = f"{count(one.usage.requests, 'request')}, {count(tokens, 'token')}, {one.usage.usd:.4f} USD"
-    head = f"Slot {slot.number}, from {slot.seed.id}, wanted {slot.band}: {cost}"
-    if isinstance(one.outcome, Refused):
-        return [head, f"  refused: {one.outcome.reason}: {one.outcome.detail}", ""]
-    draft, world = slot.draft, slot.world
-    if world:
-        baselines = f"  baselines: {'; '.join(world.baselines)}"
-        return [head, f"  {world.title}: {world.row}", *(f"  {sentence}" for sentence in world.overview), baselines, ""]
-    if draft is None:
-        return [head, ""]
-    rule = "; ".join(f"{choice.kind} of {' and '.join(choice.columns)}" for choice in draft.motifs)
-    return [
-        head,
-        f"  {draft.domain.title}: {draft.domain.row}, by {draft.metric}, split {draft.split}",
-        *(f"  {sentence}" for sentence in draft.domain.overview),
-        f"  rule: {rule}",
-        f"  baselines: {'; '.join(draft.baselines)}",
-        *(f"  | {line}" for line in one.sample.splitlines()),
-        "",
     ]

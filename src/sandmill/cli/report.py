@@ -108,8 +108,9 @@ def curriculum(
         tasks = [task.model_dump(mode="json") for task in found.tasks]
         kinds = {kind.value: [task.task_id for task in found.of(kind)] for kind in Solved}
         differing = [task.task_id for task in found.tasks if task.has_reward_variance]
+        differences = {place: one.model_dump() for place, one in compared.items()}
         facts = {"release": found.release, **kinds, "reward_variance": differing, "tasks": tasks}
-        facts["differences"] = {place: one.model_dump() for place, one in compared.items()}
+        facts |= {"differences": differences}
         if to is None:
             write_json(facts)
             return

@@ -103,7 +103,7 @@ def _dropped(seed: "SeedTask") -> dict[str, str]:
 
 
 def _describe(intake: "SeedIntake") -> dict[str, Any]:
-    from sandmill.design.kept import NEVER_KEPT, kept_of, lost_of
+    from sandmill.design.kept import NEVER_KEPT
 
     return {
         "used": [
@@ -112,8 +112,6 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
                 "title": seed.title,
                 "origin": seed.origin,
                 "structure": seed.structure.model_dump(mode="json"),
-                "kept": list(kept_of(seed.structure)),
-                "not_kept": list(lost_of(seed.structure)),
                 "traits": [one.model_dump(mode="json", exclude_none=True) for one in _forecast(seed)],
                 "warnings": [note.text for note in intake.notes if note.seed_id == seed.id],
             }
@@ -126,7 +124,7 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
 
 
 def _print(intake: "SeedIntake") -> None:
-    from sandmill.design.kept import NEVER_KEPT, lost_of
+    from sandmill.design.kept import NEVER_KEPT
     from sandmill.report.text_tables import TextTable
 
     console = open_console()
@@ -135,8 +133,6 @@ def _print(intake: "SeedIntake") -> None:
     _section(console, "Warnings", [f"{note.seed_id}: {note.text}" for note in intake.notes])
     shows_all = len(intake.supported) <= _FEW
     _section(console, "Traits", [line for seed in intake.supported for line in _fates(seed, shows_all)])
-    kept = ((seed.id, "; ".join(lost_of(seed.structure))) for seed in intake.supported)
-    _section(console, "Changed or left out in designs", [f"{name}: {lost}" for name, lost in kept if lost])
     if intake.supported:
         _section(console, "Never kept of a seed", list(NEVER_KEPT))
     aside = [f"{seed.id}: needs {'; '.join(seed.needs)}. {seed.hint}".rstrip() for seed in intake.unsupported]

@@ -1,22 +1,20 @@
 """sandmill show: the tasks of a release, and all facts of one task."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refuse_options, write_json
-from sandmill.errors import InputError, IntegrityError, Problem, count, shorten, visible
+from sandmill.errors import IntegrityError, Problem, count, shorten, visible
 
 if TYPE_CHECKING:
     from sandmill.cli.screen import PlainConsole
     from sandmill.models.release import TaskRecord
     from sandmill.report.text_tables import TextTable
-    from sandmill.store.catalogue import TaskLineage
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --lineage`"
+SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json`"
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -27,19 +25,10 @@ _LONGEST = 200
 FUNNEL_REPORT = "funnel.json"
 """Report with a `Funnel`, if the release has one."""
 
-_SECTIONS = ("task", "seed", "design", "streams", "code", "run")
-_LONGEST_FACT = 500
-
 
 def show(
     release: ReleaseArgument,
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="Id of one task, to see all of it.")] = None,
-    lineage: Annotated[
-        bool,
-        typer.Option(
-            "--lineage", help="With TASK: seed card, design, streams, code, run, shard and hashes of its files."
-        ),
-    ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
@@ -66,7 +55,6 @@ def show(
     refuse_options(
         "sandmill show",
         "Nothing was shown.",
-        (lineage and task is None, Problem("--lineage", "no TASK", "the id of a task beside it")),
         (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
         (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
     )
@@ -77,17 +65,8 @@ def show(
         return
     opened.check_ids([task])
     if not opened.has_private:
-        if lineage:
-            problem = Problem("--lineage", "no private half that is readable here", "private/ of the release")
-            raise InputError(opened.ref, [problem], "")
         prompt = opened.prompt(task)
         write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
-        return
-    if lineage:
-        from sandmill.store.catalogue import read_lineage
-
-        found = read_lineage(opened, task)
-        write_json(found.model_dump(mode="json")) if as_json else print_lineage(found)
         return
     record = opened.record(task)
     if as_json:
@@ -193,6 +172,8 @@ def _print_task(record: "TaskRecord") -> None:
         "trivial": _short(measured.trivial),
         "oracle": f"{_short(measured.oracle)} ({best_score_in_words(measured)})",
         "informed": _short(measured.informed),
+        "made": f"from seed {record.lineage.seed_id} by code {record.lineage.code_version}, "
+        f"slot {record.lineage.slot}, attempt {record.lineage.attempt}",
         "reference": f"{measured.reference}, scored {_short(record.verification.reference_score)}",
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
@@ -222,27 +203,3 @@ def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.5f}" if isinstance(value, float) else shorten(str(value), _LONGEST)
-
-
-def print_lineage(found: "TaskLineage") -> None:
-    """Print each section with its facts, then the files of the release and of the task with their hashes."""
-    console = open_console()
-    for section in _SECTIONS:
-        console.print(f"\n{section}", style="bold")
-        for name, value in _flat(getattr(found, section)):
-            console.print(f"  {name:<18} {shorten(str(value), _LONGEST_FACT)}")
-    console.print("\nshard", style="bold")
-    for part in found.shard:
-        console.print(f"  {part.sha256}  {part.path}")
-    console.print("\nfiles", style="bold")
-    for path, sha256 in found.files.items():
-        console.print(f"  {sha256}  {path}")
-
-
-def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested facts with dotted names, without those that are not set."""
-    for name, value in facts.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        elif value not in (None, "", [], ()):
-            yield f"{prefix}{name}", ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -143,8 +143,6 @@ class RunSettings(Frozen):
     """Dollars that language models may cost this build, earlier runs included; what is finished is then published."""
     replay: str | None = None
     """Place of recorded replies, such as releases/micro/llm: no model is asked and no key is needed."""
-    preview: int = Field(default=0, ge=0, le=100)
-    """Number of designs of the llm designer to show, with samples and the expected cost; nothing is built."""
     api_base: str | None = None
     """Address of a server with OpenAI's interface, for models named openai/...; keys come from the environment."""
     llm_calls: int = Field(default=8, ge=1, le=256)
@@ -155,8 +153,6 @@ class RunSettings(Frozen):
     """Dollars for a million tokens of the model, where LiteLLM does not know them."""
     strict: bool = False
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
-    keep_rejects: int = Field(default=0, ge=0, le=1000)
-    """Rejected attempts of each shard, the last ones, whose packages are kept under private/rejects of the dataset."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
     lineage_to: LineagePlace | None = None

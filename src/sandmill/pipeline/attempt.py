@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -13,7 +13,6 @@ from sandmill.design import design_task
 from sandmill.draw import draw_pilot, render
 from sandmill.errors import ItemRejected, boundary
 from sandmill.models.base import Stage
-from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
@@ -31,8 +30,6 @@ class AttemptJob:
     secret: bytes = field(repr=False)
     spec: TaskSpec | None = None
     """An existing design, for a replicate. None: the attempt designs."""
-    keeps_reject: bool = False
-    """Whether to return the package of an attempt that fails."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +39,6 @@ class Failed:
     error: ItemRejected
     spec: TaskSpec | None = None
     """None if there is no design."""
-    package: TaskPackage | None = None
-    """To be looked at. Before calibration only if the job asks for it and the design can be rendered."""
     difficulty: float | None = None
     """None if it was not measured."""
     panel_s: float | None = None
@@ -52,7 +47,7 @@ class Failed:
     @classmethod
     def after(cls, made: Calibrated, error: ItemRejected) -> "Failed":
         """A calibrated package that failed a gate, a suite or its proof."""
-        return cls(error, made.package.spec, made.package, made.calibration.difficulty.value, made.panel_s)
+        return cls(error, made.package.spec, made.calibration.difficulty.value, made.panel_s)
 
 
 Result = TypeVar("Result")
@@ -102,12 +97,8 @@ def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
     except ItemRejected as error:
         if made:
             return Ended(Failed.after(made, error), clock.stage, clock.seconds)
-        package = None
-        if spec and job.keeps_reject:
-            with suppress(Exception):
-                package = render(spec, job.secret, attempt.replicate).package
         measured = error.measured if isinstance(error, OffBand) else None
-        return Ended(Failed(error, spec, package, measured), clock.stage, clock.seconds)
+        return Ended(Failed(error, spec, measured), clock.stage, clock.seconds)
     return Ended(made, clock.stage, clock.seconds)
 
 

@@ -1,15 +1,9 @@
-"""Drafts by language models for all slots of a round, made before any shard is built, and the client that asks them.
-
-A preview shows the first designs and forecasts the cost. The build reuses these designs without paying again.
-"""
+"""Drafts by language models for all slots of a round, made before any shard is built, and the client that asks them."""
 
 import asyncio
-import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.panel import TRIVIAL, open_panel
@@ -27,19 +21,18 @@ from sandmill.llm.budget import Ledger, prices_of
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_of
-from sandmill.models.llm import LlmSettings, ModelChoice, Usage
+from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.spec import Sizes
 from sandmill.pipeline.band_search import first_hardness
-from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.run import open_dataset
 from sandmill.pipeline.workers import shared_workers
 from sandmill.report.item_samples import item_samples
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
-from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
 
@@ -48,10 +41,8 @@ FOLDER = "llm"
 DESIGNS_A_CALL = 4
 """Designs in progress per concurrent call, so that another request follows at once when a call ends. With `--max-usd`
 it is 1: designs that are in progress when the limit is reached are paid for in part and lost."""
-PREVIEW_TIMEOUT_S = 120.0
+SAMPLE_TIMEOUT_S = 120.0
 """Wall-clock limit in seconds for rendering one sample and scoring it."""
-_SPREAD_OF_ONE = 0.5
-"""Relative standard error of the mean cost of a design if only one was seen."""
 _COMPETENT = 3
 """Competent solvers of which scores are shown, beside the trivial one."""
 ROWS_SHOWN = 5
@@ -143,7 +134,7 @@ def preview_sample(slot: Slot) -> str:
 
 def render_sample(slot: Slot, workers: int) -> str:
     """Return the sample of a draft, rendered in a worker process. If that fails, return the error to be repaired."""
-    ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], PREVIEW_TIMEOUT_S)
+    ((_, outcome),) = shared_workers(workers).map(preview_sample, [slot], SAMPLE_TIMEOUT_S)
     return f"It could not be rendered: {outcome}" if isinstance(outcome, Exception) else str(outcome)
 
 
@@ -175,57 +166,6 @@ def _transcript_path(round_number: int, slot: Slot) -> str:
     return f"{FOLDER}/transcripts/r{round_number}-s{slot.number:06d}.json"
 
 
-@dataclass(frozen=True)
-class Shown:
-    """One design of a preview."""
-
-    outcome: Designed | Refused
-    usage: Usage
-    sample: str
-    """Rows and first scores; empty for a refusal."""
-
-
-@dataclass(frozen=True)
-class Preview:
-    """The first designs and the cost forecast for all."""
-
-    shown: tuple[Shown, ...]
-    slots: int
-    low_usd: float
-    high_usd: float
-    paid_usd: float
-    """Paid so far over all runs of this build."""
-
-
-def preview_build(request: BuildRequest, settings: RunSettings) -> Preview:
-    """Design and render the first slots of a build and forecast the cost of all."""
-    plan = plan_build(request, ingest(request.seeds))
-    slots = plan_slots(plan)
-    client = open_client(plan, settings, open_dataset(plan, settings))
-    outcomes = settle(plan, slots[: settings.preview], [], settings, client, "round 0")
-    shown = []
-    for outcome in outcomes:
-        if isinstance(outcome, Refused):
-            shown.append(Shown(outcome, outcome.usage, ""))
-        else:
-            authorship, sample = outcome.slot.authorship, render_sample(outcome.slot, settings.workers)
-            shown.append(Shown(outcome, authorship.usage if authorship else Usage(), sample))
-    low, high = forecast([one.usage.usd for one in shown], sum(not one.sample for one in shown), len(slots))
-    return Preview(tuple(shown), len(slots), low, high, client.budget.spent)
-
-
-def forecast(costs: list[float], refused: int, slots: int) -> tuple[float, float]:
-    """Return a range of dollars that contains the cost of a build in about 90 % of cases.
-
-    It follows from the dollars of each design seen, refused ones included. Later rounds try refused slots again.
-    """
-    mean, seen = fmean(costs), len(costs)
-    spread = 1.65 * (stdev(costs) / math.sqrt(seen) if seen > 1 else _SPREAD_OF_ONE * mean)
-    again = (refused + 1.65 * math.sqrt(refused * (seen - refused) / seen) + 1) / (seen + 1)
-    retries = min(again, 1.0) + min(again, 1.0) ** 2
-    return max(0.0, mean - spread) * slots, (mean + spread) * slots * (1 + retries)
-
-
 def open_client(plan: BuildPlan, settings: RunSettings, store: Store) -> LlmClient:
     """Create the client of a build. In replay it reads recordings from `settings.replay` and sends no request."""
     recordings = (
@@ -250,7 +190,7 @@ def open_ledger(plan: BuildPlan, store: Store) -> Ledger:
 def llm_problems(request: BuildRequest, settings: RunSettings) -> list[Problem]:
     """List problems that would keep models from answering; called before any work."""
     if request.designer != "llm":
-        return [Problem("--preview", "the grammar designer", "--designer llm and --model")] if settings.preview else []
+        return []
     if settings.replay is not None:
         if Store(settings.replay).list("replies"):
             return []

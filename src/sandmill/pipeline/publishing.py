@@ -20,7 +20,7 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.designing import open_ledger
 from sandmill.pipeline.plan import plan_slots
-from sandmill.pipeline.run import REJECTS, ROUNDS, check_guessing, open_dataset
+from sandmill.pipeline.run import ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
 from sandmill.publish.release_report import make_report
 from sandmill.report.card import dataset_card
@@ -54,8 +54,6 @@ class Publication(Frozen):
     is_new: bool
     missed_mix: tuple[str, ...] = ()
     """One line for each band that got fewer slots than were asked for."""
-    rejects: str = ""
-    """Where rejected packages are kept; empty if none are."""
 
     @property
     def reference(self) -> str:
@@ -68,8 +66,6 @@ class Publication(Frozen):
         tasks = count(self.tasks, "task")
         what = "Published" if self.is_new else "Nothing new: equal content is published already,"
         lines = [f"{what} {self.reference} with {tasks}.", *(f"Mix missed. {line}" for line in self.missed_mix)]
-        if self.rejects:
-            lines.append(f"Rejected packages are kept in {self.rejects}; each holds the reason in rejection.json.")
         return "\n".join(lines)
 
 
@@ -218,7 +214,6 @@ def publish_release(
         tasks=manifest.tasks,
         is_new=is_new,
         missed_mix=tuple(missed),
-        rejects=store.where(REJECTS) if settings.keep_rejects and store.list(REJECTS) else "",
     )
 
 

@@ -7,9 +7,7 @@ from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.check.meta_leak import MetaLeak, check_meta_leak
 from sandmill.errors import LeakyRelease, Problem, RequestError
 from sandmill.models.base import Stage
-from sandmill.models.package import TaskPackage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
-from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
 from sandmill.models.spec import TaskSpec
@@ -33,9 +31,6 @@ from sandmill.store.shards import (
 
 ROUNDS = 3
 """Rounds in which a slot is tried, including the first."""
-REJECTS = "private/rejects"
-"""Folder of the dataset with the packages of rejected attempts. They hold answers and rules, so only its owner can read
-them."""
 
 
 def plan_round(
@@ -107,9 +102,8 @@ def build_shard(
         secret, workers = release_secret(store, settings.secret_file), shared_workers(settings.workers)
         kept, keep = kept_slots(store, plan), partial(keep_slot, store, plan)
         guards = read_guards(store, (slot.seed.guard for slot in plan.slots))
-        build = ShardBuild(plan, secret, code, suites, workers, listen, settings.keep_rejects, kept, keep, guards)
+        build = ShardBuild(plan, secret, code, suites, workers, listen, kept, keep, guards)
         shard = build.run()
-        write_rejects(store, plan.key, shard.rejects)
         stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
     drop_slots(store, plan)
     reports = read_shard_reports(store, stored)
@@ -126,20 +120,6 @@ def build_shard(
         )
     )
     return stored
-
-
-def write_rejects(store: Store, shard: str, rejects: Iterable[tuple[Rejection, TaskPackage]]) -> None:
-    """Write each package into a folder of its own. rejection.json comes last, so a folder with it is whole."""
-    for rejection, package in rejects:
-        name = f"slot-{rejection.slot:06d}-attempt-{rejection.attempt:02d}-replicate-{rejection.replicate}"
-        files = {
-            **{f"public/{path}": content for path, content in package.public.items()},
-            **{f"private/{path}": content for path, content in package.private.items()},
-            "private/spec.json": package.spec.model_dump_json(indent=1).encode(),
-            "rejection.json": rejection.model_dump_json(indent=1).encode(),
-        }
-        for path, content in files.items():
-            store.write(f"{REJECTS}/{shard}/{name}/{path}", content, owner_only=True)
 
 
 def ingest_seeds(request: BuildRequest, settings: RunSettings) -> SeedIntake:

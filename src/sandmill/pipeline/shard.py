@@ -1,7 +1,7 @@
 """Make one shard. Each slot goes on by itself: attempts, proof, suites, replicates; then it is finished and kept."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,6 @@ from sandmill.check import add_summaries, check_suites
 from sandmill.check.seed_gate import check_seed_rows
 from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
-from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt, ShardPlan
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import AttemptReport, Rejection, SlotReport
@@ -81,8 +80,6 @@ class Shard:
     slots: tuple[SlotReport, ...]
     suites: tuple[dict[str, Any], ...]
     """Results of the expectation suites, one row for each expectation."""
-    rejects: tuple[tuple[Rejection, TaskPackage], ...]
-    """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
 
 
 @dataclass
@@ -94,7 +91,6 @@ class _SlotWork(SlotSearch):
     steps: list[AttemptReport] = field(default_factory=list)
     seconds: dict[Stage, float] = field(default_factory=dict)
     suites: list[dict[str, Any]] = field(default_factory=list)
-    rejects: list[tuple[Rejection, TaskPackage]] = field(default_factory=list)
     running: int = 0
     """Attempts and proofs that have not ended."""
     has_replicates: bool = False
@@ -122,7 +118,6 @@ class _SlotWork(SlotSearch):
             rejections=tuple(rejections),
             report=report,
             suites=tuple(self.suites),
-            rejects=tuple(self.rejects),
         )
 
 
@@ -174,8 +169,6 @@ class ShardBuild:
     """Expectation suites by name; without any, the gates alone decide."""
     workers: WorkerPool
     listen: Listener = lambda _: None
-    keep_rejects: int = 0
-    """Number of rejected packages to return, the last ones."""
     kept: Mapping[int, FinishedSlot] = field(default_factory=dict)
     """Slots that an earlier run finished, by number."""
     keep: Callable[[FinishedSlot], None] = lambda _: None
@@ -217,7 +210,6 @@ class ShardBuild:
             rejections=tuple(rejection for slot in slots for rejection in slot.rejections),
             slots=tuple(slot.report for slot in slots),
             suites=tuple(add_summaries(slot.suites for slot in slots)),
-            rejects=self._latest(reject for slot in slots for reject in slot.rejects),
         )
 
     def _go_on(self, slot: _SlotWork, batch: WorkBatch) -> None:
@@ -244,7 +236,7 @@ class ShardBuild:
 
     def _begin(self, one: _Try, batch: WorkBatch, urgency: int) -> None:
         """Submit an attempt, or the proof of its package."""
-        job = AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats, self.keep_rejects > 0)
+        job = AttemptJob(one.attempt, self.plan.plan_fingerprint, self.secret, one.repeats)
         function = partial(prove, secret=self.secret) if one.made else run_attempt
         self._running[batch.submit(function, one.made or job, urgency)] = one
         one.slot.running += 1
@@ -307,13 +299,6 @@ class ShardBuild:
         else:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
-        if failed.package and self.keep_rejects:
-            one.slot.rejects = list(self._latest([*one.slot.rejects, (rejection, failed.package)]))
-
-    def _latest(self, rejects: Iterable[tuple[Rejection, TaskPackage]]) -> tuple[tuple[Rejection, TaskPackage], ...]:
-        """Return the rejects of the latest attempts, whatever the order in which workers finished."""
-        latest = sorted(rejects, key=lambda one: (one[0].replicate, one[0].attempt, one[0].slot))
-        return tuple(latest[-self.keep_rejects :]) if self.keep_rejects else ()
 
     def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
         kept = self.kept.values()

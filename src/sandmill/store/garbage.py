@@ -1,4 +1,4 @@
-"""Find and remove what no published version names: leftovers of dead runs, unfinished versions, shards, rejects.
+"""Find and remove what no published version names: leftovers of dead runs, unfinished versions, shards.
 
 A running build is safe, since only what nobody has written or used for a given time is removed:
 
@@ -30,7 +30,6 @@ from sandmill.store.versions import (
 _SHARD_FILE = re.compile(
     r"shards/[a-z0-9-]+/(?:shard\.json|slots/\d+\.json|(?:public|private|reports)/[a-z_]+[a-z0-9_-]*\.(?:parquet|json))"
 )
-_REJECT_FILE = re.compile(r"private/rejects/[a-z0-9-]+/slot-\d+-attempt-\d+-replicate-\d+/.+")
 _HASH_AT = len("01234567.parquet")
 _REPORT_FILE = re.compile(r"README\.md|reports/[A-Za-z0-9_./-]+")
 
@@ -43,7 +42,6 @@ class GarbageKind(StrEnum):
     PUBLISHED_SHARD = "shard, published"
     SHARD = "shard, not published"
     DEAD_SHARD = "half-made shard"
-    REJECTS = "kept rejects"
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,6 @@ def find_garbage(store: Store, older_than_s: float) -> list[Garbage]:
     before = time.time() - older_than_s
     found = [Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging()]
     found += [*_versions(store), *_shards(store)]
-    rejects = [file for file in store.details("private/rejects") if _REJECT_FILE.fullmatch(file.path)]
-    found += [Garbage(GarbageKind.REJECTS, name, group) for name, group in _by_folder(rejects, 3)]
     return [item for item in found if item.files and item.modified < before]
 
 

@@ -9,9 +9,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,8 +21,6 @@ from sandmill.store.secret import SECRET_PATH
 from sandmill.store.versions import list_versions
 
 _PREFIX = ".pull-"
-_READ_AHEAD_TASKS = 4
-"""Tasks in memory that wait to be written. Usual ones have 1 MB."""
 
 Files = Mapping[str, bytes]
 
@@ -86,29 +82,14 @@ def pull_tasks(
         to.mkdir(parents=True, exist_ok=True)
         for left in leftovers(to.glob(f"{_PREFIX}*")):
             shutil.rmtree(left, ignore_errors=True)
-        read = _read_ahead(lambda task_id: {side: read_files(side, task_id) for side in sides}, task_ids)
-        for done, (task_id, files) in enumerate(zip(task_ids, read, strict=True), start=1):
-            problems += pull_task(to / task_id, files)
+        for done, task_id in enumerate(task_ids, start=1):
+            problems += pull_task(to / task_id, {side: read_files(side, task_id) for side in sides})
             if progress is not None:
                 progress(done, len(task_ids))
     if problems:
         footer = "These folders were left alone. Remove them, or pull into another folder."
         raise RequestError(str(to), problems, footer)
     return [to / task_id for task_id in task_ids]
-
-
-def _read_ahead(read: Callable[[str], dict[str, Files]], task_ids: Sequence[str]) -> Iterator[dict[str, Files]]:
-    """Yield what is read for each task, in order. A thread reads the next tasks while the caller writes."""
-    waiting: deque[Future[dict[str, Files]]] = deque()
-    with ThreadPoolExecutor(1) as reader:
-        try:
-            for task_id in task_ids:
-                waiting.append(reader.submit(read, task_id))
-                if len(waiting) > _READ_AHEAD_TASKS:
-                    yield waiting.popleft().result()
-            yield from (coming.result() for coming in waiting)
-        finally:
-            reader.shutdown(cancel_futures=True)
 
 
 def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:

@@ -22,7 +22,6 @@ from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, files_digest, fingerprint
 from sandmill.models.base import Frozen
 from sandmill.models.names import path_faults
-from sandmill.models.package import TaskPackage
 from sandmill.models.plan import ShardPlan, ShardRef, Slot
 from sandmill.models.release import FORMAT_VERSION, SPLITS, PartFile, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
@@ -67,8 +66,6 @@ class FinishedSlot(Frozen):
     report: SlotReport
     suites: tuple[dict[str, Any], ...] = ()
     """Results of the expectation suites, added up over the packages of the slot."""
-    rejects: tuple[tuple[Rejection, TaskPackage], ...] = ()
-    """The packages that were rejected last, at most as many as `--keep-rejects` asks for."""
 
     @property
     def is_whole(self) -> bool:

@@ -54,7 +54,6 @@ def test_show_cuts_a_long_list_and_says_so(release):
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [
-        (["--lineage"], "--lineage: saw no TASK"),
         ([TASK, "--limit", "3"], "--limit: saw a TASK"),
         (["--limit", "3", "--json"], "--limit: saw --json"),
     ],
@@ -81,8 +80,6 @@ def test_show_of_a_task_tells_story_thresholds_oracle_and_board(release):
     text = run("show", release, TASK).stdout
     for said in ("Late parcels", "gold 0.85000", "0.90000 (exact)", "logistic", "competent", "medium 0.300"):
         assert said in text
-    assert "lineage" not in text
-    assert "  designer           grammar" in run("show", release, TASK, "--lineage").stdout
     assert json.loads(run("show", release, TASK, "--json").stdout)["lineage"]["designer"] == "grammar"
 
 

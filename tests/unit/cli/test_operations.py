@@ -1,4 +1,4 @@
-"""The commands of an operator: releases, diff, gc, show --lineage, verify --rerun."""
+"""The commands of an operator: releases, diff, gc, verify --rerun."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from sandmill.store.secret import secret_id
 from sandmill.verify import rerun
 from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
-from tests.factories import make_seed, make_task
+from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 TASK = make_task(0).record.task_id
@@ -226,37 +226,6 @@ def test_gc_refuses_an_age_that_is_none(tmp_path, age):
     ran = run("gc", tmp_path, "--older-than", age)
     assert ran.exit_code == 2
     assert "expected days or hours of at least 1, as 7d or 36h" in ran.stderr
-
-
-def test_lineage_names_seed_design_streams_code_run_shard_and_files(both):
-    store = Store(f"{both}/micro")
-    manifest = publish_numbers(store, range(2))
-    task = make_task(0)
-    found = json.loads(run("show", store.root, TASK, "--lineage", "--json").stdout)
-    assert found["task"]["digest"] == task.record.digest
-    assert found["seed"] == {"id": "parcels", "fingerprint": task.record.lineage.seed_fingerprint}
-    assert found["design"]["fingerprint"] == task.record.spec.fingerprint
-    assert found["streams"]["secret_id"] == manifest.secret_id
-    assert found["run"]["version"] == manifest.version
-    assert {part["path"].partition("-")[0] for part in found["shard"]} == {
-        "public/tasks",
-        "public/files",
-        "private/tasks",
-        "private/files",
-    }
-    assert found["files"].keys() == {f"public/{name}" for name in task.package.public} | {
-        f"private/{name}" for name in task.package.private
-    }
-    text = run("show", store.root, TASK, "--lineage").stdout
-    for said in ("designer           grammar", manifest.secret_id, "private/answers.csv", "plan_fingerprint"):
-        assert said in text
-
-
-def test_lineage_shows_the_seed_card_of_the_reports(tmp_path):
-    store = Store(str(tmp_path / "micro"))
-    used = {"used": [make_seed().model_dump(mode="json")]}
-    publish_shards(store, [fill_shard(store, range(1))], reports={"seeds.json": json.dumps(used).encode()})
-    assert "Late or not." in run("show", store.root, TASK, "--lineage").stdout
 
 
 def _rendered_task(code: str, slot: int = 0) -> VerifiedTask:

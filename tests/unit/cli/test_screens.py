@@ -12,18 +12,14 @@ from typer.testing import CliRunner
 from sandmill.cli import screen
 from sandmill.cli.app import app
 from sandmill.cli.doctor import CheckResult
-from sandmill.cli.ending import show_ending, show_preview
-from sandmill.design.llm import Refused
+from sandmill.cli.ending import show_ending
 from sandmill.models.base import Band, Stage
-from sandmill.models.llm import Usage
-from sandmill.models.plan import Slot
 from sandmill.models.release import VerifiedTask
 from sandmill.models.reports import Rejection
-from sandmill.pipeline.designing import Preview, Shown
 from sandmill.store.files import Store
 from sandmill.store.shards import write_shard
 from sandmill.verify.rerun import TaskRerun
-from tests.factories import make_seed, make_shard_plan, make_slot_report, make_task
+from tests.factories import make_shard_plan, make_slot_report, make_task
 from tests.publishing import fill_shard, publish_shards
 
 WIDE = 100_000
@@ -102,22 +98,10 @@ def shown_by(function: Callable[..., None], *arguments: object) -> Callable[[], 
 
 
 MESSAGE = "Published releases/micro@2 with 3 tasks.\nMix missed. " + "Asked for 3 expert tasks, got 0. " * 4
-REFUSED = Refused(
-    Slot(number=12345, seed=make_seed(), band=Band.HARD), "gate", "0.12345 is too large " * 9, Usage(), ""
-)
-PREVIEW = Preview(
-    (Shown(REFUSED, Usage(), ""),),
-    slots=5,
-    low_usd=0.1234,
-    high_usd=0.2345,
-    paid_usd=0.0234,
-)
 SCREENS = {
     "ending": shown_by(show_ending, "releases/micro", MESSAGE),
-    "preview": shown_by(show_preview, PREVIEW),
     "show": command("show", "releases/micro"),
     "show task": command("show", "releases/micro", TASK),
-    "show lineage": command("show", "releases/micro", TASK, "--lineage"),
     "releases": command("releases", "releases"),
     "seeds": command("seeds"),
     "diff": command("diff", "releases/micro@1", "releases/micro@2"),

@@ -6,10 +6,8 @@ import pytest
 
 from sandmill.calibrate.acceptance import OffBand
 from sandmill.calibrate.stage import Calibrated
-from sandmill.draw import render
 from sandmill.errors import INTERNAL_ERROR, ItemRejected
 from sandmill.models.base import Band, Stage
-from sandmill.models.reports import Rejection
 from sandmill.pipeline import attempt as module
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
 from sandmill.pipeline.shard import ShardBuild
@@ -46,7 +44,7 @@ def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(mo
     assert (error.stage, error.reason) == (Stage.CALIBRATE, INTERNAL_ERROR)
     assert "in crash" in error.traceback
     assert error.traceback.strip().endswith(f"KeyError: '{PATH}'")
-    assert (failed.spec, failed.package, failed.difficulty) == (JOB.spec, None, None)
+    assert (failed.spec, failed.difficulty) == (JOB.spec, None)
     assert set(attempted.seconds) == {Stage.DESIGN, Stage.GENERATE, Stage.CALIBRATE}
 
 
@@ -71,7 +69,6 @@ def test_a_gate_that_crashes_is_an_internal_error_of_the_check(monkeypatch):
     monkeypatch.setattr(module, "check_package", crash)
     attempted = run_attempt(JOB)
     assert attempted.result == Failed.after(made(), attempted.result.error)
-    assert attempted.result.package == made().package
     assert (attempted.result.error.stage, attempted.result.error.reason) == (Stage.CHECK, INTERNAL_ERROR)
     assert attempted.stage is Stage.CHECK
 
@@ -86,14 +83,6 @@ def test_a_proof_that_crashes_is_an_internal_error(monkeypatch):
 
 def off_band(*_):
     raise OffBand(0.1, Band.HARD)
-
-
-@pytest.mark.parametrize("ending", [flat, off_band])
-def test_the_package_of_a_rejected_attempt_comes_back_if_it_is_asked_for(monkeypatch, ending):
-    monkeypatch.setattr(module, "calibrate_design", ending)
-    assert run_attempt(JOB).result.package is None
-    kept = run_attempt(AttemptJob(ATTEMPT, "f" * 64, SECRET, JOB.spec, keeps_reject=True))
-    assert kept.result.package == render(pilot_of().spec, SECRET).package
 
 
 class Failing:
@@ -120,19 +109,6 @@ def test_the_public_rejection_names_the_exception_and_no_more(monkeypatch, tmp_p
     (holder,) = holders
     assert holder.startswith(f"shards/{plan.key}/private/tracebacks-")
     assert (tmp_path / "d" / holder).stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.slow
-def test_only_the_last_rejects_are_kept(monkeypatch):
-    monkeypatch.setattr(module, "calibrate_design", flat)
-    monkeypatch.setattr(module, "design_task", lambda *_: pilot_of().spec)
-    package = rendered_of().package
-    monkeypatch.setattr(module, "render", lambda *_: rendered_of())
-    shard = ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing(), keep_rejects=2).run()
-    attempts = shard.slots[0].attempts
-    assert [rejection.attempt for rejection, _ in shard.rejects] == [attempts - 1, attempts]
-    assert all(isinstance(rejection, Rejection) and kept == package for rejection, kept in shard.rejects)
-    assert ShardBuild(make_shard_plan("r/d", range(1)), SECRET, "c", {}, Failing()).run().rejects == ()
 
 
 @pytest.mark.parametrize(

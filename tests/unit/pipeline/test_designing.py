@@ -10,7 +10,7 @@ from sandmill.errors import BudgetExceeded, ReplayMiss, RequestError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.designing import design_round, forecast, preview_build
+from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.publishing import BuildSummary, publish_release, require_filled
@@ -195,7 +195,6 @@ def test_a_miss_in_replay_stops_the_build(tmp_path):
         ({}, {"replay": "nowhere"}, "--replay", "nowhere"),
         ({"model": ("openai/nobodys-model",)}, {"max_usd": 1.0, "api_base": "http://x"}, "--max-usd", "no price known"),
         ({"model": ("anthropic/claude-3-haiku-20240307",)}, {}, "--model", "without a key"),
-        ({"designer": "grammar", "model": ()}, {"preview": 2}, "--preview", "the grammar designer"),
     ],
 )
 def test_what_would_keep_models_from_answering_is_told_before_any_work(
@@ -214,28 +213,6 @@ def test_what_would_keep_models_from_answering_is_told_before_any_work(
 def test_the_llm_designer_and_models_need_each_other(fields):
     with pytest.raises(ValueError, match="need each other"):
         BuildRequest(name="x", **fields)
-
-
-@pytest.mark.slow
-def test_a_preview_shows_what_the_build_then_finds(tmp_path):
-    with serve(Playbook().serve) as server:
-        settings = _settings(tmp_path, server, preview=2, price={"input": 10, "output": 20})
-        preview = preview_build(REQUEST, settings)
-        asked = len(server.received)
-        _, shards = _round(settings)
-    assert asked == 5 * 2
-    assert len(server.received) == 5 * 3
-    assert [one.outcome.slot.draft for one in preview.shown] == [slot.draft for slot in shards[0].slots]
-    assert all("First rows, of" in one.sample for one in preview.shown)
-    assert 0 < preview.low_usd < preview.high_usd
-    assert preview.low_usd <= 3 * sum(one.usage.usd for one in preview.shown) / 2 <= preview.high_usd
-
-
-def test_a_forecast_widens_with_doubt():
-    sure, unsure = forecast([1.0] * 20, 0, 100), forecast([1.0], 0, 100)
-    assert sure[0] == pytest.approx(100)
-    assert unsure[0] < sure[0] < sure[1] < unsure[1]
-    assert forecast([1.0] * 20, 10, 100)[1] > sure[1] * 1.3
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from sandmill.pipeline.publishing import (
     require_filled,
     summarize_build,
 )
-from sandmill.pipeline.run import REJECTS
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard, write_shard
@@ -135,16 +134,6 @@ def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits()
     with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
         require_filled(BuildSummary({}, filled=filled), 4)
     require_filled(BuildSummary({}, filled=filled, internal=[("key", crashed(3))]), 4)
-
-
-def test_the_ending_says_where_rejected_packages_are_kept(build):
-    store, settings, shards = build
-    settings = settings.model_copy(update={"keep_rejects": 3})
-    refs = shards()
-    assert publish_release(PLAN, refs, settings, {}).rejects == ""
-    store.write(f"{REJECTS}/key/slot/rejection.json", b"{}", owner_only=True)
-    published = publish_release(PLAN, refs, settings, {})
-    assert f"Rejected packages are kept in {store.root}/{REJECTS}" in published.message
 
 
 def test_only_a_sample_of_the_designs_of_a_large_release_is_kept(monkeypatch):

@@ -52,12 +52,10 @@ def test_what_no_version_needs_is_found_by_kind(store, monkeypatch):
     fill_shard(store, range(4, 5))
     store.write("shards/dead/public/tasks-train-0a0a0a0a.parquet", b"x")
     store.write("shards/dead/slots/000003.json", b"x")
-    store.write("private/rejects/r0-s0/slot-000003-attempt-02-replicate-0/public/train.csv", b"x", owner_only=True)
     found = _found(store)
     assert found[version] is GarbageKind.VERSION
     assert found["shards/dead"] is GarbageKind.DEAD_SHARD
     assert [len(item.files) for item in find_garbage(store, _NOW) if item.name == "shards/dead"] == [2]
-    assert found["private/rejects/r0-s0"] is GarbageKind.REJECTS
     kinds = list(found.values())
     assert kinds.count(GarbageKind.PUBLISHED_SHARD) == 1
     assert kinds.count(GarbageKind.SHARD) == 2
