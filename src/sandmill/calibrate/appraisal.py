@@ -14,10 +14,11 @@ from sandmill.calibrate.panel import Panel, PanelRun, run_panel
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.render import side_by_side
 from sandmill.errors import ItemRejected
-from sandmill.kinds.files.base import DESCRIPTION, layout_of, write_files
+from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import Calibration, Ceiling
 from sandmill.models.package import TaskFacts
+from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 from sandmill.scoring import Metric, get_metric
 from sandmill.scoring.base import Array

@@ -8,7 +8,6 @@ from typing import Any
 from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun, loader
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
 from sandmill.models.columns import Categorical, ChildTable
@@ -16,6 +15,7 @@ from sandmill.models.hints import Fact
 from sandmill.models.kind import kind_named
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.spec import TaskSpec
+from sandmill.models.texts import DESCRIPTION
 
 TWINS: Mapping[str, str] = {
     "reader_linear": "linear_tuned",

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.check.package_tables import PackageTables
 from sandmill.errors import name_some
-from sandmill.kinds.files.base import DESCRIPTION, Layout
+from sandmill.kinds.files.base import Layout
 from sandmill.models.english import shown_faults, text_faults, unfit_parts
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.layout import HEADINGS, SUBMISSION, public_path, section_of
 from sandmill.models.structure import SplitKind, TargetKind
-from sandmill.models.texts import TEXTS
+from sandmill.models.texts import DESCRIPTION, TEXTS
 from sandmill.scoring import get_metric
 from sandmill.scoring.catalogue import METRICS
 

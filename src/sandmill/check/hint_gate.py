@@ -11,7 +11,6 @@ from sandmill.check.description_gate import mentions
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.check.package_tables import PackageTables, as_numbers, note_values
 from sandmill.errors import count
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical, Column
@@ -29,6 +28,7 @@ from sandmill.models.motifs import (
 from sandmill.models.numerals import says_number
 from sandmill.models.spec import TaskSpec
 from sandmill.models.spoken import Spoken, level_words, spoken
+from sandmill.models.texts import DESCRIPTION
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
 _TOLERANCE = 1e-6

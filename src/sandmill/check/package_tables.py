@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sandmill.check.dependence import Array, Levels, level
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
-from sandmill.kinds.files.base import DESCRIPTION, Items, Layout, layout_of
+from sandmill.kinds.files.base import Items, Layout, layout_of
 from sandmill.kinds.files.tables import read_child, read_csv, require_columns
 from sandmill.mechanism.units import decode
 from sandmill.models.base import Part
@@ -26,6 +26,7 @@ from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import TargetKind
+from sandmill.models.texts import DESCRIPTION
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import Lengths
 from sandmill.scoring.forms.many_rows import CONTROL, LONGEST_STRING

@@ -28,9 +28,9 @@ from sandmill.check.gates import Finding
 from sandmill.check.package_tables import PART, PackageTables, date_columns, read_package, reads_sets
 from sandmill.errors import InputError, Problem, count, name_some
 from sandmill.fingerprint import digest
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.base import Part
 from sandmill.models.package import TaskPackage
+from sandmill.models.texts import DESCRIPTION
 
 _TASK_TEXTS = ("task_id", "modality", "domain", "target", "split", "metric", "encoding", "prompt")
 _TASK_COUNTS = (

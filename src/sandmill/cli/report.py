@@ -109,8 +109,13 @@ def curriculum(
         kinds = {kind.value: [task.task_id for task in found.of(kind)] for kind in Solved}
         differing = [task.task_id for task in found.tasks if task.has_reward_variance]
         differences = {place: one.model_dump() for place, one in compared.items()}
-        facts = {"release": found.release, **kinds, "reward_variance": differing, "tasks": tasks}
-        facts |= {"differences": differences}
+        facts = {
+            "release": found.release,
+            **kinds,
+            "reward_variance": differing,
+            "tasks": tasks,
+            "differences": differences,
+        }
         if to is None:
             write_json(facts)
             return

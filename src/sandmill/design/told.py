@@ -101,7 +101,7 @@ def with_forms_of_columns(domain: Domain, many: Sequence[CategoricalWord], rng: 
     norms = [_norm(one, by, f"{one.name}_off_{by.name}") for one, by in _pairs(fine, few, rng)]
     chosen = zip(_triples([word.name for word in fine], rng), _coined(_SLIPS, rng), strict=False)
     conditions = [_condition(*columns, name) for columns, name in chosen]
-    cases = (
+    cases: Sequence[tuple[str | CategoricalWord, CategoricalWord]] = (
         [*_pairs([word.name for word in fine], few, rng), *_pairs(few, few, rng)] if len(fine) < _FEW_NUMBERS else []
     )
     conditions += [_of_levels(*pair, name) for pair, name in zip(cases, _coined(_SLIPS, rng), strict=False)]

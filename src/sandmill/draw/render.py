@@ -21,7 +21,7 @@ from sandmill.draw.describe import describe
 from sandmill.draw.rows import PartRows, draw_test, draw_train
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import dictionary_file
-from sandmill.kinds.files.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.kinds.files.tables import csv_bytes
 from sandmill.kinds.targets import RenderedTargets
 from sandmill.mechanism import draw_rows, posterior
@@ -31,6 +31,7 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.predictive import Predictive
 from sandmill.models.spec import TaskSpec
+from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array

@@ -6,9 +6,9 @@ import numpy as np
 
 from sandmill.draw.wording import Wording
 from sandmill.fingerprint import fingerprint
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.spec import TaskSpec
+from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 
 _HOUSE = (

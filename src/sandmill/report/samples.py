@@ -14,9 +14,9 @@ from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
 from sandmill.kinds.files.archives import BROKEN
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.kinds.files.item_files import item_fault
 from sandmill.models.base import Frozen
+from sandmill.models.texts import DESCRIPTION
 
 _ROWS = 5
 _COLUMNS = 60

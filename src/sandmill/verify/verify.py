@@ -19,7 +19,7 @@ from sandmill.calibrate.milestones import milestone_faults, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, entries_of
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
-from sandmill.kinds.files.base import DESCRIPTION, layout_of, write_files
+from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
@@ -27,6 +27,7 @@ from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
 from sandmill.models.run import RunResult
+from sandmill.models.texts import DESCRIPTION
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.sandbox import BackendName, missing_for
 from sandmill.scoring.gap import gap_closed

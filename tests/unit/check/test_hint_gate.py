@@ -5,10 +5,10 @@ import pytest
 from sandmill.check.gates import check_package
 from sandmill.check.hint_gate import check_hints
 from sandmill.check.package_tables import read_package
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
 from sandmill.models.motifs import CodeValue, Conditional, Formula, NormDistance
 from sandmill.models.package import TaskPackage
+from sandmill.models.texts import DESCRIPTION
 from tests.hinted_designs import hinted, small_rendered
 
 SLOTS = range(14)

@@ -12,10 +12,10 @@ from sandmill.design import design_task
 from sandmill.draw.describe import describe
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import data_dictionary
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.base import Band
 from sandmill.models.english import article_of
 from sandmill.models.plan import Slot
+from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET

@@ -9,12 +9,12 @@ import pytest
 from sandmill.draw.describe import columns_section
 from sandmill.draw.tell import data_dictionary, house_sections
 from sandmill.draw.wording import Wording, phrases
-from sandmill.kinds.files.base import DESCRIPTION, layout_of
+from sandmill.kinds.files.base import layout_of
 from sandmill.mechanism.units import encode
 from sandmill.models.columns import Categorical
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
-from sandmill.models.texts import TEXTS
+from sandmill.models.texts import DESCRIPTION, TEXTS
 from tests.designs import make_image_spec
 from tests.hinted_designs import hinted, small_rendered
 

@@ -7,7 +7,7 @@ from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.check import check_package
 from sandmill.draw import render
-from sandmill.kinds.files.base import DESCRIPTION, write_files
+from sandmill.kinds.files.base import write_files
 from sandmill.kinds.token import panel as tokens
 from sandmill.kinds.token.channel import speech_of
 from sandmill.kinds.token.data import TokenData
@@ -17,6 +17,7 @@ from sandmill.kinds.token.render import fill
 from sandmill.kinds.token.speech import readers_of, say_by_custom
 from sandmill.models.calibration import Rung, Tier
 from sandmill.models.kind import kind_named
+from sandmill.models.texts import DESCRIPTION
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
 from tests.unit.draw.token_tasks import token_spec

@@ -15,7 +15,7 @@ from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.check import check_package
 from sandmill.check.file_gates import mask_findings, pair_findings
 from sandmill.draw import render
-from sandmill.kinds.files.base import DESCRIPTION, write_files
+from sandmill.kinds.files.base import write_files
 from sandmill.kinds.page.channel import FieldsChannel, MasksChannel, Ranged
 from sandmill.kinds.page.design import choose_slips, design_pages
 from sandmill.kinds.page.layout import CLEANED, MASKS, MASKS_FOLDER, PAGES, grey_png, mask_pixels
@@ -29,6 +29,7 @@ from sandmill.models.calibration import Rung, Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission

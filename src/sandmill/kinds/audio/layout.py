@@ -6,11 +6,12 @@ import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
-from sandmill.kinds.files.base import DESCRIPTION, Files, Items, Layout, Names
+from sandmill.kinds.files.base import Files, Items, Layout, Names
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
 from sandmill.kinds.files.media import MediaFiles, folder_excess
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
+from sandmill.models.texts import DESCRIPTION
 
 CLIP_ARCHIVE = MediaFiles(
     train_items="train2.zip",

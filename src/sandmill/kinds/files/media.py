@@ -9,11 +9,12 @@ import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.kinds.files.archives import archive_excess, pack, unpack
-from sandmill.kinds.files.base import DESCRIPTION, SAMPLE, Files, Items, Layout, Names, target_word, targets_in_words
+from sandmill.kinds.files.base import SAMPLE, Files, Items, Layout, Names, target_word, targets_in_words
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES, TEXTS, item_fault
 from sandmill.kinds.files.tables import csv_bytes, header_shows_target, read_csv, require_columns, table_excess
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
+from sandmill.models.texts import DESCRIPTION
 
 _FIELDS = ("id", "label", "shown")
 SHOWN_CELL = "<cell>"
