@@ -31,11 +31,15 @@ _FEWEST, _MOST = 0.2, 2000
 
 
 @cache
-def phrases(name: str) -> tuple[str, ...]:
-    """Return the wordings of one name."""
+def _library() -> Mapping[str, tuple[str, ...]]:
     folder = files("sandmill.design.prose")
     texts = (yaml.safe_load(folder.joinpath(f"{file}.yaml").read_text(encoding="utf-8")) for file in _FILES)
-    return tuple(next(found[name] for found in texts if name in found))
+    return {name: tuple(wordings) for found in texts for name, wordings in found.items()}
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """Return the wordings of one name."""
+    return _library()[name]
 
 
 @dataclass(frozen=True)
