@@ -11,47 +11,11 @@ from sandmill.design.laws import is_fine
 from sandmill.models.channel import Medium
 from sandmill.models.columns import Cycle
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
-from sandmill.models.english import with_article
 from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
 
-_QUOTIENTS = (
-    "What people here call the {name} is {top} divided by {bottom}.",
-    "The {name} of a case: {top}, divided by {bottom}.",
-    "We speak of the {name} and mean {top} over {bottom}.",
-    "Divide {top} by {bottom} and you have the {name}, which every newcomer learns on the first day.",
-    "On the form the {name} is filled in as {top} by {bottom}.",
-)
-_CONDITIONS = (
-    "`{column}` is looked at only where `{one}` is {{first}} and `{two}` is {{second}}.",
-    "Where `{one}` is {{first}} and `{two}` {{second}}, `{column}` tells something; elsewhere nobody minds it.",
-    "Old hands take note of `{column}` if `{one}` is {{first}} and `{two}` is {{second}}, and of nothing else then.",
-    "With `{one}` {{first}} and `{two}` {{second}} the eye goes to `{column}` first.",
-)
-_NORMS = (
-    "The usual `{column}` depends on `{by}`: {{norms}}. What is off is off in either direction.",
-    "By `{by}` one expects {a_column} of {{norms}}, and the distance from it is what strikes people.",
-    "`{column}` should be {{norms}}, by `{by}`; more and less are equally odd.",
-)
-
-_PARTS = (
-    "The {name} is nothing but `{top}` divided by `{bottom}`.",
-    "Divide `{top}` by `{bottom}` to get the {name}.",
-    "`{top}` over `{bottom}` is what people mean by the {name}.",
-    "Everybody here works out the {name}, `{top}` by `{bottom}`.",
-)
-_CASES = (
-    "Cases with {{first}} as `{one}` and {{second}} as `{two}` go to another desk.",
-    "If `{one}` is {{first}} and `{two}` is {{second}}, the case is put on a pile of its own.",
-    "What is looked for is `{one}` {{first}} together with `{two}` {{second}}.",
-)
-_FOR_LEVELS = (
-    "`{column}` is looked at only where `{one}` is {{first}}.",
-    "With {{first}} as `{one}`, `{column}` tells something; elsewhere nobody minds it.",
-    "Old hands take note of `{column}` if `{one}` is {{first}}, and of nothing else then.",
-)
 _ATTRIBUTES = (
     ("grading", "Grading that the office gives to each entry, in points", 1.0, 9.0, 1),
     ("allowance", "Allowance that the accounts use, in points", 10.0, 90.0, 0),
@@ -149,8 +113,7 @@ def _coined(names: Sequence[str], rng: np.random.Generator) -> list[str]:
 
 
 def _ratio(top: str, bottom: str, name: str) -> FormulaWord:
-    texts = tuple(text.format(name=name.replace("_", " "), top=top, bottom=bottom) for text in _PARTS)
-    return FormulaWord(name=name, top=((top,),), bottom=((bottom,),), texts=texts)
+    return FormulaWord(name=name, top=((top,),), bottom=((bottom,),))
 
 
 def _codes(word: CategoricalWord, attribute: tuple[str, str, float, float, int]) -> CodeTableWord:
@@ -177,12 +140,7 @@ def with_told_forms(medium: Medium) -> Domain:
 def _quotients(domain: Domain) -> list[FormulaWord]:
     """Make a quotient of two sums of every two pairs of the domain that share no column."""
     return [
-        FormulaWord(
-            name=f"{pair[0]}_to_{other[0]}_ratio",
-            top=(pair,),
-            bottom=(other,),
-            texts=_quotient_texts(f"{pair[0]} to {other[0]} ratio".replace("_", " "), pair, other),
-        )
+        FormulaWord(name=f"{pair[0]}_to_{other[0]}_ratio", top=(pair,), bottom=(other,))
         for pair, other in combinations(_positive(domain), 2)
         if not set(pair) & set(other)
     ]
@@ -199,11 +157,6 @@ def _is_positive(word: NumericWord) -> bool:
     return law.kind == "lognormal" or (law.kind == "uniform" and law.low > 0)
 
 
-def _quotient_texts(name: str, top: tuple[str, str], bottom: tuple[str, str]) -> tuple[str, ...]:
-    sums = {"top": f"`{top[0]}` plus `{top[1]}`", "bottom": f"`{bottom[0]}` plus `{bottom[1]}`"}
-    return tuple(text.format(name=name, **sums) for text in _QUOTIENTS)
-
-
 def _conditions(domain: Domain) -> list[ConditionWord]:
     """Let every number count only where two others are large or small, taking the domain's pairs in turn."""
     names = [word.name for word in domain.numeric]
@@ -216,21 +169,16 @@ def _conditions(domain: Domain) -> list[ConditionWord]:
 
 def _condition(column: str, one: str, two: str, name: str) -> ConditionWord:
     """Let a number count only where one other is large and one is small."""
-    return ConditionWord(
-        name=name,
-        when=(When(column=one, side="above"), When(column=two, side="at_most")),
-        column=column,
-        texts=tuple(text.format(column=column, one=one, two=two) for text in _CONDITIONS),
-    )
+    when = (When(column=one, side="above"), When(column=two, side="at_most"))
+    return ConditionWord(name=name, when=when, column=column)
 
 
 def _of_levels(first: str | Named, by: Named, name: str) -> ConditionWord:
     """Let a number count only for some levels of a category, or some levels of two categories count together."""
+    of_levels = When(column=by.name, side="levels")
     if isinstance(first, str):
-        texts = tuple(text.format(column=first, one=by.name) for text in _FOR_LEVELS)
-        return ConditionWord(name=name, when=(When(column=by.name, side="levels"),), column=first, texts=texts)
-    when = (When(column=first.name, side="levels"), When(column=by.name, side="levels"))
-    return ConditionWord(name=name, when=when, texts=tuple(text.format(one=first.name, two=by.name) for text in _CASES))
+        return ConditionWord(name=name, when=(of_levels,), column=first)
+    return ConditionWord(name=name, when=(When(column=first.name, side="levels"), of_levels))
 
 
 def _norms(domain: Domain) -> list[NormWord]:
@@ -240,14 +188,4 @@ def _norms(domain: Domain) -> list[NormWord]:
 
 
 def _norm(number: Named, category: Named, name: str) -> NormWord:
-    said = {
-        "column": number.name,
-        "a_column": with_article(number.name, f"`{number.name}`"),
-        "by": category.name,
-    }
-    return NormWord(
-        name=name,
-        column=number.name,
-        by=category.name,
-        texts=tuple(text.format(**said) for text in _NORMS),
-    )
+    return NormWord(name=name, column=number.name, by=category.name)
