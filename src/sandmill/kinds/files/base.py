@@ -11,7 +11,7 @@ from sandmill.errors import name_some
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
-from sandmill.models.texts import DESCRIPTION
+from sandmill.models.texts import DESCRIPTION as DESCRIPTION
 
 Files = Mapping[str, bytes]
 """Files of a task by path."""
