@@ -13,6 +13,7 @@ from sandmill.errors import InputError, Problem, shorten
 from sandmill.rewards.presets import (
     Gap,
     Ladder,
+    LadderFacts,
     PartialCredit,
     PartialCreditGrpo,
     Position,
@@ -27,6 +28,7 @@ __all__ = [
     "PRESETS",
     "Gap",
     "Ladder",
+    "LadderFacts",
     "PartialCredit",
     "PartialCreditGrpo",
     "Position",
@@ -40,6 +42,7 @@ __all__ = [
 
 _ALL: tuple[Reward, ...] = (
     Ladder(),
+    LadderFacts(),
     Gap(),
     SandmlePaper(),
     SandmleRelease(),

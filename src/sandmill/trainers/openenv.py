@@ -152,6 +152,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
             return MLObservation(text=text, metadata=metadata)
         rollout = episode.rollout
         metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
+        metadata["reward_parts"] = episode.reward_parts
         return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
 
 

@@ -104,6 +104,7 @@ class SandmillEnv(BaseTextEnv):
             "masked": float(self._episode.is_masked),
             "valid": float(self.rollout is not None and self.rollout.chosen is not None),
             "turns": float(self.turns),
+            **{f"part_{name}": value for name, value in self._episode.reward_parts.items()},
         }
 
     def close(self) -> None:

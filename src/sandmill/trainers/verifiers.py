@@ -122,6 +122,12 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
         """Return 1 if a valid submission was graded."""
         return float((await trace.state.turns.env.stop()).chosen is not None)
 
+    @vf.metric
+    async def facts_part(self, trace: vf.Trace) -> float:
+        """Return the part of the reward for stated facts; 0 with a reward that does not measure them."""
+        rollout = require_unmasked(await trace.state.turns.env.stop())
+        return rollout.reward.parts.get("facts", 0.0) if rollout.reward else 0.0
+
     async def validate(self, runtime: vf.Runtime) -> bool:
         """Return whether the reference solution earns more than the sample submission, and more than 0."""
         release, task_id = graded_tasks(self.data.release).release, self.data.task_id

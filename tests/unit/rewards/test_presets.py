@@ -22,6 +22,7 @@ from tests.rollouts import ENDS, FAILURES, LOOSE_END, failures, grade_at, reward
 
 NAMES = {
     "ladder",
+    "ladder-facts",
     "gap",
     "sandmle-paper",
     "sandmle-release",
@@ -52,7 +53,9 @@ def test_all_presets_are_there_and_state_formula_and_source():
 
 @pytest.mark.parametrize("unknown", ["gold", "", 3, None])
 def test_an_unknown_preset_lists_those_that_exist(unknown):
-    with pytest.raises(InputError, match=r"expected one of ladder, gap, sandmle-paper.*partial-credit-grpo"):
+    with pytest.raises(
+        InputError, match=r"expected one of ladder, ladder-facts, gap, sandmle-paper.*partial-credit-grpo"
+    ):
         get_reward(unknown)
 
 
