@@ -1,0 +1,366 @@
+"""Short scripts that a small language model can imitate: what a task states as code, and one plain model.
+
+All scripts have the same order: imports, files, stated facts as columns of a data frame `df`, model, submission. They
+read public tables alone. Every number in them is stated by the task or is a default of the model.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
+from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, made_columns
+from sandmill.kinds.script_text import listed, number, quoted
+from sandmill.models.hints import Form, InText, SameUnits
+from sandmill.models.layout import PUBLIC, SUBMISSION
+from sandmill.models.motifs import CodeValue
+from sandmill.models.package import TaskFacts
+from sandmill.scoring import get_metric
+
+_MOST_LEVELS = 0.5
+"""Levels a training row above which a text column is left out, such as names of units."""
+_SKEWED = 1
+"""Skewness of a positive column from which linear models and kernels use its logarithm."""
+_STATED_SCALE = 3
+"""Standard deviations of a stated column in linear models and kernels, where others have 1: it is shrunk less."""
+_LOG_METRICS = ("rmsle", "rmsle_columns")
+_RELATIVE_METRICS = ("mape", "smape")
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model as source, for numbers and for classes."""
+
+    numbers: str
+    classes: str
+    is_scaled: bool = False
+    """Whether it needs columns on one scale."""
+    takes_columns: bool = True
+    """Whether it takes several target columns at once."""
+
+
+_LINEAR = _Model(
+    "RidgeCV(np.logspace(-1, 4, 20))", 'LogisticRegressionCV(scoring="neg_log_loss", max_iter=2000)', is_scaled=True
+)
+_TREES = _Model(
+    "ExtraTreesRegressor(300, min_samples_leaf=3, random_state=0)",
+    "ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)",
+)
+_MODELS: Mapping[str, _Model] = MappingProxyType(
+    {
+        "linear": _LINEAR,
+        "trees": _TREES,
+        "forest": _Model(
+            "RandomForestRegressor(300, min_samples_leaf=3, random_state=0)",
+            "RandomForestClassifier(300, min_samples_leaf=3, random_state=0)",
+        ),
+        "boosting": _Model(
+            "HistGradientBoostingRegressor(learning_rate=0.05)",
+            "HistGradientBoostingClassifier(learning_rate=0.05)",
+            takes_columns=False,
+        ),
+        "kernel": _Model("SVR()", "SVC(probability=True, random_state=0)", is_scaled=True, takes_columns=False),
+        "neighbours": _Model("KNeighborsRegressor(15)", "KNeighborsClassifier(15)", is_scaled=True),
+    }
+)
+_SEVERAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"blend": ("linear", "trees", "boosting"), "pair": ("linear", "trees"), "chosen": ("linear", "kernel", "trees")}
+)
+"""Styles with several models: the first two average them, `chosen` averages those that cross-validation prefers."""
+STYLES = (*_MODELS, *_SEVERAL)
+"""Names of the ways to model."""
+READER_STYLE = "chosen"
+"""Style of the published reader."""
+_IMPORTS = (
+    ("sklearn.ensemble", "ExtraTreesClassifier"),
+    ("sklearn.ensemble", "ExtraTreesRegressor"),
+    ("sklearn.ensemble", "HistGradientBoostingClassifier"),
+    ("sklearn.ensemble", "HistGradientBoostingRegressor"),
+    ("sklearn.ensemble", "RandomForestClassifier"),
+    ("sklearn.ensemble", "RandomForestRegressor"),
+    ("sklearn.linear_model", "LogisticRegressionCV"),
+    ("sklearn.linear_model", "RidgeCV"),
+    ("sklearn.model_selection", "cross_val_score"),
+    ("sklearn.multioutput", "MultiOutputRegressor"),
+    ("sklearn.neighbors", "KNeighborsClassifier"),
+    ("sklearn.neighbors", "KNeighborsRegressor"),
+    ("sklearn.svm", "SVC"),
+    ("sklearn.svm", "SVR"),
+)
+
+
+def demonstration(
+    facts: TaskFacts, train: pd.DataFrame, stated: Stated, style: str, *, use: Collection[int] | None = None
+) -> str:
+    """Write a script for a task of tables.
+
+    Args:
+        facts: what the task asks for.
+        train: cells of train.csv as pandas reads them.
+        stated: facts that the texts of the task state.
+        style: one of `STYLES`.
+        use: places in `stated.facts` of the facts that the script uses. None: all. Without any it is blind.
+
+    Raises:
+        KeyError: if the style is unknown.
+    """
+    chosen = tuple(fact for place, fact in enumerate(stated.facts) if use is None or place in use)
+    used = Stated(chosen, stated.levels, stated.child)
+    models = [_MODELS[name] for name in _SEVERAL.get(style, (style,))]
+    body = [
+        *_files(facts, used),
+        *_facts(facts, train, used),
+        *_matrix(facts, train, used, is_scaled=any(model.is_scaled for model in models)),
+        *_target(facts),
+        *_said(facts, models, is_chosen=style == "chosen"),
+        *_answer(facts),
+    ]
+    return "\n".join([*_imports(body), "", *body]) + "\n"
+
+
+def _imports(body: list[str]) -> Iterator[str]:
+    text = "\n".join(body)
+    if "np." in text:
+        yield "import numpy as np"
+    yield "import pandas as pd"
+    found: dict[str, list[str]] = {}
+    for module, name in _IMPORTS:
+        if re.search(rf"\b{name}\(", text):
+            found.setdefault(module, []).append(name)
+    yield from (f"from {module} import {', '.join(names)}" for module, names in found.items())
+
+
+def _files(facts: TaskFacts, used: Stated) -> Iterator[str]:
+    ids = f", dtype={{{quoted(facts.id_column)}: str}}" if child_block(used) else ""
+    yield from (f'{name} = pd.read_csv("{PUBLIC}/{name}.csv"{ids})' for name in ("train", "test"))
+    yield f'sample = pd.read_csv("{PUBLIC}/sample_submission.csv", dtype=str)'
+    yield "df = pd.concat([train[test.columns], test], ignore_index=True)"
+
+
+def _facts(facts: TaskFacts, train: pd.DataFrame, stated: Stated) -> Iterator[str]:
+    """Write the stated facts as columns."""
+    lines = decoding_lines(stated, train)
+    decoded = _decoded(train, lines, facts)
+    for fact in stated.facts:
+        if isinstance(fact, Form) and isinstance(fact.motif, CodeValue):
+            values = zip(stated.levels[fact.motif.column], fact.motif.values, strict=True)
+            table = ", ".join(f"{quoted(level)}: {number(value, 12)}" for level, value in values)
+            lines.append(f"df[{quoted(fact.name)}] = df[{quoted(fact.motif.column)}].map({{{table}}})")
+        else:
+            lines += form_lines(Stated((fact,), stated.levels, stated.child), decoded)
+    if child := child_block(stated):
+        lines = [*child, *lines]
+    if lines:
+        yield "# What the texts of the task state"
+    for line in lines:
+        plain = line.replace('f"{public}/', f'"{PUBLIC}/').replace('train["', 'df["')
+        yield re.sub(r"\bID\b", lambda _: quoted(facts.id_column), plain)
+
+
+def _decoded(train: pd.DataFrame, lines: list[str], facts: TaskFacts) -> pd.DataFrame:
+    """Run decoding lines on the training rows: which column is skewed decides how forms are written."""
+    from sandmill.calibrate.conditions import run_source
+
+    names: dict[str, Any] = {"df": train.copy(), "pd": pd, "np": np, "re": re, "ID": facts.id_column}
+    run_source("\n".join(lines), names)
+    decoded: pd.DataFrame = names["df"]
+    return decoded
+
+
+def _matrix(facts: TaskFacts, train: pd.DataFrame, stated: Stated, *, is_scaled: bool) -> Iterator[str]:
+    """Write the columns as numbers: `A` for training rows and `B` for test rows."""
+    left_out = [facts.id_column]
+    read = {fact.notes for fact in stated.facts if isinstance(fact, InText)}
+    features = [name for name in train.columns if name not in (facts.id_column, *facts.target_columns, *read)]
+    for name in features:
+        cells, cell = train[name], f"df[{quoted(name)}]"
+        pattern = pattern_of(cells, cells)
+        if pattern is DATE:
+            yield f"{cell} = (pd.to_datetime({cell}) - pd.Timestamp(0)).dt.days"
+        elif pattern is MEASURE:
+            yield f"{cell} = pd.to_numeric({cell}.astype(str).str.extract({_NUMBER}, expand=False))"
+        elif not is_number(cells) and (is_prose(cells) or cells.nunique() > _MOST_LEVELS * len(cells)):
+            left_out.append(name)
+    if is_scaled and any(map(_is_skewed, (train[name] for name in features))):
+        yield 'raw = test.select_dtypes("number")'
+        yield f"skewed = raw.columns[(raw.min() > 0) & (raw.skew() > {_SKEWED})]"
+        yield "df[skewed] = np.log(df[skewed].clip(lower=1e-9))"
+    yield f"X = pd.get_dummies(df.drop(columns={listed(left_out)})).astype(float)"
+    if stated.facts:
+        yield "X = X.replace([np.inf, -np.inf], np.nan)"
+    yield "X = X.fillna(X.median())"
+    if is_scaled:
+        yield "X = (X - X.mean()) / (X.std() + 1e-9)"
+        units = [fact.name for fact in stated.facts if isinstance(fact, SameUnits)]
+        if made := [name for name in made_columns(stated) if name not in units]:
+            yield f"X[{listed(made)}] *= {_STATED_SCALE}  # stated quantities are shrunk less"
+    yield "A, B = X[: len(train)], X[len(train) :]"
+
+
+_NUMBER = 'r"([-+.\\deE]+)"'
+
+
+def _is_skewed(cells: pd.Series) -> bool:
+    if not is_number(cells):
+        return False
+    values = cells.dropna().to_numpy(dtype=float)
+    if not len(values) or values.min() <= 0 or values.std() <= 0:
+        return False
+    return bool(((values - values.mean()) ** 3).mean() > _SKEWED * values.std() ** 3)
+
+
+def _target(facts: TaskFacts) -> Iterator[str]:
+    target = quoted(facts.target_column)
+    if facts.target == "multilabel" and facts.encoding in ("label_list", "pairs"):
+        words = f'train[{target}].fillna("").str.get_dummies(" ")'
+        yield f"y = {words}.reindex(columns={listed(facts.classes)}, fill_value=0)"
+        return
+    cells = "train[sample.columns[1:]]" if facts.is_wide else f"train[{target}]"
+    yield f"y = {_log_of(facts).format(cells)}"
+
+
+def _log_of(facts: TaskFacts) -> str:
+    if facts.classes:
+        return "{}"
+    return "np.log1p({})" if facts.metric in _LOG_METRICS else "np.log({})" if _is_relative(facts) else "{}"
+
+
+def _is_relative(facts: TaskFacts) -> bool:
+    return facts.metric in _RELATIVE_METRICS and get_metric(facts.metric) is not None
+
+
+def _said(facts: TaskFacts, models: list[_Model], *, is_chosen: bool) -> Iterator[str]:
+    """Write what makes `said`: numbers, or one column for each class or label."""
+    sources = [_source(facts, model) for model in models]
+    if len(sources) == 1:
+        yield f"model = {sources[0]}"
+        yield f"said = {_fitted(facts, 'model')}"
+        return
+    yield "models = ["
+    yield from (f"    {source}," for source in sources)
+    yield "]"
+    if is_chosen:
+        yield from _choice(facts)
+    yield f"said = np.mean([{_fitted(facts, 'model')} for model in models], axis=0)"
+
+
+def _is_of_classes(facts: TaskFacts) -> bool:
+    """Whether models are classifiers. Several labels are numbers: their columns share one model."""
+    return bool(facts.classes) and not facts.is_wide
+
+
+def _source(facts: TaskFacts, model: _Model) -> str:
+    if _is_of_classes(facts):
+        return model.classes
+    return f"MultiOutputRegressor({model.numbers})" if facts.is_wide and not model.takes_columns else model.numbers
+
+
+def _choice(facts: TaskFacts) -> Iterator[str]:
+    """Keep the models whose cross-validated error is near the least."""
+    scoring = "neg_log_loss" if _is_of_classes(facts) else "neg_mean_squared_error"
+    yield f'errors = [-cross_val_score(model, A, y, cv=5, scoring="{scoring}").mean() for model in models]'
+    yield "models = [model for model, error in zip(models, errors) if error < 1.1 * min(errors)]"
+
+
+def _fitted(facts: TaskFacts, model: str) -> str:
+    if facts.target == "multilabel":
+        return f"{model}.fit(A, y).predict(B).clip(0.01, 0.99)"
+    return f"{model}.fit(A, y).predict{'_proba' if _is_of_classes(facts) else ''}(B)"
+
+
+def _answer(facts: TaskFacts) -> Iterator[str]:
+    """Write the submission."""
+    several = len(facts.submission_columns) > 1
+    column = "sample[sample.columns[1:]]" if several else f"sample[{quoted(facts.submission_columns[0])}]"
+    maker = _ANSWERS.get(facts.encoding, _numbers)
+    *lines, last = maker(facts)
+    yield from lines
+    yield f"{column} = {last}"
+    yield f'sample.to_csv("{SUBMISSION}", index=False)'
+
+
+def _numbers(facts: TaskFacts) -> list[str]:
+    back = "said"
+    if facts.metric in _LOG_METRICS:
+        back = "np.expm1(said)"
+    elif _is_relative(facts):
+        back = "np.exp(said)"
+    if get_metric(facts.metric).is_nonnegative or facts.target == "count":
+        least = "train[" + quoted(facts.target_column) + "].mean() / 10" if facts.metric == "poisson_deviance" else "0"
+        return [f"np.maximum({back}, {least})"]
+    return [back]
+
+
+def _label(facts: TaskFacts) -> list[str]:
+    classes = "np.unique(y)"
+    if facts.metric in ("accuracy", "top1_error", "f1_micro"):
+        return [f"{classes}[said.argmax(axis=1)]"]
+    if facts.metric == "qwk":
+        return [
+            f"codes = y.map({listed(facts.classes)}.index)" if not facts.is_binary else "codes = y",
+            *_in_order(facts),
+            f"grade = pd.Series(said @ np.arange({len(facts.classes)}))",
+            f"shares = codes.value_counts(normalize=True).reindex(range({len(facts.classes)}), fill_value=0)",
+            "named = np.searchsorted(shares.cumsum()[:-1], grade.rank(pct=True))",
+            f"np.array({listed(facts.classes)})[named]",
+        ]
+    if facts.is_binary:
+        return [
+            "cut = np.quantile(said[:, 1], 1 - y.mean())  # named as often as it occurs",
+            "(said[:, 1] >= cut).astype(int)",
+        ]
+    power = "" if facts.metric == "balanced_accuracy" else " ** 0.5"
+    return [
+        "shares = y.value_counts(normalize=True).sort_index().to_numpy()",
+        f"{classes}[(said / shares{power}).argmax(axis=1)]",
+    ]
+
+
+def _in_order(facts: TaskFacts) -> list[str]:
+    """Bring the classes, which models sort, into the order of the task."""
+    made = f"pd.DataFrame(said, columns=np.unique(y)).reindex(columns={listed(facts.classes)}, fill_value=0)"
+    return [] if facts.is_binary else [f"said = {made}.to_numpy()"]
+
+
+def _probability(facts: TaskFacts) -> list[str]:
+    return ["said[:, 1]"]
+
+
+def _class_probabilities(facts: TaskFacts) -> list[str]:
+    return [*_in_order(facts), "said / said.sum(axis=1, keepdims=True)"]
+
+
+def _ranked(facts: TaskFacts) -> list[str]:
+    best = f"np.unique(y)[np.argsort(-said, axis=1)[:, :{min(facts.places, len(facts.classes))}]]"
+    return [f"best = {best}", '[" ".join(names) for names in best]']
+
+
+def _label_list(facts: TaskFacts) -> list[str]:
+    return [
+        "cuts = [np.quantile(p, 1 - share) for p, share in zip(said.T, y.mean())]"
+        if facts.metric in ("f1_micro", "f1_macro")
+        else "cuts = [0.5] * said.shape[1]",
+        '[" ".join(y.columns[row]) for row in said > cuts]',
+    ]
+
+
+def _pairs(facts: TaskFacts) -> list[str]:
+    return ["said.ravel()"]
+
+
+_ANSWERS: Mapping[str, Callable[[TaskFacts], list[str]]] = MappingProxyType(
+    {
+        "label": _label,
+        "probability": _probability,
+        "class_probabilities": _class_probabilities,
+        "ranked_list": _ranked,
+        "label_list": _label_list,
+        "pairs": _pairs,
+    }
+)
