@@ -1,11 +1,12 @@
 """The phases as a command: `python -m sandmill_learn.lm PHASE`, or `python -m lm PHASE` in a prepared folder."""
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
 
-from .folder import Record
-from .settings import Arguments, parse
+from sandmill_learn.lm.folder import Record
+from sandmill_learn.lm.settings import Arguments, parse
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -14,7 +15,7 @@ def main(given: Sequence[str] | None = None) -> int:
     record = Record(arguments.out)
     try:
         if arguments.phase == "prepare":
-            from .prepare import prepare
+            from sandmill_learn.lm.prepare import prepare
 
             prepare(arguments, record)
             return 0
@@ -26,16 +27,23 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Arguments, record: Record) -> int:
     """Start the pool before torch, which maps memory and starts threads, and then the phases."""
-    from .grading import read_tables
-    from .scripts import Pool, default_workers
+    _limit_threads()
+    from sandmill_learn.lm.grading import read_tables
+    from sandmill_learn.lm.scripts import Pool, default_workers
 
     tables = read_tables(arguments.folder)
     workers = arguments.workers or default_workers()
     with Pool(arguments.folder, tables, workers) as pool:
         record.say(f"{len(tables)} tables, {workers} workers")
-        from .run import run_phases
+        from sandmill_learn.lm.run import run_phases
 
         return run_phases(arguments, tables, pool, record)
+
+
+def _limit_threads() -> None:
+    """Give every process one thread for arithmetic, before numpy is loaded: scripts run one a processor."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        os.environ[name] = "1"
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def demonstration(
 
 
 def fact_lines(told: Texted, place: int, train: pd.DataFrame, count: int = 1) -> list[str]:
-    """Return the lines of one fact, whose column is `fact` and a count; none for facts that this module does not write."""
+    """Return the lines of one fact, whose column is `fact` and a count; none for facts that are not written here."""
     fact = told.stated.facts[place]
     return list(_fact_lines(fact, f"fact{count}", told.stated, _Numbers(told.texts[place]), train))
 
@@ -92,9 +92,7 @@ class _Numbers:
         return number(near[0], 12)
 
 
-def _fact_lines(
-    fact: Fact, name: str, stated: Stated, written: _Numbers, train: pd.DataFrame
-) -> Iterator[str]:
+def _fact_lines(fact: Fact, name: str, stated: Stated, written: _Numbers, train: pd.DataFrame) -> Iterator[str]:
     made = _cell(name)
     match fact:
         case Sentinel(column=column, value=value):

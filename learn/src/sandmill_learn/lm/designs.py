@@ -14,10 +14,10 @@ from sandmill.draw import Rendered, render
 from sandmill.errors import ItemRejected
 from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.mechanism.fact_components import fact_components
+from sandmill.models.base import Band
 from sandmill.models.faults import MixedTypes
 from sandmill.models.hints import DATA_DICTIONARY, Form, InText, SameUnits
 from sandmill.models.package import TaskFacts
-from sandmill.models.base import Band
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.request import BuildRequest
 from sandmill.models.spec import Sizes, TaskSpec
@@ -187,9 +187,7 @@ def _design_of(number: int, spec: TaskSpec, made: Rendered, path: str) -> Design
         "components": list(names),
     }
     domain_place = Streams(SECRET, "hold-outs").uniforms(f"domain {spec.domain}", range(1))[0]
-    is_held_out = bool(
-        domain_place < _HELD_OUT_DOMAINS or held_out_motifs(SECRET) & set(spec.mechanism.motif_names)
-    )
+    is_held_out = bool(domain_place < _HELD_OUT_DOMAINS or held_out_motifs(SECRET) & set(spec.mechanism.motif_names))
     usable = components.shape[1] > 0 and made.oracle.dtype.kind == "f" and made.oracle.ndim == 1
     arrays: dict[str, Any] = {}
     if usable:
@@ -231,7 +229,7 @@ def lessons_of(facts: TaskFacts, train: pd.DataFrame, told: Texted, use: Sequenc
 
 
 def _taught(scripts: dict[str, str], number: int) -> list[str]:
-    """Leave out blind scripts in some styles where others read: a start that reads often can learn that reading pays."""
+    """Leave out blind scripts in some styles where others read: the start should read often."""
     styles = [STYLES[(number + step) % len(STYLES)] for step in range(_BLIND)]
     blind = {script for name, script in scripts.items() if name.startswith("blind")}
     kept = {scripts[f"blind {style}"] for style in styles if f"blind {style}" in scripts}
@@ -291,4 +289,3 @@ def covariates_of(test: str, facts: TaskFacts) -> Any:
     made = made.fillna(made.median()).fillna(0.0)
     made = (made - made.mean()) / (made.std() + 1e-9)
     return made.clip(-5, 5).to_numpy(np.float16)
-

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .folder import Record
-from .generate import Sampler
-from .grading import Table
-from .scripts import Pool
-from .sft import Measured, mean_of, measure_samples
-from .weights import Words
+from sandmill_learn.lm.folder import Record
+from sandmill_learn.lm.generate import Sampler
+from sandmill_learn.lm.grading import Table
+from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.sft import Measured, mean_of, measure_samples
+from sandmill_learn.lm.weights import Words
 
 FIGURES = ("gap", "ladder", "bronze", "silver", "gold", "valid", "caught", "tried", "right", "distinct")
 _RESAMPLES = 2_000

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor
 
-from .llama import Llama, rotary, rotate
+from sandmill_learn.lm.llama import Llama, rotary, rotate
 
 _CHECK_EVERY = 16
 """Tokens between two looks at whether all answers have ended. A look waits for the device."""
@@ -29,9 +29,7 @@ class Limits:
 class Sampler:
     """Samples answers of one model. `refresh` takes over its weights after an update."""
 
-    def __init__(
-        self, model: Llama, limits: Limits, end: int, say: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, model: Llama, limits: Limits, end: int, say: Callable[[str], None] = lambda text: None) -> None:
         """Allocate caches on the device of the model; nothing is captured before the first batch."""
         self._model, self._limits, self._end, self._say = model, limits, end, say
         self.prompts, self.samples = limits.prompts, limits.samples
@@ -57,6 +55,9 @@ class Sampler:
         self._ended = torch.zeros(rows, dtype=torch.bool, device=device)
         self._answers = torch.full((rows, limits.answer_tokens), end, dtype=torch.long, device=device)
         self._temperature = torch.ones(1, device=device)
+        places = torch.arange(limits.prompt_tokens + limits.answer_tokens, device=device)
+        self._turns = rotary(shape, places)
+        self._own_places = torch.arange(limits.answer_tokens, device=device)
         self._graph: Any = None
         self._has_failed = device.type != "cuda"
 
@@ -135,7 +136,7 @@ class Sampler:
             done[id(prompt)] = number
             tokens = torch.tensor(prompt, device=self._device)
             hidden = functional.embedding(tokens, self._weights["embedding"]).to(self._type)
-            cosines, sines = (part[:, None] for part in rotary(shape, torch.arange(length, device=self._device)))
+            cosines, sines = (part[:length, None] for part in self._turns)
             for place in range(shape.layers):
                 query, key, value = self._heads(hidden, place)
                 query, key = rotate(query, cosines, sines), rotate(key, cosines, sines)
@@ -154,7 +155,7 @@ class Sampler:
         # The largest of logit / temperature plus Gumbel noise is a draw of the softmax.
         scores = logits / self._temperature - noise.log() * (self._temperature > 1e-3)
         token = scores.argmax(dim=-1)
-        token = torch.where(self._ended, self._end, token)
+        token = token.masked_fill(self._ended, self._end)
         self._token.copy_(token)
         self._ended.logical_or_(token == self._end)
         self._answers.index_copy_(1, self._step, token[:, None])
@@ -167,7 +168,8 @@ class Sampler:
         rows, times = limits.prompts * limits.samples, shape.heads // shape.kv_heads
         positions = (self._lengths.repeat_interleave(limits.samples, output_size=rows)) + at
         cosines, sines = (part[:, None] for part in rotary(shape, positions))
-        own_bias = torch.where(torch.arange(limits.answer_tokens, device=self._device) <= at, 0.0, float("-inf"))
+        places = torch.arange(limits.answer_tokens, device=self._device)
+        own_bias = torch.zeros_like(places, dtype=torch.float32).masked_fill(places > at, float("-inf"))
         scale = shape.head_size**-0.5
         hidden = functional.embedding(self._token, self._weights["embedding"]).to(self._type)
         for place in range(shape.layers):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .folder import TABLES, load_source, read_lines
+from sandmill_learn.lm.folder import TABLES, load_source, read_lines
 
 ARRAYS, GRADER, CREDIT = "arrays.npz", "grader.py", "credit.py"
 MEDALS = ("bronze", "silver", "gold")
@@ -56,7 +56,7 @@ class Table:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The same prompt with facts `removed` or `exchanged`."""
     facts: Sequence[Mapping[str, Any]] = ()
-    """Stated facts: `kind`, `lines` (a right reading of them), `exchanged` (the same after the exchange) and `matters`."""
+    """Stated facts: `kind`, `lines` (a right reading), `exchanged` (the same after the exchange) and `matters`."""
     fixed: Mapping[str, float] = field(default_factory=dict)
     """Share of the gap of fixed scripts."""
     seed: str = ""

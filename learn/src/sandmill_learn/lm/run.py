@@ -9,16 +9,16 @@ from typing import Any
 
 import torch
 
-from .evaluate import Evaluation
-from .folder import FACTS, Record
-from .generate import Limits, Sampler
-from .grading import Table
-from .grpo import GrpoSettings, train_grpo
-from .llama import Llama
-from .scripts import Pool
-from .settings import Arguments
-from .sft import SftSettings, choose_start, read_lessons, train_sft
-from .weights import Words, load_model
+from sandmill_learn.lm.evaluate import Evaluation
+from sandmill_learn.lm.folder import FACTS, Record
+from sandmill_learn.lm.generate import Limits, Sampler
+from sandmill_learn.lm.grading import Table
+from sandmill_learn.lm.grpo import GrpoSettings, train_grpo
+from sandmill_learn.lm.llama import Llama, check_attention
+from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.settings import Arguments
+from sandmill_learn.lm.sft import SftSettings, choose_start, read_lessons, train_sft
+from sandmill_learn.lm.weights import Words, load_model
 
 _SMALL = {"validation": 4, "held_out": 6, "real": 2}
 """Tables of each group in the phase `smoke`."""
@@ -41,6 +41,8 @@ class Session:
         self.words = Words(in_folder if in_folder.is_dir() else arguments.folder)
         size = sum(value.numel() for value in self.model.parameters())
         record.say(f"{name}, torch {torch.__version__}; {arguments.model}: {size / 1e6:.1f} million weights")
+        if self.device.type == "cuda":
+            record.say(check_attention(self.device))
         self._sampler: Sampler | None = None
 
     @property
@@ -79,11 +81,12 @@ class Session:
     def sft(self) -> None:
         """Fine-tune, and keep the best start."""
         arguments = self.arguments
-        lessons = read_lessons(arguments.folder, self.words, arguments.answer_tokens)
+        lessons = read_lessons(arguments.folder, self.words)
         number = sum(len(one.answers) for one in lessons)
         self.record.say(f"{len(lessons)} prompts with {number} demonstrations")
         settings = SftSettings(
             seconds=arguments.sft_seconds,
+            prompts=arguments.prompts,
             learning_rate=arguments.learning_rate,
             seed=arguments.seed,
             steps=arguments.steps,

@@ -68,7 +68,9 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument("--tables", type=int, help="most tables of each group; for tests")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="models to evaluate, such as grpo-gap,sft")
-    parser.add_argument("--sizes", default="1000,140,20,72", help="prepare: designs for sft, grpo, validation, held out")
+    parser.add_argument(
+        "--sizes", default="1000,140,20,72", help="prepare: designs for sft, grpo, validation, held out"
+    )
     parser.add_argument("--processes", type=int, default=2, help="prepare: processes")
     found = parser.parse_args(given)
     seconds = {name: getattr(found, f"{name}_seconds") for name in ("sft", "grpo", "evaluate")}

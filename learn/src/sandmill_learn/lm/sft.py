@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .folder import LESSONS, Record, read_lines
-from .generate import Sampler
-from .grading import Table, reading_of
-from .llama import Llama
-from .scripts import Pool
-from .weights import Words
+from sandmill_learn.lm.folder import LESSONS, Record, read_lines
+from sandmill_learn.lm.generate import Sampler
+from sandmill_learn.lm.grading import Table, reading_of
+from sandmill_learn.lm.llama import Llama
+from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.weights import Words
 
 CHECKPOINTS = (0.5, 0.75, 1.0)
 """Shares of the time at which weights are kept."""
@@ -47,14 +47,10 @@ class Lesson:
     answers: list[list[int]]
 
 
-def read_lessons(folder: Path, words: Words, longest: int) -> list[Lesson]:
-    """Return the lessons of a prepared folder without demonstrations of more tokens."""
-    found = []
-    for row in read_lines(folder / LESSONS):
-        answers = [tokens for text in row["answers"] if len(tokens := words.answer(text)) <= longest]
-        if answers:
-            found.append(Lesson(words.prompt(row["prompt"]), answers))
-    return found
+def read_lessons(folder: Path, words: Words) -> list[Lesson]:
+    """Return the lessons of a prepared folder."""
+    rows = read_lines(folder / LESSONS)
+    return [Lesson(words.prompt(row["prompt"]), [words.answer(text) for text in row["answers"]]) for row in rows]
 
 
 def batch_of(answers: Sequence[Sequence[int]], end: int, device: Any) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .folder import read_parts
-from .llama import Llama, Shape
+from sandmill_learn.lm.folder import read_parts
+from sandmill_learn.lm.llama import Llama, Shape
 
 WEIGHTS, INDEX, TOKENIZER = "weights.bin", "weights.json", "tokenizer.json"
 END, START = "<|im_end|>", "<|im_start|>"
@@ -159,7 +159,7 @@ def load_transformers(folder: Path) -> Llama:
 
 
 def load_model(folder: Path, name: str) -> Llama:
-    """Return a model: `packed` from the prepared folder, `tiny` or `random` with random weights, or a folder of transformers."""
+    """Return the model `packed` in the folder, `tiny` or `random` with random weights, or that of another folder."""
     if name == "packed":
         return load_packed(folder)
     if name in _RANDOM:
