@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PART_BYTES = 40_000_000
+PART_BYTES = 35_000_000
 """Largest part of a file. Three parts of weights and the tables then travel in separate transfers."""
 TABLES, LESSONS, FACTS = "tables.jsonl.gz", "lessons.jsonl.gz", "prepared.json"
 METRICS, LOG, SAMPLES = "metrics.jsonl", "log.txt", "samples.jsonl"

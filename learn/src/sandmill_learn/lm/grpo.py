@@ -21,7 +21,7 @@ from sandmill_learn.lm.folder import SAMPLES, Record
 from sandmill_learn.lm.generate import Sampler
 from sandmill_learn.lm.grading import Graded, Table, is_used, reading_of
 from sandmill_learn.lm.llama import Llama
-from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.scripts import Pool, result_of
 from sandmill_learn.lm.sft import batch_of, copy_state, make_optimizer, mixed_precision
 from sandmill_learn.lm.weights import Words
 
@@ -114,7 +114,7 @@ def train_grpo(
             continue
         before = time.monotonic()
         batch = waiting.popleft()
-        graded = [[future.result() for future in group] for group in batch.futures]
+        graded = [[result_of(future) for future in group] for group in batch.futures]
         waited = time.monotonic() - before
         for group in optimizer.param_groups:
             group["lr"] = settings.learning_rate * min(1.0, (step + 1) / settings.warm)

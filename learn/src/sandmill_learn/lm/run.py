@@ -32,8 +32,7 @@ class Session:
         self.arguments, self.pool, self.record = arguments, pool, record
         self.tables = _limited(tables, arguments)
         torch.manual_seed(arguments.seed)
-        torch.backends.cuda.matmul.allow_tf32 = True
-        torch.backends.cudnn.allow_tf32 = True
+        torch.set_float32_matmul_precision("high")
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         name = torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU"
         self.model: Llama = load_model(arguments.folder, arguments.model).to(self.device)

@@ -5,6 +5,7 @@ forked: the libraries are loaded already, and processor time, memory and files a
 """
 
 import contextlib
+import math
 import multiprocessing
 import os
 import resource
@@ -25,6 +26,8 @@ from sandmill_learn.lm.grading import Graded, Grader, Table
 
 CPU_SECONDS, WALL_SECONDS, MEMORY_BYTES = 6, 20.0, 3 << 30
 """Limits of one script."""
+LOST_SECONDS = 60.0
+"""Time to wait for a script, those before it included, after which its worker counts as lost."""
 _FILE_BYTES = 32 << 20
 _NOBODY = 65534
 _NAME = "submission.csv"
@@ -122,7 +125,7 @@ class Pool:
 
     def run(self, pairs: Iterable[tuple[str, str]]) -> list[Graded]:
         """Run scripts on tables, and wait for all."""
-        return [future.result() for future in [self.submit(*pair) for pair in pairs]]
+        return [result_of(future, math.inf) for future in [self.submit(*pair) for pair in pairs]]
 
     def _collect(self) -> None:
         while True:
@@ -164,10 +167,22 @@ def _work(
             problem, seconds = runner.run(place / "tables" / name / "public", script)
             graded = Graded(False, problem, seconds=seconds) if problem else None
             graded = graded or grader.grade(name, runner.folder / _NAME, seconds, keeps=keeps)
+        except (EOFError, BrokenPipeError):
+            # The child without answers is gone. The other workers go on.
+            done.put((key, Graded(False, "the process that runs scripts ended")))
+            return
         except Exception as error:
             graded = Graded(False, f"runner: {type(error).__name__}: {error}")
         done.put((key, graded))
     runner.close()
+
+
+def result_of(future: "Future[Graded]", seconds: float = LOST_SECONDS) -> Graded:
+    """Wait for a result. A script whose worker was lost is invalid."""
+    try:
+        return future.result(None if seconds == math.inf else seconds)
+    except TimeoutError:
+        return Graded(False, "the worker was lost")
 
 
 class _Runner:

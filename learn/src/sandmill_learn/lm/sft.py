@@ -16,7 +16,7 @@ from sandmill_learn.lm.folder import LESSONS, Record, read_lines
 from sandmill_learn.lm.generate import Sampler
 from sandmill_learn.lm.grading import Table, reading_of
 from sandmill_learn.lm.llama import Llama
-from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.scripts import Pool, result_of
 from sandmill_learn.lm.weights import Words
 
 CHECKPOINTS = (0.5, 0.75, 1.0)
@@ -173,7 +173,7 @@ class Measured:
         """Return one row of figures a table."""
         rows = []
         for table, scripts, futures in zip(self.tables, self.scripts, self.futures, strict=True):
-            graded = [future.result() for future in futures]
+            graded = [result_of(future) for future in futures]
             gaps = [min(1.0, max(-1.0, one.gap)) if one.valid else 0.0 for one in graded]
             read = [reading_of(table, script) for script in scripts]
             known = [one.mean_caught for one in graded if one.mean_caught is not None]
@@ -208,8 +208,8 @@ class Measured:
         counts: dict[str, int] = {}
         for group in self.futures:
             for future in group:
-                if not future.result().valid:
-                    name = future.result().problem[:70]
+                if not (one := result_of(future)).valid:
+                    name = one.problem[:70]
                     counts[name] = counts.get(name, 0) + 1
         return dict(sorted(counts.items(), key=lambda item: -item[1])[:12])
 
