@@ -16,12 +16,15 @@ from sandmill.models.hints import Form, SameUnits
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
+from sandmill.models.rollout import Ending, Rollout
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.rewards import PRESETS, Reward
 from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.grading.grade import grade_scores
 from sandmill.scoring.medals import medal_of
 from sandmill.seeds import ingest
 
@@ -36,6 +39,8 @@ PLAIN: Mapping[str, str] = {
 """Blind scripts by the name of their entry on the board."""
 CHOICE, READER, INFORMED = "choice of six", "reader", "informed"
 NO_HINT = "no hint"
+UNIT_REWARDS = ("ladder", "gap", "sandmle-paper", "sparse", "position")
+"""Presets whose rewards of tasks with different metrics compare."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,32 @@ def report(sheets: Sequence[Sheet], title: str) -> Iterator[str]:
             yield f"| {name} | {len(some)} | {' | '.join(shares)} | {gap:.2f} |"
 
 
+def report_rewards(boards: Sequence[Calibration], title: str) -> Iterator[str]:
+    """Write what each reward of the range 0 to 1 pays the best blind entry, and the better half of the readers.
+
+    The blind entry is the best of the board by its final score, in hindsight, so its share is an upper bound.
+    """
+    yield f"| {title}: reward | tasks | best blind | better readers | blind as a share |"
+    yield "|---|---:|---:|---:|---:|"
+    read = [board for board in boards if any(entry.tier is Tier.READER for entry in board.board)]
+    for name in UNIT_REWARDS:
+        paid = [_pay(board, PRESETS[name]) for board in read]
+        if paid:
+            blind, readers = mean(pair[0] for pair in paid), mean(pair[1] for pair in paid)
+            yield f"| {name} | {len(paid)} | {blind:.2f} | {readers:.2f} | {blind / readers:.0%} |"
+
+
+def _pay(board: Calibration, reward: Reward) -> tuple[float, float]:
+    """Return the rewards of the best blind entry and, as a mean, of the better half of the readers."""
+    blind: list[float] = []
+    readers: list[float] = []
+    for entry in board.board:  # best first
+        grade = grade_scores(entry.final, entry.feedback, board)
+        rollout = Rollout(task_id="board", ending=Ending.FINISHED, grade=grade)
+        (readers if entry.tier is Tier.READER else blind).append(reward(rollout).total)
+    return blind[0], mean(readers[: (len(readers) + 1) // 2])
+
+
 def report_groups(sheets: Sequence[Sheet]) -> Iterator[str]:
     """Write golds of the adversary and of the reader by trait and by band."""
     groups: dict[str, list[Sheet]] = {}
@@ -166,6 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     hinted = [sheet for sheet in sheets if sheet.is_hinted]
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
         print("\n".join(report(some, title)) + "\n")
+    print("\n".join(report_rewards([sheet.calibration for sheet in hinted], "tasks with hints")) + "\n")
     print("\n".join(report_groups(sheets)))
 
 

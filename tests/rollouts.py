@@ -10,6 +10,8 @@ from sandmill.scoring.medals import above_median, medal_of, position_of
 
 SHARES = {"gold": 0.8, "silver": 0.6, "bronze": 0.4, "median": 0.2}
 """Thresholds as shares of the gap."""
+LOOSE_END = 0.9
+"""Lower end of a loose ceiling as a share of the gap."""
 FAILURES = [outcome for outcome in Outcome if outcome not in (Outcome.OK, Outcome.INFRA_ERROR)]
 
 
@@ -31,6 +33,7 @@ def grade_at(
         trivial=trivial,
         oracle=oracle,
         ceiling_is_loose=is_loose,
+        ceiling_low=round(trivial + LOOSE_END * (oracle - trivial), 5) if is_loose else None,
         checks=checks,
     )
     if share is None:

@@ -30,7 +30,11 @@ def write_task(
 ) -> Path:
     """Write public/ and private/ of a task under `folder` and give its folder."""
     spec = make_spec(target, metric, slot, split=split)
-    rendered = render(spec.model_copy(update={"sizes": sizes or spec.sizes}), SECRET)
+    return write_rendered(folder, render(spec.model_copy(update={"sizes": sizes or spec.sizes}), SECRET))
+
+
+def write_rendered(folder: Path, rendered: Rendered) -> Path:
+    """Write public/ and private/ of a rendered task under `folder` and give its folder."""
     package = rendered.package
     task = folder / package.task_id
     for side, files in (("public", package.public), ("private", package.private)):

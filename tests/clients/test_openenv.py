@@ -28,7 +28,9 @@ def test_the_single_reward_comes_at_the_end(seen):
         assert episode["begun"] == [None, False]
         assert episode["before"] == 4 * [[None, False]]
         reward, done, metadata = episode["last"]
-        assert (done, metadata) == (True, {"task_id": task_id, "mask": False, "truncated": False})
+        assert done
+        assert (metadata["task_id"], metadata["mask"], metadata["truncated"]) == (task_id, False, False)
+        assert sum(metadata["reward_parts"].values()) == pytest.approx(reward)
         assert 0.3 < reward <= 1
 
 

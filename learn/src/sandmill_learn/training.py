@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from sandmill_learn.task_sets import LearningTask
 
 RewardName = Literal[
-    "gap", "sandmle-paper", "sandmle-release", "sparse", "position", "raw", "partial-credit", "partial-credit-grpo"
+    "ladder",
+    "gap",
+    "sandmle-paper",
+    "sandmle-release",
+    "sparse",
+    "position",
+    "raw",
+    "partial-credit",
+    "partial-credit-grpo",
 ]
 
 

@@ -34,7 +34,7 @@ def rollout(
     structure: StructureOption = None,
     task: TaskOption = None,
     limit: Annotated[int | None, option("N", "Number of tasks at most; the first by id.", min=1)] = None,
-    reward: Annotated[str, option("NAME", "Preset of the reward.")] = "gap",
+    reward: Annotated[str, option("NAME", "Preset of the reward.")] = "ladder",
     max_steps: Annotated[int, option("N", "Actions of an episode.", min=1)] = 12,
     max_submissions: Annotated[int, option("N", "Valid submissions with feedback in an episode.", min=1)] = 5,
     time_budget: Annotated[float, option("S", "Seconds of all scripts of an episode together.", min=0.1)] = 600.0,

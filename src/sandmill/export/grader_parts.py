@@ -309,6 +309,7 @@ def report(task: Task, part: str, score: float | None, problem: str = "") -> Rep
         "position": None if score is None else len(board) - beaten + 1,
         "position_score": beaten / len(board),
         "reward": min(1.0, max(0.0, progress or 0.0)),
+        "reward_preset": "gap",
     }
 
 

@@ -205,6 +205,7 @@ def _task_toml(task: ExportTask, settings: ExportSettings) -> str:
             "metric": facts.metric,
             "structure": record.spec.structure_label,
             "seed": record.lineage.seed_id,
+            "reward_preset": "gap",
             "reference_reward": reference_reward(task),
         },
         "agent": {"timeout_sec": AGENT_SECONDS, "user": "agent"},

@@ -201,7 +201,7 @@ class ScoreRequest(Frozen):
     timeout: Seconds | None = None
     scratch_id: ScratchId | None = None
     preset: str = "gap"
-    """How the reward follows from the grade."""
+    """Reward of the run. A request that names none has the reward of clients that knew no other default."""
 
 
 class ScoreBatch(Frozen):

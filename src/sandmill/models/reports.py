@@ -95,6 +95,8 @@ class GradeReport(Private):
     """0 is the trivial solver, 1 the threshold of gold; unclipped."""
     ceiling_is_loose: bool = False
     """Whether the ends of the ceiling are so far apart that `gap_closed` says little."""
+    ceiling_low: float | None = None
+    """Best score that has been reached; None where only the oracle is known, and in grades of older versions."""
     checks: tuple[Check, ...] = ()
     feedback_score: float | None = None
     """Exact score on the feedback part. Repeated exact scores give labels away: show agents `Feedback` answers only."""

@@ -24,7 +24,7 @@ class Score(Frozen):
     outcome: Outcome
     """How the run ended. `ok` means that the run ended well and its submission is valid."""
     reward: float
-    """Total of the preset. With `gap`: 0 unless the outcome is `ok`, at most 1. 0 if `mask` is True."""
+    """Total of the preset. With `ladder`: 0 unless the outcome is `ok`, at most 1. 0 if `mask` is True."""
     gap_closed: float | None = None
     """Share of the way from the trivial solver to the oracle, unclipped; None without a valid submission."""
     medal: Medal | None = None
@@ -215,6 +215,22 @@ class RewardParts(Frozen):
         return fsum(self.parts.values())
 
 
+class FactCredit(Frozen):
+    """How far a submission uses one fact that the texts of its task state."""
+
+    fact: str
+    """Kind and name, such as `formula:body_mass_index`."""
+    value: float | None = Field(default=None, ge=0, le=1)
+    """0: not at all, 1: as far as can be expected. None: it cannot be measured on this task."""
+    error: float | None = None
+    """Standard error of the value."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the fact, such as `formula`."""
+        return self.fact.partition(":")[0]
+
+
 class Rollout(Private):
     """A whole episode. Rewards are computed from it, and it can be stored as a row of Parquet.
 
@@ -232,6 +248,8 @@ class Rollout(Private):
     """Grade of the chosen submission on the final part; None if the rollout is masked."""
     chosen: int | None = None
     """Number of the step whose submission was graded; None if there was no valid one."""
+    facts: tuple[FactCredit, ...] = ()
+    """What the chosen submission uses of the stated facts, on the final part. Empty if it was not measured."""
     format_rate: float | None = Field(default=None, ge=0, le=1)
     """Share of the model's messages in the asked-for format, if an adapter measures it."""
     mask: bool = False

@@ -155,7 +155,14 @@ class RolloutBatch:
         if seed is not None:
             # Samples of a task differ and can be repeated.
             seed = int.from_bytes(sha256(f"{seed}/{task_id}/{sample}".encode()).digest()[:4]) & _MOST_SEED
-        env = MLEnv(task, reward=settings.reward, limits=settings.limits, sandbox=self._sandbox, sample=sample)
+        env = MLEnv(
+            task,
+            reward=settings.reward,
+            limits=settings.limits,
+            sandbox=self._sandbox,
+            sample=sample,
+            explains=True,
+        )
         async with env:
             prompt, _ = await env.reset()
             choice = self._choice(task_id)

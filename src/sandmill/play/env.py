@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable, SandmillError
 from sandmill.models.reports import GradeReport, Outcome
-from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
+from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, FactCredit, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
 from sandmill.play.feedback import Feedback
 from sandmill.play.observation import observe
@@ -57,11 +57,12 @@ class MLEnv:
         self,
         task: EpisodeTask,
         *,
-        reward: str | Reward = "gap",
+        reward: str | Reward = "ladder",
         limits: EpisodeLimits | None = None,
         sandbox: AsyncCodeRunner | None = None,
         instrument: "bool | InstrumentWith" = False,
         sample: int = 0,
+        explains: bool = False,
         **numbers: Any,
     ) -> None:
         """Prepare an episode. Nothing is read or started yet.
@@ -76,6 +77,8 @@ class MLEnv:
                 `pip install 'sandmill[instrument]'`. A function from script to script, for example a call of a language
                 model, proposes their places instead.
             sample: number of the rollout among those of the same task.
+            explains: whether the rollout says which stated facts its submission uses. It does so anyway where the
+                reward needs it.
             numbers: single limits.
 
         Raises:
@@ -87,6 +90,7 @@ class MLEnv:
         self.format_rate: float | None = None
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
         self._reward = get_reward(reward)
+        self._explains = explains or self._reward.needs_facts
         self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
         self._folder: TemporaryDirectory[str] | None = None
         self._clear()
@@ -270,6 +274,7 @@ class MLEnv:
             ending=ending,
             grade=grade,
             chosen=None if is_masked else chosen,
+            facts=() if is_masked or not self._explains else await self._explain(chosen),
             format_rate=self.format_rate,
             mask=is_masked,
             duration_s=time.monotonic() - self._started,
@@ -280,6 +285,9 @@ class MLEnv:
         text = "" if step is None else observe(step, self.limits, self._used_s, True)
         info = {"step": step, "mask": is_masked, "rollout": self.rollout}
         return text, 0.0 if is_masked else reward.total, rollout.terminated, rollout.truncated, info
+
+    async def _explain(self, chosen: int | None) -> tuple[FactCredit, ...]:
+        return await self.task.aexplain_submission(None if chosen is None else self._valid[chosen])
 
     async def _grade(self, chosen: int | None) -> GradeReport:
         """Grade the chosen submission. Without one, the outcome is that of the latest run."""

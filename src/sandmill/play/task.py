@@ -14,7 +14,8 @@ from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
 
 if TYPE_CHECKING:
     from sandmill.models.reports import GradeReport
-    from sandmill.models.rollout import FeedbackAnswer
+    from sandmill.models.rollout import FactCredit, FeedbackAnswer
+    from sandmill.play.explain import SubmissionExplainer
     from sandmill.sandbox import AsyncSandbox, RemoteSandbox, Sandbox
     from sandmill.scoring.grading.private_half import PrivateHalf
 
@@ -218,6 +219,34 @@ class EpisodeTask:
         if isinstance(submission, bytes):
             submission = RunResult(outcome=Outcome.OK, isolation=Isolation.NONE, submission=submission)
         return Feedback(self.private, max_submissions=1).submit(submission)
+
+    def explain_submission(self, submission: RunResult | bytes | None) -> "tuple[FactCredit, ...]":
+        """Measure which stated facts the predictions for the final part use. The agent must not see the result.
+
+        The first call of a task of tables with facts takes seconds.
+
+        Returns:
+            One entry for each stated fact that the rule uses; 0 without a valid submission. Empty for tasks without
+            such facts, for other kinds than tables, and for answers that are labels.
+
+        Raises:
+            AccessDenied, FileMissing, InputError: if the private half or the public tables cannot be read.
+        """
+        if isinstance(submission, RunResult):
+            from sandmill.play.score import submission_of
+
+            submission = submission_of(submission)
+        return self._explainer.explain(submission)
+
+    @cached_property
+    def _explainer(self) -> "SubmissionExplainer":
+        from sandmill.play.explain import SubmissionExplainer
+
+        return SubmissionExplainer(self.private, self.public)
+
+    async def aexplain_submission(self, submission: RunResult | bytes | None) -> "tuple[FactCredit, ...]":
+        """Measure which stated facts a submission uses; see `explain_submission`."""
+        return await asyncio.to_thread(self.explain_submission, submission)
 
     async def aprompt(self, form: PromptForm = "text", **numbers: Any) -> Any:
         """Return the prompt; see `prompt`."""

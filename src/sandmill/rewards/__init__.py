@@ -2,7 +2,7 @@
 
 Example:
     >>> from sandmill.rewards import get_reward
-    >>> reward = get_reward("gap")(rollout)  # doctest: +SKIP
+    >>> reward = get_reward("ladder")(rollout)  # doctest: +SKIP
     >>> reward.total, reward.parts  # doctest: +SKIP
 """
 
@@ -12,6 +12,8 @@ from types import MappingProxyType
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.rewards.presets import (
     Gap,
+    Ladder,
+    LadderFacts,
     PartialCredit,
     PartialCreditGrpo,
     Position,
@@ -25,6 +27,8 @@ from sandmill.rewards.presets import (
 __all__ = [
     "PRESETS",
     "Gap",
+    "Ladder",
+    "LadderFacts",
     "PartialCredit",
     "PartialCreditGrpo",
     "Position",
@@ -37,6 +41,8 @@ __all__ = [
 ]
 
 _ALL: tuple[Reward, ...] = (
+    Ladder(),
+    LadderFacts(),
     Gap(),
     SandmlePaper(),
     SandmleRelease(),
@@ -51,7 +57,7 @@ PRESETS: Mapping[str, Reward] = MappingProxyType({reward.preset: reward for rewa
 """Rewards with their default weights, by name."""
 
 
-def get_reward(reward: str | Reward = "gap") -> Reward:
+def get_reward(reward: str | Reward = "ladder") -> Reward:
     """Return the reward of this name, or the given reward itself.
 
     Raises:

@@ -17,7 +17,7 @@ MOST_VIF = 10.0
 """Variance inflation factor above which the covariates explain a component too well to tell whether it was used."""
 _LARGEST_ERROR = 0.25
 """Standard error of noise. With a larger one the test has too few rows, or the fact matters too little, to tell."""
-_ERRORS = 2.0
+_ERRORS = 2.5
 """Standard errors by which predictions must follow the residual. Less is chance and counts as 0."""
 _WHOLE = 0.6
 """Ratio of slopes that counts as 1. Models that use a fact learn its weight from about a hundred rows and shrink it."""
@@ -63,8 +63,9 @@ class FactMeter:
 
     def __init__(self, components: Any, oracle: Any, covariates: Any, left_out: Any = None) -> None:
         best, parts = np.asarray(oracle), _standardised(components)
-        self._shape = best.shape
-        self._best = normal_scores(best)
+        self.oracle = best
+        """Predictions of the oracle."""
+        scores = normal_scores(best)
         self._parts: list[_Part | None] = [None] * parts.shape[1]
         if best.dtype.kind in "biu" or not parts.shape[1]:
             return
@@ -73,17 +74,17 @@ class FactMeter:
         everything = _basis(known)
         for place, left in enumerate(flags):
             basis = _basis(known[:, ~left]) if left.any() else everything
-            self._parts[place] = _part(parts, place, basis, self._best)
+            self._parts[place] = _part(parts, place, basis, scores)
 
     def measure(self, predictions: Any) -> list[Caught | None]:
         """Return what `caught` returns for these predictions."""
         said = np.asarray(predictions)
-        if said.shape != self._shape:
-            raise ValueError(f"predictions of shape {said.shape}; those of the oracle have shape {self._shape}")
+        if said.shape != self.oracle.shape:
+            raise ValueError(f"predictions of shape {said.shape}; those of the oracle have shape {self.oracle.shape}")
         if said.dtype.kind in "biu":
             return [None] * len(self._parts)
         scores = normal_scores(said)
-        return [part and part.caught(scores) for part in self._parts]
+        return [part.caught(scores) if part else None for part in self._parts]
 
 
 @dataclass(frozen=True)

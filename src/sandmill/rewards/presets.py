@@ -6,14 +6,16 @@ In rewards of SandMLE a score equal to a threshold reaches it, the median includ
 
 from abc import abstractmethod
 from enum import IntEnum
+from itertools import pairwise
 from typing import ClassVar, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Check, GradeReport, Outcome
-from sandmill.models.rollout import Marker, RewardParts, Rollout
+from sandmill.models.rollout import Ending, Marker, RewardParts, Rollout
 from sandmill.scoring.medals import reaches
 
 MOST_FORMAT = 0.1
@@ -29,6 +31,8 @@ class Reward(Frozen):
 
     preset: ClassVar[str]
     """Name of the preset."""
+    needs_facts: ClassVar[bool] = False
+    """Whether the reward reads `Rollout.facts`, which are measured for it."""
 
     format_weight: float = Field(default=0.0, ge=0, le=MOST_FORMAT)
     """Weight of `Rollout.format_rate`, which an adapter measures. A rollout without a rate counts as 0."""
@@ -42,6 +46,12 @@ class Reward(Frozen):
             parts["format"] = self.format_weight * (rollout.format_rate or 0.0)
         return RewardParts(preset=self.preset, parts=parts)
 
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Names of the parts, which every rollout that is not masked has."""
+        names = tuple(self.parts_of(_FAILED))
+        return (*names, "format") if self.format_weight else names
+
     @abstractmethod
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
         """Compute the named parts of the reward for a rollout that is not masked.
@@ -50,6 +60,9 @@ class Reward(Frozen):
 
         Every rollout has the same names of parts; a part that was not earned is 0.
         """
+
+
+_FAILED = Rollout(task_id="", ending=Ending.FINISHED)
 
 
 def valid_grade(rollout: Rollout) -> GradeReport | None:
@@ -95,6 +108,74 @@ class Gap(Reward):
         return {"gap": 0.0 if grade is None else clip(closed_share(grade), 0.0, 1.0)}
 
 
+_RUNGS = (0.0, 0.2, 0.4, 0.8, 1.0)
+"""Pay of the trivial solver, bronze, silver, gold and the best possible score."""
+
+
+class Ladder(Reward):
+    """Piecewise linear in the score: trivial 0, bronze 0.2, silver 0.4, gold 0.8, oracle 1; constant beyond both ends.
+
+    If the ceiling of the task is loose, its lower end takes the place of the oracle. Where these five scores do not
+    rise strictly, or one is not known, the reward is that of `gap`, as the part of that name. Without a valid
+    submission it is 0.
+
+    Source: Sandmill's own. The thresholds of medals are milestones of the task: silver is about the median blind
+    ensemble, and gold needs what the texts state. So a step of this reward pays for insight rather than for tuning.
+    """
+
+    preset: ClassVar[str] = "ladder"
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the pay by rungs, or that by the gap."""
+        grade = valid_grade(rollout)
+        if grade is None or grade.score is None:
+            return {"ladder": 0.0, "gap": 0.0}
+        if (rungs := rungs_of(grade)) is None:
+            return {"ladder": 0.0, "gap": clip(closed_share(grade), 0.0, 1.0)}
+        return {"ladder": float(np.interp(_upwards(grade.score, grade), rungs, _RUNGS)), "gap": 0.0}
+
+
+MOST_FOR_FACTS = 0.2
+"""Largest weight of the credit for facts: the step from trivial to bronze."""
+
+
+class LadderFacts(Ladder):
+    """`ladder` + `facts_weight` x mean credit for facts, if the score is above that of the trivial solver.
+
+    The credit says how far the predictions use each fact that the texts state: 0 to 1, the mean over the facts that can
+    be measured on the task. It grows from 0 at the trivial score to its whole at `whole_at` of the gap, so that no
+    answer earns more by the credit than by a better score. Where nothing can be measured it is 0, and the reward is
+    that of `ladder`. A training can lower the weight step by step, down to 0.
+
+    Source: Sandmill's own, for models that begin to read: a first attempt at a stated fact often pays nothing by score.
+    """
+
+    preset: ClassVar[str] = "ladder-facts"
+    needs_facts: ClassVar[bool] = True
+
+    facts_weight: float = Field(default=MOST_FOR_FACTS, ge=0, le=MOST_FOR_FACTS)
+    whole_at: float = Field(default=0.1, gt=0, le=1)
+    """Share of the gap from which the credit is whole."""
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return the parts of `ladder`, and the credit for facts."""
+        grade, known = valid_grade(rollout), [one.value for one in rollout.facts if one.value is not None]
+        credit = 0.0
+        if grade is not None and known:
+            earned = clip(closed_share(grade) / self.whole_at, 0.0, 1.0)
+            credit = self.facts_weight * earned * sum(known) / len(known)
+        return {**super().parts_of(rollout), "facts": credit}
+
+
+def rungs_of(grade: GradeReport) -> tuple[float, ...] | None:
+    """Return trivial, bronze, silver, gold and the best score, negated if lower is better; None if they do not rise."""
+    bars, top = grade.thresholds, grade.ceiling_low if grade.ceiling_is_loose else grade.oracle
+    if grade.trivial is None or top is None:
+        return None
+    rungs = tuple(_upwards(score, grade) for score in (grade.trivial, bars.bronze, bars.silver, bars.gold, top))
+    return rungs if all(low < high for low, high in pairwise(rungs)) else None
+
+
 class Position(Reward):
     """Position on the leaderboard: `(entries - position + 1) / entries`, 0 to 1.
 
@@ -124,6 +205,11 @@ class Raw(Reward):
     """
 
     preset: ClassVar[str] = "raw"
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Names of the parts, without a grade."""
+        return ("score", "format") if self.format_weight else ("score",)
 
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
         """Return the bounded score."""

@@ -69,7 +69,7 @@ class RunService:
         nothing = RunResult(outcome=Outcome.NO_CODE, isolation=self.box.isolation)
         for task_id, preset in {(one.task_id, one.preset) for one in requests}:
             # A task without answers or an unknown preset is refused before anything runs.
-            score(self.tasks.open(task_id).private, nothing, preset)
+            score(self.tasks.open(task_id), nothing, preset)
 
         def job(run: RunRequest, request: ScoreRequest) -> QueuedCall[ScoreReply]:
             return lambda cancel, scratch: self._grade(self._run(run, cancel, scratch), request)
@@ -188,7 +188,7 @@ class RunService:
 
     def _grade(self, reply: RunReply, request: ScoreRequest) -> ScoreReply:
         try:
-            graded = score(self.tasks.open(request.task_id).private, reply.result(), request.preset)
+            graded = score(self.tasks.open(request.task_id), reply.result(), request.preset)
         except Exception as error:  # noqa: BLE001 - one grade must not end the others of its batch
             # Task and preset have graded an empty run before this one was queued, so the submission is the cause.
             _LOG.exception("Grading failed in the server. This is a bug. Please report it.")

@@ -294,13 +294,16 @@ class RolloutFolder:
 
 
 def check_release(release: StoredRelease, folders: Sequence[RolloutFolder]) -> None:
-    """Refuse rollouts of another release.
+    """Refuse rollouts of another release, and folders whose rewards do not compare.
 
     Raises:
-        InputError: lists every folder that holds no rollouts of this version.
+        InputError: lists every folder that holds no rollouts of this version, or has another reward than the first one.
     """
-    problems = []
+    problems, paid = [], folders[0].require().reward if folders else ""
     for folder in folders:
+        if (reward := folder.require().reward) != paid:
+            expected = f"{paid}, as in {folders[0].store.root}"
+            problems.append(Problem(folder.store.root, f"reward {reward}", expected, "Leave one of them out."))
         made = folder.require().release
         if made != release.version:
             hint = f"If it is of the same dataset, name the version: {release.store.root}@{made}"

@@ -29,7 +29,7 @@ def sandmill_release(
     band: str | list[str] = (),  # type: ignore[assignment]
     metric: str | list[str] = (),  # type: ignore[assignment]
     structure: str | list[str] = (),  # type: ignore[assignment]
-    reward: str = "gap",
+    reward: str = "ladder",
     max_steps: int = EpisodeLimits().max_steps,
     max_submissions: int = EpisodeLimits().max_submissions,
     time_budget: float = EpisodeLimits().time_budget,

@@ -152,6 +152,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
             return MLObservation(text=text, metadata=metadata)
         rollout = episode.rollout
         metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
+        metadata["reward_parts"] = episode.reward_parts
         return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
 
 
@@ -166,7 +167,7 @@ def build_app(
     band: str | tuple[str, ...] = (),
     metric: str | tuple[str, ...] = (),
     structure: str | tuple[str, ...] = (),
-    reward: str = "gap",
+    reward: str = "ladder",
     limits: EpisodeLimits | None = None,
     sessions: int = 64,
     session_timeout: float = 1800.0,

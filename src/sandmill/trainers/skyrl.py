@@ -44,7 +44,7 @@ class SandmillEnv(BaseTextEnv):
             SandboxUnavailable: this machine cannot run scripts, and no servers are named.
         """
         super().__init__()
-        settings: dict[str, Any] = {"release": "", "reward": "gap", "limits": {}, "servers": (), "token_file": ""}
+        settings: dict[str, Any] = {"release": "", "reward": "ladder", "limits": {}, "servers": (), "token_file": ""}
         settings |= {**registered, **(env_config or {})}
         extras = extras or {}
         self.max_turns = int(extras.get("max_turns", 1))
@@ -104,6 +104,7 @@ class SandmillEnv(BaseTextEnv):
             "masked": float(self._episode.is_masked),
             "valid": float(self.rollout is not None and self.rollout.chosen is not None),
             "turns": float(self.turns),
+            **{f"part_{name}": value for name, value in self._episode.reward_parts.items()},
         }
 
     def close(self) -> None:
@@ -114,7 +115,7 @@ class SandmillEnv(BaseTextEnv):
 def register(
     release: str = "",
     *,
-    reward: str = "gap",
+    reward: str = "ladder",
     env_id: str = ENV_ID,
     servers: Sequence[str] = (),
     token_file: str = "",

@@ -147,7 +147,7 @@ class Environment:
 def environment(
     release: Release | Path | str,
     *,
-    reward: str | Reward = "gap",
+    reward: str | Reward = "ladder",
     sandbox: AsyncCodeRunner | None = None,
     **limits: Any,
 ) -> type[Environment]:
@@ -188,7 +188,7 @@ class CountedRuns(Protocol):
 def code_reward(
     release: Release | Path | str | OpenTasks | CountedRuns,
     *,
-    reward: str | Reward = "gap",
+    reward: str | Reward = "ladder",
     timeout: float = 30.0,
     sandbox: AsyncCodeRunner | None = None,
 ) -> Callable[..., list[float | None]]:
@@ -229,11 +229,14 @@ def code_reward(
     ) -> list[float | None]:
         answers = [text_of(completion) for completion in completions]
         rollouts = run_sync(score_all(list(zip(task_id, answers, strict=True))))
+        rewards = [chosen(rollout) for rollout in rollouts]
         if log_metric := columns.get("log_metric"):
             number = max(1, len(rollouts))
+            for part in chosen.part_names:
+                log_metric(f"sandmill/part_{part}", sum(one.parts.get(part, 0.0) for one in rewards) / number)
             log_metric("sandmill/valid_rate", sum(rollout.chosen is not None for rollout in rollouts) / number)
             log_metric("sandmill/masked_rate", sum(rollout.mask for rollout in rollouts) / number)
-        return [None if rollout.mask else chosen(rollout).total for rollout in rollouts]
+        return [None if one.mask else one.total for one in rewards]
 
     return sandmill_reward
 

@@ -55,7 +55,7 @@ class EpisodeState(vf.State):
 class SandmillTaskConfig(vf.TaskConfig):
     """Reward and limits of episodes: `--env.taskset.task.*`."""
 
-    reward: str = "gap"
+    reward: str = "ladder"
     max_steps: int = EpisodeLimits().max_steps
     max_submissions: int = EpisodeLimits().max_submissions
     time_budget: float = EpisodeLimits().time_budget
@@ -121,6 +121,12 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
     async def valid_submission(self, trace: vf.Trace) -> float:
         """Return 1 if a valid submission was graded."""
         return float((await trace.state.turns.env.stop()).chosen is not None)
+
+    @vf.metric
+    async def facts_part(self, trace: vf.Trace) -> float:
+        """Return the part of the reward for stated facts; 0 with a reward that does not measure them."""
+        rollout = require_unmasked(await trace.state.turns.env.stop())
+        return rollout.reward.parts.get("facts", 0.0) if rollout.reward else 0.0
 
     async def validate(self, runtime: vf.Runtime) -> bool:
         """Return whether the reference solution earns more than the sample submission, and more than 0."""

@@ -29,7 +29,7 @@ async def compute_score(
     extra_info: dict[str, Any] | None = None,
     *,
     release: str = "",
-    reward: str = "gap",
+    reward: str = "ladder",
     timeout: float = 30.0,
     on_fault: Literal["zero", "raise"] = "zero",
     servers: Sequence[str] | str = (),
@@ -39,7 +39,8 @@ async def compute_score(
     """Run the last Python block of an answer, and return its score with numbers that verl logs.
 
     Every answer has the same keys, as verl's reward manager requires: `score`; `mask_sample`, 1 if the sandbox failed
-    and the score means nothing; `valid`, 1 if the submission is valid; `medal`, 0 for none up to 3 for gold.
+    and the score means nothing; `valid`, 1 if the submission is valid; `medal`, 0 for none up to 3 for gold;
+    `part_NAME` for each part of the reward.
 
     verl needs a number for every sample and has no way to leave one out. A masked episode is repeated. If it stays
     masked, its score is 0 and `mask_sample` is 1, unless `on_fault` is `raise`.
@@ -72,9 +73,11 @@ async def compute_score(
             break
     if rollout.mask and on_fault == "raise":
         raise EpisodeMasked(f"task {task_id}: the sandbox failed in {_EPISODES} episodes. Its log says why.")
+    parts = rollout.reward.parts if rollout.reward else {}
     return {
         "score": rollout.reward.total if rollout.reward and not rollout.mask else 0.0,
         "mask_sample": float(rollout.mask),
         "valid": float(rollout.chosen is not None),
         "medal": _MEDALS[rollout.grade.medal if rollout.grade else None],
+        **{f"part_{name}": parts.get(name, 0.0) for name in chosen.part_names},
     }

@@ -297,12 +297,16 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_curriculum_of_another_release_is_refused(release, tmp_path):
+def test_a_curriculum_of_another_release_or_of_mixed_rewards_is_refused(release, tmp_path):
     folder = RolloutFolder(Store(str(tmp_path / "r")))
     from tests.rollout_records import SETTINGS
 
     folder.begin(SETTINGS)
+    paid = SETTINGS.model_copy(update={"release": release.version})
+    for name in ("gap", "ladder"):
+        RolloutFolder(Store(str(tmp_path / name))).begin(paid.model_copy(update={"reward": name}))
     for arguments, said in (
+        ((tmp_path / "gap", tmp_path / "ladder"), f"reward ladder; expected gap, as in {tmp_path / 'gap'}"),
         ((tmp_path / "r",), "saw rollouts of 0001-ab12cd34; expected rollouts of"),
         ((tmp_path / "none",), "sandmill rollout wrote"),
         ((tmp_path / "r", tmp_path / "r"), "the same folder twice"),

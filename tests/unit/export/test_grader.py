@@ -18,7 +18,9 @@ from sandmill.export.grader import compose
 from sandmill.models.calibration import Ceiling
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport
+from sandmill.models.rollout import Ending, Rollout
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.rewards import get_reward
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import Answers
 from sandmill.scoring.support import ANSWER_FORMS
@@ -68,6 +70,8 @@ def assert_same(report: dict[str, Any], grade: GradeReport) -> None:
         assert report[name] is None or report[name] == pytest.approx(expected[name], abs=1.01e-5, rel=1e-9), name
     for name in ("is_lower_better", "thresholds", "medal", "above_median", "position", "position_score"):
         assert report[name] == expected[name], name
+    rollout = Rollout(task_id="task", ending=Ending.FINISHED, grade=grade)
+    assert report["reward"] == pytest.approx(get_reward(report["reward_preset"])(rollout).total, abs=1.01e-5)
     json.dumps(report, allow_nan=False)
 
 

@@ -71,7 +71,7 @@ def test_files_and_bytes_are_refused(task, answers, tmp_path):
 def test_a_task_without_its_private_half_or_an_unknown_preset_is_an_error_of_the_caller(task, tmp_path):
     with pytest.raises(InputError, match="expected a pulled task"):
         sandmill.score(tmp_path, result_of())
-    with pytest.raises(InputError, match="one of gap"):
+    with pytest.raises(InputError, match="one of ladder"):
         sandmill.score(task, result_of(), preset="all")
 
 

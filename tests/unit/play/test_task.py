@@ -9,12 +9,14 @@ from pydantic import ValidationError
 
 import sandmill
 from sandmill.errors import InputError, IntegrityError, ReleaseNotFound
+from sandmill.models.calibration import Ceiling
 from sandmill.models.package import TaskFile
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act
 from sandmill.pipeline.attempt import AttemptJob
 from sandmill.play.release import cache_folder
 from sandmill.rng import Streams
+from sandmill.scoring.grading.grade import grade_scores
 from sandmill.scoring.submission import read_answers
 from sandmill.store.files import Store
 from tests.factories import make_task
@@ -57,6 +59,10 @@ def test_the_loose_ceiling_and_the_way_to_gold_are_in_the_grade(task):
     wanted = (report.score - calibration.trivial) / (calibration.thresholds.gold - calibration.trivial)
     assert report.gap_to_gold == pytest.approx(wanted, abs=1e-6)
     assert (report.trivial, report.oracle, report.ceiling_is_loose) == (calibration.trivial, calibration.oracle, False)
+    assert report.ceiling_low is None
+    ceiling = Ceiling(low=calibration.thresholds.gold, high=calibration.oracle, kind="bracket")
+    loose = grade_scores(report.score, 0.5, calibration.model_copy(update={"ceiling": ceiling}))
+    assert (loose.ceiling_low, loose.ceiling_is_loose) == (ceiling.low, ceiling.is_loose(calibration.trivial))
 
 
 def test_what_is_printed_of_a_task_and_an_episode_names_no_answers_thresholds_or_secrets(task, caplog):

@@ -8,7 +8,7 @@ import pytest
 
 import sandmill
 from sandmill.models.reports import Outcome
-from sandmill.models.rollout import Marker
+from sandmill.models.rollout import FactCredit, Marker
 from sandmill.models.run import Isolation, RunResult
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rewards import PRESETS, instrument
@@ -40,7 +40,9 @@ def task(tmp_path_factory):
 def test_the_table_has_every_preset_and_its_range():
     rows = [line.strip("| ").split(" | ") for line in section("Rewards").splitlines() if line.startswith("| `")]
     assert [row[0].strip("`") for row in rows] == list(PRESETS)
-    best, worst = rollout_of(grade_at(1.0)), rollout_of(grade_at(None, Outcome.NO_CODE))
+    facts = (FactCredit(fact="formula:a", value=1.0),)
+    best = rollout_of(grade_at(1.0)).model_copy(update={"facts": facts})
+    worst = rollout_of(grade_at(None, Outcome.NO_CODE))
     for name, *_, span, _source in rows:
         if name != "`raw`":
             low, high = map(float, span.split(" to "))

@@ -1,18 +1,28 @@
 """Formulas of the presets, their parts, and what failures and masks earn."""
 
+from inspect import signature
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from benchmarks.reading import report_rewards
 from sandmill.errors import InputError
+from sandmill.models.calibration import BoardEntry, Thresholds, Tier
+from sandmill.models.remote import ScoreRequest
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
+from sandmill.play.env import MLEnv
+from sandmill.play.score import score as score_run
 from sandmill.rewards import PRESETS, PartialCredit, PartialCreditGrpo, SandmlePaper, SandmleRelease, Sparse, get_reward
 from sandmill.rewards.presets import Reward
-from tests.rollouts import ENDS, FAILURES, failures, grade_at, reward_of, rollout_of, successes
+from tests.factories import CALIBRATION
+from tests.rollouts import ENDS, FAILURES, LOOSE_END, failures, grade_at, reward_of, rollout_of, successes
 
 NAMES = {
+    "ladder",
+    "ladder-facts",
     "gap",
     "sandmle-paper",
     "sandmle-release",
@@ -43,7 +53,9 @@ def test_all_presets_are_there_and_state_formula_and_source():
 
 @pytest.mark.parametrize("unknown", ["gold", "", 3, None])
 def test_an_unknown_preset_lists_those_that_exist(unknown):
-    with pytest.raises(InputError, match=r"expected one of gap, sandmle-paper.*partial-credit-grpo"):
+    with pytest.raises(
+        InputError, match=r"expected one of ladder, ladder-facts, gap, sandmle-paper.*partial-credit-grpo"
+    ):
         get_reward(unknown)
 
 
@@ -59,7 +71,50 @@ def test_under_a_loose_ceiling_gold_is_the_end_of_the_gap():
     assert reward_of(without_gold) == pytest.approx(0.4)
 
 
-LADDER = {
+RUNGS = [(-3.0, 0.0), (0.0, 0.0), (0.2, 0.1), (0.4, 0.2), (0.6, 0.4), (0.7, 0.6), (0.8, 0.8), (1.0, 1.0), (1.2, 1.0)]
+"""Shares of the gap, and what `ladder` pays for them where bronze, silver and gold are at 0.4, 0.6 and 0.8."""
+
+
+@pytest.mark.parametrize("oracle", [0.9, 0.1], ids=["higher is better", "lower is better"])
+@pytest.mark.parametrize(("share", "reward"), RUNGS)
+def test_the_ladder_is_linear_between_its_rungs(share, reward, oracle):
+    parts = PRESETS["ladder"](rollout_of(grade_at(share, oracle=oracle))).parts
+    assert parts == {"ladder": pytest.approx(reward), "gap": 0.0}
+
+
+def test_the_ladder_of_a_loose_ceiling_ends_at_the_best_score_that_was_reached():
+    for share, reward in ((0.8, 0.8), (0.8 + (LOOSE_END - 0.8) / 2, 0.9), (LOOSE_END, 1.0), (1.0, 1.0)):
+        assert reward_of(grade_at(share, is_loose=True), "ladder") == pytest.approx(reward)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"thresholds": Thresholds(gold=0.7, silver=0.7, bronze=0.6, median=0.55)},
+        {"thresholds": Thresholds(gold=0.9, silver=0.7, bronze=0.6, median=0.55)},
+        {"thresholds": Thresholds(gold=0.8, silver=0.7, bronze=0.5, median=0.5)},
+        {"oracle": None},
+        {"trivial": None},
+        {"ceiling_is_loose": True, "ceiling_low": 0.81},
+        {"ceiling_is_loose": True, "ceiling_low": None},
+    ],
+    ids=["silver", "oracle", "trivial", "no oracle", "no trivial", "low ceiling", "no ceiling"],
+)
+def test_without_strictly_rising_rungs_the_ladder_pays_the_gap_and_says_so(change):
+    grade = grade_at(0.5).model_copy(update=change)
+    assert PRESETS["ladder"](rollout_of(grade)).parts == {"ladder": 0.0, "gap": pytest.approx(reward_of(grade, "gap"))}
+    failed = grade_at(None).model_copy(update={"outcome": Outcome.NO_SUBMISSION, **change})
+    assert PRESETS["ladder"](rollout_of(failed)).parts == {"ladder": 0.0, "gap": 0.0}
+
+
+def test_the_ladder_is_the_default_of_episodes_and_a_request_that_names_no_reward_keeps_the_gap():
+    defaults = [signature(one).parameters[name].default for one, name in ((MLEnv, "reward"), (score_run, "preset"))]
+    assert defaults == ["ladder", "ladder"]
+    assert get_reward() is PRESETS["ladder"]
+    assert ScoreRequest(code="", task_id="lamps").preset == "gap"
+
+
+STEPS = {
     "sandmle-paper": (0.3, 0.4, 0.6, 0.8, 0.9),
     "sandmle-release": (0.2, 0.3, 0.7, 0.8, 0.9),
     "sparse": (0.0, 0.0, 0.0, 0.0, 0.9),
@@ -68,9 +123,9 @@ LADDER = {
 
 
 @pytest.mark.parametrize("oracle", [0.9, 0.1], ids=["higher is better", "lower is better"])
-@pytest.mark.parametrize("name", LADDER)
+@pytest.mark.parametrize("name", STEPS)
 def test_a_score_equal_to_a_threshold_reaches_it(name, oracle):
-    for share, reward in zip((0.0, 0.2, 0.4, 0.6, 0.8), LADDER[name], strict=True):
+    for share, reward in zip((0.0, 0.2, 0.4, 0.6, 0.8), STEPS[name], strict=True):
         grade = grade_at(share, oracle=oracle)
         assert reward_of(grade, name) == pytest.approx(reward), share
         if share == 0.2:
@@ -188,3 +243,18 @@ def test_a_better_score_never_earns_less_and_failures_never_more_than_any(name, 
     assert low <= high + 1e-9
     for outcome in FAILURES:
         assert reward_of(grade_at(None, outcome, *ends), name) <= low + 1e-9
+
+
+def test_the_benchmark_of_reading_prints_what_the_best_blind_entry_and_the_better_readers_earn():
+    finals = {Tier.READER: (0.95, 0.9, 0.6), Tier.ENSEMBLE: (0.7, 0.65), Tier.TRIVIAL: (0.5,)}
+    entries = [BoardEntry(solver=tier, tier=tier, final=one, feedback=one) for tier in finals for one in finals[tier]]
+    board = CALIBRATION.model_copy(
+        update={
+            "board": tuple(sorted(entries, key=lambda entry: -entry.final)),
+            "thresholds": Thresholds(gold=0.9, silver=0.7, bronze=0.6, median=0.55),
+            "trivial": 0.5,
+            "oracle": 1.0,
+        }
+    )
+    text = "\n".join(report_rewards([board, CALIBRATION], "boards"))
+    assert "| ladder | 1 | 0.40 | 0.85 |" in text

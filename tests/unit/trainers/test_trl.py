@@ -150,7 +150,8 @@ def test_rewards_of_completions_are_in_order_and_none_for_faults(ref, task_id):
     reward = code_reward(ref, sandbox=obey())
     found = reward([None] * 6, [*answers, "no code"], [task_id] * 6, log_metric=logged.__setitem__, other=[1] * 6)
     assert found == [1, 0, 0, None, 1, 0]
-    assert logged == {"sandmill/valid_rate": 3 / 6, "sandmill/masked_rate": 1 / 6}
+    rates = {"sandmill/valid_rate": 3 / 6, "sandmill/masked_rate": 1 / 6}
+    assert logged == rates | {"sandmill/part_ladder": pytest.approx(2 / 6), "sandmill/part_gap": 0}
 
 
 def test_completions_run_at_the_same_time(ref, task_id):

@@ -45,14 +45,7 @@ def grade_submission(
     Returns:
         A report with a score only if the submission is valid; a submission's faults never raise.
     """
-    failed = GradeReport(
-        outcome=Outcome.NO_SUBMISSION,
-        is_lower_better=calibration.is_lower_better,
-        thresholds=calibration.thresholds,
-        trivial=calibration.trivial,
-        oracle=calibration.oracle,
-        ceiling_is_loose=calibration.ceiling is not None and calibration.ceiling.is_loose(calibration.trivial),
-    )
+    failed = _without_score(calibration)
     if submission is None:
         return failed
     try:
@@ -64,10 +57,29 @@ def grade_submission(
         problems = tuple(str(problem) for problem in error.problems)
         checks = tuple(Check)[: error.passed]
         return failed.model_copy(update={"outcome": Outcome.INVALID_SUBMISSION, "problems": problems, "checks": checks})
+    return grade_scores(final, feedback, calibration)
+
+
+def _without_score(calibration: Calibration) -> GradeReport:
+    ceiling = calibration.ceiling
+    return GradeReport(
+        outcome=Outcome.NO_SUBMISSION,
+        is_lower_better=calibration.is_lower_better,
+        thresholds=calibration.thresholds,
+        trivial=calibration.trivial,
+        oracle=calibration.oracle,
+        ceiling_is_loose=ceiling is not None and ceiling.is_loose(calibration.trivial),
+        ceiling_low=ceiling.low if ceiling else None,
+    )
+
+
+def grade_scores(final: float, feedback: float, calibration: Calibration) -> GradeReport:
+    """Return the grade of a valid submission with these scores."""
     board = [entry.final for entry in calibration.board]
     lower = calibration.is_lower_better
     position = position_of(final, board, lower)
-    return failed.model_copy(
+    gap = gap_closed(final, calibration.trivial, calibration.oracle)
+    return _without_score(calibration).model_copy(
         update={
             "outcome": Outcome.OK,
             "score": final,
