@@ -86,7 +86,7 @@ def test_a_run_shows_its_progress_sends_its_events_and_marks_a_killed_run(monkey
         return Trained(folder=training.settings.to, rows=(CurveRow(stage="grpo", update=1),), message="Trained.")
 
     def open_nothing(request, settings):
-        return Training(request, settings, None, (), (), None)
+        return Training(request, settings, (), (), None)
 
     monkeypatch.setattr(train_policy, "open_training", open_nothing)
     monkeypatch.setattr(train_policy, "run_training", train)

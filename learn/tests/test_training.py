@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -257,105 +256,6 @@ def test_rejection_learns_from_its_best_scripts(taught, tmp_path):
     )
     assert again == []
     assert same == rows
-
-
-@pytest.mark.parametrize("lora_rank", [0, 2])
-def test_a_language_model_that_writes_no_code_gets_no_reward(lora_rank, tmp_path):
-    from sandmill_learn import language_model
-
-    start = _tiny_language_model(tmp_path / "model")
-    tasks = toy_tasks(families=2, replicates=1)
-    seen = []
-
-    class Tasks:
-        """Stands in for a release."""
-
-    rows = [{"prompt": [{"role": "user", "content": "Solve the task."}], "task_id": task.id} for task in tasks]
-    settings = GrpoSettings(updates=2, tasks=2, samples=2, longest=16, learning_rate=1e-5, warmup=0, patience=5)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(language_model, "train_rows", lambda release, **selection: rows)
-        save, curve = language_model.train_grpo(
-            tmp_path / "to",
-            start,
-            Tasks(),
-            tasks,
-            ToyExecutor(tasks),
-            settings,
-            seed=0,
-            reward="gap",
-            listen=seen.append,
-            explain=seen.append,
-            lora_rank=lora_rank,
-        )
-    save(tmp_path / "policy")
-    assert [row.reward for row in curve[1:]] == [0.0, 0.0]
-    assert [row.flat_groups for row in curve[1:]] == [1.0, 1.0]
-    language_model.load_model(tmp_path / "policy")
-
-
-@pytest.mark.parametrize("lora_rank", [0, 4])
-def test_a_language_model_imitates_reference_scripts(lora_rank, tmp_path):
-    from sandmill_learn import language_model
-
-    start = _tiny_language_model(tmp_path / "model")
-    tasks = toy_tasks(families=1, replicates=1)
-
-    class Release:
-        def files(self, half, task_id):
-            assert half == "private"
-            return {"solution.py": b"print(1)\n", "competent.py": b"print(2)\n" * 500, "naive.py": b"print(3)\n"}
-
-    rows = [{"prompt": [{"role": "user", "content": "Solve the task."}], "task_id": task.id} for task in tasks]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(language_model, "train_rows", lambda release, **selection: rows)
-        _, tokenizer = language_model.load_model(start)
-        (example,) = language_model.ladder_examples(tokenizer, Release(), tasks, 64)
-        assert tokenizer.decode(example[1]).replace(" ", "") == "```python\nprint(1)\n```\n</s>"
-        arguments = {"steps": 8, "seed": 0, "learning_rate": 1e-2, "lora_rank": lora_rank}
-        save, curve = language_model.train_sft(start, Release(), tasks, longest=64, **arguments)
-        with pytest.raises(InputError, match="--max-tokens"):
-            language_model.train_sft(start, Release(), tasks, longest=2, **arguments)
-    assert curve[-1].loss < curve[0].loss
-    save(tmp_path / "policy")
-    before, after = (language_model.load_model(folder)[0].state_dict() for folder in (start, tmp_path / "policy"))
-    assert before.keys() == after.keys()
-    changed = {name for name in before if not torch.equal(before[name], after[name])}
-    is_linear = {name for name in before if "_proj" in name}
-    assert changed <= is_linear if lora_rank else changed > is_linear
-    assert changed & is_linear
-
-
-def test_a_folder_without_a_language_model_is_refused(tmp_path):
-    from sandmill_learn import language_model
-
-    with pytest.raises(InputError, match="causal language model"):
-        language_model.load_model(tmp_path)
-
-
-def _tiny_language_model(folder: Path) -> Path:
-    """A random model that writes single characters."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    words = ["<s>", "</s>", "<unk>", *(chr(code) for code in (10, *range(32, 127)))]
-    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    tokenizer.decoder = decoders.Fuse()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
-    config = LlamaConfig(
-        vocab_size=len(words),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=512,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    torch.manual_seed(0)
-    LlamaForCausalLM(config).save_pretrained(folder)
-    fast.save_pretrained(folder)
-    return folder
 
 
 def _repeatable(rows):

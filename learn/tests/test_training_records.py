@@ -256,14 +256,6 @@ def test_a_request_has_the_settings_of_its_method():
     assert (request.grpo.updates, request.grpo.samples, request.grpo.learning_rate) == (3, 4, 0.25)
     assert request.rejection.learning_rate == 0.25
     assert TrainRequest(release="r").grpo == GrpoSettings()
-    model = TrainRequest(release="r", model="m", max_tokens=99).grpo
-    assert (model.learning_rate, model.longest) == (1e-5, 99)
-
-
-def test_adapters_are_for_language_models():
-    assert TrainRequest(release="r", model="m", lora_rank=8).lora_rank == 8
-    with pytest.raises(ValueError, match="--lora-rank is for language models"):
-        TrainRequest(release="r", lora_rank=8)
 
 
 def test_heads_need_an_even_width():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandmill.errors import InputError, Problem
 from sandmill.fingerprint import fingerprint
@@ -27,7 +27,6 @@ from sandmill_learn.settings import (
 )
 
 if TYPE_CHECKING:
-    from sandmill.play.release import Release
     from sandmill_learn.executions import Executor
     from sandmill_learn.task_sets import LearningTask
 
@@ -42,8 +41,6 @@ RewardName = Literal[
     "partial-credit",
     "partial-credit-grpo",
 ]
-LANGUAGE_MODEL_RATE = 1e-5
-"""Highest learning rate of a language model unless another one is asked for."""
 
 
 class TrainRequest(Frozen):
@@ -59,10 +56,6 @@ class TrainRequest(Frozen):
     """Decides the first weights and every draw."""
     start: Path | None = None
     """Policy to start from, instead of a random one and teacher scripts: a folder that this flow wrote."""
-    model: Path | None = None
-    """Folder of a causal language model of transformers, which then learns in place of a micro policy."""
-    lora_rank: int = Field(default=0, ge=0, le=1024)
-    """Rank of LoRA adapters that learn in place of all weights of --model; 0 trains all weights."""
     replicates: int = Field(default=4, ge=0, le=64)
     """Further renderings of each training design with fresh rows; they need the release secret."""
     updates: int = Field(default=64, ge=1, le=100_000)
@@ -76,7 +69,7 @@ class TrainRequest(Frozen):
     samples: int = Field(default=8, ge=2, le=256)
     """Scripts sampled for each of these tasks."""
     learning_rate: float | None = Field(default=None, gt=0, le=1)
-    """Highest learning rate of grpo or rejection. Default: 2e-3 for grpo, 1e-3 for rejection, 1e-5 with --model."""
+    """Highest learning rate of grpo or rejection. Default: 2e-3 for grpo, 1e-3 for rejection."""
     temperature: float = Field(default=1.0, gt=0, le=10)
     """Divides the logits while sampling."""
     entropy: float = Field(default=0.01, ge=0, le=10)
@@ -87,25 +80,6 @@ class TrainRequest(Frozen):
     """Share of the facts that are hidden in each prompt during training."""
     validate_every: int = Field(default=8, ge=1)
     """Updates of grpo between validations on the validation split, and between checkpoints."""
-    max_tokens: int = Field(default=1024, ge=16, le=65536)
-    """Tokens of one answer of a language model at most."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _language_models_learn_slowly(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("model") is not None and data.get("learning_rate") is None:
-            return {**data, "learning_rate": LANGUAGE_MODEL_RATE}
-        return data
-
-    @model_validator(mode="after")
-    def _starts_from_one_thing(self) -> "TrainRequest":
-        if self.model is not None and self.start is not None:
-            raise ValueError("--start is for micro policies; a language model starts from --model")
-        if self.model is not None and self.method == "rejection":
-            raise ValueError("--method rejection is for micro policies; use grpo or sft with --model")
-        if self.lora_rank and self.model is None:
-            raise ValueError("--lora-rank is for language models; give one with --model")
-        return self
 
     @property
     def sft(self) -> SftSettings:
@@ -137,7 +111,6 @@ class TrainRequest(Frozen):
             fact_dropout=self.fact_dropout,
             validate_every=self.validate_every,
             **({} if self.learning_rate is None else {"learning_rate": self.learning_rate}),
-            **({} if self.model is None else {"longest": self.max_tokens}),
         )
 
 
@@ -179,7 +152,6 @@ class Training:
 
     request: TrainRequest
     settings: TrainSettings
-    release: "Release"
     tasks: Sequence["LearningTask"]
     validation: Sequence["LearningTask"]
     executor: "Executor"
@@ -223,12 +195,11 @@ def open_training(request: TrainRequest, settings: TrainSettings) -> Training:
     cache = settings.cache or settings.to / "cache"
     release = load(request.release)
     splits = set(release.facts["split"])
-    replicates = 0 if request.model else request.replicates
-    tasks = from_release(release, split="train", replicates=replicates, cache=cache)
+    tasks = from_release(release, split="train", replicates=request.replicates, cache=cache)
     validation = from_release(release, split="validation", cache=cache) if "validation" in splits else TaskSet(())
     executor = Executor(tasks + validation, cache=cache, timeout=settings.timeout)
     write_file(settings.to / REQUEST_FILE, request.model_dump_json(indent=1) + "\n")
-    return Training(request, settings, release, tasks.tasks(), validation.tasks(), executor)
+    return Training(request, settings, tasks.tasks(), validation.tasks(), executor)
 
 
 def run_training(training: Training, listen: Callable[[CurveRow], None], explain: Callable[[str], None]) -> Trained:
@@ -257,10 +228,6 @@ def run_training(training: Training, listen: Callable[[CurveRow], None], explain
         messages.append(message)
         explain(message)
 
-    if request.model is not None:
-        save, found = _train_language_model(training, request.model, note, note_message)
-        save(folder / CHECKPOINT)
-        return conclude(training, found, messages)
     policy = _start(request)
     _require_words(policy, folder)
     taught: list[CurveRow] = []
@@ -295,39 +262,6 @@ def _learn_from_rewards(
     if request.method == "rejection":
         return rejection.train(policy, training.tasks, training.executor, request.rejection, **arguments)
     return grpo.train(policy, training.tasks, training.executor, request.grpo, **arguments, explain=explain)
-
-
-def _train_language_model(
-    training: Training, model: Path, listen: Callable[[CurveRow], None], explain: Callable[[str], None]
-) -> tuple[Callable[[Path], None], list[CurveRow]]:
-    from sandmill_learn import language_model
-
-    request, release, tasks = training.request, training.release, training.tasks
-    if request.method == "sft":
-        return language_model.train_sft(
-            model,
-            release,
-            tasks,
-            steps=request.sft_steps,
-            longest=request.max_tokens,
-            seed=request.seed,
-            learning_rate=request.learning_rate or LANGUAGE_MODEL_RATE,
-            listen=listen,
-            lora_rank=request.lora_rank,
-        )
-    return language_model.train_grpo(
-        training.settings.to / "grpo",
-        model,
-        release,
-        tasks,
-        training.executor,
-        request.grpo,
-        seed=derive_seed(request.seed, "grpo"),
-        reward=request.reward,
-        listen=listen,
-        explain=explain,
-        lora_rank=request.lora_rank,
-    )
 
 
 def conclude(training: Training, rows: Sequence[CurveRow], messages: Sequence[str]) -> Trained:

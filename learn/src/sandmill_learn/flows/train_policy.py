@@ -31,8 +31,7 @@ PROGRAMME = "python -m sandmill_learn.flows.train_policy"
 EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
 {PROGRAMME} --release releases/micro@3 --reward sparse --updates 32 --seed 1 --to trained/sparse
 {PROGRAMME} --release releases/micro --method sft --to trained/start
-{PROGRAMME} --release releases/micro --start trained/start --to trained/more
-{PROGRAMME} --release releases/micro --model models/small --updates 8 --tasks 2 --to trained/model"""
+{PROGRAMME} --release releases/micro --start trained/start --to trained/more"""
 
 
 @flow(name="train-policy", flow_run_name="{request.method} on {request.release}, seed {request.seed}")

@@ -1,0 +1,191 @@
+"""The order of the phases. A phase that fails is logged, and the others go on with what there is."""
+
+import json
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sandmill_learn.lm.evaluate import Evaluation
+from sandmill_learn.lm.folder import FACTS, Record
+from sandmill_learn.lm.generate import Limits, Sampler
+from sandmill_learn.lm.grading import Table
+from sandmill_learn.lm.grpo import GrpoSettings, train_grpo
+from sandmill_learn.lm.llama import Llama, check_attention
+from sandmill_learn.lm.scripts import Pool
+from sandmill_learn.lm.settings import Arguments
+from sandmill_learn.lm.sft import SftSettings, choose_start, read_lessons, train_sft
+from sandmill_learn.lm.weights import Words, load_model
+
+_SMALL = {"validation": 4, "held_out": 6, "real": 2}
+"""Tables of each group in the phase `smoke`."""
+
+
+class Session:
+    """Model, sampler and pool of one run."""
+
+    def __init__(self, arguments: Arguments, tables: Mapping[str, Table], pool: Pool, record: Record) -> None:
+        """Load the model onto the GPU, or the CPU where there is none."""
+        self.arguments, self.pool, self.record = arguments, pool, record
+        self.tables = _limited(tables, arguments)
+        torch.manual_seed(arguments.seed)
+        torch.set_float32_matmul_precision("high")
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU"
+        self.model: Llama = load_model(arguments.folder, arguments.model).to(self.device)
+        in_folder = Path(arguments.model)
+        self.words = Words(in_folder if in_folder.is_dir() else arguments.folder)
+        size = sum(value.numel() for value in self.model.parameters())
+        record.say(f"{name}, torch {torch.__version__}; {arguments.model}: {size / 1e6:.1f} million weights")
+        if self.device.type == "cuda":
+            record.say(check_attention(self.device))
+        self._sampler: Sampler | None = None
+
+    @property
+    def sampler(self) -> Sampler:
+        """The sampler, which all phases share."""
+        if self._sampler is None:
+            texts = [text for one in self.tables.values() for text in (one.prompt, *one.prompts.values())]
+            longest = max(len(self.words.prompt(text)) for text in texts)
+            arguments = self.arguments
+            batch = max(1, 512 // arguments.samples) if self.device.type == "cuda" else arguments.prompts
+            limits = Limits(batch, arguments.samples, -(-longest // 64) * 64, arguments.answer_tokens)
+            self.record.say(f"sampler: {limits}")
+            self._sampler = Sampler(self.model, limits, self.words.end, self.record.say)
+        self._sampler.refresh()
+        return self._sampler
+
+    def group(self, name: str) -> list[Table]:
+        """Return the tables of a group."""
+        return [table for table in self.tables.values() if table.group == name]
+
+    def path(self, name: str) -> Path:
+        """Return the place of a checkpoint."""
+        return self.arguments.work / f"{name}.pt"
+
+    def save(self, name: str) -> None:
+        """Write the weights."""
+        self.arguments.work.mkdir(parents=True, exist_ok=True)
+        part = self.path(f"{name}.part")
+        torch.save(self.model.state_dict(), part)
+        part.replace(self.path(name))
+
+    def load(self, name: str) -> None:
+        """Read the weights of a checkpoint."""
+        self.model.load_state_dict(torch.load(self.path(name), map_location=self.device, weights_only=True))
+
+    def sft(self) -> None:
+        """Fine-tune, and keep the best start."""
+        arguments = self.arguments
+        lessons = read_lessons(arguments.folder, self.words)
+        number = sum(len(one.answers) for one in lessons)
+        self.record.say(f"{len(lessons)} prompts with {number} demonstrations")
+        settings = SftSettings(
+            seconds=arguments.sft_seconds,
+            prompts=arguments.prompts,
+            learning_rate=arguments.learning_rate,
+            seed=arguments.seed,
+            steps=arguments.steps,
+        )
+        kept = train_sft(self.model, lessons, settings, self.words.end, self.record)
+        self.save("sft")
+        tables = self.group("validation")
+        if tables and len(kept) > 1:
+            choose_start(kept[-2:], self.model, self.sampler, self.words, self.pool, tables, self.record)
+            self.save("sft")
+
+    def grpo(self) -> None:
+        """Train from the start with a reward."""
+        arguments = self.arguments
+        self.load("sft")
+        settings = GrpoSettings(
+            seconds=arguments.grpo_seconds,
+            reward=arguments.reward,
+            prompts=arguments.prompts,
+            samples=arguments.samples,
+            learning_rate=arguments.grpo_learning_rate,
+            seed=arguments.seed,
+            steps=arguments.steps,
+        )
+        try:
+            steps = train_grpo(
+                self.model, self.sampler, self.words, self.pool, self.group("grpo"), settings, self.record
+            )
+        finally:
+            self.save(f"grpo-{arguments.reward}")
+        self.record.say(f"grpo {arguments.reward}: {steps} updates")
+
+    def evaluate(self) -> None:
+        """Score the checkpoints."""
+        arguments, evaluation = self.arguments, Evaluation(self.tables, self.record)
+        found = [name for name in arguments.only if self.path(name).exists()]
+        if not arguments.only:
+            trained = sorted(path.stem for path in arguments.work.glob("grpo-*.pt") if ".part" not in path.name)
+            found = [name for name in ("sft", *trained) if self.path(name).exists()]
+        for place, name in enumerate(found):
+            started = time.monotonic()
+            self.load(name)
+            seconds = arguments.evaluate_seconds / (len(found) - place)
+            evaluation.measure(name, self.sampler, self.words, self.pool, seconds)
+            spent = time.monotonic() - started
+            arguments = _with_seconds(arguments, arguments.evaluate_seconds - spent)
+            self.record.say(f"{name}: evaluated in {spent:.1f} s")
+        print(evaluation.markdown(), flush=True)
+
+
+def run_phases(arguments: Arguments, tables: Mapping[str, Table], pool: Pool, record: Record) -> int:
+    """Run the phases that were asked for."""
+    if arguments.phase == "smoke":
+        _probe(arguments.folder, pool, record)
+    session = Session(arguments, tables, pool, record)
+    steps: dict[str, Callable[[], None]] = {"sft": session.sft, "grpo": session.grpo, "evaluate": session.evaluate}
+    wanted = ["sft", "grpo", "evaluate"] if arguments.phase in ("all", "smoke") else [arguments.phase]
+    failed = []
+    for name in wanted:
+        started = time.monotonic()
+        try:
+            steps[name]()
+        except Exception as error:
+            failed.append(name)
+            record.say(f"{name} failed: {traceback.format_exc()}")
+            record.add(name, error=f"{type(error).__name__}: {error}")
+        record.say(f"phase {name}: {time.monotonic() - started:.1f} s")
+        if session.device.type == "cuda":
+            record.say(f"memory: at most {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
+    record.say("OK" if not failed else f"FAILED: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def _probe(folder: Path, pool: Pool, record: Record) -> None:
+    """Run demonstrations whose share of the gap is known, and compare."""
+    probes: list[dict[str, Any]] = json.loads((folder / FACTS).read_text(encoding="utf-8"))["probes"]
+    started = time.monotonic()
+    graded = pool.run((one["table"], one["script"]) for one in probes)
+    for probe, one in zip(probes, graded, strict=True):
+        caught = [None if value is None else round(value, 2) for value in one.caught]
+        record.say(
+            f"probe {probe['table']}: gap {one.gap:.3f}, expected {probe['gap']:.3f}, caught {caught}, "
+            f"{one.seconds:.2f} s {one.problem}"
+        )
+    record.say(f"{len(probes)} probes in {time.monotonic() - started:.1f} s")
+
+
+def _limited(tables: Mapping[str, Table], arguments: Arguments) -> dict[str, Table]:
+    """Leave out tables above the number that each group may have."""
+    kept: dict[str, Table] = {}
+    counts: dict[str, int] = {}
+    for name, table in tables.items():
+        most = _SMALL.get(table.group) if arguments.phase == "smoke" else arguments.tables
+        counts[table.group] = counts.get(table.group, 0) + 1
+        if most is None or counts[table.group] <= most:
+            kept[name] = table
+    return kept
+
+
+def _with_seconds(arguments: Arguments, seconds: float) -> Arguments:
+    from dataclasses import replace
+
+    return replace(arguments, evaluate_seconds=max(0.0, seconds))

@@ -1,0 +1,50 @@
+"""The language model from the folder to the table of results, with a tiny random model."""
+
+import json
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
+    pytest.importorskip("torch")
+    tokenizers = pytest.importorskip("tokenizers")
+    from sandmill_learn.lm.__main__ import main
+
+    folder, work, out = tmp_path / "folder", tmp_path / "work", tmp_path / "out"
+    folder.mkdir()
+    _write_tokenizer(tokenizers, folder / "tokenizer.json")
+    places = ["--folder", str(folder), "--work", str(work), "--out", str(out)]
+    small = ["--tables", "1", "--model", "tiny", "--prompts", "2", "--samples", "2", "--answer-tokens", "24"]
+    assert main(["prepare", *places, *small, "--sizes", "4,3,2,2", "--processes", "1"]) == 0
+    known = json.loads((folder / "prepared.json").read_text())
+    assert known["demonstrations"] >= 4 * known["lessons"] / 2
+    assert known["tables"]["held_out"] == 2
+    seconds = ["--seconds", "300", "--steps", "2", "--workers", "1"]
+    assert main(["all", *places, *small, *seconds]) == 0
+    assert main(["grpo", *places, *small, *seconds, "--reward", "gap"]) == 0
+    assert {path.name for path in work.glob("*.pt")} == {"sft.pt", "grpo-ladder-facts.pt", "grpo-gap.pt"}
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert not [row for row in rows if "error" in row]
+    phases = {row["phase"] for row in rows}
+    assert phases >= {"sft", "start", "grpo ladder-facts", "grpo gap", "evaluate"}
+    losses = [row["loss"] for row in rows if row["phase"] == "sft"]
+    assert losses[-1] < losses[0]
+    table = (out / "result.md").read_text()
+    assert "held-out, greedy | grpo-ladder-facts" in table
+    assert "script blind linear" in table
+
+
+def _write_tokenizer(tokenizers, path):
+    """Write a tokenizer of bytes with the marks of a chat."""
+    made = tokenizers.Tokenizer(tokenizers.models.BPE())
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    words = ["import", "train", "test", "df[", "public/", ".csv", "the ", "of ", "column"]
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=600, initial_alphabet=sorted(alphabet), special_tokens=["<|im_start|>", "<|im_end|>"]
+    )
+    made.train_from_iterator(words * 20, trainer)
+    made.save(str(path))
