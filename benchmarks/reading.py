@@ -6,13 +6,19 @@ Run from the repository root: python -m benchmarks.reading --tasks 100
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.first_tries import SECRET
+from sandmill.kinds.files.base import write_files
+from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.hints import Form, SameUnits
+from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
@@ -21,8 +27,10 @@ from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
+from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.medals import medal_of
+from sandmill.scoring.submission import read_answers
 from sandmill.seeds import ingest
 
 PLAIN: Mapping[str, str] = {
@@ -100,6 +108,16 @@ def finals_of(measured: Calibration) -> dict[str, float]:
     if measured.informed is not None:
         finals[INFORMED] = measured.informed
     return finals
+
+
+def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) -> float:
+    """Return the final score of an adversary on a package, whose public files it reads from a folder."""
+    answers = read_answers(package.private["answers.csv"], package.facts)
+    with TemporaryDirectory(prefix="sandmill-adversary-") as name:
+        write_files(Path(name), package.public)
+        predicted = adversary(Path(name), package.facts)
+    is_final = answers.part(Part.FINAL)
+    return get_metric(package.facts.metric).rounded(answers.truth[is_final], predicted[is_final])
 
 
 def _chosen(scores: Sequence[Score], measured: Calibration) -> Score:
