@@ -46,6 +46,7 @@ LATER: Mapping[str, Mapping[str, Any]] = {
     },
     "TextChannel": {"shown": [], "only_in_training": []},
     "MasksChannel": {"slips": []},
+    "Hint": {"level": "plain", "further": [], "decoys": []},
     "Story": {"asides": []},
     "Mechanism": {"limits": [], "child": None},
     "Column": {"loadings": [], "conversion": None, "in_text": False},

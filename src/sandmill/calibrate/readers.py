@@ -50,12 +50,13 @@ class Stated:
 
 
 def stated_facts(spec: TaskSpec, public: Mapping[str, bytes]) -> Stated:
-    """Return the facts whose text stands word for word in the public file that should hold it.
+    """Return the facts whose texts stand word for word in the public files that should hold them.
 
     Whether a fact matters for the target is not part of what a reader knows.
     """
-    texts = {path: public[path].decode() for path in {hint.file for hint in spec.hints} & public.keys()}
-    facts = tuple(hint.fact for hint in spec.hints if hint.text in texts.get(hint.file, ""))
+    files = {passage.file for hint in spec.hints for passage in hint.passages}
+    texts = {path: public[path].decode() for path in files & public.keys()}
+    facts = tuple(hint.fact for hint in spec.hints if all(one.text in texts.get(one.file, "") for one in hint.passages))
     description = texts[DESCRIPTION] if DESCRIPTION in texts else public[DESCRIPTION].decode()
     can_read = spec.channel and (spec.kind.measures or spec.kind.panel)
     cues = tuple(cue for cue in (spec.channel.cues if spec.channel and can_read else ()) if cue.text in description)

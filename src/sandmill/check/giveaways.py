@@ -66,7 +66,8 @@ def public_numbers(spec: TaskSpec) -> frozenset[str]:
                 public |= {days, *cuts} | {(first_day + timedelta(days=day)).year for day in cuts}
             case _:
                 pass
-    texts = [hint.text for hint in spec.hints] + [cue.text for cue in (spec.channel.cues if spec.channel else ())]
+    texts = [one.text for hint in spec.hints for one in hint.passages]
+    texts += [cue.text for cue in (spec.channel.cues if spec.channel else ())]
     stated = {number for text in texts for number in _NUMBER.findall(text)}
     return frozenset(map(str, public)) | stated
 

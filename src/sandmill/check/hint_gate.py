@@ -1,7 +1,8 @@
 """Gates on hints and notes: they state facts in full, and readers who use them get what the mechanism uses."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -25,7 +26,9 @@ from sandmill.models.motifs import (
     NormDistance,
     columns_of,
 )
+from sandmill.models.numerals import says_number
 from sandmill.models.spec import TaskSpec
+from sandmill.models.spoken import Spoken, level_words, spoken
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
 _TOLERANCE = 1e-6
@@ -39,10 +42,10 @@ def check_hints(tables: PackageTables) -> Iterator[str]:
     if said := [phrase for phrase in GIVEAWAYS if phrase in dictionary.lower()]:
         yield f"{DATA_DICTIONARY}: speaks of the mechanism ({', '.join(said)})"
     for hint in spec.hints:
-        text = tables.description if hint.file == DESCRIPTION else dictionary
-        if hint.text not in text:
-            yield f"{hint.file}: does not state the hint {_name(hint)} word for word"
-        elif lacking := list(_unstated(hint, text, spec)):
+        texts = {DESCRIPTION: tables.description, DATA_DICTIONARY: dictionary}
+        if absent := [one.file for one in hint.passages if one.text not in texts[one.file]]:
+            yield f"{absent[0]}: does not state the hint {_name(hint)} word for word"
+        elif lacking := list(_unstated(hint, texts[hint.file], spec)):
             yield f"{hint.file}: the hint {_name(hint)} does not state {', '.join(lacking)}"
         match hint.fact:
             case Form(motif=motif):
@@ -152,48 +155,90 @@ def _stated_numbers(text: str) -> list[float]:
 
 
 def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
-    """Yield columns, numbers and levels of a fact that its text lacks. Columns may stand elsewhere in the file."""
-    columns, fact = spec.mechanism.column_by_name, hint.fact
-    stated = _stated_numbers(hint.text)
-    names, words, numbers = list[str](), list[str](), list[float]()
+    """Yield columns, numbers and levels of a fact that its texts lack. Columns may stand elsewhere in the file."""
+    columns, fact, text = spec.mechanism.column_by_name, hint.fact, "\n".join(one.text for one in hint.passages)
+    said = _Said(text, file if hint.level == "plain" else text, spec)
+    names, words, numbers, unit = list[str](), list[str](), list[float](), ""
     match fact:
         case Form(motif=Conditional(when=when) as motif):
             names += columns_of(motif)
-            words += [level for part in when for level in _levels(columns[part.column], part.levels)]
             for part in when:
+                levels = set(_levels(columns[part.column], part.levels))
+                if levels and not said.levels(levels) and not said.levels({*_levels(columns[part.column])} - levels):
+                    yield f"the levels of {part.column}"
                 cut = part.above if part.above is not None else part.at_most
                 half = 0.5 * 10.0 ** -columns[part.column].decimals
                 # A stated number has to part the values of the files as the cut does.
-                if cut is not None and not any(cut - half - 1e-9 <= number < cut + half - 1e-9 for number in stated):
+                if cut is not None and not any(
+                    said.number(cut + side * half, said.spoken(part.column).unit) for side in (-1, 1)
+                ):
                     yield f"the cut {cut:g}"
         case Form(motif=NormDistance(column=column, by=by, norms=norms)):
             names += [column]
             words += _levels(columns[by])
-            numbers += norms
+            # A list may say how much more or less a norm is than another.
+            numbers += [one for one in norms if not any(one != to and said.number(abs(one - to)) for to in norms)]
         case Form(motif=CodeValue(column=column, values=values)):
             names += [column]
             words += _levels(columns[column])
             numbers += values
-        case Form(motif=Formula() | Distance() as motif):
+        case Form(motif=Distance() as motif):
+            names += columns_of(motif) if hint.level == "plain" else ()
+            unit = "kilometres"
+            numbers += [number for number in (motif.above, motif.norm) if number is not None]
+        case Form(motif=Formula() as motif):
             names += columns_of(motif)
             numbers += [number for number in (motif.above, motif.norm) if number is not None]
         case Form(motif=Aggregate(kinds=kinds, days=days)) if spec.mechanism.child:
             words += [spec.mechanism.child.kinds[code] for code in kinds]
             numbers += [days] if days else []
+            unit = spoken(spec.mechanism.child.age_meaning).unit
         case Sentinel(column=column, value=value):
             names += [column]
             numbers += [value]
         case Units(column=column, by=by, factors=factors, offsets=offsets):
             names += [column, by]
-            words += _levels(columns[by])
+            changed = [level for level, factor in zip(_levels(columns[by]), factors, strict=True) if factor != 1]
+            words += _levels(columns[by]) if hint.level == "plain" else changed
             numbers += [abs(number) for number in (*factors, *offsets) if number not in (0.0, 1.0)]
         case InText(notes=notes):
             names += [notes]
         case SameUnits(columns=(place, number)):
             names += [place, number]
-    yield from (f"the column {name}" for name in dict.fromkeys(names) if not mentions(file, name))
-    yield from (f"the level {word}" for word in dict.fromkeys(words) if not mentions(hint.text, word))
-    yield from (f"the number {number:g}" for number in numbers if not np.isclose(stated, number, rtol=1e-9).any())
+    yield from (f"the column {name}" for name in dict.fromkeys(names) if not said.column(name))
+    yield from (f"the level {word}" for word in dict.fromkeys(words) if not said.levels({word}))
+    yield from (f"the number {number:g}" for number in numbers if not said.number(number, unit))
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the texts of a hint say."""
+
+    text: str
+    names: str
+    """Text that has the columns, which may be longer."""
+    spec: TaskSpec
+
+    def column(self, name: str) -> bool:
+        """Whether a column is named, or meant by what sentences call it."""
+        return mentions(self.names, name) or self.spoken(name).phrase.lower() in self.names.lower()
+
+    def levels(self, names: Collection[str]) -> bool:
+        """Whether all of some levels are named, with their names or in words."""
+        ways = ((name.lower(), level_words(name).lower()) for name in names)
+        return bool(names) and all(any(mentions(self.text.lower(), way) for way in some) for some in ways)
+
+    def number(self, value: float, unit: str = "") -> bool:
+        """Whether a number is said, in digits or words, in its unit or another."""
+        return says_number(self.text, round(value, 9), unit)
+
+    def spoken(self, name: str) -> Spoken:
+        """Return what sentences call a column."""
+        if (notes := self.spec.notes) and notes.name == name:
+            return spoken(notes.meaning, is_number=False)
+        law = self.spec.mechanism.column_by_name[name].distribution
+        meaning = self.spec.story.column_meanings.get(name, name)
+        return spoken(meaning, is_number=not isinstance(law, Categorical))
 
 
 def _levels(column: Column, codes: Iterable[int] | None = None) -> list[str]:

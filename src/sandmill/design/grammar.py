@@ -226,7 +226,7 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     rule = replace(drawn.at(setting.hidden), told_columns=plan.told_columns, named=plan.columns | needed)
     distractors = setting.knobs.distractors
     columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
-    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape))
+    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape, plan.level))
 
 
 def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint, ...]]:

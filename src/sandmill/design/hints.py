@@ -11,7 +11,7 @@ from sandmill.design.columns import exact_shares
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.columns import ChildTable, Normal
 from sandmill.models.domain import CategoricalWord, Domain, NumericWord
-from sandmill.models.hints import Form, Hint
+from sandmill.models.hints import Form, Hint, ReadingLevel
 from sandmill.models.knowledge import (
     ChildWord,
     CodeTableWord,
@@ -207,6 +207,8 @@ def _coordinates(word: PlaceWord) -> tuple[NumericWord, NumericWord]:
 def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint, ...]] | None:
     """Draw the child table of a design, one or two summaries that matter, and one that does not.
 
+    The texts of the hints have `{summary}` where the words for the summary belong.
+
     Returns:
         None if the domain has no child table.
     """
@@ -225,7 +227,6 @@ def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint
     hints = []
     for how, text in zip(order, texts, strict=False):
         motif = _aggregate(how, child, rng)
-        text = text.replace("{summary}", summary_words(motif, child, rng))
         hints.append(Hint(fact=Form(name=f"{child.name}_{how}", motif=motif), text=text, matters=how != useless))
     return child, tuple(hints)
 
@@ -317,6 +318,8 @@ class HintPlan:
     child: ChildTable | None = None
     conversions: tuple[ConversionWord, ...] = ()
     """Columns that some sites record in another unit."""
+    level: ReadingLevel = "plain"
+    """How hard the stated facts are to read."""
 
     def at(self, hardness: float) -> "HintPlan":
         """Return the plan at a hardness: the texts of easier designs state fewer forms."""

@@ -1,18 +1,31 @@
-"""Draw the numbers of a form that texts state, and write the sentences that state it."""
+"""Draw the numbers of a form that texts state, and of its decoys, and state it at a level of reading."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtr
 
 from sandmill.design.hints import HintPlan, Told, columns_of_place, columns_told
+from sandmill.design.prose import Pen, listed, named
+from sandmill.design.prose.entries import say_codes, say_same_units, say_summary
+from sandmill.design.prose.forms import (
+    Clause,
+    Said,
+    arrange,
+    define_quotient,
+    norm_list,
+    say_condition,
+    say_norms,
+    say_quantity,
+)
 from sandmill.mechanism import draw_cells
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, great_circle_km
-from sandmill.models.columns import Categorical, Column
+from sandmill.models.columns import Categorical, ChildTable, Column
 from sandmill.models.english import capitalized, with_article
-from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, SameUnits
+from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, ReadingLevel, SameUnits
 from sandmill.models.knowledge import (
     CodeTableWord,
     ConditionWord,
@@ -25,6 +38,7 @@ from sandmill.models.knowledge import (
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import (
+    Aggregate,
     CodeValue,
     Condition,
     Conditional,
@@ -36,6 +50,8 @@ from sandmill.models.motifs import (
     NormDistance,
     Term,
 )
+from sandmill.models.numerals import digits
+from sandmill.models.spoken import Spoken
 from sandmill.rng import Streams
 
 Measured = TypeVar("Measured", Formula, Distance)
@@ -45,27 +61,16 @@ _SHAPES = (0.1, 0.45, 0.45)
 _CUT_RANGE, _NORM_RANGE = (0.45, 0.7), (0.4, 0.6)
 """Shares of rows below a limit and below a norm."""
 _DIGITS = 3
-"""Significant digits of limits and norms."""
-_ABOVE = (
-    "Where the {name} is above {number}, things take another course.",
-    "Cases with {a_name} above {number} are kept apart from the rest.",
-    "{A_name} above {number} sets off a second look.",
-    "Above {number} the {name} is called critical.",
-    "Old hands divide the cases in two, those with {a_name} above {number} and all others.",
-    "What matters in the end is whether the {name} comes out above {number}.",
-    "{A_name} above {number} is always looked into.",
-    "Whoever sees {a_name} above {number} knows what is coming.",
-)
-_NORM = (
-    "Ideal is {a_name} of {number}; twice as much is as far off as half as much.",
-    "The {name} should come out at {number}, and what is watched is how many times too large or too small it is.",
-    "Trouble grows with the distance of the {name} from {number}, upwards and downwards alike, in proportion.",
-    "{A_name} of {number} is normal, and any factor away from it, up or down, tells a story.",
-    "Nobody worries about {a_name} near {number}; the further off by factors, on either side, the stranger the case.",
-    "With the {name} the rule of thumb is {number}, and it is the factor to it that counts, in whichever direction.",
-    "Experience says {number} for the {name}; too high and too low by the same factor are equally telling.",
-)
-
+"""Significant digits of limits and norms in the level `plain`."""
+_NEAR = 0.05
+"""Largest change of a number, relative to it, that makes it one that people would say."""
+_DECOY_GAP = 0.33
+"""Share of rows between the number of a decoy and the true one."""
+_CHANCE_OF_SECOND_DECOY, _DECOY_DRAWS = 0.35, 8
+_CHANCE_OF_OWN_TEXT = 0.5
+"""Chance that a plain text is one of the domain's own."""
+_CHANCE_OF_OTHER_BOUND = 0.4
+"""Chance that a bound of a condition is said from its other side: `at least` instead of `above`."""
 _ROWS = 4000
 """Rows drawn to find cuts, levels and norms that leave enough rows on each side."""
 _LEAST_SHARE, _MOST_SHARE, _WANTED_SHARE = 0.25, 0.55, 0.36
@@ -77,123 +82,169 @@ _NORM_REACH, _NORM_JITTER = 1.2, 0.12
 """Norms lie evenly between these standard scores of the column, each moved at random."""
 
 
-def draw_shape(
-    name: str, formula: Formula, columns: Mapping[str, Column], cells: Mapping[str, Floats], rng: np.random.Generator
-) -> tuple[Formula, str]:
-    """Draw how the rule uses a quantity.
+@dataclass(frozen=True)
+class _Drawing:
+    """What the numbers of one form are drawn with, and the pen for its sentences."""
 
-    Args:
-        name: of the quantity.
-        formula: its plain form.
-        columns: columns of the design by name.
-        cells: a draw of the formula's columns.
-        rng: for the draws.
+    columns: Mapping[str, Column]
+    streams: Streams
+    rng: np.random.Generator
+    pen: Pen
+    matters: bool
 
-    Returns:
-        The formula with a limit or a norm, and the sentence that states it, empty for the plain form.
-    """
-    return draw_use(name, formula, lambda: np.exp(evaluate_motif(formula, columns, cells)), rng)
+    def cells(self, name: str, columns: Sequence[str]) -> Mapping[str, Floats]:
+        """Draw cells of some columns."""
+        return _draw_cells(columns, self.columns, self.streams.child(f"rows {name}"))
 
+    def decoys(self) -> int:
+        """Draw the number of decoys."""
+        return 1 + int(self.pen.rng.random() < _CHANCE_OF_SECOND_DECOY)
 
-def draw_use(
-    name: str, plain: Measured, values_of: Callable[[], Floats], rng: np.random.Generator, unit: str = ""
-) -> tuple[Measured, str]:
-    """Draw how the rule uses a quantity, which is positive.
-
-    Args:
-        name: of the quantity.
-        plain: the form without a limit or a norm.
-        values_of: returns a draw of the quantity.
-        rng: for the draws.
-        unit: that stands behind the number.
-
-    Returns:
-        The form with a limit or a norm, and the sentence that states it, empty for the plain form.
-    """
-    shape = int(rng.choice(len(_SHAPES), p=_SHAPES))
-    if shape == 0:
-        return plain, ""
-    low, high = _CUT_RANGE if shape == 1 else _NORM_RANGE
-    number = float(f"{np.quantile(values_of(), rng.uniform(low, high)):.{_DIGITS}g}")
-    texts = _ABOVE if shape == 1 else _NORM
-    spoken = name.replace("_", " ")
-    words = {"name": spoken, "a_name": with_article(spoken), "A_name": capitalized(with_article(spoken))}
-    said = texts[int(rng.integers(len(texts)))].format(**words, number=f"{_written(number)}{unit}")
-    return plain.model_copy(update={"above" if shape == 1 else "norm": number}), said
-
-
-def _written(number: float) -> str:
-    """Write all digits without an exponent."""
-    return np.format_float_positional(number, trim="-")
+    def prefers_own_text(self) -> bool:
+        """Draw whether a plain text is one of the domain's own."""
+        return not self.pen.is_free and self.pen.rng.random() < _CHANCE_OF_OWN_TEXT
 
 
 def state_forms(
-    plan: HintPlan, columns: Mapping[str, Column], streams: Streams
+    plan: HintPlan, columns: Mapping[str, Column], streams: Streams, meanings: Mapping[str, Spoken] | None = None
 ) -> tuple[tuple[Hint, ...], tuple[Motif, ...]]:
-    """State all forms of a plan.
+    """State all forms of a plan, at its level of reading.
 
     Returns:
         The hints, and the motifs of those that the rule uses.
     """
     told, spare = (
-        [word if isinstance(word, Hint) else state_hint(word, columns, streams, matters=matters) for word in words]
+        [
+            state_hint(word, columns, streams, matters=matters, level=plan.level, meanings=meanings, child=plan.child)
+            for word in words
+        ]
         for words, matters in ((plan.told, True), (plan.spare, False))
     )
     motifs = (_motif(hint, columns, streams) for hint in told)
     return (*told, *spare), tuple(motif for motif in motifs if motif is not None)
 
 
-def state_hint(word: Told, columns: Mapping[str, Column], streams: Streams, *, matters: bool) -> Hint:
+def state_hint(
+    word: Told | Hint,
+    columns: Mapping[str, Column],
+    streams: Streams,
+    *,
+    matters: bool,
+    level: ReadingLevel = "plain",
+    meanings: Mapping[str, Spoken] | None = None,
+    child: ChildTable | None = None,
+) -> Hint:
     """Draw the numbers of a form over the columns of a design and state it.
 
     The draws depend on the form's own columns alone, so they are the same in easy and hard designs of a slot.
+
+    Args:
+        word: form, or a hint on a summary of the child table.
+        columns: columns of the design.
+        streams: streams of the design.
+        matters: whether the rule uses it.
+        level: of reading.
+        meanings: what sentences call the columns.
+        child: child table of the design.
     """
-    rng = streams.generator(f"statement {word.attribute if isinstance(word, CodeTableWord) else word.name}")
+    name = _name(word)
+    pen = Pen(level, streams.generator(f"words {name}"), meanings or {})
+    drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, matters)
     match word:
+        case Hint(fact=Form(name=named_as, motif=Aggregate() as motif)) if child:
+            return arrange(pen, word.fact, say_summary(pen, named_as, motif, child, word.text), matters=matters)
+        case Hint():
+            return word
         case SameUnitsWord():
             units = SameUnits(name=word.name, columns=(word.place.name, word.number.name))
-            return Hint(fact=units, text=_pick(word.texts, rng), matters=matters)
+            return arrange(pen, units, say_same_units(pen, word), matters=matters)
         case DistanceWord():
-            return _distance(word, columns, streams, rng, matters=matters)
+            return _distance(word, drawing)
         case FormulaWord():
-            return _formula(word, columns, streams, rng, matters=matters)
+            return _formula(word, drawing)
         case ConditionWord():
-            return _condition(word, columns, streams, rng, matters=matters)
+            return _condition(word, drawing)
         case NormWord():
-            return _norm(word, columns, streams, rng, matters=matters)
+            return _norm(word, drawing)
         case CodeTableWord():
-            return _code_table(word, columns[word.column], rng, matters=matters)
+            return _code_table(word, drawing)
 
 
-def written(number: float, decimals: int) -> str:
-    """Write a number without trailing zeros."""
-    text = f"{number:.{max(decimals, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _name(word: Told | Hint) -> str:
+    match word:
+        case Hint(fact=Form(name=name)):
+            return name
+        case Hint(fact=fact):
+            return fact.fact
+        case CodeTableWord(attribute=name):
+            return name
+    return word.name
 
 
-def _formula(
-    word: FormulaWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
-) -> Hint:
+def _formula(word: FormulaWord, drawing: _Drawing) -> Hint:
     """State a quantity, and usually a limit or a norm of it."""
-    cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
-    defined = _pick(word.texts, rng)
-    formula, use = draw_shape(word.name, Formula(top=word.top, bottom=word.bottom), columns, cells, rng)
-    text = f"{defined} {use}" if use else defined
-    return Hint(fact=Form(name=word.name, motif=formula), text=text, matters=matters)
-
-
-def _distance(
-    word: DistanceWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
-) -> Hint:
-    """State a distance, and usually a limit or a norm of it."""
-    plain = Distance(start=columns_of_place(word.start), end=columns_of_place(word.end))
-    cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
-    defined = _pick(word.texts, rng)
-    motif, use = draw_use(
-        word.name, plain, lambda: great_circle_km(*(cells[name] for name in (*plain.start, *plain.end))), rng, " km"
+    pen, columns = drawing.pen, drawing.columns
+    plain, cells = Formula(top=word.top, bottom=word.bottom), drawing.cells(word.name, columns_told(word))
+    motif, others = _draw_use(plain, lambda: np.exp(evaluate_motif(plain, columns, cells)), drawing)
+    decoys = [(Form(name=word.name, motif=other), other) for other in others]
+    said = say_quantity(
+        pen, word.name, motif, lambda: define_quotient(pen, word.name, plain, word.texts), others=decoys
     )
-    text = f"{defined} {use}" if use else defined
-    return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
+    return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
+
+
+def _distance(word: DistanceWord, drawing: _Drawing) -> Hint:
+    """State a distance, and usually a limit or a norm of it."""
+    pen, plain = drawing.pen, Distance(start=columns_of_place(word.start), end=columns_of_place(word.end))
+    cells = drawing.cells(word.name, columns_told(word))
+
+    def definition() -> tuple[str, str]:
+        phrase = pen.say("crow_flies", start=word.start.of, end=word.end.of)
+        if not pen.is_free:
+            return phrase, pen.pick(word.texts)
+        return phrase, pen.say("define", q=phrase, **named(word.name))
+
+    def values() -> Floats:
+        return great_circle_km(*(cells[name] for name in (*plain.start, *plain.end)))
+
+    motif, others = _draw_use(plain, values, drawing)
+    decoys = [(Form(name=word.name, motif=other), other) for other in others]
+    said = say_quantity(pen, word.name, motif, definition, "kilometres" if pen.is_free else "km", decoys)
+    return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
+
+
+def _draw_use(plain: Measured, values_of: Callable[[], Floats], drawing: _Drawing) -> tuple[Measured, list[Measured]]:
+    """Draw how the rule uses a positive quantity: as it is, with a limit or with a norm.
+
+    Returns:
+        The form, and forms with other numbers for decoys.
+    """
+    rng, pen = drawing.rng, drawing.pen
+    shape = int(rng.choice(len(_SHAPES), p=_SHAPES))
+    if shape == 0:
+        return plain, []
+    low, high = _CUT_RANGE if shape == 1 else _NORM_RANGE
+    values, place = values_of(), float(rng.uniform(low, high))
+
+    def at(share: float) -> Measured:
+        number = float(f"{np.quantile(values, share):.{_DIGITS}g}")
+        number = _sayable(number, pen) if pen.is_free else number
+        return plain.model_copy(update={"above" if shape == 1 else "norm": number})
+
+    motif = at(place)
+    if pen.level not in ("spread", "contested"):
+        return motif, []
+    shares = [place + side * _DECOY_GAP for side in pen.rng.permutation([-1.0, 1.0])][: drawing.decoys()]
+    return motif, [other for other in (at(min(max(share, 0.06), 0.94)) for share in shares) if other != motif]
+
+
+def _sayable(number: float, pen: Pen) -> float:
+    """Return a number near another that people would say: of two digits, or with a simple part of a whole."""
+    found = [float(f"{number:.2g}")]
+    if 1 <= number < 20:
+        found += [round(number * parts) / parts for parts in (2, 3, 4)]
+    near = [one for one in found if abs(one / number - 1) < _NEAR]
+    return pen.pick(near) if near else found[0]
 
 
 def _motif(hint: Hint, columns: Mapping[str, Column], streams: Streams) -> Motif | None:
@@ -211,51 +262,85 @@ def _motif(hint: Hint, columns: Mapping[str, Column], streams: Streams) -> Motif
             return None
 
 
-def _condition(
-    word: ConditionWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
-) -> Hint:
+def _condition(word: ConditionWord, drawing: _Drawing) -> Hint:
     """Draw cuts and levels until all conditions together hold in a fitting share of the rows."""
-    cells = _draw_cells(columns_told(word), columns, streams.child(f"rows {word.name}"))
-    best, parts = np.inf, list[tuple[Condition, str | list[str]]]()
+    pen, cells = drawing.pen, drawing.cells(word.name, columns_told(word))
+    clauses = _draw_clauses(word, cells, drawing)
+    said = say_condition(pen, word.name, word.column, clauses)
+    if drawing.prefers_own_text():
+        said = Said(pen.pick(word.texts).format(**_phrases(clauses)))
+    if pen.level == "contested":
+        drawn = [_other_clauses(word, clauses, cells, drawing) for _ in range(drawing.decoys())]
+        decoys = [
+            (_form_of(word, other), say_condition(pen.quoted, word.name, word.column, other).whole) for other in drawn
+        ]
+        said = replace(said, decoys=tuple(decoys))
+    return arrange(pen, _form_of(word, clauses), said, matters=drawing.matters)
+
+
+def _form_of(word: ConditionWord, clauses: Sequence[Clause]) -> Form:
+    when = tuple(clause.condition for clause in clauses)
+    return Form(name=word.name, motif=Conditional(column=word.column, when=when))
+
+
+def _draw_clauses(word: ConditionWord, cells: Mapping[str, Floats], drawing: _Drawing) -> list[Clause]:
+    best, clauses = np.inf, list[Clause]()
     for _ in range(_TRIES):
-        drawn = [_part(when, columns[when.column], cells[when.column], len(word.when), rng) for when in word.when]
-        holds = [_holds(condition, cells[condition.column]) for condition, _ in drawn]
+        drawn = [_clause(when, cells[when.column], len(word.when), drawing) for when in word.when]
+        holds = [_holds(clause.condition, cells[clause.condition.column]) for clause in drawn]
         share = float(np.all(holds, axis=0).mean())
         widest = max(float(part.mean()) for part in holds)
         distance = abs(share - _WANTED_SHARE) + (1.0 if widest > _MOST_OF_A_PART else 0.0)
         if distance < best:
-            best, parts = distance, drawn
+            best, clauses = distance, drawn
         if _LEAST_SHARE <= share <= _MOST_SHARE and widest <= _MOST_OF_A_PART:
             break
-    phrases = _phrases([phrase for _, phrase in parts])
-    motif = Conditional(column=word.column, when=tuple(condition for condition, _ in parts))
-    text = _pick(word.texts, rng).format(**phrases)
-    return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
+    return clauses
 
 
-def _part(
-    when: When, column: Column, cells: Floats, parts: int, rng: np.random.Generator
-) -> tuple[Condition, str | list[str]]:
-    """Draw one condition and the phrase for it, or the names of its levels."""
+def _other_clauses(
+    word: ConditionWord, true: Sequence[Clause], cells: Mapping[str, Floats], drawing: _Drawing
+) -> list[Clause]:
+    """Draw the clauses of a decoy: of several draws, those that agree with the true ones in the fewest rows."""
+
+    def all_hold(clauses: Sequence[Clause]) -> np.ndarray:
+        held = [_holds(clause.condition, cells[clause.condition.column]) for clause in clauses]
+        return np.asarray(np.all(held, axis=0))
+
+    mine = all_hold(true)
+    drawn = [_draw_clauses(word, cells, drawing) for _ in range(_DECOY_DRAWS)]
+    return min(drawn, key=lambda clauses: float((mine == all_hold(clauses)).mean()))
+
+
+def _clause(when: When, cells: Floats, parts: int, drawing: _Drawing) -> Clause:
+    """Draw one condition, and how a sentence says it."""
+    rng, column, is_free = drawing.rng, drawing.columns[when.column], drawing.pen.is_free
     share = float(rng.uniform(0.3, 0.5) if parts == 1 else rng.uniform(0.5, 0.75))
     if isinstance(column.distribution, Categorical):
-        codes = _some_levels(cells, len(column.distribution.levels), share, rng)
-        names = [column.distribution.levels[code] for code in codes]
-        return Condition(column=when.column, levels=codes), names
-    value, decimals = _round_value(column, cells, 1 - share if when.side == "above" else share)
-    cut = round(value + 0.5 * 10.0**-column.decimals, column.decimals + 1)
+        names = column.distribution.levels
+        codes = _some_levels(cells, len(names), share, rng)
+        others = tuple(name for code, name in enumerate(names) if code not in codes)
+        condition = Condition(column=when.column, levels=codes)
+        if is_free and len(others) < len(codes):
+            return Clause(condition, "is_none_of", names=others)
+        return Clause(condition, "is_one_of", names=tuple(names[code] for code in codes))
+    value, _ = _round_value(column, cells, 1 - share if when.side == "above" else share)
+    is_other = is_free and bool(rng.random() < _CHANCE_OF_OTHER_BOUND)
+    half = 0.5 * 10.0**-column.decimals
+    cut = round(value + (-half if is_other else half), column.decimals + 1)
     if when.side == "above":
-        return Condition(column=when.column, above=cut), f"above {written(value, decimals)}"
-    return Condition(column=when.column, at_most=cut), f"at most {written(value, decimals)}"
+        return Clause(Condition(column=when.column, above=cut), "is_at_least" if is_other else "is_above", value)
+    return Clause(Condition(column=when.column, at_most=cut), "is_under" if is_other else "is_at_most", value)
 
 
-def _phrases(parts: Sequence[str | list[str]]) -> dict[str, str]:
-    """Return the fields of a text: each phrase, and levels also with their articles (`a_first`, `A_first`)."""
+def _phrases(clauses: Sequence[Clause]) -> dict[str, str]:
+    """Return the fields of a domain's text: each phrase, and levels also with their articles (`a_first`, `A_first`)."""
     fields: dict[str, str] = {}
-    for place, part in zip(("first", "second"), parts, strict=False):
-        names = [part] if isinstance(part, str) else part
-        fields[place] = _listed(names, "or")
-        fields[f"a_{place}"] = _listed([with_article(name) for name in names], "or")
+    for place, clause in zip(("first", "second"), clauses, strict=False):
+        bound = f"{'above' if clause.relation == 'is_above' else 'at most'} {digits(clause.value)}"
+        names = clause.names or (bound,)
+        fields[place] = listed(names, "or")
+        fields[f"a_{place}"] = listed([with_article(name) for name in names], "or")
         fields[f"A_{place}"] = capitalized(fields[f"a_{place}"])
     return fields
 
@@ -269,41 +354,46 @@ def _some_levels(cells: Floats, levels: int, share: float, rng: np.random.Genera
     return tuple(sorted(chosen))
 
 
-def _norm(
-    word: NormWord, columns: Mapping[str, Column], streams: Streams, rng: np.random.Generator, *, matters: bool
-) -> Hint:
+def _norm(word: NormWord, drawing: _Drawing) -> Hint:
     """Draw a norm for each level, so that norms differ clearly and lie within the column's usual range."""
-    column, by = columns[word.column], columns[word.by].distribution
+    pen, rng = drawing.pen, drawing.rng
+    column, by = drawing.columns[word.column], drawing.columns[word.by].distribution
     if not isinstance(by, Categorical):
         raise TypeError(f"column {word.by} has no levels")
-    cells = _draw_cells((word.column,), columns, streams.child(f"rows {word.name}"))[word.column]
+    cells = drawing.cells(word.name, (word.column,))[word.column]
     scores = np.linspace(-_NORM_REACH, _NORM_REACH, len(by.levels)) + rng.normal(
         scale=_NORM_JITTER, size=len(by.levels)
     )
-    rounded = [_round_value(column, cells, float(ndtr(score))) for score in rng.permutation(scores)]
-    listed = [f"{written(norm, digits)} for {level}" for level, (norm, digits) in zip(by.levels, rounded, strict=True)]
-    motif = NormDistance(column=word.column, by=word.by, norms=tuple(norm for norm, _ in rounded))
-    text = _pick(word.texts, rng).format(norms=_listed(listed, "and"))
-    return Hint(fact=Form(name=word.name, motif=motif), text=text, matters=matters)
+    norms = tuple(_round_value(column, cells, float(ndtr(score)))[0] for score in rng.permutation(scores))
+    motif = NormDistance(column=word.column, by=word.by, norms=norms)
+    said = say_norms(pen, motif, by.levels)
+    if drawing.prefers_own_text():
+        written = norm_list(pen, word.column, list(zip(by.levels, norms, strict=True)), may_vary=False)
+        said = Said(pen.pick(word.texts).format(norms=written))
+    if pen.level == "contested":
+        turns = pen.rng.permutation(np.arange(1, len(norms)))[: drawing.decoys()]
+        others = [motif.model_copy(update={"norms": (*norms[turn:], *norms[:turn])}) for turn in turns]
+        decoys = [(Form(name=word.name, motif=one), say_norms(pen.quoted, one, by.levels)) for one in others]
+        said = replace(said, decoys=tuple((fact, other.whole) for fact, other in decoys))
+    return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
 
 
-def _code_table(word: CodeTableWord, column: Column, rng: np.random.Generator, *, matters: bool) -> Hint:
-    """Draw the published number of each level and lay out the table of the data dictionary."""
-    if not isinstance(column.distribution, Categorical):
+def _code_table(word: CodeTableWord, drawing: _Drawing) -> Hint:
+    """Draw the published number of each level."""
+    rng, law = drawing.rng, drawing.columns[word.column].distribution
+    if not isinstance(law, Categorical):
         raise TypeError(f"column {word.column} has no levels")
-    levels = column.distribution.levels
+    levels = law.levels
     places = (rng.permutation(len(levels)) + rng.random(len(levels))) / len(levels)
-    values = [round(float(word.low + (word.high - word.low) * place), word.decimals) for place in places]
-    rows = sorted(zip(levels, values, strict=True))
-    lines = [f"| {level} | {value:.{word.decimals}f} |" for level, value in rows]
-    head = (f"{word.meaning}, by `{word.column}`:", f"| {word.column} | {word.attribute} |\n|---|---|")
-    motif = CodeValue(column=word.column, attribute=word.attribute, values=tuple(values))
-    return Hint(
-        fact=Form(name=word.attribute, motif=motif),
-        text="\n".join(["\n\n".join(head), *lines]),
-        file=DATA_DICTIONARY,
-        matters=matters,
-    )
+    values = tuple(round(float(word.low + (word.high - word.low) * place), word.decimals) for place in places)
+    motif = CodeValue(column=word.column, attribute=word.attribute, values=values)
+    fact = Form(name=word.attribute, motif=motif)
+    others = [
+        Form(name=word.attribute, motif=motif.model_copy(update={"values": tuple(map(float, other))}))
+        for other in ([rng.permutation(values)] if drawing.pen.level == "contested" else [])
+    ]
+    said = say_codes(drawing.pen, word, fact, others, levels)
+    return arrange(drawing.pen, fact, said, matters=drawing.matters, file=DATA_DICTIONARY)
 
 
 def _draw_cells(names: Sequence[str], columns: Mapping[str, Column], streams: Streams) -> Mapping[str, Floats]:
@@ -331,12 +421,3 @@ def _holds(condition: Condition, cells: Floats) -> np.ndarray:
     low = -np.inf if condition.above is None else condition.above
     high = np.inf if condition.at_most is None else condition.at_most
     return np.asarray((cells > low) & (cells <= high))
-
-
-def _listed(items: Sequence[str], word: str) -> str:
-    *most, last = items
-    return f"{', '.join(most)} {word} {last}" if most else last
-
-
-def _pick(items: Sequence[str], rng: np.random.Generator) -> str:
-    return items[int(rng.integers(len(items)))]

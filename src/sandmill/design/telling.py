@@ -1,11 +1,14 @@
 """Put the facts of a plan into a design: units, notes, the numbers of forms, and the hints that state all of them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sandmill.design.hints import HintPlan
+from sandmill.design.prose import Pen, meanings_of
+from sandmill.design.prose.entries import say_in_text, say_sentinel, say_units
+from sandmill.design.prose.forms import Said, arrange
 from sandmill.design.rule import Rule
 from sandmill.design.shape import Shape
 from sandmill.design.statements import state_forms
@@ -13,8 +16,9 @@ from sandmill.mechanism.columns import quantile
 from sandmill.models.columns import Categorical, Column, Conversion, Date, Identity, Unit
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Pathology
-from sandmill.models.hints import DATA_DICTIONARY, Hint, InText, Notes, NoteValue, Sentinel, Units
+from sandmill.models.hints import DATA_DICTIONARY, Hint, InText, Notes, NoteValue, ReadingLevel, Sentinel, Units
 from sandmill.models.knowledge import ConversionWord
+from sandmill.models.spoken import Spoken
 from sandmill.rng import Streams
 
 MOST_VALUES = 2
@@ -34,24 +38,10 @@ _ROOM_FOR_VALUES = 8
 _SENTINELS = (-1.0, -9.0, -99.0, -999.0, 999.0, 9999.0, 99999.0)
 _FAR = 1e-9
 """Probability beyond which values of a column count as impossible."""
-_SENTINEL_TEXTS = (
-    "A cell of `{column}` that reads {value} was never measured.",
-    "`{column}`: {value} is entered when no value is known.",
-    "Where `{column}` is {value}, the reading is missing.",
-    "{value} in `{column}` stands for a reading that was not taken.",
-    "Staff enter {value} as `{column}` if they could not measure it.",
-    "No reading: {value}, in `{column}` alone.",
-)
-_UNIT_TEXTS = (
-    "`{column}` is not kept in one unit. It depends on `{by}`:",
-    "Unit of `{column}` by `{by}`:",
-    "How `{column}` is recorded differs with `{by}`:",
-    "Rows differ in the unit of `{column}`; see their `{by}`:",
-)
 
 
 def draw_notes(
-    domain: Domain, columns: Sequence[Column], streams: Streams
+    domain: Domain, columns: Sequence[Column], streams: Streams, level: ReadingLevel = "plain"
 ) -> tuple[Notes, tuple[str, ...], tuple[Hint, ...]] | None:
     """Draw the text column of a design and the columns whose values it holds.
 
@@ -60,6 +50,7 @@ def draw_notes(
         columns: columns of the design. Only those without a unit, a date, an identity or a conversion can be in the
             text. The caller leaves out columns that have faults or that other columns depend on.
         streams: streams of the design.
+        level: of reading.
 
     Returns:
         The notes, names of the columns that are in the text, and a hint for each, all marked as useful; None if no
@@ -79,14 +70,13 @@ def draw_notes(
     notes = Notes(name=word.name, meaning=word.meaning, values=values, fillers=word.fillers)
     meanings = {item.name: item.meaning for item in (*domain.numeric, *domain.categorical)}
     texts = [str(text) for text in rng.permutation(_TEXTS)]
-    hints = tuple(
-        Hint(
-            fact=_fact(value, notes, by_name[value.column]),
-            text=_told(text, value.column, meanings[value.column], notes),
-        )
-        for value, text in zip(values, texts, strict=False)
-    )
-    return notes, tuple(value.column for value in values), hints
+    hints = list[Hint]()
+    for value, text in zip(values, texts, strict=False):
+        pen = Pen(level, streams.generator(f"words {value.column}"), meanings_of(domain))
+        told = Said(_told(text, value.column, meanings[value.column], notes))
+        said = say_in_text(pen, value.column, notes) if pen.is_free else told
+        hints.append(arrange(pen, _fact(value, notes, by_name[value.column]), said, matters=True))
+    return notes, tuple(value.column for value in values), tuple(hints)
 
 
 def _can_be_written(column: Column) -> bool:
@@ -140,30 +130,41 @@ def _converted(column: Column, word: ConversionWord, by: Column, streams: Stream
 
 
 def state_units(
-    columns: Mapping[str, Column], words: Mapping[str, ConversionWord], read: Collection[str], streams: Streams
+    columns: Mapping[str, Column],
+    words: Mapping[str, ConversionWord],
+    read: Collection[str],
+    streams: Streams,
+    pens: "Pens",
 ) -> Iterator[Hint]:
-    """State the units of converted columns in tables. They matter if the rule reads the column."""
+    """State the units of converted columns. They matter if the rule reads the column."""
     for name, word in words.items():
         conversion, by = columns[name].conversion, columns[word.by].distribution
         if conversion is None or not isinstance(by, Categorical):
             raise TypeError(f"column {name} has no conversion by a category")
-        names = {(unit.factor, unit.offset): unit.unit for unit in word.units}
-        lead = _UNIT_TEXTS[int(streams.generator(f"unit text {name}").integers(len(_UNIT_TEXTS)))]
-        rows = [
-            f"| {level} | {names[factor, offset]} | {_recorded(word.units[0].unit, factor, offset)} |"
-            for level, factor, offset in zip(by.levels, conversion.factors, conversion.offsets, strict=True)
-        ]
-        table = "\n".join([f"| {word.by} | unit | recorded as |", "|---|---|---|", *rows])
-        yield Hint(
-            fact=Units(column=name, by=word.by, factors=conversion.factors, offsets=conversion.offsets),
-            text=f"{lead.format(column=name, by=word.by)}\n\n{table}",
-            file=DATA_DICTIONARY,
-            matters=name in read,
+        pen = pens.of(f"unit text {name}", streams)
+        fact, other = (
+            Units(column=name, by=word.by, factors=factors, offsets=offsets)
+            for factors, offsets in (
+                (conversion.factors, conversion.offsets),
+                (_turned(conversion.factors), _turned(conversion.offsets)),
+            )
         )
+        said = say_units(pen, fact, other, word, by.levels)
+        yield arrange(pen, fact, said, matters=name in read, file=DATA_DICTIONARY)
+
+
+def _turned(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    return (*numbers[1:], *numbers[:1])
 
 
 def move_to_notes(
-    columns: Sequence[Column], rule: Rule, domain: Domain, streams: Streams, *, is_certain: bool = False
+    columns: Sequence[Column],
+    rule: Rule,
+    domain: Domain,
+    streams: Streams,
+    level: ReadingLevel = "plain",
+    *,
+    is_certain: bool = False,
 ) -> tuple[tuple[Column, ...], Notes | None, tuple[Hint, ...]]:
     """Write one or two columns of the rule into a text column, in some designs or, if it is certain, wherever possible.
 
@@ -181,7 +182,7 @@ def move_to_notes(
     parents |= {rule.subgroup.by} if rule.subgroup else set()
     free = [column for column in columns if column.name in rule.read - parents]
     has_notes = is_certain or streams.generator("has notes").random() < _CHANCE_OF_NOTES
-    drawn = draw_notes(domain, free, streams) if has_notes else None
+    drawn = draw_notes(domain, free, streams, level) if has_notes else None
     if drawn is None:
         return tuple(columns), None, ()
     notes, names, hints = drawn
@@ -190,13 +191,6 @@ def move_to_notes(
         notes,
         hints,
     )
-
-
-def _recorded(unit: str, factor: float, offset: float) -> str:
-    """Say how a value in another unit follows from the column's own unit."""
-    times = f" times {factor:g}" if factor != 1 else ""
-    plus = f" {'plus' if offset > 0 else 'minus'} {abs(offset):g}" if offset else ""
-    return f"{unit}{times}{plus}"
 
 
 def mark_gaps(faults: Sequence[Pathology], columns: Mapping[str, Column], streams: Streams) -> tuple[Pathology, ...]:
@@ -209,24 +203,43 @@ def _marked(gap: Missing, columns: Mapping[str, Column], streams: Streams) -> Mi
     is_marked, column = rng.random() < _CHANCE_OF_SENTINEL, columns[gap.column]
     if not is_marked or column.conversion or isinstance(column.distribution, Categorical | Identity):
         return gap
-    low, high = (float(quantile(column, np.array(u), shift)) for u, shift in ((_FAR, -3.0), (1 - _FAR, 3.0)))
-    outside = [number for number in _SENTINELS if not low - 0.5 <= number <= high + 0.5]
+    outside = _outside(column)
     return gap.model_copy(update={"sentinel": float(rng.choice(outside))}) if outside else gap
 
 
-def state_sentinels(faults: Sequence[Pathology], read: Collection[str], streams: Streams) -> Iterator[Hint]:
+def _outside(column: Column) -> list[float]:
+    """Return the sentinels that no value of a column comes near."""
+    low, high = (float(quantile(column, np.array(u), shift)) for u, shift in ((_FAR, -3.0), (1 - _FAR, 3.0)))
+    return [number for number in _SENTINELS if not low - 0.5 <= number <= high + 0.5]
+
+
+def state_sentinels(
+    faults: Sequence[Pathology],
+    columns: Mapping[str, Column],
+    read: Collection[str],
+    streams: Streams,
+    pens: "Pens",
+) -> Iterator[Hint]:
     """State the numbers that stand for missing cells. They matter if the rule reads the column."""
     for fault in faults:
         if isinstance(fault, Missing) and fault.sentinel is not None:
-            text = _SENTINEL_TEXTS[
-                int(streams.generator(f"sentinel text {fault.column}").integers(len(_SENTINEL_TEXTS)))
-            ]
-            yield Hint(
-                fact=Sentinel(column=fault.column, value=fault.sentinel),
-                text=text.format(column=fault.column, value=f"{fault.sentinel:g}"),
-                file=DATA_DICTIONARY,
-                matters=fault.column in read,
-            )
+            pen = pens.of(f"sentinel text {fault.column}", streams)
+            others = [number for number in _outside(columns[fault.column]) if number != fault.sentinel]
+            fact, other = (Sentinel(column=fault.column, value=value) for value in (fault.sentinel, pen.pick(others)))
+            said = say_sentinel(pen, fact, other)
+            yield arrange(pen, fact, said, matters=fault.column in read, file=DATA_DICTIONARY)
+
+
+@dataclass(frozen=True)
+class Pens:
+    """What sentences of a design are written with: its level, and what they call columns."""
+
+    level: ReadingLevel = "plain"
+    meanings: Mapping[str, Spoken] = field(default_factory=dict)
+
+    def of(self, name: str, streams: Streams) -> Pen:
+        """Return the pen for one fact."""
+        return Pen(self.level, streams.generator(name), self.meanings)
 
 
 @dataclass(frozen=True)
@@ -242,14 +255,15 @@ class Telling:
     """By column."""
     has_sentinels: bool = True
     """Whether numbers may stand for missing cells: the seed's table has no empty cells then."""
+    pens: Pens = Pens()
 
     def mark(self, faults: tuple[Pathology, ...], streams: Streams) -> tuple[tuple[Pathology, ...], tuple[Hint, ...]]:
         """Return faults in which numbers may stand for missing cells, and all hints of the design."""
         by_name = {column.name: column for column in self.columns}
         if self.rule.told and self.has_sentinels:
             faults = mark_gaps(faults, by_name, streams)
-        units = state_units(by_name, self.conversions, self.rule.read, streams)
-        return faults, (*self.hints, *units, *state_sentinels(faults, self.rule.read, streams))
+        units = state_units(by_name, self.conversions, self.rule.read, streams, self.pens)
+        return faults, (*self.hints, *units, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
 
 
 def tell(
@@ -259,18 +273,21 @@ def tell(
     domain: Domain,
     streams: Streams,
     shape: Shape | None = None,
+    level: ReadingLevel = "plain",
 ) -> Telling:
-    """Draw the numbers of a plan over the columns of a design. An empty plan changes nothing.
+    """Draw the numbers of a plan over the columns of a design, and state its facts. An empty plan changes nothing.
 
     A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing.
     """
+    plan = replace(plan, level=level)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
     if plan.told and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
-        converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, is_certain=bool(shape))
+        converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, level, is_certain=bool(shape))
     word = domain.knows.notes
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
-    forms, told = state_forms(plan, {column.name: column for column in converted}, streams)
-    is_known = bool(shape and shape.profile)
-    return Telling(converted, replace(rule, told=told), notes, (*forms, *in_notes), conversions, not is_known)
+    pens = Pens(level, meanings_of(domain))
+    forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens.meanings)
+    hints, is_known = (*forms, *in_notes), bool(shape and shape.profile)
+    return Telling(converted, replace(rule, told=told), notes, hints, conversions, not is_known, pens)

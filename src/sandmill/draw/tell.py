@@ -30,7 +30,7 @@ _TWO_SECTIONS = 8
 def house_sections(spec: TaskSpec) -> list[str]:
     """Return headings and paragraphs with the facts of the description among sentences of no use, in a drawn order."""
     rng = _generator(spec, "house")
-    stated = [hint.text for hint in spec.hints if hint.file == DESCRIPTION]
+    stated = _passages(spec, DESCRIPTION)
     stated += [cue.text for cue in (spec.channel.cues if spec.channel else ()) if cue.place == "house"]
     items = [*stated, *spec.story.asides]
     if not items:
@@ -49,13 +49,18 @@ def house_sections(spec: TaskSpec) -> list[str]:
     return sections
 
 
+def _passages(spec: TaskSpec, file: str) -> list[str]:
+    """Return what a file states of hints, in the order of the design."""
+    return [passage.text for hint in spec.hints for passage in hint.passages if passage.file == file]
+
+
 def data_dictionary(spec: TaskSpec) -> str | None:
     """Write data_dictionary.md. None if no hint stands in it."""
-    hints = [hint.text for hint in spec.hints if hint.file == DATA_DICTIONARY]
-    if not hints:
+    entries = _passages(spec, DATA_DICTIONARY)
+    if not entries:
         return None
     rng = _generator(spec, "dictionary")
-    order = [hints[place] for place in rng.permutation(len(hints))]
+    order = [entries[place] for place in rng.permutation(len(entries))]
     return "\n\n".join([f"# {_DICTIONARY[int(rng.integers(len(_DICTIONARY)))]}", *order]) + "\n"
 
 
@@ -70,14 +75,14 @@ def further_files(spec: TaskSpec, words: Wording, item: str) -> list[tuple[str, 
     found = []
     if child := spec.mechanism.child:
         found.append((child.path, words.say("file_child", row=child.row, **words.names_of(item))))
-    if any(hint.file == DATA_DICTIONARY for hint in spec.hints):
+    if _passages(spec, DATA_DICTIONARY):
         found.append((DATA_DICTIONARY, words.say("file_dictionary")))
     return found
 
 
 def _generator(spec: TaskSpec, name: str) -> np.random.Generator:
     """Return a generator keyed by what the texts say alone, so that their arrangement reveals nothing of the rule."""
-    hints = [[hint.file, hint.text] for hint in spec.hints]
+    hints = [[passage.file, passage.text] for hint in spec.hints for passage in hint.passages]
     hints += [[DESCRIPTION, cue.text] for cue in (spec.channel.cues if spec.channel else ()) if cue.place == "house"]
     public = {"story": spec.story.model_dump(mode="json"), "hints": hints}
     return Streams(b"tell", fingerprint(public)).generator(name)

@@ -5,14 +5,14 @@ written from templates and holds values of the row.
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.motifs import Aggregate, CodeValue, Conditional, Distance, Formula, NormDistance
 
-DATA_DICTIONARY = "data_dictionary.md"
+DATA_DICTIONARY: Final = "data_dictionary.md"
 """Public file with code tables, units and sentinels, in tasks that have any."""
 
 
@@ -71,15 +71,38 @@ class SameUnits(Frozen):
 Fact = Annotated[Form | Sentinel | Units | InText | SameUnits, Field(discriminator="fact")]
 
 
+TextFile = Literal["description.md", "data_dictionary.md"]
+ReadingLevel = Literal["plain", "prose", "spread", "contested"]
+"""How hard a fact is to read. `plain`: columns by their names. `prose`: columns by what they mean, in free sentences.
+`spread`: in two places. `contested`: beside statements that the text marks as not valid."""
+
+
+class Passage(Frozen):
+    """Sentences or lines of a file, word for word."""
+
+    file: TextFile
+    text: str
+
+
 class Hint(Frozen):
     """A fact and the sentences that state it."""
 
     fact: Fact
     text: str
     """Sentences or lines of the file, word for word."""
-    file: Literal["description.md", "data_dictionary.md"] = "description.md"
+    file: TextFile = "description.md"
     matters: bool = True
     """Whether the rule uses it. Others are true and of no use, as most of what a host says."""
+    level: ReadingLevel = "plain"
+    further: tuple[Passage, ...] = ()
+    """Other places that a reader needs to know the fact, or that state a decoy."""
+    decoys: tuple[Fact, ...] = ()
+    """Facts of the same form that the text states and marks as not valid."""
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """All places of the texts that belong to the fact."""
+        return (Passage(file=self.file, text=self.text), *self.further)
 
 
 class NoteValue(Frozen):

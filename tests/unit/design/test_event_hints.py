@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sandmill.design.hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows, summary_words
+from sandmill.design.statements import state_hint
 from sandmill.design.telling import draw_notes
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism.child import aggregate, draw_events
@@ -111,7 +112,8 @@ def test_the_sentence_names_file_columns_kinds_and_window():
     for number in DRAWS:
         child, hints = child_of(number)
         for hint in hints:
-            motif = hint.fact.motif
+            assert hint.text.count("{summary}") == 1
+            motif, hint = hint.fact.motif, state_hint(hint, {}, Streams(b"a secret", "said"), matters=True, child=child)
             assert child.path in hint.text
             assert all(f"`{child.kinds[code]}`" in hint.text for code in motif.kinds)
             named = set(re.findall(r"`([^`]+)`", hint.text))
@@ -184,6 +186,7 @@ def test_every_child_table_of_the_library_can_be_drawn(name):
     taken = {word.name for word in (*found.numeric, *found.categorical, *found.high_cardinality, *found.units)}
     for number in range(8):
         child, hints = draw_child(found, Streams(b"a secret", f"{name} {number}"))
-        assert all(hint.text.count(child.path) >= 1 for hint in hints)
+        said = [state_hint(one, {}, Streams(b"a secret", "said"), matters=one.matters, child=child) for one in hints]
+        assert all(hint.text.count(child.path) >= 1 for hint in said)
         assert taken.isdisjoint({hint.fact.name for hint in hints})
         assert taken.isdisjoint({child.kind, child.amount, child.age})

@@ -72,7 +72,7 @@ class Layout(ABC):
     def files_of(self, spec: TaskSpec) -> frozenset[str]:
         """Return the paths of all public files of a task, without those in `folders`."""
         child = {spec.mechanism.child.path} if spec.mechanism.child else set()
-        return self.files | child | {hint.file for hint in spec.hints if hint.file == DATA_DICTIONARY}
+        return self.files | child | ({DATA_DICTIONARY} & {one.file for hint in spec.hints for one in hint.passages})
 
     def is_item_file(self, path: str) -> bool:
         """Whether a path is that of an item in one of the folders."""

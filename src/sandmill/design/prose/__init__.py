@@ -1,0 +1,166 @@
+"""Sentences for facts: a grammar whose phrases lie in the YAML files beside this module."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from math import isclose
+from typing import TypeVar
+
+import numpy as np
+import yaml
+
+from sandmill.models.domain import Domain
+from sandmill.models.english import capitalized, with_article
+from sandmill.models.hints import ReadingLevel
+from sandmill.models.numerals import SHARES, UNITS, digits, spellings, with_unit
+from sandmill.models.spoken import Spoken, level_words, spoken
+
+Item = TypeVar("Item")
+
+_CHOICE = re.compile(r"<([^<>]*)>")
+_FILES = ("limits", "norms", "conditions", "quantities", "entries")
+_CHANCE_OF_WORDS, _CHANCE_OF_UNIT, _CHANCE_OF_OTHER_UNIT = 0.6, 0.6, 0.5
+_FEWEST, _MOST = 0.2, 2000
+"""Numbers that a person would say in another unit."""
+
+
+@cache
+def phrases(name: str) -> tuple[str, ...]:
+    """Return the wordings of one name."""
+    folder = files("sandmill.design.prose")
+    texts = (yaml.safe_load(folder.joinpath(f"{file}.yaml").read_text(encoding="utf-8")) for file in _FILES)
+    return tuple(next(found[name] for found in texts if name in found))
+
+
+@dataclass(frozen=True)
+class Pen:
+    """Writes the sentences of one fact at one level."""
+
+    level: ReadingLevel
+    rng: np.random.Generator
+    meanings: Mapping[str, Spoken]
+    """What sentences call columns. Others are named."""
+    quotes: bool = True
+    """Whether sentences may quote somebody. Sentences that are quoted themselves may not."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether sentences use words instead of names."""
+        return self.level != "plain"
+
+    def column(self, name: str) -> str:
+        """Return what a sentence calls a column."""
+        return self.meanings[name].phrase if self.is_free and name in self.meanings else f"`{name}`"
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a column, as its meaning says it; empty if it says none."""
+        return self.meanings[name].unit if name in self.meanings else ""
+
+    def levels(self, names: Sequence[str], word: str = "or") -> str:
+        """Return a list of levels."""
+        return listed([level_words(name) if self.is_free else name for name in names], word)
+
+    def pick(self, options: Sequence[Item]) -> Item:
+        """Choose one of several."""
+        return options[int(self.rng.integers(len(options)))]
+
+    @property
+    def quoted(self) -> "Pen":
+        """A pen for sentences that are quoted."""
+        return replace(self, quotes=False)
+
+    def say(self, *names: str, **fields: str) -> str:
+        """Fill in a wording of one of some names. A field with a capital begins with a capital letter."""
+        options = [text for name in names for text in phrases(name) if self.quotes or '"' not in text]
+        first, *others = _CHOICE.split(self.pick(options))
+        text = first + "".join(
+            self.pick(part.split("|")) + rest for part, rest in zip(others[::2], others[1::2], strict=True)
+        )
+        return text.format(**fields, **{key.capitalize(): capitalized(value) for key, value in fields.items()})
+
+    def number(self, value: float, column: str = "", unit: str | None = None) -> str:
+        """Say exactly this number of a column, in digits or words; in prose with its unit, or in another."""
+        if not self.is_free:
+            return digits(value) + (f" {unit}" if unit else "")
+        known = self.meanings.get(column)
+        if known and known.is_share and self.rng.random() < _CHANCE_OF_WORDS:
+            for words, share in SHARES.items():
+                if isclose(100 * share, value, rel_tol=1e-9):
+                    return words
+        name = unit if unit is not None else known.unit if known else ""
+        others = [
+            (value * factor, other)
+            for other, factor in UNITS.get(name, ())
+            if _FEWEST <= abs(value * factor) <= _MOST and _is_short(value * factor)
+        ]
+        if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
+            said, shown = self.pick(others)
+            return with_unit(self._written(said), said, shown)
+        is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
+        return with_unit(self._written(value), value, name if is_shown else "")
+
+    def _written(self, value: float) -> str:
+        words = spellings(value)
+        return self.pick(words) if words and self.rng.random() < _CHANCE_OF_WORDS else digits(value)
+
+
+def _is_short(value: float) -> bool:
+    return bool(spellings(value)) or len(digits(value).replace(".", "").strip("0")) <= 3
+
+
+def listed(items: Sequence[str], word: str) -> str:
+    """Join items with commas, and with a word before the last."""
+    *most, last = items
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def named(name: str) -> dict[str, str]:
+    """Return the fields for a name, such as of a quantity, with its article and without."""
+    words = name.replace("_", " ")
+    return {"name": words, "a_name": with_article(words)}
+
+
+def meanings_of(domain: Domain) -> dict[str, Spoken]:
+    """Return what sentences call the columns of a domain.
+
+    Media have no meanings that a sentence could use: their texts say how items show a column, some in reverse.
+    """
+    knows = domain.knows
+    if not knows.targets:
+        return {}
+    others = (*domain.categorical, *domain.high_cardinality, *domain.dates, *domain.units)
+    found = {word.name: spoken(word.meaning, is_number=False) for word in others}
+    numbers = [(word.name, word.meaning) for word in domain.numeric]
+    numbers += [(word.name, word.meaning) for word in knows.identities]
+    return found | {name: spoken(meaning) for name, meaning in numbers}
+
+
+def total_of(parts: Collection[str], word: str, joint: str) -> str:
+    """Name a sum or a product of noun phrases. Phrases that hold `and` themselves are joined otherwise."""
+    is_clear = not any(" and " in part or "," in part for part in parts)
+    return f"the {word} of {listed(list(parts), 'and') if is_clear else f' {joint} '.join(parts)}"
+
+
+def quotient_of(pen: Pen, top: Sequence[Sequence[str]], bottom: Sequence[Sequence[str]]) -> tuple[str, str, str]:
+    """Return a quotient of products of sums as a noun phrase, and its numerator and denominator."""
+    over, under = (_product(pen, factors) if factors else "" for factors in (top, bottom))
+    return (pen.say("quotient", top=over, bottom=under) if under else over), over, under
+
+
+def _product(pen: Pen, factors: Sequence[Sequence[str]]) -> str:
+    """Name a product. Sums stand last, where nothing can follow them."""
+    singles = [names[0] for names in factors if len(names) == 1]
+    squares = [name for name in dict.fromkeys(singles) if singles.count(name) > 1]
+    parts = [pen.column(name) for name in dict.fromkeys(singles) if name not in squares]
+    parts += [f"the square of {pen.column(name)}" for name in squares]
+    sums = [total_of([pen.column(name) for name in names], "sum", "plus") for names in factors if len(names) > 1]
+    if len(sums) > 1:
+        first, *rest = sums
+        return f"{first}, times {', times '.join([*rest, *parts])},"
+    if not parts:
+        return sums[0]
+    if not sums:
+        return parts[0] if len(parts) == 1 else total_of(parts, "product", "times")
+    return total_of([*parts, *sums], "product", "times")

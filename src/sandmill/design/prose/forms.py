@@ -1,0 +1,209 @@
+"""Sentences that state the forms of a rule, and their arrangement at the levels of reading."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sandmill.design.prose import Pen, listed, named, phrases, quotient_of
+from sandmill.models.hints import DATA_DICTIONARY, Fact, Hint, Passage, TextFile
+from sandmill.models.motifs import Condition, Distance, Formula, NormDistance
+
+DESCRIPTION: TextFile = "description.md"
+_CHANCE_OF_NAME, _CHANCE_OF_LATE_DEFINITION, _CHANCE_OF_CORRECTION = 0.75, 0.25, 0.4
+_LISTS = ("each", "paired", "ordered", "relative")
+"""Forms of lists of norms."""
+_CHANCE_OF_APART = 0.5
+"""Chance that a decoy stands at another place of the text than the fact."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One condition as a sentence says it."""
+
+    condition: Condition
+    relation: Literal["is_above", "is_at_least", "is_at_most", "is_under", "is_one_of", "is_none_of"]
+    value: float = 0.0
+    names: tuple[str, ...] = ()
+    """Levels that the sentence names."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What can be said of a fact, for every level."""
+
+    whole: str
+    """All of it in one place."""
+    halves: tuple[str, str] | None = None
+    """For the description and for the dictionary."""
+    corrected: tuple[str, str, Fact] | None = None
+    """A text with another number, its correction, and the fact as it was before."""
+    decoys: tuple[tuple[Fact, str], ...] = ()
+    """Facts of the same form, each with a statement that can be quoted."""
+    is_denied: bool = False
+    """Whether the statements of the decoys say themselves that they are not valid."""
+
+
+def arrange(pen: Pen, fact: Fact, said: Said, *, matters: bool, file: TextFile = DESCRIPTION) -> Hint:
+    """Make the hint of a fact at the level of the pen. What cannot be said at it is said in prose."""
+    level = pen.level
+    if level == "spread" and (said.corrected or said.halves):
+        if said.corrected and (not said.halves or pen.rng.random() < _CHANCE_OF_CORRECTION):
+            text, second, former = said.corrected
+            decoys: tuple[Fact, ...] = (former,)
+        else:
+            (text, second), decoys = said.halves or ("", ""), ()
+        further = (Passage(file=DATA_DICTIONARY, text=second),)
+        return Hint(fact=fact, text=text, matters=matters, level=level, further=further, decoys=decoys)
+    if level == "contested" and said.decoys:
+        text, apart = said.whole, list[Passage]()
+        for _, statement in said.decoys:
+            denied = statement if said.is_denied else pen.say("decoy", s=statement)
+            is_block = "\n" in text
+            if file != DESCRIPTION or is_block or pen.rng.random() < _CHANCE_OF_APART:
+                apart.append(Passage(file=file, text=denied))
+            else:
+                text = f"{text} {denied}" if pen.rng.random() < 0.5 else f"{denied} {text}"
+        decoys = tuple(decoy for decoy, _ in said.decoys)
+        return Hint(fact=fact, text=text, file=file, matters=matters, level=level, further=tuple(apart), decoys=decoys)
+    is_lower = level in ("spread", "contested")
+    return Hint(fact=fact, text=said.whole, file=file, matters=matters, level="prose" if is_lower else level)
+
+
+def use_of(pen: Pen, x: str, motif: Formula | Distance, unit: str | None = None) -> str:
+    """State the limit or the norm of a quantity; that it counts, if it has neither."""
+    if motif.above is not None:
+        number = pen.number(motif.above, unit=unit)
+        over, upto = pen.say("over", n=number), pen.say("upto", n=number)
+        return pen.say("limit", x=x, n=number, over=over, upto=upto)
+    if motif.norm is not None:
+        number = pen.number(motif.norm, unit=unit)
+        if pen.rng.random() < 0.5:
+            return pen.say("norm_whole", x=x, n=number)
+        return f"{pen.say('norm', x=x, n=number)} {pen.say('factor')}"
+    return pen.say("plain_use")
+
+
+def say_quantity(
+    pen: Pen,
+    name: str,
+    motif: Formula | Distance,
+    definition: Callable[[], tuple[str, str]],
+    unit: str | None = None,
+    others: Sequence[tuple[Fact, Formula | Distance]] = (),
+) -> Said:
+    """Say how a quantity is worked out, and its limit or norm.
+
+    Args:
+        pen: writes the sentences.
+        name: of the quantity.
+        motif: with its limit or norm.
+        definition: writes the quantity as a noun phrase, and a sentence that defines its name.
+        unit: that stands behind its numbers.
+        others: decoys with another number.
+    """
+    phrase, defined = definition()
+    fields = named(name)
+    x = f"the {fields['name']}"
+    use = use_of(pen, x, motif, unit)
+    is_plain = motif.above is None and motif.norm is None
+    if is_plain and pen.is_free:
+        whole = f"{defined} {use}"
+    elif is_plain:
+        whole = defined
+    elif pen.is_free and pen.rng.random() > _CHANCE_OF_NAME:
+        whole = use_of(pen, phrase, motif, unit)
+    elif pen.is_free and pen.rng.random() < _CHANCE_OF_LATE_DEFINITION:
+        whole = f"{use} {pen.say('define_after', q=phrase, **fields)}"
+    else:
+        whole = f"{defined} {use}"
+    if others and x not in whole:
+        whole = f"{defined} {use}"
+    corrected = None
+    if others and not is_plain:
+        former, before = others[0]
+        old, new = (one.above if one.above is not None else one.norm or 0.0 for one in (before, motif))
+        shown_old, shown_new = pen.number(old, unit=unit), pen.number(new, unit=unit)
+        correction = pen.say("corrected", x=x, old=shown_old, new=shown_new)
+        corrected = f"{defined} {use_of(pen, x, before, unit)}", correction, former
+    decoys = tuple((fact, use_of(pen.quoted, x, other, unit)) for fact, other in others)
+    return Said(whole, (defined, use), corrected, decoys)
+
+
+def define_quotient(pen: Pen, name: str, motif: Formula, texts: Sequence[str]) -> tuple[str, str]:
+    """Return a quotient as a noun phrase, and a sentence that defines its name.
+
+    At the level `plain`, the domain's own texts are used in half of the cases.
+    """
+    phrase, top, bottom = quotient_of(pen, motif.top, motif.bottom)
+    if not pen.is_free and pen.rng.random() < 0.5:
+        return phrase, pen.pick(texts)
+    frames = ("define", "define_steps") if bottom else ("define",)
+    return phrase, pen.say(*frames, q=phrase, top=top, bottom=bottom, **named(name))
+
+
+def clause_of(pen: Pen, clause: Clause) -> str:
+    """Say one condition as a clause."""
+    column = pen.column(clause.condition.column)
+    if clause.names:
+        return pen.say(clause.relation, c=column, l=pen.levels(clause.names))
+    return pen.say(clause.relation, c=column, n=pen.number(clause.value, clause.condition.column))
+
+
+def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Clause]) -> Said:
+    """Say when a column counts, or which circumstance counts."""
+    parts = [clause_of(pen, clause) for clause in clauses]
+    two = parts[1] if len(parts) > 1 else ""
+    where = pen.say("joined", one=parts[0], two=two) if two else parts[0]
+    fields = {"w": where, "one": parts[0], "two": two, "x": pen.column(column) if column else ""}
+    frames = ("counts", "counts_if_both") if column else ("holds", "hold_both")
+    whole = pen.say(*(frames if two else frames[:1]), **fields)
+    names = named(name)
+    halves = (
+        pen.say("named_counts" if column else "named_holds", **fields, **names),
+        pen.say("named_means", **fields, **names),
+    )
+    return Said(whole, halves)
+
+
+def say_norms(pen: Pen, motif: NormDistance, levels: Sequence[str]) -> Said:
+    """Say the norms of a column by the levels of a category."""
+    pairs = list(zip(levels, motif.norms, strict=True))
+    fields = {"x": pen.column(motif.column), "by": pen.column(motif.by)}
+
+    def written(some: Sequence[tuple[str, float]]) -> str:
+        return norm_list(pen, motif.column, some)
+
+    def stated(norms: str) -> str:
+        if pen.rng.random() < 0.25:
+            return pen.say("level_whole", norms=norms, **fields)
+        return f"{pen.say('level_norm', norms=norms, **fields)} {pen.say('either_side')}"
+
+    whole = stated(written(pairs))
+    middle = (len(pairs) + 1) // 2
+    rest = pen.say("norms_rest", norms=written(pairs[middle:]), **fields)
+    return Said(whole, (f"{stated(written(pairs[:middle]))} {pen.say('see_rest')}", rest) if len(pairs) > 1 else None)
+
+
+def norm_list(pen: Pen, column: str, pairs: Sequence[tuple[str, float]], *, may_vary: bool = True) -> str:
+    """Write norms and their levels as a list, in one of several forms."""
+    form = pen.pick(_LISTS) if may_vary else "each"
+    names = [pen.levels([level]) for level, _ in pairs]
+    if form == "relative" and len(pairs) > 1 and pen.is_free:
+        return _relative(pen, column, names, [norm for _, norm in pairs])
+    numbers = [pen.number(norm, column, unit="") for _, norm in pairs]
+    if form == "ordered" and len(pairs) > 1:
+        return pen.say("ordered", levels=listed(names, "and"), numbers=listed(numbers, "and"))
+    frame = pen.pick(phrases("paired" if form == "paired" else "each"))
+    return listed([frame.format(n=number, l=name) for number, name in zip(numbers, names, strict=True)], "and")
+
+
+def _relative(pen: Pen, column: str, names: Sequence[str], norms: Sequence[float]) -> str:
+    """Write the first norm, and the others by what they have more or less."""
+    steps = []
+    for name, norm in zip(names[1:], norms[1:], strict=True):
+        more = float(f"{norm - norms[0]:.9g}")
+        if more == 0:
+            steps.append(f"the same for {name}")
+        else:
+            steps.append(f"{pen.number(abs(more), unit='')} {'more' if more > 0 else 'less'} for {name}")
+    return pen.say("relative", first=pen.number(norms[0], unit=""), l=names[0], steps=listed(steps, "and"))
