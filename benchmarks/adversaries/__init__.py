@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.adversaries.solving import answer
 from benchmarks.adversaries.texts import Doc
+from sandmill.calibrate.adversary import blind_v1
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
@@ -17,9 +18,11 @@ from sandmill.scoring.base import Array
 
 def blind_v2(public: Path, facts: TaskFacts) -> Array:
     """Search quantities over the files alone."""
-    from benchmarks.adversaries.blind import found_table
+    from benchmarks.adversaries.blind import found_tables
 
-    return answer(found_table(Doc.read(public, facts)))
+    doc = Doc.read(public, facts)
+    found, plain = found_tables(doc)
+    return answer(found, (blind_v1(plain, doc.child_frames), plain))
 
 
 def parser_v1(public: Path, facts: TaskFacts) -> Array:

@@ -16,7 +16,7 @@ from sandmill.calibrate.solvers.table import Table
 from sandmill.mechanism.rule import great_circle_km
 
 SENTINELS = (-1, -9, -99, -999, 999, 9999, 99999)
-MOST_FOUND, STRICTNESS = 5, 0.85
+MOST_FOUND, STRICTNESS = 5, 1.1
 """Quantities that the search takes at most, and how much of the gain of pure chance each must have."""
 CUTS, NORMS = (0.45, 0.57, 0.7), (0.4, 0.5, 0.6)
 """Quantiles at which a quantity is cut, and of which the distance is taken."""
@@ -29,8 +29,8 @@ APART = 1.2
 """Distance of two groups of categories, in standard deviations within categories, that another unit explains best."""
 
 
-def found_table(doc: Doc) -> Table:
-    """Make a table with the quantities that a search over the files finds."""
+def found_tables(doc: Doc) -> tuple[Table, Table]:
+    """Make a table with the quantities that a search over the files finds, and one with repaired cells alone."""
     frames = [doc.train.copy(), doc.test.copy()]
     read_notes(doc, frames)
     repair_gaps(doc, frames)
@@ -50,7 +50,7 @@ def found_table(doc: Doc) -> Table:
     frames[0] = frames[0].iloc[judge.table.kept]
     made = Table.of(*(frame.reset_index(drop=True) for frame in frames), doc.facts)
     made.stated = tuple(named)
-    return made
+    return made, judge.table
 
 
 def read_notes(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
@@ -214,7 +214,7 @@ def summaries(doc: Doc, judge: Judge) -> list[tuple[Any, Any]]:
         return []
     child, key, table = doc.child, doc.facts.id_column, judge.table
     ids = [part[key].astype(str) for part in (table.train, table.test)]
-    plain = child_columns(table, {child.path: pl_frame(doc.events)})
+    plain = child_columns(table, doc.child_frames)
     made = [tuple(np.nan_to_num(part) for part in (plain.train, plain.test))] if plain else []
     columns: list[list[Any]] = [[], []]
     events = doc.events.assign(**{key: doc.events[key].astype(str)})
@@ -236,13 +236,6 @@ def summaries(doc: Doc, judge: Judge) -> list[tuple[Any, Any]]:
                 columns[side] += [logs - np.log1p(before[side])]
     made.append((np.column_stack(columns[0]), np.column_stack(columns[1])))
     return [(train, lambda place, test=test: test[:, place]) for train, test in made]
-
-
-def pl_frame(frame: pd.DataFrame) -> Any:
-    """A data frame as `blind_v1` takes it."""
-    import polars as pl
-
-    return pl.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
 
 
 def paired(judge: Judge) -> list[tuple[str, str]]:

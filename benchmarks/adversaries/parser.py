@@ -1,73 +1,160 @@
 """`parser_v1`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from benchmarks.adversaries.solving import Judge
-from benchmarks.adversaries.texts import Doc, Slot, note_values, overlaps
+from benchmarks.adversaries.texts import SENTENCE, Doc, Slot, note_values, overlaps
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import Table
 from sandmill.calibrate.stated_lines import rewritten
 from sandmill.models.hints import Fact, Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
+from sandmill.models.numerals import UNITS
 
-DIVIDES = r"\bover\b|/|, then|while|exceed|compared|for the|divi|\bper\b|against|for (?:each|every)|among|by the|proportion|below|beneath|bottom|under|lower"
+DIVIDES = (
+    r"^ by $|in units of|\bover\b|/|, then|while|exceed|compared|for the|divi|\bper\b|against|for (?:each|every)|among|by the|proportion|"
+    r"below|beneath|bottom|under|lower|above the line|as its numerator|\bto\b"
+)
 FLIPS = r"\bx\b|\*|times|multipl|, and|;"
 ADDS = r"\bplus\b|\+|\badd|\bsum\b|together|taken with|joined|both"
-LIMIT = r"(?i)(?:\babove\b|exceed|more than|\bpass)"
+LIMIT = (
+    r"(?i)\babove|\bover\b|more than|greater|higher|beyond|\bpast\b|in excess|exceed|at most|or less|passe[sd]|a line|"
+    r"limit|\bstep\b|\bcut\b|\bside\b|short of|upwards(?! and)|up to|switch|larger than|larger or not|which of the two|left alone|border|camps|talk about|go before|turn out|mark for"
+)
+NORM = (
+    r"(?i)factor|how many times|twice as|half as much|doubl|halve|(?<!the )ratio\b|ratio of the two|in proportion|either side|"
+    r"should (?:come out|be\b)|ideal|norm\b|rule of thumb|experience says|expects|normally|by the book|textbook|good case|"
+    r"nobody (?:gives|worries)|am content|right value|target|slip that|best value|unremarkable|sound case|same fraction|"
+    r"divide the larger|out of line|so many times|stray|one to one|off from|misses|to be wrong|quotient of|halv"
+)
+UPTO = r"at most|no more|not exceed|or less|or below|\bbelow\b|short of|(?<!no )less than|\bunder\b|not reach|not above"
+NOT_LEVELS = r"anything but|not given|not down"
 HOWS = (
-    ("recency", r"\b(?:least|smallest)\b|most recent"),
-    ("trend", r"relative to|ratio between|compared with"),
-    ("share", r"\bshare of|\bpart of the total|\bfraction"),
-    ("count", r"\b(?:number|count) of rows|how many"),
+    ("recency", r"\b(?:least|smallest)\b(?! as)|most recent"),
+    ("trend", r"relative to|ratio between|compared with|divided by the sum|ratio of two sums"),
+    ("share", r"\bshare (?:of|in)|\bpart of the (?:total|sum)|\bfraction"),
+    ("count", r"\b(?:number|count) of (?:rows|\w+ (?:entries|\w+s) (?:in|of)|¤)|how many"),
     ("mean", r"\bmean\b|average"),
     ("sum", r""),
 )
 """Words by which summaries of events are told apart, in this order."""
+HIDDEN = (
+    r"(?:^|\. )(.+?) (?:has no column|was never given|is among the things|is on record|is to be found)|not find (.+?) among|"
+    r"holds (.+?)\.|Where is (.+?)\?|gives (.+?), which|wants (.+?) has to|no column for (.+?), though|For (.+?), read"
+)
+PLAIN = r"It is worth working out|People follow it|A case is known by it|It is looked at in every"
+BACK = r"(?:In these|Then|If so|In all|Of these|These|First see)\b"
+NUMBER_AFTER = r"(-?\d+(?:\.\d+)?)\W*$"
+
+
+@dataclass
+class Reading:
+    """The facts that a text seems to state, and the parts that wait for others."""
+
+    doc: Doc
+    judge: Judge
+    facts: list[Fact] = field(default_factory=list)
+    quotients: list[tuple[str, str]] = field(default_factory=list)
+    """Texts that define a quantity, each with the sentences that follow it in its paragraph."""
+    uses: list[tuple[str, Slot]] = field(default_factory=list)
+    """Sentences that state a number of something that another sentence defines."""
+    tables: list[tuple[str, str, dict[str, float]]] = field(default_factory=list)
+    """Column, category and numbers of some of its levels: norms, or codes where the column is empty."""
+    others: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    """Category and levels of columns of which a text says that they are in another unit there."""
+    named: dict[str, str] = field(default_factory=dict)
+    """Columns that count in cases of a name."""
+
+    def add_table(self, column: str, by: str, numbers: dict[str, float]) -> None:
+        """Take numbers of levels, and join them with those of other levels of the same table."""
+        for place, (other, category, known) in enumerate(self.tables):
+            if (other, category) == (column, by) and not known.keys() & numbers.keys():
+                self.tables[place] = (column, by, known | numbers)
+                return
+        self.tables.append((column, by, numbers))
+
+    def read_tables(self) -> Iterator[Fact]:
+        """State all tables; levels that one leaves out get the mean."""
+        for column, by, numbers in self.tables:
+            mean = float(np.mean(list(numbers.values())))
+            known = tuple(numbers.get(level, mean) for level in self.doc.levels[by])
+            if column:
+                yield Form(name="stated", motif=NormDistance(column=column, by=by, norms=known))
+            else:
+                yield Form(name="stated", motif=CodeValue(column=by, attribute="value", values=known))
 
 
 def parse(doc: Doc) -> Stated:
     """State the facts that the texts of a task seem to state."""
-    facts: list[Fact] = [fact for entry in doc.entries() for fact in coded(doc, entry)]
-    facts += in_notes(doc)
-    first = Stated(tuple(fact for fact in facts if not isinstance(fact, Form)), doc.levels)
-    judge = Judge(rewritten(Table.read(doc.folder, doc.facts), doc.folder, first, None))
+    table = Table.read(doc.folder, doc.facts)
+    reading = Reading(doc, Judge(table), [*in_notes(doc)])
     for sentences in doc.paragraphs():
-        facts += list(forms(doc, judge, sentences))
+        for one, two in zip(sentences, [*sentences[1:], ""], strict=True):
+            other_units(reading, f"{one} {two}")
+    for entry in doc.entries():
+        reading.facts += list(coded(reading, entry))
+    reading.judge = Judge(rewritten(table, doc.folder, Stated(tuple(reading.facts), doc.levels), None))
+    for sentences in doc.paragraphs():
+        read_paragraph(reading, sentences)
+    reading.facts += [*quantities(reading), *reading.read_tables()]
     named = [
         fact.model_copy(update={"name": f"stated_{place}"}) if isinstance(fact, Form | SameUnits) else fact
-        for place, fact in enumerate(dict.fromkeys(facts))
+        for place, fact in enumerate(dict.fromkeys(reading.facts))
     ]
     return Stated(tuple(named), doc.levels, doc.child)
 
 
-def coded(doc: Doc, entry: str) -> Iterator[Fact]:
+def other_units(reading: Reading, text: str) -> None:
+    """Note where a text says that some rows are in another unit, which the data dictionary names."""
+    if re.search(r"another unit|use another", text):
+        slots = reading.doc.scan(text)
+        columns = [slot.value for slot in slots if slot.kind == "C"]
+        numeric = next((name for name in columns if name in reading.doc.values), None)
+        by = next((name for name in columns if levels_in(reading.doc, name, slots)), None)
+        if numeric and by:
+            reading.others[numeric] = by, levels_in(reading.doc, by, slots)
+
+
+def coded(reading: Reading, entry: str) -> Iterator[Fact]:
     """Read an entry of the data dictionary: a number for gaps, a code table, or units."""
+    doc = reading.doc
     slots = doc.scan(entry)
-    columns = list(dict.fromkeys(slot.value[0] for slot in slots if slot.kind == "C"))
+    columns = list(dict.fromkeys(slot.value for slot in slots if slot.kind == "C"))
     numeric = [name for name in columns if name in doc.values]
     by = next((name for name in columns if name in doc.levels), None)
-    rows = {slot.value: slot for slot in slots if slot.kind == "L" and by and slot.value in doc.levels[by]}
     numbers = [slot.value for slot in slots if slot.kind == "N"]
-    if by and numeric and len(rows) > 1:
-        scales = [scale_of(line_of(entry, rows[level])) if level in rows else (1.0, 0.0) for level in doc.levels[by]]
-        factors, offsets = zip(*scales, strict=True)
-        yield Units(column=numeric[0], by=by, factors=factors, offsets=offsets)
-    elif by and len(rows) > 1:
-        found = {level: re.search(NUMBER_AFTER, line_of(entry, slot)) for level, slot in rows.items()}
-        known = [float(hit[1]) for hit in found.values() if hit]
-        values = tuple(
-            float(hit[1]) if (hit := found.get(level)) else float(np.mean(known or [0])) for level in doc.levels[by]
-        )
-        yield Form(name="stated", motif=CodeValue(column=by, attribute="value", values=values))
+    if by and (slots_of := [slot for slot in slots if slot.kind == "L" and slot.value in doc.levels[by]]):
+        if numeric and re.search(r"unit|recorded| times | plus | written in| given in", entry):
+            scales = {slot.value: scale_of(line_of(entry, slot)) for slot in slots_of}
+            if "\n" not in entry:
+                parts = [(part, scale_of(part)) for part in re.split(r"(?<=[.;]) ", entry)]
+                scales = {slot.value: scale for part, scale in parts for slot in doc.scan(part) if slot.kind == "L"}
+            found = [scales.get(level, (1.0, 0.0)) for level in doc.levels[by]]
+            factors, offsets = zip(*found, strict=True)
+            yield Units(column=numeric[0], by=by, factors=factors, offsets=offsets)
+        elif not numeric and len(slots_of) > 1:
+            ends = {slot.value: re.search(NUMBER_AFTER, line_of(entry, slot)) for slot in slots_of}
+            values = {level: float(hit[1]) for level, hit in ends.items() if hit}
+            if entry.count("\n") < len(slots_of):
+                values = pairs_of(doc, entry, [slot for slot in slots if slot.kind in "LN"])
+            if values:
+                reading.add_table("", by, values)
+    elif numeric and numeric[0] in reading.others and scale_of(entry) != (1.0, 0.0):
+        category, there = reading.others[numeric[0]]
+        pairs = [scale_of(entry) if level in there else (1.0, 0.0) for level in doc.levels[category]]
+        factors, offsets = zip(*pairs, strict=True)
+        yield Units(column=numeric[0], by=category, factors=factors, offsets=offsets)
     elif numeric and len(numbers) == 1:
-        yield Sentinel(column=numeric[0], value=numbers[0])
-
-
-NUMBER_AFTER = r"(-?\d+(?:\.\d+)?)\W*$"
+        alike = [name for name in doc.values if name in doc.spoken and doc.spoken.get(numeric[0]) == doc.spoken[name]]
+        held = {name: int((doc.values[name] == numbers[0]).sum()) for name in (numeric[0], *alike)}
+        yield Sentinel(column=max(held, key=lambda name: held[name]), value=numbers[0])
 
 
 def line_of(entry: str, slot: Slot) -> str:
@@ -89,15 +176,25 @@ def in_notes(doc: Doc) -> Iterator[Fact]:
     if notes is None:
         return
     texts = [str(text) for part in (doc.train, doc.test) for text in part[notes].dropna()]
-    told = {}
-    for sentence in (sentence for paragraph in doc.paragraphs() for sentence in paragraph if f"`{notes}`" in sentence):
-        for name in re.findall(r"`(\w+)`", sentence):
-            if name != notes and name not in doc.columns and name not in doc.facts.target_columns:
-                told[name] = sentence
+    told: dict[str, str] = {}
+    for sentences in doc.paragraphs():
+        for place, sentence in enumerate(sentences):
+            near = " ".join(sentences[max(0, place - 1) : place + 1])
+            slots = [slot for slot in doc.scan(near) if slot.kind == "T"]
+            for name in re.findall(r"`(\w+)`", sentence) if f"`{notes}`" in sentence else ():
+                if name not in (notes, *doc.columns, *doc.facts.target_columns):
+                    told[name] = sentence
+            said = re.search(HIDDEN, near) if slots and not told else re.search(HIDDEN, sentence) if slots else None
+            if said and "`" not in near:
+                phrase = next(part for part in said.groups() if part).rpartition(". ")[2]
+                name = f"hidden_{len(doc.phrases) + 1}"
+                if phrase[0].lower() + phrase[1:] not in doc.phrases.values():
+                    doc.phrases[name], told[name] = phrase[0].lower() + phrase[1:], phrase
     held = note_values(texts)
-    samples = dict.fromkeys((pattern for pattern, _ in held), "")
-    for pattern, _ in held:
-        samples[pattern] = " ".join(hit[0] for text in texts[:20] for hit in re.finditer(pattern, text)) + pattern
+    samples = {
+        pattern: pattern + " ".join(hit[0] for text in texts[:20] for hit in re.finditer(pattern, text))
+        for pattern, _ in held
+    }
     pairs = sorted(
         (
             (suits(sentence, name, samples[pattern], levels), -place, name, pattern, levels)
@@ -111,97 +208,211 @@ def in_notes(doc: Doc) -> Iterator[Fact]:
             del told[name], samples[pattern]
             doc.hidden[name] = tuple(level.replace(" ", "_") for level in levels)
             yield InText(column=name, notes=notes, pattern=pattern, levels=levels)
-    doc.__dict__.pop("_words", None)
+    for name in ("known", "_finder"):
+        doc.__dict__.pop(name, None)
 
 
 def suits(sentence: str, name: str, sample: str, levels: Sequence[str]) -> float:
     """How well what is said of a value agrees with what the notes hold."""
-    is_number = bool(
-        re.search(r"\bin (?:\w+ ){0,2}\w+s\b|percent|[Nn]umber|how many|Celsius|_(?:c|pct|h|kg|m|days)\b", sentence)
-    )
-    return overlaps(f"{sentence} {name}", sample, {}) + 0.5 * (is_number != bool(levels))
+    measure = r"\bin (?:\w+ ){0,2}\w+s\b|percent|[Nn]umber|how many|Celsius|_(?:c|pct|h|kg|m|days)\b|the (?:share|figure)"
+    return overlaps(f"{sentence} {name}", sample, {}) + 0.5 * (bool(re.search(measure, sentence)) != bool(levels))
 
 
-def forms(doc: Doc, judge: Judge, sentences: Sequence[str]) -> Iterator[Fact]:
+def read_paragraph(reading: Reading, sentences: Sequence[str]) -> None:
     """Read a paragraph: sentences that belong together state one fact."""
-    open_parts: list[str] = []
-    for place, sentence in enumerate(sentences):
-        slots = doc.scan(sentence)
-        kinds = {slot.kind for slot in slots}
-        columns = list(dict.fromkeys(slot.value[0] for slot in slots if slot.kind == "C"))
-        if doc.notes in columns:
+    doc, judge = reading.doc, reading.judge
+    scanned = [doc.scan(sentence) for sentence in sentences]
+    names = [list(dict.fromkeys(slot.value for slot in slots if slot.kind == "C")) for slots in scanned]
+    taken: set[int] = set()
+    for place, (sentence, slots) in enumerate(zip(sentences, scanned, strict=True)):
+        kinds, columns = {slot.kind for slot in slots}, names[place]
+        if place in taken or "T" in kinds:
             continue
         if "E" in kinds:
-            yield from summary(doc, sentence, slots)
-        elif pairs := pairs_of(doc, slots):
-            beside = [*sentences[place + 1 : place + 2], *sentences[max(0, place - 1) : place]]
-            yield from norm(doc, judge, slots, pairs, [doc.scan(other) for other in beside])
-        elif columns and ("N" in kinds or any(levels_in(doc, name, slots) for name in columns)):
-            yield from finished(doc, judge, open_parts)
-            yield from condition(doc, judge, slots, sentence)
-        elif columns:
-            if len([name for name in columns if name in doc.levels]) == len(columns) == 2:
-                yield SameUnits(name="stated", columns=(columns[0], columns[1]))
-            elif all(name in judge.values for name in columns):
-                if len(open_parts) and len(columns) > 2:
-                    yield from finished(doc, judge, open_parts)
-                open_parts.append(sentence)
-        elif "N" in kinds and open_parts:
-            yield from finished(doc, judge, [*open_parts, sentence])
-            open_parts.clear()
-        else:
-            yield from finished(doc, judge, open_parts)
-    yield from finished(doc, judge, open_parts)
+            reading.facts += list(summary(doc, sentence, slots))
+        elif pairs := pairs_of(doc, sentence, slots):
+            beside = [*scanned[place + 1 : place + 2], *scanned[max(0, place - 1) : place]]
+            norm(reading, slots, pairs, beside)
+        elif is_quantity(doc, sentence, slots):
+            end = place + 1
+            while end < len(sentences) and not names[end] and not {"E", "T"} & {slot.kind for slot in scanned[end]}:
+                end += 1
+            start = place
+            while start and (start - 1) not in taken and pieces(doc, scanned[start - 1]) and not has_clause(doc, scanned[start - 1]):
+                start -= 1
+            while end < len(sentences) and pieces(doc, scanned[end]) and len(names[end]) < 3 and re.match(r"(?:Divide|Add|Multiply|Times|Above|Below|The first|Over)", sentences[end]):
+                end += 1
+            taken |= set(range(start, end))
+            stop = end
+            while stop < len(sentences) and not names[stop] and not {"E", "T"} & {slot.kind for slot in scanned[stop]}:
+                taken.add(stop)
+                stop += 1
+            ahead = [sentences[at] for at in range(max(0, start - 2), start) if not names[at]]
+            start -= bool(start and sentences[start - 1].endswith("?"))
+            reading.quotients.append((" ".join(sentences[start:end]), " ".join([*sentences[end:stop], *ahead])))
+            for at in range(end, stop):
+                taken.discard(at)
+        elif has_clause(doc, slots):
+            group = [place]
+            if place + 1 < len(sentences) and re.match(BACK, sentences[place + 1]) and names[place + 1]:
+                group.append(place + 1)
+            if place and place - 1 not in taken and names[place - 1] and not has_clause(doc, scanned[place - 1]):
+                group.insert(0, place - 1)
+            taken |= set(group)
+            text = " ".join(sentences[at] for at in group)
+            reading.facts += list(condition(reading, doc.scan(text), text))
+        elif len([name for name in columns if name in doc.levels]) == len(columns) == 2:
+            reading.facts.append(SameUnits(name="stated", columns=(columns[0], columns[1])))
+        named = re.search(r".*\b(?:the|call|for) ([a-z][a-z ]*?) cases", sentence)
+        if named and len(columns) == 1 and columns[0] in judge.values and not has_clause(doc, slots):
+            reading.named[named[1]] = columns[0]
+        if not columns and (number := next((slot for slot in slots if slot.kind == "N"), None)):
+            near = " ".join([sentence, *(sentences[place + 1 : place + 2] if not any(names[place + 1 : place + 2]) else ())])
+            reading.uses.append((near, number))
 
 
-def finished(doc: Doc, judge: Judge, parts: list[str]) -> Iterator[Fact]:
-    """Read the sentences of a distance or a quotient, with the limit or norm in the last of them."""
-    text = " ".join(parts)
+def pieces(doc: Doc, slots: Sequence[Slot]) -> bool:
+    """Whether a sentence names numeric columns alone."""
+    columns = [slot.value for slot in slots if slot.kind == "C"]
+    return bool(columns) and all(name in doc.values for name in columns) and not any(slot.kind in "NL" for slot in slots)
+
+
+def has_clause(doc: Doc, slots: Sequence[Slot]) -> bool:
+    """Whether a sentence names a column and a number or a level of it."""
+    columns = {slot.value for slot in slots if slot.kind == "C"}
+    has_number = any(slot.kind == "N" for slot in slots) and any(name in doc.values or name in doc.hidden for name in columns)
+    return bool(columns) and (has_number or any(levels_in(doc, name, slots) for name in columns))
+
+
+def is_quantity(doc: Doc, sentence: str, slots: Sequence[Slot]) -> bool:
+    """Whether a sentence speaks of a quotient of columns or of a distance between places."""
+    columns = [slot.value for slot in slots if slot.kind == "C"]
+    places = {slot.value for slot in slots if slot.kind == "P"}
+    if len(places) == 2 and re.search(r"straight line|crow flies", sentence):
+        return True
+    if any(name not in doc.values for name in columns) or len(columns) < 2:
+        return False
+    is_said = re.search(r"divided by|\bover the\b|the ratio of|for each unit of|the product of|above the line|how many times|Divide|divide it by|numerator", sentence)
+    return bool(is_said and "`" not in sentence) or not any(slot.kind == "N" for slot in slots)
+
+
+def quantities(reading: Reading) -> Iterator[Fact]:
+    """Join quantities with the sentences that state their limit or norm."""
+    doc = reading.doc
+    every = Counter(gram for sentences in doc.paragraphs() for part in sentences for gram in grams(doc, part))
+    for text, near in reading.quotients:
+        own = [(text, slot) for slot in doc.scan(text) if slot.kind == "N"]
+        uses = own or [use for use in reading.uses if use[0].split(". ")[0] in near][:1]
+        names = {gram for gram in grams(doc, text) if every[gram] <= 3}
+        if re.search(PLAIN, f"{text} {near}"):
+            uses, names = [], set()
+        shared = max(((len(names & grams(doc, use[0])), use) for use in reading.uses), key=lambda item: item[0], default=None)
+        if not own and shared and shared[0]:
+            uses = [shared[1]]
+        yield from quantity(reading, text, uses[0] if uses else None, near if own else "")
+
+
+def grams(doc: Doc, text: str) -> set[str]:
+    """Names that a text may give to a quantity: words behind an article, columns left out."""
+    for slot in reversed([slot for slot in doc.scan(text) if slot.kind == "C"]):
+        text = text[: slot.start] + "¤" + text[slot.end :]
+    plain = r"(?:case|cases|rest|figure|number|house|line|form|two|first|second|same|other|others|staff|head|larger|one|side|product|sum|ratio|square|factor|globe|map|distance)\b"
+    found = set()
+    for hit in re.finditer(rf"(?i)\b(?:the|an?) (?!{plain})(?=([a-z]+(?: [a-z]+){{0,3}}))", text):
+        words = hit[1].lower().split()
+        found |= {" ".join(words[:size]) for size in range(1, len(words) + 1)}
+    return found
+
+
+def quantity(reading: Reading, text: str, use: tuple[str, Slot] | None, near: str) -> Iterator[Fact]:
+    """Read a quotient or a distance with its limit or norm, if it has one."""
+    doc, judge = reading.doc, reading.judge
     slots = doc.scan(text)
-    parts.clear()
-    names = [slot.value[0] for slot in slots if slot.kind == "C"]
-    number = next((slot for slot in reversed(slots) if slot.kind == "N"), None)
-    use: dict[str, float] = {}
-    if number:
-        is_limit = re.search(rf"{LIMIT}\D*$", text[: number.start])
-        use = {"above" if is_limit else "norm": number.value}
-    places = list(dict.fromkeys(name[:-4] for name in names if name.endswith(("_lat", "_lon"))))
+    options: list[tuple[float, dict[str, float]]] = [(0.0, {})]
+    if use:
+        lean = leaning(text_with(use[0], use[1])) or leaning(f"{use[0]} {near}")
+        number = corrected(doc, use[1].value)
+        options = [(5.0 * sign * float(np.sign(lean)), {key: number}) for key, sign in (("above", 1), ("norm", -1))]
+    names = [slot.value for slot in slots if slot.kind == "C"]
+    ends = [name[:-4] for name in names if name.endswith(("_lat", "_lon"))]
+    places = list(dict.fromkeys([*ends, *(slot.value for slot in slots if slot.kind == "P")]))
     if len(places) == 2:
         start, end = ((f"{one}_lat", f"{one}_lon") for one in places)
-        yield Form(name="stated", motif=Distance(start=start, end=end, **use))
-    elif len(set(names)) >= 2 and len(names) <= 6:
+        scaled = {key: value * (0.001 if use and use[1].unit.startswith("metre") else 1.0) for key, value in max(options, key=lambda item: item[0])[1].items()}
+        yield Form(name="stated", motif=Distance(start=start, end=end, **scaled))
+    elif 2 <= len(set(names)) and len(names) <= 6 and all(name in judge.values for name in names):
         mentions = [slot for slot in slots if slot.kind == "C"]
-        if found := quotient(judge, text, mentions, use):
-            yield Form(name="stated", motif=found)
+        found = [quotient(judge, text, mentions, kept, lean) for lean, kept in options]
+        best = max(found, key=lambda item: item[0])
+        if best[1]:
+            yield Form(name="stated", motif=best[1])
 
 
-def quotient(judge: Judge, text: str, mentions: Sequence[Slot], use: dict[str, float]) -> Formula | None:
-    """Choose the quotient that the words, the stated number and the target agree on best."""
-    names = [slot.value[0] for slot in mentions]
+def leaning(text: str) -> float:
+    """Whether a text speaks of a limit, above 0, or of a norm, below 0."""
+    return len(re.findall(LIMIT, text)) - 1.5 * len(re.findall(NORM, text))
+
+
+def text_with(text: str, number: Slot) -> str:
+    """Return the sentence that has a number."""
+    start = 0
+    for sentence in SENTENCE.split(text):
+        start = text.index(sentence, start) + len(sentence)
+        if number.end <= start:
+            return sentence
+    return text
+
+
+def corrected(doc: Doc, number: float) -> float:
+    """Replace a number that the data dictionary corrects."""
+    for entry in doc.entries():
+        if re.search(r"Read .+ for the figure|The figure .+ (?:should be|was replaced)|correction", entry) and "\n" not in entry:
+            values = [slot for slot in doc.scan(entry) if slot.kind == "N"]
+            if len(values) == 2:
+                new, old = values if re.search(r"Read ", entry) else values[::-1]
+                if abs(old.value - number) < 1e-9 * max(1.0, abs(number)):
+                    return float(new.value)
+                for others in UNITS.values():
+                    for other, factor in others:
+                        if old.unit in (other, other.removesuffix("s")) and abs(old.value / factor - number) < 1e-6 * number:
+                            return float(new.value / (factor if new.unit == old.unit else 1.0))
+    return float(number)
+
+
+def quotient(
+    judge: Judge, text: str, mentions: Sequence[Slot], use: dict[str, float], lean: float
+) -> tuple[float, Formula | None]:
+    """Choose the quotient that the words, the stated number and the target agree on best, with how well they do."""
+    names, sure = [slot.value for slot in mentions], 1.0 if "`" in text else 2.5
     ends = [slot.end for slot in mentions[:-1]]
     between = [text[end : slot.start] for end, slot in zip(ends, mentions[1:], strict=True)]
     before, after = text[: mentions[0].start], text[mentions[-1].end :]
     powers = re.search(r"(cube|three times)|squar|\btwice\b(?! as)|itself|a second time", text)
     many = 1 if powers is None else 3 if powers[1] else 2
-    options = [("top", "bottom")] * len(names)
     best: tuple[float, Formula | None] = (-np.inf, None)
-    for sides in product(*options):
+    for sides in product(("top", "bottom"), repeat=len(names)):
         if len(set(sides)) < 2:
             continue
         for joins in product((False, True), repeat=len(between)):
             if any(join and sides[place] != sides[place + 1] for place, join in enumerate(joins)) or sum(joins) > 2:
                 continue
             parts = grouped(names, sides, joins)
-            score = worded(sides, joins, between, before, after) - 0.7 * sum(joins)
-            for powered in {None, *(names if many > 1 else ())}:
+            score = lean + sure * worded(sides, joins, between, before, after) - 0.7 * sum(joins)
+            for powered in dict.fromkeys((None, *(names if many > 1 else ()))):
                 tops, bottoms = (
                     tuple(part for part in parts[side] for _ in range(many if part == (powered,) else 1))
                     for side in ("top", "bottom")
                 )
                 made = Formula(top=tops, bottom=bottoms, **use)
-                total = score + fit(judge, made) - (many > 1 and powered is None)
+                is_said = powered and re.search(rf"squar\w* of {re.escape(text_of(text, mentions, powered))}", text)
+                total = score + fit(judge, made) - (many > 1 and powered is None) + (2.0 if is_said else 0.0)
                 best = max(best, (total, made), key=lambda item: item[0])
-    return best[1]
+    return best
+
+
+def text_of(text: str, mentions: Sequence[Slot], name: str) -> str:
+    """Return what a text calls a column."""
+    return next(text[slot.start : slot.end] for slot in mentions if slot.value == name)
 
 
 def grouped(names: Sequence[str], sides: Sequence[str], joins: Sequence[bool]) -> dict[str, list[tuple[str, ...]]]:
@@ -217,18 +428,19 @@ def grouped(names: Sequence[str], sides: Sequence[str], joins: Sequence[bool]) -
 
 def worded(sides: Sequence[str], joins: Sequence[bool], between: Sequence[str], before: str, after: str) -> float:
     """How well the words between columns agree with their places in a quotient."""
-    score = 0.0
+    score, was_sum = 0.0, False
     for place, text in enumerate(between):
-        is_sum, is_cut = bool(re.search(ADDS, text)), bool(re.search(DIVIDES, text))
+        is_sum, is_cut = bool(re.search(ADDS, text.split("the sum of")[0])), bool(re.search(DIVIDES, text))
+        lead, tail = (before, *between)[place], (*between, after)[place + 1]
+        opens = re.search(r"(?:sum of|[Aa]dd(?:s|ing)?|together)[^`]*$", lead) or re.match(r"[\w ]{0,20}together", tail)
+        if (opens or was_sum) and not is_cut:
+            is_sum = is_sum or bool(re.search(r" and | to |^, $", text))
+        was_sum = is_sum
         joined, falls = joins[place], (sides[place], sides[place + 1]) == ("top", "bottom")
         rises = (sides[place], sides[place + 1]) == ("bottom", "top")
-        lead, tail = (before, *between)[place], (*between, after)[place + 1]
-        if re.search(r"(?:sum of|[Aa]dd(?:s|ing)?|together)[^`]*$", lead) or re.match(r"[\w ]{0,20}together", tail):
-            is_sum = is_sum or " and " in text or " to " in text
         score += (1.5 if joined == is_sum else -1.5) + (1.5 if falls == is_cut else -1.5 if is_cut else -1.0)
         score -= 0.0 if not rises else (0.3 if re.search(FLIPS, text) else 1.5)
-    score += 1.0 if sides[0] == "top" else 0.0
-    return score
+    return score + (1.0 if sides[0] == "top" else 0.0)
 
 
 def fit(judge: Judge, made: Formula) -> float:
@@ -239,7 +451,7 @@ def fit(judge: Judge, made: Formula) -> float:
         for part in side
     )
     number = made.above or made.norm
-    if number is None:
+    if number is None or number <= 0:
         return judge.gain(logs) / 2
     share = judge.share_below(logs, float(np.log(number)))
     low, high = (0.4, 0.75) if made.above else (0.35, 0.65)
@@ -254,52 +466,77 @@ def levels_in(doc: Doc, name: str, slots: Sequence[Slot]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(slot.value for slot in slots if slot.kind == "L" and slot.value in known))
 
 
-def pairs_of(doc: Doc, slots: Sequence[Slot]) -> dict[str, float]:
-    """Levels with a number each: none unless there are at least two."""
-    some = [slot for slot in slots if slot.kind in "LN"]
+def pairs_of(doc: Doc, text: str, slots: Sequence[Slot]) -> dict[str, float]:
+    """Levels with a number each, by turns, in the same order, or as differences; none unless there are two."""
+    named = [levels_in(doc, slot.value, slots) for slot in slots if slot.kind == "C"]
+    kept = max(named, key=len, default=())
+    some = [slot for slot in slots if slot.kind == "N" or (slot.kind == "L" and (slot.value in kept or len(kept) < 2))]
+    levels, numbers = ([slot for slot in some if slot.kind == kind] for kind in "LN")
+    if re.search(r"in (?:this|the same) order", text) and len(levels) == len(numbers) > 1:
+        return {level.value: number.value for level, number in zip(levels, numbers, strict=True)}
+    if (first := re.search(r"and from there|counted from that", text)) and numbers and len(levels) > 1:
+        base = numbers[0].value
+        found = {levels[0].value: base}
+        for level in levels[1:]:
+            step = next((slot for slot in reversed(numbers) if first.end() < slot.start < level.start), None)
+            said = text[step.end if step else first.end() : level.start]
+            sign = 1 if re.search(r"^\W*more", said) else -1
+            earlier = max((one.end for one in levels if one.end < level.start), default=0)
+            found[level.value] = base + (sign * step.value if step and step.start > earlier else 0.0)
+        return {level: float(f"{value:.9g}") for level, value in found.items()}
     kinds = "".join(slot.kind for slot in some)
-    found = max(re.finditer(r"(?:NL)+|(?:LN)+", kinds), key=lambda hit: len(hit[0]), default=None)
-    if not found or len(found[0]) < 4:
+    run_of = max(re.finditer(r"(?:NL)+|(?:LN)+", kinds), key=lambda hit: len(hit[0]), default=None)
+    if not run_of or len(run_of[0]) < (2 if re.search(r"other norms|leaves out|remaining", text) else 4):
         return {}
-    run = some[found.start() : found.end()]
-    first, second = run[::2], run[1::2]
-    levels, numbers = (second, first) if first[0].kind == "N" else (first, second)
-    return {level.value: number.value for level, number in zip(levels, numbers, strict=True)}
+    run = some[run_of.start() : run_of.end()]
+    one, two = run[::2], run[1::2]
+    marked, counted = (two, one) if one[0].kind == "N" else (one, two)
+    return {level.value: number.value for level, number in zip(marked, counted, strict=True)}
 
 
-def norm(
-    doc: Doc, judge: Judge, slots: Sequence[Slot], pairs: dict[str, float], beside: Sequence[Sequence[Slot]]
-) -> Iterator[Fact]:
-    """Read norms of a column by category."""
-    mentioned = [slot.value[0] for part in (slots, *beside) for slot in part if slot.kind == "C"]
+def norm(reading: Reading, slots: Sequence[Slot], pairs: dict[str, float], beside: Sequence[Sequence[Slot]]) -> None:
+    """Read norms of a column by category, or numbers of its levels."""
+    doc, judge = reading.doc, reading.judge
+    mine = [slot.value for slot in slots if slot.kind == "C"]
+    mentioned = [*mine, *(slot.value for part in beside for slot in part if slot.kind == "C")]
     owners = [name for name, levels in doc.levels.items() if set(pairs) <= set(levels)]
     owners.sort(key=lambda name: (name not in mentioned, len(doc.levels[name]), len(name)))
-    held = [
-        name for name in mentioned if sum(judge.is_inside(name, number) for number in pairs.values()) * 2 > len(pairs)
-    ]
+    inside = {name: sum(judge.is_inside(name, number) for number in pairs.values()) for name in mentioned}
+    held = [name for name in mentioned if inside[name] * 2 > len(pairs)]
     if owners and held:
-        middle = float(np.mean(list(pairs.values())))
-        norms = tuple(pairs.get(level, middle) for level in doc.levels[owners[0]])
-        yield Form(name="stated", motif=NormDistance(column=held[0], by=owners[0], norms=norms))
+        reading.add_table(held[0], owners[0], pairs)
+    elif owners and mine[:1] == owners[:1]:
+        reading.add_table("", owners[0], pairs)
 
 
-def condition(doc: Doc, judge: Judge, slots: Sequence[Slot], sentence: str) -> Iterator[Fact]:
+def condition(reading: Reading, slots: Sequence[Slot], text: str) -> Iterator[Fact]:
     """Read a condition and the column that counts where it holds."""
+    doc, judge = reading.doc, reading.judge
     mentions = [slot for slot in slots if slot.kind == "C"]
     when: list[Condition] = []
     for number in (slot for slot in slots if slot.kind == "N"):
         taken = {part.column for part in when}
         able = [
-            slot for slot in mentions if slot.value[0] not in taken and judge.is_inside(slot.value[0], number.value)
+            slot
+            for slot in mentions
+            if slot.value not in taken and judge.is_inside(slot.value, doc.measured(number, slot.value))
         ]
         if able:
             nearest = min(able, key=lambda slot: distance(slot, number))
-            side = "at_most" if re.search(r"at most\W*$", sentence[: number.start]) else "above"
-            when.append(Condition(column=nearest.value[0], **{side: number.value}))
-    for name in dict.fromkeys(slot.value[0] for slot in mentions):
-        if found := levels_in(doc, name, slots):
-            when.append(Condition(column=name, levels=tuple(sorted(doc.levels[name].index(level) for level in found))))
-    left = [slot.value[0] for slot in mentions if slot.value[0] not in {part.column for part in when}]
+            start = nearest.end if nearest.end <= number.start else max(0, number.start - 12)
+            side = "at_most" if re.search(UPTO, text[start : number.end + len(number.unit) + 9]) else "above"
+            when.append(Condition(column=nearest.value, **{side: doc.measured(number, nearest.value)}))
+    for mention in mentions:
+        found = levels_in(doc, mention.value, slots)
+        if found and mention.value not in {part.column for part in when}:
+            others = tuple(level for level in doc.levels[mention.value] if level not in found)
+            first = next(slot for slot in slots if slot.kind == "L" and slot.value in found)
+            picked = others if re.search(NOT_LEVELS, text[mention.end : first.start]) else found
+            if picked:
+                codes = tuple(sorted(doc.levels[mention.value].index(level) for level in picked))
+                when.append(Condition(column=mention.value, levels=codes))
+    left = [slot.value for slot in mentions if slot.value not in {part.column for part in when}]
+    left += [column for name, column in reading.named.items() if f"{name} case" in text.lower()]
     effect = next((name for name in left if name in judge.values), None)
     if when:
         yield Form(name="stated", motif=Conditional(column=effect, when=tuple(when[:3])))
@@ -313,11 +550,17 @@ def distance(slot: Slot, number: Slot) -> int:
 def summary(doc: Doc, sentence: str, slots: Sequence[Slot]) -> Iterator[Fact]:
     """Read a summary of the child table."""
     child = doc.child
-    if child is None:
+    if child is None or not any(slot.kind == "K" or slot.value in (child.amount, child.age, child.path) for slot in slots):
         return
-    how = next(name for name, words in HOWS if re.search(words, sentence))
+    masked = sentence
+    for slot in reversed([slot for slot in slots if slot.value == child.path or slot.value in (child.amount, child.age, child.kind)]):
+        masked = masked[: slot.start] + "¤" + masked[slot.end :]
+    how = next(name for name, words in HOWS if re.search(words, masked))
     named = [slot for slot in slots if slot.kind == "K"]
     marked = [slot for slot in named if sentence[slot.start] == "`"] or named
     kinds = tuple(sorted({child.kinds.index(slot.value) for slot in marked}))
-    days = next((int(slot.value) for slot in slots if slot.kind == "N" and slot.value >= 1), None)
-    yield Form(name="stated", motif=Aggregate.model_validate({"how": how, "kinds": kinds, "days": days}))
+    ages = [slot.end for slot in slots if slot.value == child.age]
+    counted = [slot for slot in slots if slot.kind == "N" and slot.value > 0 and ages and slot.start > ages[0]]
+    days = round(doc.measured(min(counted, key=lambda slot: slot.start), child.age)) if counted else None
+    if kinds or days:
+        yield Form(name="stated", motif=Aggregate.model_validate({"how": how, "kinds": kinds, "days": days or None}))

@@ -10,12 +10,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
 from sandmill.models.columns import ChildTable
 from sandmill.models.kind import kind_named
+from sandmill.models.numerals import SHARES, UNITS
 from sandmill.models.package import TaskFacts
+from sandmill.models.spoken import Spoken, spoken
 
+SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+_PIECE = rf"(?:{'|'.join((*sorted(SMALL, key=len, reverse=True), *TENS[2:], 'hundred', 'thousand', 'million'))})"
+_PARTS = r"(?:an? |one |two |three )(?:half|thirds?|quarters?)"
+IN_WORDS = (
+    rf"(?i:\b(?:minus )?(?:{'|'.join(SHARES)}|(?:a|two|three) dozen|one half|{_PIECE}(?:(?:[ -]| and ){_PIECE}(?! (?:half|quarter|third)))*"
+    rf"(?: point(?: {_PIECE})+| and {_PARTS}| tenths?| hundredths?)?)\b)"
+)
+BEFORE_NUMBERS = (
+    r"(?:above|over|than|beyond|past|most|least|exceeds?|passe[sd]|pass|reach(?:es)?|is|are|at|to|equals?|below|under|of|"
+    r"limit|from|between|and|with|near|around|has|says|wants|following|being|by)[ ,:]*$"
+)
+DENIED = (
+    r"rumour|leaflet|not true|wrong|error|never worked|old poster|deny|nother branch|out of date|firm nearby|first draft|"
+    r"Visitors|no longer|used to"
+)
+COUNTED = r"camps|popul|worlds|groups|piles|kinds|colours|things|demands|cases|sorts|ways|different|of the"
+OUT_OF_USE = r"out of use|valid for none|[Nn]ot in force|An old version"
 NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
 SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
 TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
@@ -25,12 +49,16 @@ MOST_LEVELS = 12
 
 
 class Slot(NamedTuple):
-    """A part of a text that stands for something: C a column, N a number, L a level, E or K a column or kind of events."""
+    """A part of a text that stands for something.
+
+    C is a column, N a number, L a level, E a column of events, K a kind of events, P a place and T the notes.
+    """
 
     kind: str
     value: Any
     start: int
     end: int
+    unit: str = ""
 
 
 @dataclass
@@ -43,6 +71,8 @@ class Doc:
     test: pd.DataFrame
     hidden: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Columns that only notes hold, with their levels."""
+    phrases: dict[str, str] = field(default_factory=dict)
+    """What sentences call these."""
 
     @classmethod
     def read(cls, folder: Path, facts: TaskFacts) -> "Doc":
@@ -106,6 +136,13 @@ class Doc:
         others = [p for p in self.folder.glob("*.csv") if p.stem not in ("train", "test", "sample_submission")]
         return pd.read_csv(others[0], keep_default_na=False).rename_axis(others[0].stem) if others else None
 
+    @property
+    def child_frames(self) -> dict[str, Any]:
+        """The child table as `blind_v1` takes it."""
+        if self.events is None:
+            return {}
+        return {f"{self.events.index.name}.csv": pl.DataFrame({name: self.events[name].to_numpy() for name in self.events})}
+
     @cached_property
     def child(self) -> ChildTable | None:
         """The child table as facts speak of it."""
@@ -121,40 +158,157 @@ class Doc:
         return ChildTable(**made, amount=amount, age=age, amount_median=1, amount_sigma=1, horizon=horizon, events=5)
 
     @cached_property
-    def _words(self) -> tuple[re.Pattern[str], dict[str, tuple[str, Any]]]:
-        known: dict[str, tuple[str, Any]] = {f"`{name}`": ("C", (name,)) for name in (*self.columns, *self.hidden)}
+    def spoken(self) -> dict[str, Spoken]:
+        """What sentences call columns and what they measure."""
+        ends = r": |\. |; | \((?=\w+[,)])|, (?:one of|or in another unit|written|in the order|given as|with )"
+        return {
+            name: spoken(re.split(ends, meaning)[0], is_number=name in self.values or self.is_event(name))
+            for name, meaning in self.meanings.items()
+            if meaning
+        }
+
+    def is_event(self, name: str) -> bool:
+        """Whether a name is that of a numeric column of the child table."""
+        return bool(self.child and name in (self.child.amount, self.child.age))
+
+    @cached_property
+    def known(self) -> dict[str, tuple[str, Any]]:
+        """What stands for something in sentences, in small letters at the beginning."""
+        found: dict[str, tuple[str, Any]] = {f"`{name}`": ("C", name) for name in (*self.columns, *self.hidden)}
+        if self.notes:
+            found[f"`{self.notes}`"] = ("T", self.notes)
         if child := self.child:
-            known |= {f"`{name}`": ("E", name) for name in (child.kind, child.amount, child.age, child.path)}
-            known |= {spelt: ("K", kind) for kind in child.kinds for spelt in (f"`{kind}`", kind.replace("_", " "))}
+            found |= {f"`{name}`": ("E", name) for name in (child.kind, child.amount, child.age, child.path)}
+            found |= {spelt: ("K", kind) for kind in child.kinds for spelt in (f"`{kind}`", kind.replace("_", " "))}
+            found |= {self.spoken[name].phrase: ("E", name) for name in (child.kind, child.amount, child.age) if name in self.spoken}
+            found[child.name.replace("_", " ")] = ("E", child.path)
+        for name in sorted(self.columns, key=lambda name: len(self.meanings.get(name, ""))):
+            if name in self.spoken:
+                found.setdefault(self.spoken[name].phrase, ("T" if name == self.notes else "C", name))
+            if place := re.match(r"Latitude of (.+?) in degrees", self.meanings.get(name, "")):
+                found.setdefault(place[1], ("P", name.removesuffix("_lat")))
+        found |= {phrase: ("C", name) for name, phrase in self.phrases.items()}
         for level in {level for levels in self.levels.values() for level in levels}:
-            known |= {spelt: ("L", level) for spelt in (level, level.replace("_", " ")) if spelt not in known}
-        several = sorted((word for word in known if len(word) > 1 or word not in "aAiIx"), key=len, reverse=True)
-        return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, several))})(?!\w)|{NUMBER}"), known
+            for spelt in (level, level.replace("_", " ")):
+                found.setdefault(spelt, ("L", level))
+        return found
+
+    @cached_property
+    def _finder(self) -> re.Pattern[str]:
+        several = sorted((word for word in self.known if len(word) > 1 or word not in "aAiIx"), key=len, reverse=True)
+        either = [f"[{word[0].upper()}{word[0]}]{re.escape(word[1:])}" if word[0].isalpha() else re.escape(word) for word in several]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(either)})(?!\w)|{NUMBER}|{IN_WORDS}")
 
     def scan(self, text: str) -> list[Slot]:
         """Find what stands for a value in a text."""
-        pattern, known = self._words
         slots = []
-        for found in pattern.finditer(text):
-            kind, value = known.get(found[0], ("N", None))
-            slots.append(Slot(kind, float(found[0].replace(",", "")) if kind == "N" else value, *found.span()))
-        return slots
+        for found in self._finder.finditer(text):
+            word = found[0]
+            kind, value = self.known.get(word) or self.known.get(word[0].lower() + word[1:]) or ("N", None)
+            if kind == "N":
+                value = number_of(word)
+                if value is None or (word[0].isalpha() and not is_stated(text, found, value)):
+                    continue
+            unit = re.match(rf" ({self._units})\b", text[found.end() :]) if kind == "N" else None
+            slots.append(Slot(kind, value, *found.span(), unit[1] if unit else ""))
+        has_digits = any(slot.kind == "N" and text[slot.end - 1].isdigit() for slot in slots)
+        return [slot for slot in slots if not (has_digits and is_small_word(text, slot))]
+
+    @cached_property
+    def _units(self) -> str:
+        several = {*UNITS, *(other for others in UNITS.values() for other, _ in others)}
+        several |= {each.unit for each in self.spoken.values() if each.unit}
+        names = several | {re.sub(r"s$", "", name) for name in several}
+        return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+
+    def measured(self, slot: Slot, name: str) -> float:
+        """Return a number in the unit of a column."""
+        own = self.spoken[name].unit if name in self.spoken else ""
+        for other, factor in UNITS.get(own, ()):
+            if slot.unit and slot.unit != own and slot.unit in (other, other.removesuffix("s")):
+                return float(f"{slot.value / factor:.9g}")
+        is_share = own == "percent" and not slot.unit and 0 < slot.value < 1
+        return float(f"{slot.value * 100:.9g}") if is_share and name in self.values else float(slot.value)
 
     def paragraphs(self) -> list[list[str]]:
-        """Sentences of the paragraphs of the description; lists, tables and code are left out."""
+        """Sentences of the paragraphs of the texts; lists, tables and code are left out, and what they deny."""
         text = re.sub(r"^```.*?^```", "", self.text("description.md"), flags=re.MULTILINE | re.DOTALL)
         parts = [part for part in text.split("\n\n") if part and not re.match(r"[|#*-]|\w[\w ]*:\n-", part)]
-        return [SENTENCE.split(part.replace("\n", " ")) for part in parts]
+        parts += [entry for entry in self.entries() if "\n" not in entry]
+        return [SENTENCE.split(without_denied(part.replace("\n", " "))) for part in parts]
 
     def entries(self) -> list[str]:
-        """Entries of the data dictionary: a sentence, or a lead with what follows it."""
+        """Entries of the data dictionary: a sentence, or a lead with what follows it; none that is out of use."""
         found: list[str] = []
-        for part in self.text("data_dictionary.md").split("\n\n"):
-            if found and found[-1].rstrip().endswith(":"):
+        for part in self.text("data_dictionary.md").strip().split("\n\n"):
+            if found and re.match(r"\||```|[*-] ", part):
                 found[-1] += "\n\n" + part
             elif not part.startswith("#"):
                 found.append(part)
-        return found
+        return [entry for entry in map(without_denied, found) if entry and not re.search(OUT_OF_USE, entry)]
+
+
+def without_denied(text: str) -> str:
+    """Leave out what a text quotes and marks as not valid."""
+    for quote in re.findall(r'"[^"]{25,}"', text):
+        start = text.index(quote)
+        before, after = text[:start], text[start + len(quote) :]
+        opening = re.search(r"(?:^|(?<=[.?!] ))[^.?!]*$", before)
+        closing = re.match(r"[^.?!]*[.?!](?=$|[ \"])", after)
+        frame = (opening[0] if opening else "") + (closing[0] if closing else "")
+        if re.search(DENIED, frame):
+            text = before[: opening.start() if opening else start] + after[closing.end() if closing else 0 :].lstrip()
+    return text
+
+
+def number_of(word: str) -> float | None:
+    """Read a number in digits or in words."""
+    if re.match(r"-?\d", word):
+        return float(word.replace(",", ""))
+    sign, words = (-1, word.lower()[6:]) if word.lower().startswith("minus ") else (1, word.lower())
+    if words in SHARES:
+        return sign * SHARES[words]
+    if whole := re.fullmatch(r"(.+?) (tenths?|hundredths?)", words):
+        inner = number_of(whole[1])
+        return None if inner is None else sign * inner / (10 if "tenth" in whole[2] else 100)
+    if dozen := re.fullmatch(r"(a|two|three) dozen", words):
+        return 12.0 * (1 + ("a", "two", "three").index(dozen[1]))
+    if part := re.fullmatch(r"(?:(.+?) and )?(a|one|two|three) (half|thirds?|quarters?)", words):
+        inner = number_of(part[1]) if part[1] else 0.0
+        many = {"a": 1, "one": 1, "two": 2, "three": 3}[part[2]] / {"h": 2, "t": 3, "q": 4}[part[3][0]]
+        return None if inner is None else sign * (inner + many)
+    if point := re.fullmatch(r"(.+?) point (.+)", words):
+        head, tail = number_of(point[1]), [SMALL.index(digit) for digit in point[2].split() if digit in SMALL]
+        return None if head is None else sign * float(f"{head:g}.{''.join(map(str, tail))}")
+    total, group = 0.0, 0.0
+    for piece in re.split(r"[ -](?:and )?", words):
+        if piece in SMALL:
+            group += SMALL.index(piece)
+        elif piece in TENS:
+            group += 10 * TENS.index(piece)
+        elif piece == "hundred":
+            group = (group or 1) * 100
+        elif piece in ("thousand", "million"):
+            total, group = total + (group or 1) * (1000 if piece == "thousand" else 10**6), 0.0
+        else:
+            return None
+    return sign * (total + group)
+
+
+def is_small_word(text: str, slot: Slot) -> bool:
+    """Whether a number is a word such as `one` that hardly states one where other numbers stand in digits."""
+    after = re.match(r"[,)]| more| less| for | point ", text[slot.end :])
+    return slot.kind == "N" and text[slot.end - 1].isalpha() and slot.value <= 3 and not slot.unit and after is None
+
+
+def is_stated(text: str, found: re.Match[str], value: float) -> bool:
+    """Whether words for a number state one: small ones are words like others unless they stand where a number does."""
+    after = text[found.end() : found.end() + 7]
+    if text[: found.start()].endswith(" as "):
+        return False
+    if re.match(rf" times?\b| of | (?:{COUNTED})", text[found.end() :]):
+        return False
+    return value > 3 or bool(re.search(BEFORE_NUMBERS, text[: found.start()])) or re.match(r"[,)]| more| less", after) is not None or " point " in found[0]
 
 
 def note_values(notes: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
