@@ -97,7 +97,7 @@ _SUMMARIES: dict[str, tuple[str, ...]] = {
 """Words for each summary. `which` names kinds and window, `window` the window alone."""
 _FURTHER = (
     "Also written down is {summary}.",
-    "Some people ask for {summary} too.",
+    "Some people also ask for {summary}.",
     "Another number to be had is {summary}.",
     "Others look at {summary}.",
     "Now and then somebody works out {summary}.",
@@ -116,7 +116,7 @@ _PAYS: dict[type[Listed], float] = {FormulaWord: 0.29, ConditionWord: 0.25, Code
 _CHANCE_OF_CHILD = 0.35
 """Chance that a design with hints has a child table, whose summaries are its first told forms."""
 _FEWEST_SPARE, _MOST_SPARE = 1, 3
-_FEWEST_ASIDES, _MOST_ASIDES = 2, 5
+_FEWEST_ASIDES, _MOST_ASIDES = 1, 3
 _MOST_EXTRA = 2
 """Most columns that an unused form may add to a design."""
 _FREE_NUMBERS = 5

@@ -366,14 +366,14 @@ def _norm(word: NormWord, drawing: _Drawing) -> Hint:
     )
     norms = tuple(_round_value(column, cells, float(ndtr(score)))[0] for score in rng.permutation(scores))
     motif = NormDistance(column=word.column, by=word.by, norms=norms)
-    said = say_norms(pen, motif, by.levels)
+    said = say_norms(pen, word.name, motif, by.levels)
     if drawing.prefers_own_text():
-        written = norm_list(pen, word.column, list(zip(by.levels, norms, strict=True)), may_vary=False)
+        written = norm_list(pen, list(zip(by.levels, norms, strict=True)), may_vary=False)
         said = Said(pen.pick(word.texts).format(norms=written))
     if pen.level == "contested":
         turns = pen.rng.permutation(np.arange(1, len(norms)))[: drawing.decoys()]
         others = [motif.model_copy(update={"norms": (*norms[turn:], *norms[:turn])}) for turn in turns]
-        decoys = [(Form(name=word.name, motif=one), say_norms(pen.quoted, one, by.levels)) for one in others]
+        decoys = [(Form(name=word.name, motif=one), say_norms(pen.quoted, word.name, one, by.levels)) for one in others]
         said = replace(said, decoys=tuple((fact, other.whole) for fact, other in decoys))
     return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
 
@@ -388,10 +388,9 @@ def _code_table(word: CodeTableWord, drawing: _Drawing) -> Hint:
     values = tuple(round(float(word.low + (word.high - word.low) * place), word.decimals) for place in places)
     motif = CodeValue(column=word.column, attribute=word.attribute, values=values)
     fact = Form(name=word.attribute, motif=motif)
-    others = [
-        Form(name=word.attribute, motif=motif.model_copy(update={"values": tuple(map(float, other))}))
-        for other in ([rng.permutation(values)] if drawing.pen.level == "contested" else [])
-    ]
+    turn = 1 + int(drawing.pen.rng.integers(len(values) - 1))
+    changed = motif.model_copy(update={"values": (*values[turn:], *values[:turn])})
+    others = [Form(name=word.attribute, motif=changed)] if changed != motif else []
     said = say_codes(drawing.pen, word, fact, others, levels)
     return arrange(drawing.pen, fact, said, matters=drawing.matters, file=DATA_DICTIONARY)
 

@@ -47,7 +47,6 @@ UNITS: dict[str, tuple[tuple[str, float], ...]] = {
     "days": (("weeks", 1 / 7),),
     "weeks": (("days", 7),),
     "months": (("years", 1 / 12),),
-    "years": (("months", 12),),
     "cents": (("euros", 0.01),),
     "euros": (("cents", 100),),
     "kilowatts": (("watts", 1000), ("megawatts", 0.001)),

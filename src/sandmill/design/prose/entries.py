@@ -41,8 +41,10 @@ def say_codes(pen: Pen, word: CodeTableWord, fact: Form, others: Sequence[Form],
 
 def with_table(pen: Pen, lead: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write rows below a sentence, in one of several shapes."""
-    shapes = ["markdown", "csv", "fixed", "keyed"]
-    shape = pen.pick([*shapes, "listed"] if len(rows) <= _MOST_LISTED and len(head) == 2 else shapes)
+    shapes = ["markdown", "csv", "fixed"]
+    shapes += ["keyed"] if len(head) == 2 else []
+    shapes += ["listed"] if len(head) == 2 and len(rows) <= _MOST_LISTED else []
+    shape = pen.pick(shapes)
     match shape:
         case "markdown":
             lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
@@ -54,7 +56,7 @@ def with_table(pen: Pen, lead: str, head: Sequence[str], rows: Sequence[Sequence
             lines = ["```", *padded, "```"]
         case "keyed":
             mark = pen.pick(("- {}: {}", "* {} = {}", "- {}, {}"))
-            lines = [mark.format(row[0], "; ".join(row[1:])) for row in rows]
+            lines = [mark.format(*row) for row in rows]
         case _:
             return f"{lead} {_started(lead, _paired(pen, [(row[0], row[1]) for row in rows]))}."
     return "\n".join([f"{lead}\n", *lines])
@@ -165,12 +167,15 @@ def say_summary(pen: Pen, name: str, motif: Aggregate, child: ChildTable, frame:
     fields = named(name)
     summary = _summary(pen, motif, child)
     halves = frame.replace("{summary}", f"the {fields['name']}"), pen.say("define", q=summary, **fields)
+    # Nothing stands behind the long phrase for a summary, so that nobody takes it for a part of its window.
+    is_last = len(frame.partition("{summary}")[2]) <= 1
+    whole = frame.replace("{summary}", summary) if is_last and pen.rng.random() < 0.5 else " ".join(halves)
     other = _other_window(pen, motif, child)
     decoys: tuple[tuple[Fact, str], ...] = ()
     if other != motif:
         changed = Form(name=name, motif=other)
         decoys = ((changed, pen.say("summary_counts", q=_summary(pen.quoted, other, child))),)
-    return Said(frame.replace("{summary}", summary), halves, decoys=decoys)
+    return Said(whole, halves, decoys=decoys)
 
 
 def _summary(pen: Pen, motif: Aggregate, child: ChildTable) -> str:
