@@ -2,6 +2,8 @@
 
 No script, threshold or design was tuned on the tables: their seed is given here.
 Run from the repository root: python -m benchmarks.reading --tasks 100
+
+Of a published release, the levels alone: python -m benchmarks.reading --release releases/micro
 """
 
 import argparse
@@ -11,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.first_tries import SECRET
 from sandmill.kinds.files.base import write_files
-from sandmill.models.base import Part
+from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Calibration, Tier
-from sandmill.models.hints import Form, SameUnits
+from sandmill.models.hints import Form, ReadingLevel, SameUnits
 from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
@@ -32,6 +34,7 @@ from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.medals import medal_of
 from sandmill.scoring.submission import read_answers
 from sandmill.seeds import ingest
+from sandmill.store.release import load
 
 PLAIN: Mapping[str, str] = {
     "linear": "linear",
@@ -62,6 +65,8 @@ class Sheet:
     """Kinds of facts that the task states and its rule uses; `NO_HINT` if there are none."""
     calibration: Calibration
     finals: Mapping[str, float]
+    level: str = "none"
+    """Its reading level."""
 
     @property
     def is_hinted(self) -> bool:
@@ -83,7 +88,19 @@ def measure(slot: Slot) -> Sheet | str:
     made = run_attempt(AttemptJob(attempt, "reading", SECRET)).result
     if isinstance(made, Failed):
         return made.error.reason
-    return Sheet(traits_of(made.package.spec), made.calibration, finals_of(made.calibration))
+    spec = made.package.spec
+    return Sheet(traits_of(spec), made.calibration, finals_of(made.calibration), spec.reading_level)
+
+
+def published(ref: str) -> list[Sheet]:
+    """Return the sheets of the tables of a release."""
+    release = load(ref)
+    records = (release.record(task_id) for task_id in release.task_ids)
+    return [
+        Sheet(traits_of(one.spec), one.calibration, finals_of(one.calibration), one.spec.reading_level)
+        for one in records
+        if one.spec.channel is None and not one.spec.kind.designer
+    ]
 
 
 def traits_of(spec: TaskSpec) -> tuple[str, ...]:
@@ -156,6 +173,33 @@ def report_groups(sheets: Sequence[Sheet]) -> Iterator[str]:
         yield f"| {name} | {len(some)} | {' | '.join(cells)} | {f'{mean(margins):.2f}' if margins else ''} |"
 
 
+def report_levels(sheets: Sequence[Sheet]) -> Iterator[str]:
+    """Write by band and level which share states nothing, what reading gains, and what blind and reading runs close."""
+    yield "| band | level | tasks | state nothing | mean gain | best blind | best reader |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    levels = ("none", *get_args(ReadingLevel))
+    for band in (None, *Band):
+        in_band = [sheet for sheet in sheets if band in (None, sheet.calibration.difficulty.band)]
+        for level in (None, *levels) if in_band else ():
+            some = [sheet for sheet in in_band if level in (None, sheet.level)]
+            if some:
+                gains = [gain for sheet in some if (gain := sheet.calibration.reading_gain) is not None]
+                bests = [_best(some, is_reader=is_reader) for is_reader in (False, True)]
+                nothing = f"{sum(sheet.level == 'none' for sheet in some) / len(some):.0%}"
+                cells = [str(len(some)), nothing, f"{mean(gains):.2f}" if gains else "", *bests]
+                yield f"| {band or 'all'} | {level or 'all'} | {' | '.join(cells)} |"
+
+
+def _best(sheets: Sequence[Sheet], *, is_reader: bool) -> str:
+    """Return the mean gap of the best entry of each board, of those that read or of the others."""
+    gaps = []
+    for sheet in sheets:
+        measured = sheet.calibration
+        finals = [entry.final for entry in measured.board if (entry.tier is Tier.READER) == is_reader]
+        gaps += [gap_closed(finals[0], measured.trivial, measured.oracle)] if finals else []
+    return f"{mean(gaps):.2f}" if gaps else ""
+
+
 def _golds(sheets: Sequence[Sheet], script: str) -> str:
     some = [sheet for sheet in sheets if script in sheet.finals]
     return f"{sum(sheet.medal(script) is Medal.GOLD for sheet in some) / len(some):.0%}" if some else ""
@@ -169,7 +213,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tasks", type=int, default=100, help="first tries of tables, of any band")
     parser.add_argument("--seed", type=int, default=1801)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--release", help="print the levels of a published release; nothing is built")
     given = parser.parse_args(arguments)
+    if given.release:
+        print("\n".join(report_levels(published(given.release))))
+        return
     plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed, kinds={"table": 1.0}), ingest(()))
     with WorkerPool(given.workers) as pool:
         results = [result for _, result in pool.map(measure, list(plan_slots(plan)), 600)]
@@ -184,7 +232,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     hinted = [sheet for sheet in sheets if sheet.is_hinted]
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
         print("\n".join(report(some, title)) + "\n")
-    print("\n".join(report_groups(sheets)))
+    print("\n".join(report_groups(sheets)) + "\n")
+    print("\n".join(report_levels(sheets)))
 
 
 if __name__ == "__main__":

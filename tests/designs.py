@@ -69,7 +69,7 @@ def make_spec(
     metric: MetricName = MetricName.ROC_AUC,
     slot: int = 0,
     hardness: float = 0.4,
-    band: Band = Band.MEDIUM,
+    band: Band = Band.HARD,
     secret: bytes = SECRET,
     split: SplitKind = SplitKind.RANDOM,
     pathologies: tuple[PathologyKind, ...] = (),

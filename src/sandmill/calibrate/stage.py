@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.calibrate.appraisal import appraise, informed_score, measure_agents, measure_ceiling
 from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
+from sandmill.calibrate.decoys import require_one_reading
 from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
@@ -16,7 +17,7 @@ from sandmill.calibrate.measure import (
     require_informed_gold,
     with_scripts,
 )
-from sandmill.calibrate.milestones import PLACING
+from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN
 from sandmill.calibrate.own_panel import write_own_ladder
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
@@ -80,8 +81,9 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
         runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
+        require_one_reading(tried, Path(name), pilot, runs)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
-        draws = measure_draws(pilot, tried, runs, stated, streams)
+        draws = measure_draws(pilot, tried, runs, stated, streams, _least_margin(pilot, wanted))
         sizing = _size(attempt, pilot, runs, draws, streams)
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
@@ -120,6 +122,12 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
                 raise OffBand(medals.value, wanted, by)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
+
+
+def _least_margin(pilot: Pilot, wanted: Band | None) -> float:
+    """Return how much reading must pay: more where a medium table states one fact and nothing beside it."""
+    is_single = pilot.spec.kind.shows_columns and [hint.level for hint in pilot.spec.hints] == ["plain"]
+    return SINGLE_MARGIN if wanted is Band.MEDIUM and is_single else LEAST_MARGIN
 
 
 def _require_columns_lose(contest: SolverRuns, measured: Calibration, rendered: Rendered) -> None:

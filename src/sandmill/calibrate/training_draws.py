@@ -11,6 +11,7 @@ import numpy as np
 
 from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.milestones import (
+    LEAST_MARGIN,
     ORDINARY,
     MilestoneRule,
     least_gold,
@@ -92,7 +93,12 @@ class TrainingDraws:
 
 
 def measure_draws(
-    pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelRun], stated: Stated, streams: Streams
+    pilot: Pilot,
+    contest: SolverRuns,
+    runs: Sequence[PanelRun],
+    stated: Stated,
+    streams: Streams,
+    least_margin: float = LEAST_MARGIN,
 ) -> TrainingDraws:
     """Run what decides milestones after further training draws.
 
@@ -113,6 +119,8 @@ def measure_draws(
     apart = [name for name in own if name not in on_panel]
     tops = {"informed": informed, "column": _column_share(pilot, contest, scale)}
     alone = TrainingDraws(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops))
+    if alone.deciding.margin is not None:
+        require_margin(alone.deciding.margin, least_margin - 2 * CLEAR_MISS)
     if informed is not None:
         require_room(informed, alone.gold - CLEAR_MISS)
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
@@ -124,7 +132,7 @@ def measure_draws(
     }
     found = TrainingDraws(_deciding(contest, ran, shares, tops))
     if found.deciding.margin is not None:
-        require_margin(found.deciding.margin)
+        require_margin(found.deciding.margin, least_margin)
     if informed is not None:
         require_room(informed, found.gold)
     return found

@@ -8,6 +8,7 @@ from sandmill.cli.screen import (
     BandOption,
     JsonOption,
     MetricOption,
+    ReadingOption,
     ReleaseArgument,
     SplitOption,
     StructureOption,
@@ -39,6 +40,7 @@ def pull(
     band: BandOption = None,
     metric: MetricOption = None,
     structure: StructureOption = None,
+    reading_level: ReadingOption = None,
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Without answers, thresholds and solution.")
     ] = False,
@@ -54,7 +56,7 @@ def pull(
 
     opened = load(release)
     with show_progress("pulling") as progress:
-        wanted = selection(split=split, band=band, metric=metric, structure=structure)
+        wanted = selection(split=split, band=band, metric=metric, structure=structure, reading_level=reading_level)
         folders = opened.pull(to, task or None, public_only, progress, **wanted)
     if as_json:
         write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})

@@ -6,6 +6,7 @@ from sandmill.cli.screen import (
     BandOption,
     JsonOption,
     MetricOption,
+    ReadingOption,
     ReleaseArgument,
     SplitOption,
     StructureOption,
@@ -32,6 +33,7 @@ def rollout(
     band: BandOption = None,
     metric: MetricOption = None,
     structure: StructureOption = None,
+    reading_level: ReadingOption = None,
     task: TaskOption = None,
     limit: Annotated[int | None, option("N", "Number of tasks at most; the first by id.", min=1)] = None,
     reward: Annotated[str, option("NAME", "Preset of the reward.")] = "gap",
@@ -97,7 +99,7 @@ def rollout(
         "context_tokens": context,
         "seed": seed,
     }
-    wanted = selection(split=split, band=band, metric=metric, structure=structure)
+    wanted = selection(split=split, band=band, metric=metric, structure=structure, reading_level=reading_level)
     plan = prepare(release, to, wanted, task or (), limit, operators, parents, settings)
     client = open_client(plan, base_url, concurrency, model_timeout, max_usd, prices)
     show_end(plan, play(plan, client, n, concurrency), len(plan.task_ids) * n, as_json)

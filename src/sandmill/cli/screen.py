@@ -38,6 +38,7 @@ MetricOption = Annotated[list[str] | None, option("NAME", "Only this metric; may
 _PRIVATE = ", as `show` names it; may be repeated; needs the private half"
 BandOption = Annotated[list[str] | None, option("NAME", f"Only this band of difficulty{_PRIVATE}.")]
 StructureOption = Annotated[list[str] | None, option("NAME", f"Only this structure{_PRIVATE}.")]
+ReadingOption = Annotated[list[str] | None, option("NAME", f"Only this level of stated facts{_PRIVATE}.")]
 
 
 _LINES = "\n\t"

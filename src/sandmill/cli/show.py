@@ -244,6 +244,8 @@ def _print_task(record: "TaskRecord") -> None:
         "order held": f"{measured.steadiness.order_held:.1%} of bootstraps; steps "
         f"{', '.join(f'{step:.3f}' for step in measured.steps)} of the gap",
         "medals": f"by {measured.rule}{hardness}",
+        "reading": spec.reading_level
+        + ("" if measured.reading_gain is None else f", gain {measured.reading_gain:.3f}"),
         "solve rate": f"{rate.value:.2f} ({rate.low:.2f} to {rate.high:.2f})" if rate else "not measured",
         "verified": f"NOT: {', '.join(broken)}" if broken else f"{len(truths)} of {len(truths)} truths hold",
     }

@@ -14,6 +14,7 @@ from sandmill.design.columns import choose_columns, exact_shares, limits_of
 from sandmill.design.conditions import Conditions, choose_conditions, media_conditions
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import (
+    CHANCE_OF_MEDIA_HINTS,
     HintPlan,
     OwnColumns,
     add_spare,
@@ -24,7 +25,15 @@ from sandmill.design.hints import (
     has_hints,
 )
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
-from sandmill.design.rule import assign_weights, choose_rule, orient, rule_of, variance_shares
+from sandmill.design.rule import (
+    TOLD_SHARES,
+    assign_weights,
+    choose_rule,
+    orient,
+    rule_of,
+    single_shares,
+    variance_shares,
+)
 from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_draft, check_shape, class_count, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.standardize import standardize
@@ -48,7 +57,7 @@ from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
-from sandmill.scoring import encoding_for
+from sandmill.scoring import encoding_for, get_metric
 
 ROWS_EASIEST, ROWS_HARDEST = 200, 80
 """Training rows at hardness 0 and 1."""
@@ -62,6 +71,7 @@ _ROWS_OF_A_CLASS = 14
 _MOST_OF_AN_EVEN_SHARE = 0.9
 """Least share of a class, relative to an even one: something is left for the others to differ."""
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
+_NUMBERS = (TargetKind.REGRESSION, TargetKind.COUNT, TargetKind.MULTI_TARGET)
 _USUAL_LOG_ODDS = (6.0, 1.1)
 """Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets."""
 _LOG_COUNTS = (0.9, 0.55)
@@ -150,6 +160,8 @@ class _Setting:
     """Fact that brings columns of its own."""
     shape: Shape | None = None
     """What the seed asks of the columns; None if it declares nothing."""
+    is_single: bool = False
+    """Whether the texts state one plain fact and nothing else: in easy tables, and in medium ones of plain reading."""
 
     @property
     def hidden(self) -> float:
@@ -181,12 +193,16 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         if medium
         else choose_conditions(structure, streams, draft.faults if draft else None)
     )
-    # What only texts state is out of reach of the models that decide difficulty, so easy tasks state nothing.
-    knowing = bool(domain.knows.targets or medium)
-    may_tell = knowing and not draft and slot.band is not Band.EASY
+    # What only texts state is out of reach of the models that decide difficulty, so easy media state nothing.
+    may_tell = bool(domain.knows.targets or medium) and not draft
+    is_single = not medium and (slot.band is Band.EASY or (slot.band, slot.reading) == (Band.MEDIUM, "plain"))
+    if medium:
+        may_tell = may_tell and slot.band is not Band.EASY and has_hints(streams, CHANCE_OF_MEDIA_HINTS)
+    else:
+        may_tell = may_tell and (is_single or has_hints(streams))
     shape = shape_of(structure, kind, conditions.split)
     check_draft(structure, shape, draft)
-    own = draw_own_columns(domain, conditions.split, streams) if may_tell and has_hints(streams) else OwnColumns()
+    own = draw_own_columns(domain, conditions.split, streams) if may_tell and not is_single else OwnColumns()
     own = OwnColumns() if shape and not own.fits(len(shape.numbers), len(shape.categories)) else own
     domain = own.added_to(domain)
     vocabulary = choose_vocabulary(domain, conditions, streams)
@@ -202,7 +218,21 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     return _Setting(
-        slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior, may_tell, own, shape
+        slot,
+        streams,
+        kind,
+        knobs,
+        medium,
+        domain,
+        conditions,
+        vocabulary,
+        target,
+        knows,
+        prior,
+        may_tell,
+        own,
+        shape,
+        is_single,
     )
 
 
@@ -210,7 +240,9 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     """Choose the facts that texts state, the motifs of the rule, and its columns."""
     slot, streams, medium, vocabulary = setting.slot, setting.streams, setting.medium, setting.vocabulary
     profile = slot.structure.profile if setting.shape else None
-    plan = choose_hints(vocabulary, streams, setting.own, profile) if setting.may_tell else HintPlan()
+    plan = HintPlan()
+    if setting.may_tell:
+        plan = choose_hints(vocabulary, streams, setting.own, profile, is_single=setting.is_single)
     priors = Priors()
     if setting.prior:
         priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
@@ -222,11 +254,28 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         if slot.draft
         else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, not_leading)
     )
-    plan = add_spare(plan, drawn.read, vocabulary, streams, profile).at(setting.hidden)
-    rule = replace(drawn.at(setting.hidden), told_columns=plan.told_columns, named=plan.columns | needed)
+    plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
+    rule = replace(
+        drawn.at(setting.hidden),
+        told_columns=plan.told_columns,
+        named=plan.columns | needed,
+        told_shares=_told_shares(setting, plan),
+        is_single=plan.is_single,
+    )
     distractors = setting.knobs.distractors
     columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
-    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape, plan.level))
+    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape, slot.reading))
+
+
+def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:
+    """Return the shares of the rule's variance in told motifs, by hardness."""
+    if not plan.is_single:
+        return TOLD_SHARES
+    target, metric = setting.slot.structure.target, get_metric(setting.slot.structure.metric)
+    is_error = target in _NUMBERS and metric.is_lower_better and metric.name is not MetricName.POISSON_DEVIANCE
+    return single_shares(
+        setting.slot.band, is_error=is_error, has_events=any(isinstance(one, Hint) for one in plan.told)
+    )
 
 
 def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint, ...]]:

@@ -17,6 +17,7 @@ from sandmill.design.motifs import (
     choose_subgroup,
 )
 from sandmill.design.vocabulary import Vocabulary
+from sandmill.models.base import Band
 from sandmill.models.columns import LogNormal
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.mechanism import Subgroup
@@ -39,10 +40,16 @@ _FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
 _MIN_HIDDEN_SHARE, _MAX_HIDDEN_SHARE = 0.08, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1, in designs without told motifs."""
 _HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_TOLD_SHARES = (0.15, 0.35, 0.5, 0.6, 0.7)
+TOLD_SHARES = (0.15, 0.35, 0.5, 0.6, 0.7)
 _HIDDEN_SHARES = (0.03, 0.05, 0.07, 0.12, 0.22)
 """Shares of the rule's variance in told and in hidden motifs at each position of `_HARDNESS`, in designs with told
 motifs. The rest is in plain motifs."""
+_SINGLE_SHARES = {Band.EASY: (0.12, 0.35), Band.MEDIUM: (0.42, 0.7)}
+"""Share of the rule's variance in the only stated fact at hardness 0 and 1: so small that usual models do well on easy
+tables, and so large that it pays on those of medium difficulty."""
+_OF_ERRORS, _OF_EVENTS = 0.6, 0.45
+"""Factors at hardness 0 for metrics in the units of the target, to which a small variance is a large error, and for
+events in a file of their own, of which blind models see nothing."""
 _BACKGROUND_SHARE, _MAX_BACKGROUND_SD = 0.12, 0.6
 """Variance of a drift or unit effect relative to the rest of the rule, and its largest standard deviation. With more,
 class shares of the test part would differ from those of the training part."""
@@ -51,8 +58,11 @@ _HIGH_CARDINALITY_FIRST = 0.7
 """Chance that a high-cardinality column is tried second for the rule, if the design has the fault."""
 TRAIN_SHARE = 0.7
 """Share of a date column's span before the cut of a temporal split."""
-_EASIEST_FOLLOWERS = 0.2
-"""Factor at hardness 0 on the variance of all plain motifs but the first, and of all hidden motifs but the first."""
+_LEAST_HIDDEN = 0.01
+"""Share of hidden motifs at hardness 0 in designs whose texts state one fact."""
+_EASIEST_FOLLOWERS, _SINGLE_FOLLOWERS = 0.2, 0.06
+"""Factor at hardness 0 on the variance of all plain motifs but the first, and of all hidden motifs but the first; the
+same in designs whose texts state one fact."""
 
 FEWEST_PLAIN, MOST_PLAIN = 2, 4
 _CARRIERS = {
@@ -88,6 +98,10 @@ class Rule:
     """Motifs that the texts state."""
     told_columns: frozenset[str] = frozenset()
     """Columns of told motifs, also before their numbers are drawn. Their cells have no faults."""
+    told_shares: tuple[float, ...] = TOLD_SHARES
+    """Share of the rule's variance in told motifs at each position of `_HARDNESS`."""
+    is_single: bool = False
+    """Whether texts state one fact alone. The rest of the rule is then simple at hardness 0, so that it can be read."""
     named: frozenset[str] = frozenset()
     """Further columns that the texts speak of, so that the design needs them."""
 
@@ -161,7 +175,8 @@ def assign_weights(
     `signal` is the standard deviation of all motifs but the background; `outputs` is the number of latent scores.
     """
     share_told, share_hidden = _shares(rule, hardness)
-    followers = _EASIEST_FOLLOWERS + (1 - _EASIEST_FOLLOWERS) * hardness
+    easiest = _SINGLE_FOLLOWERS if rule.is_single else _EASIEST_FOLLOWERS
+    followers = easiest + (1 - easiest) * hardness
     parts = [
         *((motif, min(_BACKGROUND_SHARE, (_MAX_BACKGROUND_SD / signal) ** 2)) for motif in rule.background),
         *_split(rule.plain, 1 - share_hidden - share_told, followers, rng),
@@ -180,11 +195,25 @@ def assign_weights(
     return tuple(terms)
 
 
+def single_shares(band: Band, *, is_error: bool, has_events: bool) -> tuple[float, ...]:
+    """Return the shares of a single stated fact at each position of `_HARDNESS`.
+
+    Args:
+        band: that the design is made for.
+        is_error: whether the metric is an error in the units of the target.
+        has_events: whether the fact is about events in a file of their own.
+    """
+    low, high = _SINGLE_SHARES[band]
+    low *= (_OF_ERRORS if is_error else 1.0) * (_OF_EVENTS if has_events else 1.0)
+    return tuple(round(low + (high - low) * position, 4) for position in _HARDNESS)
+
+
 def _shares(rule: Rule, hardness: float) -> tuple[float, float]:
     """Return the shares of the rule's variance in stated and in hidden motifs."""
     if not rule.told:
         return 0.0, _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
-    told, hidden = (float(np.interp(hardness, _HARDNESS, shares)) for shares in (_TOLD_SHARES, _HIDDEN_SHARES))
+    hidden_shares = (_LEAST_HIDDEN, *_HIDDEN_SHARES[1:]) if rule.is_single else _HIDDEN_SHARES
+    told, hidden = (float(np.interp(hardness, _HARDNESS, shares)) for shares in (rule.told_shares, hidden_shares))
     return told, hidden
 
 

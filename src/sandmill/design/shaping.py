@@ -24,6 +24,7 @@ from sandmill.design.laws import (
     wanted_distinct,
 )
 from sandmill.design.shape import Like, Shape
+from sandmill.design.told import with_forms_of_columns
 from sandmill.design.vocabulary import Vocabulary, draw_level_names
 from sandmill.kinds.library import load_spare_words
 from sandmill.mechanism.columns import Floats
@@ -107,7 +108,8 @@ def shape_vocabulary(
     taken = {word.name for word in (*numbers, *pairs, *bits)}
     few, many = _categories(shape.categories, vocabulary, must, taken, wished, rng, has_many=has_many)
     narrowed = domain.model_copy(update={"numeric": (*numbers, *bits), "categorical": (*pairs, *few)})
-    return replace(vocabulary, domain=_with_possible_facts(narrowed), high_cardinality=tuple(many))
+    possible = with_forms_of_columns(_with_possible_facts(narrowed), many, streams.generator("forms of columns"))
+    return replace(vocabulary, domain=possible, high_cardinality=tuple(many))
 
 
 def _own_names(domain: Domain) -> set[str]:

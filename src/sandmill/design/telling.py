@@ -1,5 +1,6 @@
 """Put the facts of a plan into a design: units, notes, the numbers of forms, and the hints that state all of them."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -8,7 +9,7 @@ import numpy as np
 from sandmill.design.hints import HintPlan
 from sandmill.design.prose import Pen, meanings_of
 from sandmill.design.prose.entries import say_in_text, say_sentinel, say_units
-from sandmill.design.prose.forms import Said, arrange
+from sandmill.design.prose.forms import DESCRIPTION, Said, arrange
 from sandmill.design.rule import Rule
 from sandmill.design.shape import Shape
 from sandmill.design.statements import state_forms
@@ -16,7 +17,17 @@ from sandmill.mechanism.columns import quantile
 from sandmill.models.columns import Categorical, Column, Conversion, Date, Identity, Unit
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Pathology
-from sandmill.models.hints import DATA_DICTIONARY, Hint, InText, Notes, NoteValue, ReadingLevel, Sentinel, Units
+from sandmill.models.hints import (
+    DATA_DICTIONARY,
+    Hint,
+    InText,
+    Notes,
+    NoteValue,
+    Passage,
+    ReadingLevel,
+    Sentinel,
+    Units,
+)
 from sandmill.models.knowledge import ConversionWord
 from sandmill.models.spoken import Spoken
 from sandmill.rng import Streams
@@ -32,6 +43,7 @@ _TEXTS = (
 )
 """Sentences that say what notes hold."""
 
+_FILES_NAMED = re.compile(r"\b[Tt]he (?:data dictionary|description)\b")
 _CHANCE_OF_SENTINEL, _CHANCE_OF_NOTES = 0.6, 0.3
 _ROOM_FOR_VALUES = 8
 """Columns from which on values of the rule may stand in the text instead of a column."""
@@ -254,8 +266,10 @@ class Telling:
     conversions: dict[str, ConversionWord]
     """By column."""
     has_sentinels: bool = True
-    """Whether numbers may stand for missing cells: the seed's table has no empty cells then."""
+    """Whether numbers may stand for missing cells. A table of the seed's shape has empty cells where the seed has."""
     pens: Pens = Pens()
+    has_dictionary: bool = True
+    """Whether facts may stand in a file of their own. A table of the seed's shape has one if the seed has."""
 
     def mark(self, faults: tuple[Pathology, ...], streams: Streams) -> tuple[tuple[Pathology, ...], tuple[Hint, ...]]:
         """Return faults in which numbers may stand for missing cells, and all hints of the design."""
@@ -263,7 +277,19 @@ class Telling:
         if self.rule.told and self.has_sentinels:
             faults = mark_gaps(faults, by_name, streams)
         units = state_units(by_name, self.conversions, self.rule.read, streams, self.pens)
-        return faults, (*self.hints, *units, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
+        hints = (*self.hints, *units, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
+        return faults, hints if self.has_dictionary else tuple(map(_in_description, hints))
+
+
+def _in_description(hint: Hint) -> Hint:
+    """Return a hint all of whose passages stand in the description, and do not speak of another file."""
+    further = tuple(Passage(file=DESCRIPTION, text=_FILES_NAMED.sub(_elsewhere, one.text)) for one in hint.further)
+    text = _FILES_NAMED.sub(_elsewhere, hint.text)
+    return hint.model_copy(update={"file": DESCRIPTION, "text": text, "further": further})
+
+
+def _elsewhere(named: re.Match[str]) -> str:
+    return "Another part of this page" if named[0][0] == "T" else "another part of this page"
 
 
 def tell(
@@ -282,12 +308,21 @@ def tell(
     plan = replace(plan, level=level)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
-    if plan.told and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
+    if plan.told and not plan.is_single and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
         converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, level, is_certain=bool(shape))
     word = domain.knows.notes
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
     pens = Pens(level, meanings_of(domain))
     forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens.meanings)
-    hints, is_known = (*forms, *in_notes), bool(shape and shape.profile)
-    return Telling(converted, replace(rule, told=told), notes, hints, conversions, not is_known, pens)
+    profile = shape.profile if shape else None
+    return Telling(
+        converted,
+        replace(rule, told=told),
+        notes,
+        (*forms, *in_notes),
+        conversions,
+        has_sentinels=not plan.is_single and profile is None,
+        pens=pens,
+        has_dictionary=profile is None or profile.has_dictionary,
+    )

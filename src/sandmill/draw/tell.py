@@ -1,5 +1,7 @@
 """Write the parts of a task's texts that state its hints: paragraphs of the description, and the data dictionary."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sandmill.draw.wording import Wording
@@ -43,10 +45,20 @@ def house_sections(spec: TaskSpec) -> list[str]:
         paragraphs, start = [], 0
         while start < len(part):
             size = int(rng.integers(1, _MOST_IN_PARAGRAPH + 1))
-            paragraphs.append(" ".join(part[start : start + size]))
+            paragraphs += _paragraphs(part[start : start + size])
             start += size
         sections += [f"## {heading}", "\n\n".join(paragraphs)]
     return sections
+
+
+def _paragraphs(items: Sequence[str]) -> list[str]:
+    """Join sentences to paragraphs. A table stands alone."""
+    found: list[list[str]] = [[]]
+    for item in items:
+        found += [[item], []] if "\n" in item else []
+        if "\n" not in item:
+            found[-1].append(item)
+    return [" ".join(sentences) for sentences in found if sentences]
 
 
 def _passages(spec: TaskSpec, file: str) -> list[str]:

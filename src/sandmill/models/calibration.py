@@ -258,6 +258,16 @@ class Calibration(Private):
     lifts: tuple[dict[str, Any], ...] = ()
     """What each skill was worth, in records of older releases."""
 
+    @property
+    def reading_gain(self) -> float | None:
+        """Share of the gap that the board's best reader closes beyond its best blind entry; None without readers."""
+        best: dict[bool, float] = {}
+        for entry in reversed(self.board):
+            best[entry.tier is Tier.READER] = entry.final
+        if len(best) < 2:
+            return None
+        return round((best[True] - best[False]) / (self.oracle - self.trivial), 6)
+
     def band_by(self, steered: Steered) -> Band:
         """Return the band of a measure; that of difficulty where medal hardness was not measured."""
         by_medals = steered == "medal_hardness" and self.medal_hardness

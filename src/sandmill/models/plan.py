@@ -7,6 +7,7 @@ from pydantic import Field
 from sandmill.models.base import Band, Frozen, Steered
 from sandmill.models.design_draft import Authorship, DesignDraft
 from sandmill.models.domain import ItemWorld, SpokenWorld
+from sandmill.models.hints import ReadingLevel
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest
 from sandmill.models.seed import SeedNote, SeedTask, SkippedSource, UnsupportedSeed
@@ -22,6 +23,8 @@ class Slot(Frozen):
     steered: Steered = "difficulty"
     solve_rates: bool = False
     """Measure solve rate and medal hardness whatever the bands are about."""
+    reading: ReadingLevel = "plain"
+    """How its texts state facts."""
     place: float | None = Field(default=None, ge=0, lt=1)
     """Where its domain stands in the list of all, from 0 to 1, so that domains come up evenly. None: it is drawn."""
     draft: DesignDraft | None = None
@@ -51,7 +54,7 @@ class Attempt:
     any_band: bool = False
     replicate: int = 0
     design_band: Band | None = None
-    """Band that the design is made for, if not the slot's: texts of designs for the easy band state no facts."""
+    """Band that the design is made for, if not the slot's: what texts state depends on it."""
 
 
 class BuildPlan(Frozen):

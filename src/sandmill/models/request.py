@@ -8,17 +8,19 @@ import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen, Steered
+from sandmill.models.hints import ReadingLevel
 from sandmill.models.kind import kind_named
 from sandmill.models.names import DatasetName
 from sandmill.models.release import Split
 
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
+DEFAULT_READING: dict[ReadingLevel, float] = {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1}
 RUNNERS = ("threads", "dask", "ray")
 """Kinds of task runners. The last two may be followed by the address of a cluster."""
 
@@ -59,6 +61,8 @@ class BuildRequest(Frozen):
     """Bundled seeds that take turns: all, or lite for the 22 structures of MLE-bench-lite. Not with --seeds."""
     mix: dict[Band, float] = DEFAULT_MIX
     """Wanted share of each difficulty band, such as easy=0.25,medium=0.4,hard=0.25,expert=0.1."""
+    reading: dict[ReadingLevel, float] = DEFAULT_READING
+    """Wanted share of each level at which tables state facts, from the medium band on. Easy ones state a plain fact."""
     steer: Steered = "difficulty"
     """Measure that the bands of the mix are about: difficulty, or medal_hardness for tables."""
     solve_rates: bool = False
@@ -95,6 +99,12 @@ class BuildRequest(Frozen):
     def _shares_of_bands(cls, mix: dict[Band, float]) -> dict[Band, float]:
         _require_shares(mix)
         return {band: mix[band] for band in Band if mix.get(band, 0) > 0}
+
+    @field_validator("reading")
+    @classmethod
+    def _shares_of_levels(cls, reading: dict[ReadingLevel, float]) -> dict[ReadingLevel, float]:
+        _require_shares(reading)
+        return {level: reading[level] for level in get_args(ReadingLevel) if reading.get(level, 0) > 0}
 
     @field_validator("kinds")
     @classmethod

@@ -1,13 +1,14 @@
 """The design of one new task."""
 
 from functools import cached_property
+from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen, Private
 from sandmill.models.channel import AnyChannel
-from sandmill.models.hints import Hint, Notes
+from sandmill.models.hints import Hint, Notes, ReadingLevel
 from sandmill.models.kind import Kind, kind_named
 from sandmill.models.links import class_names, output_count
 from sandmill.models.mechanism import Mechanism
@@ -98,6 +99,13 @@ class TaskSpec(Private):
     def kind(self) -> Kind:
         """What shape of task this is."""
         return kind_named(self.channel.kind if self.channel else self.structure.kind or "table")
+
+    @property
+    def reading_level(self) -> ReadingLevel | Literal["none"]:
+        """Hardest level at which texts state a fact that the rule uses. What items show is explained plainly."""
+        used = {hint.level for hint in self.hints if hint.matters}
+        used |= {"plain"} if self.channel and self.channel.cues else set()
+        return max(used, key=get_args(ReadingLevel).index, default="none")
 
     @property
     def unscored_items(self) -> int:

@@ -6,7 +6,8 @@ from typing import TypeVar
 from sandmill.errors import Problem, RequestError, name_some
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.table import TABLE
-from sandmill.models.base import Steered
+from sandmill.models.base import Band, Steered
+from sandmill.models.hints import ReadingLevel
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, Slot
 from sandmill.models.request import BuildRequest
@@ -16,6 +17,10 @@ from sandmill.rng import Streams
 from sandmill.seeds.cards import LITE
 
 Share = TypeVar("Share")
+
+PLAIN_OF_MEDIUM = 0.5
+"""Share of the medium slots that plain facts go to first: their tables state one fact, the step from easy tables to
+harder readings."""
 
 LEAST_GROUP = 20
 """Slots of the first group, at least. The gate on guessing needs 10 families of designs, a fifth of the slots may stay
@@ -67,10 +72,36 @@ def plan_slots(plan: BuildPlan) -> tuple[Slot, ...]:
     steered: list[Steered] = ["difficulty" if _kind(seed).panel else plan.request.steer for seed in seeds]
     paired = pair_bands([seed.structure for seed in seeds], shuffled) if "difficulty" in steered else shuffled
     places = even_places(total, streams.generator("domains").random())
+    read_bands = {n: band for n, band in enumerate(paired) if _states_levels(seeds[n]) and band is not Band.EASY}
+    levels = share_levels(plan.request.reading, read_bands, streams)
     return tuple(
-        Slot(number=n, seed=seed, band=band, steered=by, place=place, solve_rates=plan.request.solve_rates)
+        Slot(
+            number=n,
+            seed=seed,
+            band=band,
+            steered=by,
+            place=place,
+            solve_rates=plan.request.solve_rates,
+            reading=levels.get(n, "plain"),
+        )
         for n, (seed, band, by, place) in enumerate(zip(seeds, paired, steered, places, strict=True))
     )
+
+
+def share_levels(
+    reading: Mapping[ReadingLevel, float], bands: Mapping[int, Band], streams: Streams
+) -> dict[int, ReadingLevel]:
+    """Give slots their level of reading, by number: exact shares, plain ones first to a part of the medium slots."""
+    counts = share_out(reading, len(bands))
+    drawn = [list(bands)[place] for place in streams.generator("reading").permutation(len(bands))]
+    medium = [number for number in drawn if bands[number] is Band.MEDIUM]
+    first = medium[: round(PLAIN_OF_MEDIUM * len(medium))]
+    # Numbers in a drawn order meet levels in theirs, so that harder levels are spread over bands.
+    order = [*first, *(number for number in drawn if number not in set(first))]
+    levels = [
+        level for level, count in sorted(counts.items(), key=lambda item: item[0] != "plain") for _ in range(count)
+    ]
+    return dict(zip(order, levels, strict=True))
 
 
 def group_ends(total: int) -> tuple[int, ...]:
@@ -104,6 +135,11 @@ def _in_turns(seeds: Sequence[SeedTask], total: int, streams: Streams) -> list[S
 
 def _kind(seed: SeedTask) -> Kind:
     return kind_of(seed.structure) or TABLE
+
+
+def _states_levels(seed: SeedTask) -> bool:
+    """Whether texts state facts of columns that the files hold. Those of media are stated plainly."""
+    return _kind(seed).shows_columns and not _kind(seed).designer
 
 
 def plan_shards(

@@ -10,7 +10,7 @@ from string import Template
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.release import SPLITS, Manifest
 from sandmill.models.reports import Funnel
-from sandmill.report.digest import ReleaseDigest, best_scores_in_words, count_table, mix_table
+from sandmill.report.digest import ReleaseDigest, best_scores_in_words, count_table, mix_table, reading_table
 from sandmill.report.funnel import RejectionRow
 from sandmill.report.text_tables import funnel_table, rejections_table, to_markdown
 
@@ -49,6 +49,7 @@ def dataset_card(
         split=next(iter(splits), "train"),
         splits=", ".join(splits),
         mix=to_markdown(mix_table(digest)),
+        reading=to_markdown(reading_table(digest)),
         floors=", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items()),
         best_golds=f"{digest.best_gold_rate:.0%}",
         more_golds=_more_golds(digest),

@@ -3,13 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median
-from typing import Any, Literal
+from statistics import fmean, median
+from typing import Any, Literal, get_args
 
 from sandmill.errors import count
 from sandmill.models.base import Band, Frozen
 from sandmill.models.calibration import Calibration, Ceiling, Tier
 from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, shown_trait
+from sandmill.models.hints import ReadingLevel
 from sandmill.models.release import ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
@@ -38,6 +39,10 @@ class ReleaseDigest:
     """Tasks on which a run beside the leaderboard reached gold."""
     adversary_tasks: int = 0
     """Tasks that were measured with such a run."""
+    levels: dict[str, Counter[Band]] = field(default_factory=lambda: defaultdict(Counter))
+    """Tasks by reading level and band."""
+    gains: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Reading gains by level."""
     best_scores: Counter[str] = field(default_factory=Counter)
     """Tasks by what is known of their best possible score: kinds of `Ceiling`."""
     bracket_widths: list[float] = field(default_factory=list)
@@ -58,6 +63,9 @@ class ReleaseDigest:
         self.designs[record.replicate] += 1
         if medals := measured.medal_hardness:
             self.medal_bands[medals.band] += 1
+        self.levels[spec.reading_level][record.reached] += 1
+        if (gain := measured.reading_gain) is not None:
+            self.gains[spec.reading_level].append(gain)
         ceiling = ceiling_of(measured)
         self.best_scores[ceiling.kind] += 1
         if ceiling.kind == "bracket":
@@ -113,6 +121,17 @@ def mix_table(digest: ReleaseDigest) -> TextTable:
         rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met, str(digest.medal_bands[band])))
     header = ("band", "asked for", "reached", "met where asked", "by medal hardness")
     return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3, 4}))
+
+
+def reading_table(digest: ReleaseDigest) -> TextTable:
+    """Show how many tasks of each band state facts at each level, and what the best reader gains by them."""
+    rows = []
+    for level in ("none", *get_args(ReadingLevel)):
+        gains = digest.gains.get(level)
+        counts = digest.levels.get(level, Counter())
+        rows.append((level, *(str(counts[band]) for band in Band), f"{fmean(gains):.2f}" if gains else ""))
+    header = ("reading level", *map(str, Band), "mean gain")
+    return TextTable("Reading", header, tuple(rows), frozenset(range(1, len(header))))
 
 
 def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:

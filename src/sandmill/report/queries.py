@@ -243,6 +243,7 @@ PLANS = (
     FacetPlan(id="metric", title="Metric", sql="public_tasks.metric"),
     FacetPlan(id="split", title="Split", sql="public_tasks.split"),
     FacetPlan(id="band", title="Difficulty band", sql="p.band", is_private=True),
+    FacetPlan(id="reading-level", title="Reading level", sql="p.reading_level", is_private=True),
     FacetPlan(id="wanted", title="Band asked for", sql="p.wanted", is_private=True),
     FacetPlan(id="seed", title="Seed", sql="p.seed_id", is_private=True),
     FacetPlan(id="domain", title="Domain", sql="p.domain", is_private=True),
@@ -252,6 +253,7 @@ PLANS = (
     FacetPlan(id="tokens", title="Tokens of the prompt", sql=TOKENS, is_number=True, is_whole=True, note=_ESTIMATE),
     FacetPlan(id="difficulty", title="Difficulty", sql="p.difficulty", is_number=True, is_private=True),
     FacetPlan(id="medal-hardness", title="Medal hardness", sql="p.medal_hardness", is_number=True, is_private=True),
+    FacetPlan(id="reading-gain", title="Reading gain", sql="p.reading_gain", is_number=True, is_private=True),
 )
 
 

@@ -27,14 +27,16 @@ def _fields(kind: Any, *names: str, nullable: bool = False) -> list[Any]:
     return [pa.field(name, kind, nullable=nullable) for name in names]
 
 
-_MEDALS = {
+_LATER_COLUMNS = {
     "rule": pa.string(),
     "medal_hardness": pa.float64(),
     "medal_hardness_low": pa.float64(),
     "medal_hardness_high": pa.float64(),
     "medal_band": pa.string(),
+    "reading_level": pa.string(),
+    "reading_gain": pa.float64(),
 }
-"""Columns about medals. Older releases lack them."""
+"""Columns about medals and about what is stated. Older releases lack them."""
 
 PUBLIC_TASKS = pa.schema(
     [
@@ -54,7 +56,7 @@ PRIVATE_TASKS = pa.schema(
         *_fields(pa.float64(), "difficulty", "difficulty_low", "difficulty_high", nullable=True),
         *_fields(pa.float64(), "trivial", "oracle", "gold", "silver", "bronze", "median", nullable=True),
         *_fields(pa.string(), "reference", "seed_id", "digest", "record"),
-        *(pa.field(name, kind, metadata={LATER: b""}) for name, kind in _MEDALS.items()),
+        *(pa.field(name, kind, metadata={LATER: b""}) for name, kind in _LATER_COLUMNS.items()),
     ]
 )
 """One row for each task, with private facts. `record` is the whole TaskRecord as canonical JSON."""
@@ -170,6 +172,8 @@ def private_task_row(record: TaskRecord) -> Row:
         "medal_hardness_low": medals and medals.low,
         "medal_hardness_high": medals and medals.high,
         "medal_band": medals and medals.band.value,
+        "reading_level": spec.reading_level,
+        "reading_gain": measured.reading_gain,
     }
 
 

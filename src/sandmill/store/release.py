@@ -150,6 +150,7 @@ class StoredRelease:
         band: str | Collection[str] = (),
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
+        reading_level: str | Collection[str] = (),
     ) -> list[Path]:
         """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all. Returns them in order.
 
@@ -164,6 +165,7 @@ class StoredRelease:
             band: only tasks of these bands of difficulty; needs a readable private half, as `structure` does.
             metric: only tasks of these metrics.
             structure: only tasks of these structures, such as `tabular/binary/random`.
+            reading_level: only tasks that state facts at these levels; `none`: that state nothing.
 
         Raises:
             RequestError: nothing is selected; or folders that are there hold something else: they are left alone, all
@@ -176,8 +178,9 @@ class StoredRelease:
 
         wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
         self.check_ids(wanted)
-        if split or band or metric or structure:
-            matching = set(self.select(split=split, band=band, metric=metric, structure=structure))
+        asked = {"split": split, "band": band, "metric": metric, "structure": structure, "reading_level": reading_level}
+        if any(asked.values()):
+            matching = set(self.select(**asked))
             wanted = tuple(task_id for task_id in wanted if task_id in matching)
             require_some(self.ref, wanted)
         sides = ("public",) if public_only else ("public", "private")
@@ -199,6 +202,7 @@ class StoredRelease:
         band: str | Collection[str] = (),
         metric: str | Collection[str] = (),
         structure: str | Collection[str] = (),
+        reading_level: str | Collection[str] = (),
         difficulty: tuple[float, float] | None = None,
         medal_hardness: tuple[float, float] | None = None,
     ) -> tuple[str, ...]:
@@ -211,13 +215,21 @@ class StoredRelease:
             band: easy, medium, hard or expert, by difficulty. Needs the private half, as all below but `metric` do.
             metric: name of a metric.
             structure: such as `tabular/binary/random`.
+            reading_level: plain, prose, spread or contested, the hardest of the stated facts that matter; none: nothing
+                is stated. Tasks of older releases have none of these.
             difficulty: least and greatest difficulty, between 0 and 1, both included.
             medal_hardness: the same for medal hardness. Tasks of older releases have none and are left out.
 
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
         """
-        wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
+        wanted = {
+            "split": split,
+            "band": band,
+            "metric": metric,
+            "structure": structure,
+            "reading_level": reading_level,
+        }
         given = {name: [values] if isinstance(values, str) else values for name, values in wanted.items() if values}
         both = {"difficulty": difficulty, "medal_hardness": medal_hardness}
         ranges = {name: ends for name, ends in both.items() if ends is not None}
@@ -454,13 +466,15 @@ def select_ids(
             problems.append(Problem(flag, f"{low:g} to {high:g}", "two numbers, 0 <= LOW <= HIGH <= 1"))
     for column in [*wanted, *ranges]:
         if column not in facts.columns:
-            hint = "Band, structure, difficulty and medal hardness are in the private half of a release."
-            problems.append(Problem(f"--{column}", "no private half that is readable here", "one", hint))
+            flag = f"--{column.replace('_', '-')}"
+            hint = "Band, structure, difficulty, medal hardness and reading level are in the private half of a release."
+            problems.append(Problem(flag, "no private half that is readable here", "one", hint))
     for column, values in wanted.items():
         tests.append(pl.col(column).is_in(list(values)))
         known = facts[column].drop_nulls().unique().sort().to_list() if column in facts.columns else values
         expected = f"one of {name_some(map(shorten, known), _LISTED)}"
-        problems += [Problem(f"--{column}", shorten(repr(value)), expected) for value in values if value not in known]
+        flag = f"--{column.replace('_', '-')}"
+        problems += [Problem(flag, shorten(repr(value)), expected) for value in values if value not in known]
     if problems:
         raise RequestError(ref, problems, "Nothing was selected.")
     ids = tuple(facts.filter(*tests)["task_id"].to_list())

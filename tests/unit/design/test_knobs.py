@@ -41,7 +41,7 @@ def undeclared(*task):
 @cache
 def design(task, knob, position) -> TaskSpec:
     """A design with one knob at a position and the others in the middle."""
-    slot = Slot(number=0, seed=undeclared(*task), band=Band.MEDIUM)
+    slot = Slot(number=0, seed=undeclared(*task), band=Band.MEDIUM, reading="prose")
     return design_task(slot, Streams(SECRET, "knobs"), 0.5, knobs=Knobs(**{knob: position}))
 
 
@@ -171,7 +171,7 @@ def test_the_first_hidden_motif_is_one_that_a_search_finds():
 def test_where_hardness_is_low_the_first_hidden_motif_leads():
     led = 0
     for slot in range(12):
-        seed = Slot(number=slot, seed=make_seed(*BINARY), band=Band.EASY)
+        seed = Slot(number=slot, seed=make_seed(*BINARY), band=Band.HARD)
         spec = design_task(seed, Streams(SECRET, f"lead {slot}"), 0.0)
         hidden = [term for term in hidden_terms(spec) if not isinstance(term.motif, TOLD_MOTIFS)]
         first, *others = (abs(term.weights[0]) for term in hidden)

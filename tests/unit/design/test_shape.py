@@ -1,5 +1,6 @@
 """Designs have the classes, columns, laws, gaps and correlations of their seed's table."""
 
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, check_draft, s
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.draw.csv_files import feature_frame
+from sandmill.draw.tell import house_sections
 from sandmill.errors import ItemRejected
 from sandmill.kinds.library import load_domains, load_spare_words
 from sandmill.kinds.table import TABLE
@@ -26,6 +28,7 @@ from sandmill.models.design_draft import DesignDraft
 from sandmill.models.domain import NumericWord
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.links import class_names
+from sandmill.models.motifs import columns_of
 from sandmill.models.plan import Slot
 from sandmill.models.profile import ColumnProfile, TableProfile
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, Structure, TargetKind
@@ -178,6 +181,41 @@ def test_further_files_are_those_of_the_seed(has_child, has_dictionary):
     assert told
     assert all((spec.mechanism.child is not None) == has_child for spec in told)
     assert not any(hint.file == DATA_DICTIONARY for spec in specs for hint in spec.hints)
+
+
+def test_tables_of_few_columns_state_facts_over_them_in_the_description():
+    """Neither of the seeds has a data dictionary, and few of a domain's own facts fit their columns."""
+    kinds_told, tables = Counter(), 0
+    for asked in (structure(WIDE), structure(THIN)):
+        for number in range(8):
+            spec = designed(asked, number, hardness=0.4, band=Band.HARD)
+            forms = [hint for hint in spec.hints if hint.matters]
+            assert forms
+            kinds_told.update(hint.fact.motif.motif for hint in forms if hint.fact.fact == "form")
+            names = {column.name for column in spec.mechanism.columns}
+            assert all(set(columns_of(term.motif)) <= names for term in spec.mechanism.terms)
+            assert {passage.file for hint in spec.hints for passage in hint.passages} == {"description.md"}
+            tables += any("\n" in hint.text for hint in spec.hints)
+    assert {"formula", "conditional", "norm_distance", "code_value"} <= set(kinds_told)
+    assert tables >= 2
+
+
+def test_a_table_among_the_sentences_of_a_description_is_a_paragraph_of_its_own():
+    specs = (designed(structure(WIDE), number, hardness=0.4, band=Band.HARD) for number in range(30))
+    spec = next(spec for spec in specs if any("\n" in hint.text for hint in spec.hints))
+    sections = "\n\n".join(house_sections(spec))
+    for hint in spec.hints:
+        if "\n" in hint.text:
+            assert f"\n\n{hint.text}\n\n" in f"\n\n{sections}\n\n"
+
+
+def test_facts_in_two_places_of_the_description_do_not_speak_of_another_file():
+    asked = structure(WIDE)
+    slot = Slot(number=0, seed=seed_of(asked), band=Band.HARD, reading="spread")
+    specs = [design_task(slot, Streams(SECRET, f"spread {number}"), 0.4) for number in range(12)]
+    texts = [passage.text for spec in specs for hint in spec.hints for passage in hint.passages]
+    assert any("nother part of this page" in text for text in texts)
+    assert not any("dictionary" in text or "the description" in text for text in texts)
 
 
 def test_ten_tasks_of_a_seed_differ_in_domain_and_rule():

@@ -1,3 +1,4 @@
+import json
 from collections import Counter
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sandmill.errors import RequestError
+from sandmill.fingerprint import _content, fingerprint
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
@@ -87,6 +89,31 @@ def test_slots_take_the_shares_of_kinds_that_are_asked_for():
     asked = {"table": 0.66, "text": 0.17, "image_archive": 0.17}
     slots = plan_slots(plan_build(BuildRequest(name="d", tasks=12, kinds=asked), ingest(())))
     assert Counter(kind_of(slot.seed.structure).name for slot in slots) == {"table": 8, "text": 2, "image_archive": 2}
+
+
+def test_levels_of_reading_fill_their_shares_and_plain_facts_go_to_medium_tables_first():
+    slots = plan_slots(plan(60, reading={"plain": 0.4, "prose": 0.4, "contested": 0.2}))
+    read = [slot for slot in slots if slot.band is not Band.EASY]
+    assert Counter(slot.reading for slot in read) == share_out(
+        {"plain": 0.4, "prose": 0.4, "contested": 0.2}, len(read)
+    )
+    assert {slot.reading for slot in slots if slot.band is Band.EASY} == {"plain"}
+    medium = Counter(slot.reading for slot in read if slot.band is Band.MEDIUM)
+    assert medium["plain"] >= medium.total() / 2
+    assert medium["plain"] < medium.total()
+
+
+def test_texts_of_media_state_facts_plainly():
+    slots = plan_slots(plan_build(BuildRequest(name="d", tasks=20, kinds={"image_archive": 1.0}), ingest(())))
+    assert {slot.reading for slot in slots} == {"plain"}
+
+
+def test_the_usual_levels_of_reading_leave_the_fingerprint_of_a_request_and_others_change_it():
+    usual = BuildRequest(name="d")
+    assert "reading" not in json.dumps(_content(usual))
+    assert fingerprint(BuildRequest(name="d", reading={"plain": 1.0})) != fingerprint(usual)
+    with pytest.raises(ValidationError, match="must sum to 1"):
+        BuildRequest(name="d", reading={"plain": 0.5})
 
 
 def test_lite_takes_every_structure_of_mle_bench_lite_equally_often():

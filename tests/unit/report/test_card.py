@@ -6,10 +6,11 @@ import pytest
 import yaml
 
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import Ceiling
+from sandmill.models.calibration import Ceiling, Tier
+from sandmill.models.hints import Hint, Sentinel
 from sandmill.models.reports import Funnel, SlotReport
 from sandmill.report.card import dataset_card
-from sandmill.report.digest import best_score_in_words, count_table
+from sandmill.report.digest import best_score_in_words, count_table, reading_table
 from sandmill.report.funnel import RejectionRow
 from sandmill.report.text_tables import TextTable, ending_table, to_markdown, to_text
 from tests.factories import CALIBRATION
@@ -50,6 +51,26 @@ def test_the_card_names_no_task_no_threshold_and_no_part_of_a_rule():
     assert not secrets & set(re.findall(r"\d+\.\d+", card))
     for word in (*(record.task_id for record in RECORDS), "interaction", "threshold at", "61.375", "ratio-search"):
         assert word not in card
+
+
+def test_the_card_counts_tasks_by_reading_level_and_band_and_says_what_reading_gains():
+    told = RECORDS[0].spec.model_copy(
+        update={"hints": (Hint(fact=Sentinel(column="a", value=-9.0), text="t", level="spread"),)}
+    )
+    measured = RECORDS[0].calibration
+    best = measured.board[0].model_copy(update={"solver": "r", "tier": Tier.READER, "final": measured.oracle})
+    read = RECORDS[0].model_copy(
+        update={"spec": told, "calibration": measured.model_copy(update={"board": (best, *measured.board)})}
+    )
+    assert read.calibration.reading_gain == pytest.approx(0.04 / 0.35, abs=1e-6)
+    assert RECORDS[0].calibration.reading_gain is None
+    rows = {row[0]: row[1:] for row in reading_table(make_digest([*RECORDS, read])).rows}
+    band = list(Band).index(read.reached)
+    assert rows["spread"][band] == "1"
+    assert rows["spread"][-1] == "0.11"
+    assert sum(map(int, rows["none"][:-1])) == len(RECORDS)
+    assert rows["none"][-1] == ""
+    assert "| spread |" in dataset_card(make_manifest(), make_digest([read]), FUNNEL, ())
 
 
 def test_the_mix_says_what_was_asked_and_what_was_reached():

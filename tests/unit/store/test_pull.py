@@ -189,6 +189,7 @@ def test_a_pull_takes_the_tasks_that_have_one_of_the_values_of_every_option(mixe
         ({"split": ["train"], "band": ["medium"], "metric": ["roc_auc"]}, (0, 2, 4)),
         ({"structure": ["tabular/binary/random"]}, (0, 1, 2, 3, 4)),
         ({"split": "train", "band": "medium"}, (0, 2, 4)),
+        ({"split": "train", "reading_level": ("none", "none")}, (0, 2, 4)),
     ):
         assert list(mixed.select(**wanted)) == _names(*numbers)
         assert [folder.name for folder in mixed.pull(tmp_path / "out", **wanted)] == _names(*numbers)

@@ -9,6 +9,7 @@ import pytest
 
 from sandmill.errors import IntegrityError, RequestError
 from sandmill.models.calibration import MedalHardness
+from sandmill.models.hints import Hint, Sentinel
 from sandmill.models.reports import Rejection
 from sandmill.store import arrow_tables as tables
 from sandmill.store.parquet import TableReader, grouped, write_rows
@@ -119,6 +120,21 @@ def test_a_table_without_a_column_of_the_first_releases_is_refused():
     short = pa.schema([field for field in table.schema if field.name != "difficulty"])
     with pytest.raises(IntegrityError, match="no column difficulty"):
         TableReader(io.BytesIO(write_rows(short, [])), "private/tasks", table.schema)
+
+
+def test_reading_is_two_columns_and_a_level_that_can_be_asked_for():
+    record = make_task(1).record
+    assert tables.private_task_row(record)["reading_level"] == "none"
+    hints = [
+        Hint(fact=Sentinel(column="a", value=-9.0), text="t", level=level, matters=level != "contested")
+        for level in ("prose", "plain", "contested")
+    ]
+    row = tables.private_task_row(record.model_copy(update={"spec": record.spec.model_copy(update={"hints": hints})}))
+    assert (row["reading_level"], row["reading_gain"]) == ("prose", None)
+    facts = pl.DataFrame({"task_id": ["a", "b", "c"], "reading_level": ["prose", "none", None]})
+    assert select_ids(facts, "r", {"reading_level": ["prose", "none"]}) == ("a", "b")
+    with pytest.raises(RequestError, match=r"--reading-level: saw 'spread'; expected one of none, prose"):
+        select_ids(facts, "r", {"reading_level": ["spread"]})
 
 
 def test_medal_hardness_is_a_column_and_a_range():
