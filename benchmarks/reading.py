@@ -8,19 +8,20 @@ Of a published release, the levels alone: python -m benchmarks.reading --release
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import get_args
 
+from benchmarks.adversaries import SOURCES
+from benchmarks.adversaries.induced import Pattern, save
+from benchmarks.adversaries.judging import learn, report_adversaries, scores_of
 from benchmarks.first_tries import SECRET
-from sandmill.kinds.files.base import write_files
-from sandmill.models.base import Band, Part
+from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.hints import Form, ReadingLevel, SameUnits
-from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Medal
 from sandmill.models.request import BuildRequest
@@ -29,10 +30,8 @@ from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.pipeline.workers import WorkerPool
-from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.medals import medal_of
-from sandmill.scoring.submission import read_answers
 from sandmill.seeds import ingest
 from sandmill.store.release import load
 
@@ -79,17 +78,28 @@ class Sheet:
 
     def gap(self, script: str) -> float:
         """Return the share of the gap that a script closes."""
-        return gap_closed(self.finals[script], self.calibration.trivial, self.calibration.oracle)
+        return self.closed(self.finals[script])
+
+    def closed(self, score: float) -> float:
+        """Return the share of the gap that a score closes."""
+        return gap_closed(score, self.calibration.trivial, self.calibration.oracle)
 
 
-def measure(slot: Slot) -> Sheet | str:
-    """Calibrate a first try of any band; or say why there is no task."""
+def measure(piece: tuple[Slot, Path | None]) -> Sheet | str:
+    """Calibrate a first try of any band and run adversaries on it, with patterns; or say why there is no task."""
+    slot, patterns = piece
     attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
     made = run_attempt(AttemptJob(attempt, "reading", SECRET)).result
     if isinstance(made, Failed):
         return made.error.reason
-    spec = made.package.spec
-    return Sheet(traits_of(spec), made.calibration, finals_of(made.calibration), spec.reading_level)
+    spec, finals = made.package.spec, finals_of(made.calibration)
+    finals |= scores_of(made.package, patterns) if patterns else {}
+    return Sheet(traits_of(spec), made.calibration, finals, spec.reading_level)
+
+
+def patterns_of(slot: Slot) -> list[Pattern]:
+    """Return the patterns that the training task of a slot gives."""
+    return learn(slot, "learn", SECRET)
 
 
 def published(ref: str) -> list[Sheet]:
@@ -125,16 +135,6 @@ def finals_of(measured: Calibration) -> dict[str, float]:
     if measured.informed is not None:
         finals[INFORMED] = measured.informed
     return finals
-
-
-def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) -> float:
-    """Return the final score of an adversary on a package, whose public files it reads from a folder."""
-    answers = read_answers(package.private["answers.csv"], package.facts)
-    with TemporaryDirectory(prefix="sandmill-adversary-") as name:
-        write_files(Path(name), package.public)
-        predicted = adversary(Path(name), package.facts)
-    is_final = answers.part(Part.FINAL)
-    return get_metric(package.facts.metric).rounded(answers.truth[is_final], predicted[is_final])
 
 
 def _chosen(scores: Sequence[Score], measured: Calibration) -> Score:
@@ -207,20 +207,34 @@ def _golds(sheets: Sequence[Sheet], script: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    from benchmarks.reading import Sheet, measure  # by its own name: worker processes cannot import __main__
+    from benchmarks.reading import (
+        Sheet,
+        measure,
+        patterns_of,
+    )  # by its own name: worker processes cannot import __main__
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=100, help="first tries of tables, of any band")
     parser.add_argument("--seed", type=int, default=1801)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--learn", type=int, default=160, help="designs of training tasks for the induced parser; 0: no adversaries"
+    )
     parser.add_argument("--release", help="print the levels of a published release; nothing is built")
     given = parser.parse_args(arguments)
     if given.release:
         print("\n".join(report_levels(published(given.release))))
         return
-    plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed, kinds={"table": 1.0}), ingest(()))
-    with WorkerPool(given.workers) as pool:
-        results = [result for _, result in pool.map(measure, list(plan_slots(plan)), 600)]
+    first, other = (
+        plan_slots(plan_build(BuildRequest(name="bench", tasks=tasks, seed=seed, kinds={"table": 1.0}), ingest(())))
+        for tasks, seed in ((given.tasks, given.seed), (max(given.learn, 1), given.seed + 1))
+    )
+    with WorkerPool(given.workers) as pool, TemporaryDirectory() as folder:
+        path = Path(folder) / "patterns.json" if given.learn else None
+        if path:
+            made = [result for _, result in pool.map(patterns_of, list(other), 300)]
+            save([one for result in made if isinstance(result, list) for one in result], path)
+        results = [result for _, result in pool.map(measure, [(slot, path) for slot in first], 600)]
     for error in (result for result in results if isinstance(result, Exception)):
         raise error
     sheets = [result for result in results if isinstance(result, Sheet)]
@@ -232,6 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     hinted = [sheet for sheet in sheets if sheet.is_hinted]
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
         print("\n".join(report(some, title)) + "\n")
+    print("\n".join(report_adversaries(sheets, ("blind_v1", *SOURCES, READER))) + "\n")
     print("\n".join(report_groups(sheets)) + "\n")
     print("\n".join(report_levels(sheets)))
 

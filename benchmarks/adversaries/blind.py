@@ -1,4 +1,4 @@
-"""`blind_v2`: files, metric, kinds and names of columns, and no text. It repairs units, reads notes and searches forms."""
+"""`blind_v2`: no text, but names of columns. It repairs units, reads notes as data and searches forms."""
 
 import re
 from collections.abc import Iterator, Sequence

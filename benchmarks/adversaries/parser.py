@@ -5,52 +5,29 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from benchmarks.adversaries.solving import Judge
-from benchmarks.adversaries.texts import SENTENCE, Doc, Slot, note_values, overlaps
+from benchmarks.adversaries.texts import SENTENCE, WORDS, Doc, Slot, has, note_values, overlaps
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import Table
 from sandmill.calibrate.stated_lines import rewritten
 from sandmill.models.hints import Fact, Form, InText, SameUnits, Sentinel, Units
-from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
+from sandmill.models.motifs import (
+    Aggregate,
+    CodeValue,
+    Condition,
+    Conditional,
+    Distance,
+    Formula,
+    NormDistance,
+    columns_of,
+)
 from sandmill.models.numerals import UNITS
 
-DIVIDES = (
-    r"^ by $|in units of|\bover\b|/|, then|while|exceed|compared|for the|divi|\bper\b|against|for (?:each|every)|among|by the|proportion|"
-    r"below|beneath|bottom|under|lower|above the line|as its numerator|\bto\b"
-)
-FLIPS = r"\bx\b|\*|times|multipl|, and|;"
-ADDS = r"\bplus\b|\+|\badd|\bsum\b|together|taken with|joined|both"
-LIMIT = (
-    r"(?i)\babove|\bover\b|more than|greater|higher|beyond|\bpast\b|in excess|exceed|at most|or less|passe[sd]|a line|"
-    r"limit|\bstep\b|\bcut\b|\bside\b|short of|upwards(?! and)|up to|switch|larger than|larger or not|which of the two|left alone|border|camps|talk about|go before|turn out|mark for"
-)
-NORM = (
-    r"(?i)factor|how many times|twice as|half as much|doubl|halve|(?<!the )ratio\b|ratio of the two|in proportion|either side|"
-    r"should (?:come out|be\b)|ideal|norm\b|rule of thumb|experience says|expects|normally|by the book|textbook|good case|"
-    r"nobody (?:gives|worries)|am content|right value|target|slip that|best value|unremarkable|sound case|same fraction|"
-    r"divide the larger|out of line|so many times|stray|one to one|off from|misses|to be wrong|quotient of|halv"
-)
-UPTO = r"at most|no more|not exceed|or less|or below|\bbelow\b|short of|(?<!no )less than|\bunder\b|not reach|not above"
-NOT_LEVELS = r"anything but|not given|not down"
-HOWS = (
-    ("recency", r"\b(?:least|smallest)\b(?! as)|most recent"),
-    ("trend", r"relative to|ratio between|compared with|divided by the sum|ratio of two sums"),
-    ("share", r"\bshare (?:of|in)|\bpart of the (?:total|sum)|\bfraction"),
-    ("count", r"\b(?:number|count) of (?:rows|\w+ (?:entries|\w+s) (?:in|of)|¤)|how many"),
-    ("mean", r"\bmean\b|average"),
-    ("sum", r""),
-)
-"""Words by which summaries of events are told apart, in this order."""
-HIDDEN = (
-    r"(?:^|\. )(.+?) (?:has no column|was never given|is among the things|is on record|is to be found)|not find (.+?) among|"
-    r"holds (.+?)\.|Where is (.+?)\?|gives (.+?), which|wants (.+?) has to|no column for (.+?), though|For (.+?), read"
-)
-PLAIN = r"It is worth working out|People follow it|A case is known by it|It is looked at in every"
-BACK = r"(?:In these|Then|If so|In all|Of these|These|First see)\b"
+HOWS = ("recency", "trend", "share", "count", "mean", "sum")
+"""Summaries of events in the order in which their words are looked for; the last needs none."""
 NUMBER_AFTER = r"(-?\d+(?:\.\d+)?)\W*$"
 
 
@@ -80,6 +57,15 @@ class Reading:
                 return
         self.tables.append((column, by, numbers))
 
+    def stated(self) -> Stated:
+        """Return what was read; columns that do not fit a fact are an error of reading, and the fact is left out."""
+        known = [fact for fact in dict.fromkeys([*self.facts, *self.read_tables()]) if fits(self.doc, fact)]
+        named = [
+            fact.model_copy(update={"name": f"stated_{place}"}) if isinstance(fact, Form | SameUnits) else fact
+            for place, fact in enumerate(known)
+        ]
+        return Stated(tuple(named), self.doc.levels, self.doc.child)
+
     def read_tables(self) -> Iterator[Fact]:
         """State all tables; levels that one leaves out get the mean."""
         for column, by, numbers in self.tables:
@@ -89,6 +75,25 @@ class Reading:
                 yield Form(name="stated", motif=NormDistance(column=column, by=by, norms=known))
             else:
                 yield Form(name="stated", motif=CodeValue(column=by, attribute="value", values=known))
+
+
+def fits(doc: Doc, fact: Fact) -> bool:
+    """Whether a fact computes with columns of numbers alone, and reads levels of columns that have them."""
+    numeric = {*doc.values, *(name for name, levels in doc.hidden.items() if not levels)}
+    match fact:
+        case Form(motif=Formula() | Distance() as motif):
+            return set(columns_of(motif)) <= numeric
+        case Form(motif=NormDistance(column=column, by=by)):
+            return column in numeric and by in doc.levels
+        case Form(motif=CodeValue(column=column)):
+            return column in doc.levels
+        case Form(motif=Conditional(column=column, when=when)):
+            fine = all(part.column in (doc.levels if part.levels else numeric) for part in when)
+            return fine and (column is None or column in numeric)
+        case SameUnits(columns=columns):
+            return all(name in doc.levels for name in columns)
+        case _:
+            return True
 
 
 def parse(doc: Doc) -> Stated:
@@ -103,17 +108,13 @@ def parse(doc: Doc) -> Stated:
     reading.judge = Judge(rewritten(table, doc.folder, Stated(tuple(reading.facts), doc.levels), None))
     for sentences in doc.paragraphs():
         read_paragraph(reading, sentences)
-    reading.facts += [*quantities(reading), *reading.read_tables()]
-    named = [
-        fact.model_copy(update={"name": f"stated_{place}"}) if isinstance(fact, Form | SameUnits) else fact
-        for place, fact in enumerate(dict.fromkeys(reading.facts))
-    ]
-    return Stated(tuple(named), doc.levels, doc.child)
+    reading.facts += list(quantities(reading))
+    return reading.stated()
 
 
 def other_units(reading: Reading, text: str) -> None:
     """Note where a text says that some rows are in another unit, which the data dictionary names."""
-    if re.search(r"another unit|use another", text):
+    if has("other_unit", text):
         slots = reading.doc.scan(text)
         columns = [slot.value for slot in slots if slot.kind == "C"]
         numeric = next((name for name in columns if name in reading.doc.values), None)
@@ -131,7 +132,7 @@ def coded(reading: Reading, entry: str) -> Iterator[Fact]:
     by = next((name for name in columns if name in doc.levels), None)
     numbers = [slot.value for slot in slots if slot.kind == "N"]
     if by and (slots_of := [slot for slot in slots if slot.kind == "L" and slot.value in doc.levels[by]]):
-        if numeric and re.search(r"unit|recorded| times | plus | written in| given in", entry):
+        if numeric and has("units", entry):
             scales = {slot.value: scale_of(line_of(entry, slot)) for slot in slots_of}
             if "\n" not in entry:
                 parts = [(part, scale_of(part)) for part in re.split(r"(?<=[.;]) ", entry)]
@@ -184,7 +185,8 @@ def in_notes(doc: Doc) -> Iterator[Fact]:
             for name in re.findall(r"`(\w+)`", sentence) if f"`{notes}`" in sentence else ():
                 if name not in (notes, *doc.columns, *doc.facts.target_columns):
                     told[name] = sentence
-            said = re.search(HIDDEN, near) if slots and not told else re.search(HIDDEN, sentence) if slots else None
+            hidden = "|".join(WORDS["hidden"])
+            said = re.search(hidden, near if not told else sentence) if slots else None
             if said and "`" not in near:
                 phrase = next(part for part in said.groups() if part).rpartition(". ")[2]
                 name = f"hidden_{len(doc.phrases) + 1}"
@@ -214,8 +216,7 @@ def in_notes(doc: Doc) -> Iterator[Fact]:
 
 def suits(sentence: str, name: str, sample: str, levels: Sequence[str]) -> float:
     """How well what is said of a value agrees with what the notes hold."""
-    measure = r"\bin (?:\w+ ){0,2}\w+s\b|percent|[Nn]umber|how many|Celsius|_(?:c|pct|h|kg|m|days)\b|the (?:share|figure)"
-    return overlaps(f"{sentence} {name}", sample, {}) + 0.5 * (bool(re.search(measure, sentence)) != bool(levels))
+    return overlaps(f"{sentence} {name}", sample, {}) + 0.5 * (has("measure", sentence) != bool(levels))
 
 
 def read_paragraph(reading: Reading, sentences: Sequence[str]) -> None:
@@ -234,27 +235,26 @@ def read_paragraph(reading: Reading, sentences: Sequence[str]) -> None:
             beside = [*scanned[place + 1 : place + 2], *scanned[max(0, place - 1) : place]]
             norm(reading, slots, pairs, beside)
         elif is_quantity(doc, sentence, slots):
-            end = place + 1
-            while end < len(sentences) and not names[end] and not {"E", "T"} & {slot.kind for slot in scanned[end]}:
-                end += 1
-            start = place
-            while start and (start - 1) not in taken and pieces(doc, scanned[start - 1]) and not has_clause(doc, scanned[start - 1]):
+            start, end = place, place + 1
+            while start and start - 1 not in taken and pieces(doc, scanned[start - 1]):
                 start -= 1
-            while end < len(sentences) and pieces(doc, scanned[end]) and len(names[end]) < 3 and re.match(r"(?:Divide|Add|Multiply|Times|Above|Below|The first|Over)", sentences[end]):
+            goes_on = re.compile("|".join(WORDS["goes_on"]))
+            while end < len(sentences) and pieces(doc, scanned[end]) and goes_on.match(sentences[end]):
                 end += 1
-            taken |= set(range(start, end))
             stop = end
-            while stop < len(sentences) and not names[stop] and not {"E", "T"} & {slot.kind for slot in scanned[stop]}:
-                taken.add(stop)
+            while stop < len(sentences) and not {"C", "E", "T"} & {slot.kind for slot in scanned[stop]}:
                 stop += 1
+            taken |= set(range(start, end))
             ahead = [sentences[at] for at in range(max(0, start - 2), start) if not names[at]]
             start -= bool(start and sentences[start - 1].endswith("?"))
             reading.quotients.append((" ".join(sentences[start:end]), " ".join([*sentences[end:stop], *ahead])))
-            for at in range(end, stop):
-                taken.discard(at)
         elif has_clause(doc, slots):
             group = [place]
-            if place + 1 < len(sentences) and re.match(BACK, sentences[place + 1]) and names[place + 1]:
+            if (
+                place + 1 < len(sentences)
+                and re.match("|".join(WORDS["back"]), sentences[place + 1])
+                and names[place + 1]
+            ):
                 group.append(place + 1)
             if place and place - 1 not in taken and names[place - 1] and not has_clause(doc, scanned[place - 1]):
                 group.insert(0, place - 1)
@@ -267,21 +267,24 @@ def read_paragraph(reading: Reading, sentences: Sequence[str]) -> None:
         if named and len(columns) == 1 and columns[0] in judge.values and not has_clause(doc, slots):
             reading.named[named[1]] = columns[0]
         if not columns and (number := next((slot for slot in slots if slot.kind == "N"), None)):
-            near = " ".join([sentence, *(sentences[place + 1 : place + 2] if not any(names[place + 1 : place + 2]) else ())])
+            follows = sentences[place + 1 : place + 2] if not any(names[place + 1 : place + 2]) else []
+            near = " ".join([sentence, *follows])
             reading.uses.append((near, number))
 
 
 def pieces(doc: Doc, slots: Sequence[Slot]) -> bool:
     """Whether a sentence names numeric columns alone."""
     columns = [slot.value for slot in slots if slot.kind == "C"]
-    return bool(columns) and all(name in doc.values for name in columns) and not any(slot.kind in "NL" for slot in slots)
+    is_bare = not any(slot.kind in "NL" for slot in slots)
+    return bool(columns) and is_bare and all(name in doc.values for name in columns)
 
 
 def has_clause(doc: Doc, slots: Sequence[Slot]) -> bool:
     """Whether a sentence names a column and a number or a level of it."""
     columns = {slot.value for slot in slots if slot.kind == "C"}
-    has_number = any(slot.kind == "N" for slot in slots) and any(name in doc.values or name in doc.hidden for name in columns)
-    return bool(columns) and (has_number or any(levels_in(doc, name, slots) for name in columns))
+    is_number = any(name in doc.values or name in doc.hidden for name in columns)
+    has_number = is_number and any(slot.kind == "N" for slot in slots)
+    return has_number or any(levels_in(doc, name, slots) for name in columns)
 
 
 def is_quantity(doc: Doc, sentence: str, slots: Sequence[Slot]) -> bool:
@@ -292,7 +295,7 @@ def is_quantity(doc: Doc, sentence: str, slots: Sequence[Slot]) -> bool:
         return True
     if any(name not in doc.values for name in columns) or len(columns) < 2:
         return False
-    is_said = re.search(r"divided by|\bover the\b|the ratio of|for each unit of|the product of|above the line|how many times|Divide|divide it by|numerator", sentence)
+    is_said = has("quotient", sentence)
     return bool(is_said and "`" not in sentence) or not any(slot.kind == "N" for slot in slots)
 
 
@@ -304,9 +307,11 @@ def quantities(reading: Reading) -> Iterator[Fact]:
         own = [(text, slot) for slot in doc.scan(text) if slot.kind == "N"]
         uses = own or [use for use in reading.uses if use[0].split(". ")[0] in near][:1]
         names = {gram for gram in grams(doc, text) if every[gram] <= 3}
-        if re.search(PLAIN, f"{text} {near}"):
+        if has("no_use", f"{text} {near}"):
             uses, names = [], set()
-        shared = max(((len(names & grams(doc, use[0])), use) for use in reading.uses), key=lambda item: item[0], default=None)
+        shared = max(
+            ((len(names & grams(doc, use[0])), use) for use in reading.uses), key=lambda item: item[0], default=None
+        )
         if not own and shared and shared[0]:
             uses = [shared[1]]
         yield from quantity(reading, text, uses[0] if uses else None, near if own else "")
@@ -316,7 +321,7 @@ def grams(doc: Doc, text: str) -> set[str]:
     """Names that a text may give to a quantity: words behind an article, columns left out."""
     for slot in reversed([slot for slot in doc.scan(text) if slot.kind == "C"]):
         text = text[: slot.start] + "¤" + text[slot.end :]
-    plain = r"(?:case|cases|rest|figure|number|house|line|form|two|first|second|same|other|others|staff|head|larger|one|side|product|sum|ratio|square|factor|globe|map|distance)\b"
+    plain = rf"(?:{'|'.join(WORDS['no_name'])})\b"
     found = set()
     for hit in re.finditer(rf"(?i)\b(?:the|an?) (?!{plain})(?=([a-z]+(?: [a-z]+){{0,3}}))", text):
         words = hit[1].lower().split()
@@ -338,9 +343,12 @@ def quantity(reading: Reading, text: str, use: tuple[str, Slot] | None, near: st
     places = list(dict.fromkeys([*ends, *(slot.value for slot in slots if slot.kind == "P")]))
     if len(places) == 2:
         start, end = ((f"{one}_lat", f"{one}_lon") for one in places)
-        scaled = {key: value * (0.001 if use and use[1].unit.startswith("metre") else 1.0) for key, value in max(options, key=lambda item: item[0])[1].items()}
+        scaled = {
+            key: value * (0.001 if use and use[1].unit.startswith("metre") else 1.0)
+            for key, value in max(options, key=lambda item: item[0])[1].items()
+        }
         yield Form(name="stated", motif=Distance(start=start, end=end, **scaled))
-    elif 2 <= len(set(names)) and len(names) <= 6 and all(name in judge.values for name in names):
+    elif len(set(names)) >= 2 and len(names) <= 6 and all(name in judge.values for name in names):
         mentions = [slot for slot in slots if slot.kind == "C"]
         found = [quotient(judge, text, mentions, kept, lean) for lean, kept in options]
         best = max(found, key=lambda item: item[0])
@@ -350,7 +358,8 @@ def quantity(reading: Reading, text: str, use: tuple[str, Slot] | None, near: st
 
 def leaning(text: str) -> float:
     """Whether a text speaks of a limit, above 0, or of a norm, below 0."""
-    return len(re.findall(LIMIT, text)) - 1.5 * len(re.findall(NORM, text))
+    limits, norms = (len(re.findall("|".join(WORDS[kind]), text, re.IGNORECASE)) for kind in ("limit", "norm"))
+    return limits - 1.5 * norms
 
 
 def text_with(text: str, number: Slot) -> str:
@@ -366,7 +375,7 @@ def text_with(text: str, number: Slot) -> str:
 def corrected(doc: Doc, number: float) -> float:
     """Replace a number that the data dictionary corrects."""
     for entry in doc.entries():
-        if re.search(r"Read .+ for the figure|The figure .+ (?:should be|was replaced)|correction", entry) and "\n" not in entry:
+        if has("correction", entry) and "\n" not in entry:
             values = [slot for slot in doc.scan(entry) if slot.kind == "N"]
             if len(values) == 2:
                 new, old = values if re.search(r"Read ", entry) else values[::-1]
@@ -374,7 +383,10 @@ def corrected(doc: Doc, number: float) -> float:
                     return float(new.value)
                 for others in UNITS.values():
                     for other, factor in others:
-                        if old.unit in (other, other.removesuffix("s")) and abs(old.value / factor - number) < 1e-6 * number:
+                        if (
+                            old.unit in (other, other.removesuffix("s"))
+                            and abs(old.value / factor - number) < 1e-6 * number
+                        ):
                             return float(new.value / (factor if new.unit == old.unit else 1.0))
     return float(number)
 
@@ -430,7 +442,7 @@ def worded(sides: Sequence[str], joins: Sequence[bool], between: Sequence[str], 
     """How well the words between columns agree with their places in a quotient."""
     score, was_sum = 0.0, False
     for place, text in enumerate(between):
-        is_sum, is_cut = bool(re.search(ADDS, text.split("the sum of")[0])), bool(re.search(DIVIDES, text))
+        is_sum, is_cut = has("adds", text.split("the sum of")[0]), has("divides", text)
         lead, tail = (before, *between)[place], (*between, after)[place + 1]
         opens = re.search(r"(?:sum of|[Aa]dd(?:s|ing)?|together)[^`]*$", lead) or re.match(r"[\w ]{0,20}together", tail)
         if (opens or was_sum) and not is_cut:
@@ -439,7 +451,7 @@ def worded(sides: Sequence[str], joins: Sequence[bool], between: Sequence[str], 
         joined, falls = joins[place], (sides[place], sides[place + 1]) == ("top", "bottom")
         rises = (sides[place], sides[place + 1]) == ("bottom", "top")
         score += (1.5 if joined == is_sum else -1.5) + (1.5 if falls == is_cut else -1.5 if is_cut else -1.0)
-        score -= 0.0 if not rises else (0.3 if re.search(FLIPS, text) else 1.5)
+        score -= 0.0 if not rises else (0.3 if has("flips", text) else 1.5)
     return score + (1.0 if sides[0] == "top" else 0.0)
 
 
@@ -486,7 +498,7 @@ def pairs_of(doc: Doc, text: str, slots: Sequence[Slot]) -> dict[str, float]:
         return {level: float(f"{value:.9g}") for level, value in found.items()}
     kinds = "".join(slot.kind for slot in some)
     run_of = max(re.finditer(r"(?:NL)+|(?:LN)+", kinds), key=lambda hit: len(hit[0]), default=None)
-    if not run_of or len(run_of[0]) < (2 if re.search(r"other norms|leaves out|remaining", text) else 4):
+    if not run_of or len(run_of[0]) < (2 if has("rest", text) else 4):
         return {}
     run = some[run_of.start() : run_of.end()]
     one, two = run[::2], run[1::2]
@@ -524,14 +536,14 @@ def condition(reading: Reading, slots: Sequence[Slot], text: str) -> Iterator[Fa
         if able:
             nearest = min(able, key=lambda slot: distance(slot, number))
             start = nearest.end if nearest.end <= number.start else max(0, number.start - 12)
-            side = "at_most" if re.search(UPTO, text[start : number.end + len(number.unit) + 9]) else "above"
+            side = "at_most" if has("upto", text[start : number.end + len(number.unit) + 9]) else "above"
             when.append(Condition(column=nearest.value, **{side: doc.measured(number, nearest.value)}))
     for mention in mentions:
         found = levels_in(doc, mention.value, slots)
         if found and mention.value not in {part.column for part in when}:
             others = tuple(level for level in doc.levels[mention.value] if level not in found)
             first = next(slot for slot in slots if slot.kind == "L" and slot.value in found)
-            picked = others if re.search(NOT_LEVELS, text[mention.end : first.start]) else found
+            picked = others if has("other_levels", text[mention.end : first.start]) else found
             if picked:
                 codes = tuple(sorted(doc.levels[mention.value].index(level) for level in picked))
                 when.append(Condition(column=mention.value, levels=codes))
@@ -550,12 +562,16 @@ def distance(slot: Slot, number: Slot) -> int:
 def summary(doc: Doc, sentence: str, slots: Sequence[Slot]) -> Iterator[Fact]:
     """Read a summary of the child table."""
     child = doc.child
-    if child is None or not any(slot.kind == "K" or slot.value in (child.amount, child.age, child.path) for slot in slots):
+    if child is None or not any(
+        slot.kind == "K" or slot.value in (child.amount, child.age, child.path) for slot in slots
+    ):
         return
     masked = sentence
-    for slot in reversed([slot for slot in slots if slot.value == child.path or slot.value in (child.amount, child.age, child.kind)]):
+    for slot in reversed(
+        [slot for slot in slots if slot.value == child.path or slot.value in (child.amount, child.age, child.kind)]
+    ):
         masked = masked[: slot.start] + "¤" + masked[slot.end :]
-    how = next(name for name, words in HOWS if re.search(words, masked))
+    how = next(name for name in HOWS if name == "sum" or has(name, masked))
     named = [slot for slot in slots if slot.kind == "K"]
     marked = [slot for slot in named if sentence[slot.start] == "`"] or named
     kinds = tuple(sorted({child.kinds.index(slot.value) for slot in marked}))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import polars as pl
+import yaml
 
 from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
 from sandmill.models.columns import ChildTable
@@ -19,33 +20,26 @@ from sandmill.models.numerals import SHARES, UNITS
 from sandmill.models.package import TaskFacts
 from sandmill.models.spoken import Spoken, spoken
 
-SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-TENS = "zero ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+WORDS: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
+SMALL, TENS = WORDS["small"], WORDS["tens"]
 _PIECE = rf"(?:{'|'.join((*sorted(SMALL, key=len, reverse=True), *TENS[2:], 'hundred', 'thousand', 'million'))})"
 _PARTS = r"(?:an? |one |two |three )(?:half|thirds?|quarters?)"
 IN_WORDS = (
-    rf"(?i:\b(?:minus )?(?:{'|'.join(SHARES)}|(?:a|two|three) dozen|one half|{_PIECE}(?:(?:[ -]| and ){_PIECE}(?! (?:half|quarter|third)))*"
+    rf"(?i:\b(?:minus )?(?:{'|'.join(SHARES)}|(?:a|two|three) dozen|one half|"
+    rf"{_PIECE}(?:(?:[ -]| and ){_PIECE}(?! (?:half|quarter|third)))*"
     rf"(?: point(?: {_PIECE})+| and {_PARTS}| tenths?| hundredths?)?)\b)"
 )
-BEFORE_NUMBERS = (
-    r"(?:above|over|than|beyond|past|most|least|exceeds?|passe[sd]|pass|reach(?:es)?|is|are|at|to|equals?|below|under|of|"
-    r"limit|from|between|and|with|near|around|has|says|wants|following|being|by)[ ,:]*$"
-)
-DENIED = (
-    r"rumour|leaflet|not true|wrong|error|never worked|old poster|deny|nother branch|out of date|firm nearby|first draft|"
-    r"Visitors|no longer|used to"
-)
-COUNTED = r"camps|popul|worlds|groups|piles|kinds|colours|things|demands|cases|sorts|ways|different|of the"
-OUT_OF_USE = r"out of use|valid for none|[Nn]ot in force|An old version"
 NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
 SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
 TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
 LEAST_COVER = 0.7
 """Share of notes in which a value stands, at least, for its place to be taken for a value."""
 MOST_LEVELS = 12
+
+
+def has(kind: str, text: str) -> bool:
+    """Whether a text has one of the words of a kind."""
+    return re.search("|".join(WORDS[kind]), text) is not None
 
 
 class Slot(NamedTuple):
@@ -141,7 +135,9 @@ class Doc:
         """The child table as `blind_v1` takes it."""
         if self.events is None:
             return {}
-        return {f"{self.events.index.name}.csv": pl.DataFrame({name: self.events[name].to_numpy() for name in self.events})}
+        return {
+            f"{self.events.index.name}.csv": pl.DataFrame({name: self.events[name].to_numpy() for name in self.events})
+        }
 
     @cached_property
     def child(self) -> ChildTable | None:
@@ -180,7 +176,11 @@ class Doc:
         if child := self.child:
             found |= {f"`{name}`": ("E", name) for name in (child.kind, child.amount, child.age, child.path)}
             found |= {spelt: ("K", kind) for kind in child.kinds for spelt in (f"`{kind}`", kind.replace("_", " "))}
-            found |= {self.spoken[name].phrase: ("E", name) for name in (child.kind, child.amount, child.age) if name in self.spoken}
+            found |= {
+                self.spoken[name].phrase: ("E", name)
+                for name in (child.kind, child.amount, child.age)
+                if name in self.spoken
+            }
             found[child.name.replace("_", " ")] = ("E", child.path)
         for name in sorted(self.columns, key=lambda name: len(self.meanings.get(name, ""))):
             if name in self.spoken:
@@ -196,7 +196,10 @@ class Doc:
     @cached_property
     def _finder(self) -> re.Pattern[str]:
         several = sorted((word for word in self.known if len(word) > 1 or word not in "aAiIx"), key=len, reverse=True)
-        either = [f"[{word[0].upper()}{word[0]}]{re.escape(word[1:])}" if word[0].isalpha() else re.escape(word) for word in several]
+        either = [
+            f"[{word[0].upper()}{word[0]}]{re.escape(word[1:])}" if word[0].isalpha() else re.escape(word)
+            for word in several
+        ]
         return re.compile(rf"(?<!\w)(?:{'|'.join(either)})(?!\w)|{NUMBER}|{IN_WORDS}")
 
     def scan(self, text: str) -> list[Slot]:
@@ -245,7 +248,7 @@ class Doc:
                 found[-1] += "\n\n" + part
             elif not part.startswith("#"):
                 found.append(part)
-        return [entry for entry in map(without_denied, found) if entry and not re.search(OUT_OF_USE, entry)]
+        return [entry for entry in map(without_denied, found) if entry and not has("out_of_use", entry)]
 
 
 def without_denied(text: str) -> str:
@@ -255,9 +258,10 @@ def without_denied(text: str) -> str:
         before, after = text[:start], text[start + len(quote) :]
         opening = re.search(r"(?:^|(?<=[.?!] ))[^.?!]*$", before)
         closing = re.match(r"[^.?!]*[.?!](?=$|[ \"])", after)
-        frame = (opening[0] if opening else "") + (closing[0] if closing else "")
-        if re.search(DENIED, frame):
-            text = before[: opening.start() if opening else start] + after[closing.end() if closing else 0 :].lstrip()
+        if has("denied", opening[0] if opening else ""):
+            text = before[: opening.start() if opening else start] + after.lstrip()
+        elif closing and has("denied", closing[0]):
+            text = before[: opening.start() if opening else start] + after[closing.end() :].lstrip()
     return text
 
 
@@ -306,9 +310,11 @@ def is_stated(text: str, found: re.Match[str], value: float) -> bool:
     after = text[found.end() : found.end() + 7]
     if text[: found.start()].endswith(" as "):
         return False
-    if re.match(rf" times?\b| of | (?:{COUNTED})", text[found.end() :]):
+    if re.match(rf" times?\b| of | (?:{'|'.join(WORDS['counted'])})", text[found.end() :]):
         return False
-    return value > 3 or bool(re.search(BEFORE_NUMBERS, text[: found.start()])) or re.match(r"[,)]| more| less", after) is not None or " point " in found[0]
+    before = rf"(?:{'|'.join(WORDS['before_number'])})[ ,:]*$"
+    is_told = re.search(before, text[: found.start()]) or re.match(r"[,)]| more| less", after) or " point " in found[0]
+    return value > 3 or bool(is_told)
 
 
 def note_values(notes: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
