@@ -4,6 +4,8 @@ Each is a pure function of a public folder and the facts of its task. `digests.j
 version that a release was measured with is never changed, and a better one gets a new name.
 """
 
+import hashlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +14,7 @@ from typing import Any
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
 
-SHARED = ("__init__.py", "solving.py", "texts.py")
+SHARED = ("__init__.py", "solving.py", "texts.py", "words.yaml")
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "blind_v2": ("blind.py", *SHARED),
@@ -22,6 +24,12 @@ SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Files that decide what an adversary answers, beside the solvers of the package."""
 INDUCED = "parser_induced_v1"
+
+
+def digest_of(name: str) -> str:
+    """Return the digest of the files of an adversary."""
+    folder = Path(__file__).parent
+    return hashlib.sha256(b"\0".join((folder / file).read_bytes() for file in SOURCES[name])).hexdigest()
 
 
 def blind_v2(public: Path, facts: TaskFacts) -> Array:
@@ -43,7 +51,7 @@ def parser_v1(public: Path, facts: TaskFacts) -> Array:
     return _read(public, facts, parse)
 
 
-def induced(patterns: Sequence[Any]) -> Callable[[Path, TaskFacts], Array]:
+def with_patterns(patterns: Sequence[Any]) -> Callable[[Path, TaskFacts], Array]:
     """Return `parser_induced_v1` with the patterns that training tasks gave."""
     from benchmarks.adversaries.induced import parse_with
 
@@ -56,11 +64,15 @@ def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
     from sandmill.calibrate.solvers.table import Table
     from sandmill.calibrate.stated_lines import rewritten
 
-    stated = parse(Doc.read(public, facts))
-    return answer(rewritten(Table.read(public, facts), public, stated, None))
+    table = Table.read(public, facts)
+    try:
+        table = rewritten(table, public, parse(Doc.read(public, facts)), None)
+    except Exception as error:  # noqa: BLE001
+        warnings.warn(f"facts misread, so the data alone are used: {error!r}", stacklevel=2)
+    return answer(table)
 
 
 ADVERSARIES: Mapping[str, Callable[[Path, TaskFacts], Array]] = MappingProxyType(
     {"blind_v2": blind_v2, "parser_v1": parser_v1}
 )
-"""Adversaries that need nothing but the public folder; `induced` makes one from training tasks."""
+"""Adversaries that need nothing but the public folder; `with_patterns` makes one from training tasks."""

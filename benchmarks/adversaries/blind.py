@@ -35,7 +35,7 @@ def found_tables(doc: Doc) -> tuple[Table, Table]:
     read_notes(doc, frames)
     repair_gaps(doc, frames)
     repair_units(doc, frames)
-    judge = Judge(Table.of(*(frame.copy() for frame in frames), doc.facts))
+    judge = Judge(Table.of(frames[0].copy(), frames[1].copy(), doc.facts))
     found = search(doc, judge)
     for place, (train, test) in enumerate(found):
         # The judge's table lacks copied rows; the files' frame keeps them, and they are dropped again.
@@ -48,7 +48,8 @@ def found_tables(doc: Doc) -> tuple[Table, Table]:
         for frame in frames:
             frame[named[-1]] = frame[left].astype(str) + " " + frame[right].astype(str)
     frames[0] = frames[0].iloc[judge.table.kept]
-    made = Table.of(*(frame.reset_index(drop=True) for frame in frames), doc.facts)
+    known, asked = (frame.reset_index(drop=True) for frame in frames)
+    made = Table.of(known, asked, doc.facts)
     made.stated = tuple(named)
     return made, judge.table
 
@@ -92,7 +93,7 @@ def repair_units(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
         middles, spread = groups.median().sort_values(), float(groups.std().median())
         steps = middles.diff().dropna()
         if len(steps) and steps.max() > APART * spread and steps.max() > 0.6 * np.ptp(middles):
-            high = set(middles.index[middles >= middles[steps.idxmax()] - 1e-9])
+            high = set(middles.index[middles >= middles.loc[steps.idxmax()] - 1e-9])
             inside = both[by].astype(str).isin(high)
             low_cells, high_cells = cells[~inside], cells[inside]
             slope = 1.0 if is_positive else low_cells.std() / max(float(high_cells.std()), 1e-9)

@@ -69,7 +69,7 @@ def induce(tasks: Iterable[tuple[Doc, Sequence[Hint], Stated]]) -> list[Pattern]
                 continue
             fact = json.loads(hint.fact.model_dump_json())
             sentences = [(part, {slot.kind for slot in doc.scan(part)}) for part in SENTENCE.split(hint.text)]
-            texts = {hint.text: None}
+            texts: dict[str, Any] = {hint.text: None}
             if key := next((key for key in ("above", "norm") if fact.get("motif", {}).get(key) is not None), None):
                 texts |= {part: {"use": key} for part, kinds in sentences if "N" in kinds and not kinds & {"C", "P"}}
                 texts |= {" ".join(part for part, kinds in sentences if kinds & {"C", "P"}): None}

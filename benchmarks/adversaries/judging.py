@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.adversaries import ADVERSARIES, INDUCED, induced
+from benchmarks.adversaries import ADVERSARIES, INDUCED, with_patterns
 from benchmarks.adversaries.induced import Pattern, induce
 from benchmarks.adversaries.parser import in_notes
 from benchmarks.adversaries.texts import Doc
@@ -53,7 +53,7 @@ def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) 
 def scores_of(package: TaskPackage, patterns: Path) -> dict[str, float]:
     """Return the final scores of all adversaries; the induced one reads its patterns from a file."""
     found = {name: score_of(adversary, package) for name, adversary in ADVERSARIES.items()}
-    return found | {INDUCED: score_of(induced(_load(patterns)), package)}
+    return found | {INDUCED: score_of(with_patterns(_load(patterns)), package)}
 
 
 @cache
