@@ -42,6 +42,16 @@ _PARTS = (
     "`{top}` over `{bottom}` is what people mean by the {name}.",
     "Everybody here works out the {name}, `{top}` by `{bottom}`.",
 )
+_CASES = (
+    "Cases with {{first}} as `{one}` and {{second}} as `{two}` go to another desk.",
+    "If `{one}` is {{first}} and `{two}` is {{second}}, the case is put on a pile of its own.",
+    "What is looked for is `{one}` {{first}} together with `{two}` {{second}}.",
+)
+_FOR_LEVELS = (
+    "`{column}` is looked at only where `{one}` is {{first}}.",
+    "With {{first}} as `{one}`, `{column}` tells something; elsewhere nobody minds it.",
+    "Old hands take note of `{column}` if `{one}` is {{first}}, and of nothing else then.",
+)
 _ATTRIBUTES = (
     ("grading", "Grading that the office gives to each entry, in points", 1.0, 9.0, 1),
     ("allowance", "Allowance that the accounts use, in points", 10.0, 90.0, 0),
@@ -65,6 +75,8 @@ _MOST_OF_A_KIND = 3
 """Most forms of a kind that a table of a seed's shape gets beside those of its domain."""
 _FEW_LEVELS, _MANY_LEVELS = 8, 60
 """Most levels of a norm, and of a code table."""
+_FEW_NUMBERS = 4
+"""Numbers below which conditions name levels too."""
 _RARE = 4.0
 """Standard deviations below which a positive column hardly lies."""
 
@@ -89,6 +101,10 @@ def with_forms_of_columns(domain: Domain, many: Sequence[CategoricalWord], rng: 
     norms = [_norm(one, by, f"{one.name}_off_{by.name}") for one, by in _pairs(fine, few, rng)]
     chosen = zip(_triples([word.name for word in fine], rng), _coined(_SLIPS, rng), strict=False)
     conditions = [_condition(*columns, name) for columns, name in chosen]
+    cases = (
+        [*_pairs([word.name for word in fine], few, rng), *_pairs(few, few, rng)] if len(fine) < _FEW_NUMBERS else []
+    )
+    conditions += [_of_levels(*pair, name) for pair, name in zip(cases, _coined(_SLIPS, rng), strict=False)]
     listed = [word for word in (*domain.categorical, *many) if _FEW_LEVELS <= len(word.levels) <= _MANY_LEVELS]
     codes = [
         _codes(word, _ATTRIBUTES[place]) for word, place in zip(listed, rng.permutation(len(_ATTRIBUTES)), strict=False)
@@ -206,6 +222,15 @@ def _condition(column: str, one: str, two: str, name: str) -> ConditionWord:
         column=column,
         texts=tuple(text.format(column=column, one=one, two=two) for text in _CONDITIONS),
     )
+
+
+def _of_levels(first: str | Named, by: Named, name: str) -> ConditionWord:
+    """Let a number count only for some levels of a category, or some levels of two categories count together."""
+    if isinstance(first, str):
+        texts = tuple(text.format(column=first, one=by.name) for text in _FOR_LEVELS)
+        return ConditionWord(name=name, when=(When(column=by.name, side="levels"),), column=first, texts=texts)
+    when = (When(column=first.name, side="levels"), When(column=by.name, side="levels"))
+    return ConditionWord(name=name, when=when, texts=tuple(text.format(one=first.name, two=by.name) for text in _CASES))
 
 
 def _norms(domain: Domain) -> list[NormWord]:

@@ -178,9 +178,10 @@ class StoredRelease:
 
         wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
         self.check_ids(wanted)
-        asked = {"split": split, "band": band, "metric": metric, "structure": structure, "reading_level": reading_level}
-        if any(asked.values()):
-            matching = set(self.select(**asked))
+        if split or band or metric or structure or reading_level:
+            matching = set(
+                self.select(split=split, band=band, metric=metric, structure=structure, reading_level=reading_level)
+            )
             wanted = tuple(task_id for task_id in wanted if task_id in matching)
             require_some(self.ref, wanted)
         sides = ("public",) if public_only else ("public", "private")
