@@ -10,9 +10,14 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
+from tempfile import TemporaryDirectory
 from typing import get_args
 
+from benchmarks.adversaries import SOURCES
+from benchmarks.adversaries.induced import Pattern, save
+from benchmarks.adversaries.judging import learn, report_adversaries, scores_of
 from benchmarks.first_tries import SECRET
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Tier
@@ -78,17 +83,28 @@ class Sheet:
 
     def gap(self, script: str) -> float:
         """Return the share of the gap that a script closes."""
-        return gap_closed(self.finals[script], self.calibration.trivial, self.calibration.oracle)
+        return self.closed(self.finals[script])
+
+    def closed(self, score: float) -> float:
+        """Return the share of the gap that a score closes."""
+        return gap_closed(score, self.calibration.trivial, self.calibration.oracle)
 
 
-def measure(slot: Slot) -> Sheet | str:
-    """Calibrate a first try of any band; or say why there is no task."""
+def measure(piece: tuple[Slot, Path | None]) -> Sheet | str:
+    """Calibrate a first try of any band and run adversaries on it, with patterns; or say why there is no task."""
+    slot, patterns = piece
     attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
     made = run_attempt(AttemptJob(attempt, "reading", SECRET)).result
     if isinstance(made, Failed):
         return made.error.reason
-    spec = made.package.spec
-    return Sheet(traits_of(spec), made.calibration, finals_of(made.calibration), spec.reading_level)
+    spec, finals = made.package.spec, finals_of(made.calibration)
+    finals |= scores_of(made.package, patterns) if patterns else {}
+    return Sheet(traits_of(spec), made.calibration, finals, spec.reading_level)
+
+
+def patterns_of(slot: Slot) -> list[Pattern]:
+    """Return the patterns that the training task of a slot gives."""
+    return learn(slot, "learn", SECRET)
 
 
 def published(ref: str) -> list[Sheet]:
@@ -222,20 +238,34 @@ def _golds(sheets: Sequence[Sheet], script: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    from benchmarks.reading import Sheet, measure  # by its own name: worker processes cannot import __main__
+    from benchmarks.reading import (
+        Sheet,
+        measure,
+        patterns_of,
+    )  # by its own name: worker processes cannot import __main__
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=100, help="first tries of tables, of any band")
     parser.add_argument("--seed", type=int, default=1801)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--learn", type=int, default=160, help="designs of training tasks for the induced parser; 0: no adversaries"
+    )
     parser.add_argument("--release", help="print the levels of a published release; nothing is built")
     given = parser.parse_args(arguments)
     if given.release:
         print("\n".join(report_levels(published(given.release))))
         return
-    plan = plan_build(BuildRequest(name="bench", tasks=given.tasks, seed=given.seed, kinds={"table": 1.0}), ingest(()))
-    with WorkerPool(given.workers) as pool:
-        results = [result for _, result in pool.map(measure, list(plan_slots(plan)), 600)]
+    first, other = (
+        plan_slots(plan_build(BuildRequest(name="bench", tasks=tasks, seed=seed, kinds={"table": 1.0}), ingest(())))
+        for tasks, seed in ((given.tasks, given.seed), (max(given.learn, 1), given.seed + 1))
+    )
+    with WorkerPool(given.workers) as pool, TemporaryDirectory() as folder:
+        path = Path(folder) / "patterns.json" if given.learn else None
+        if path:
+            made = [result for _, result in pool.map(patterns_of, list(other), 300)]
+            save([one for result in made if isinstance(result, list) for one in result], path)
+        results = [result for _, result in pool.map(measure, [(slot, path) for slot in first], 600)]
     for error in (result for result in results if isinstance(result, Exception)):
         raise error
     sheets = [result for result in results if isinstance(result, Sheet)]
@@ -248,6 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
         print("\n".join(report(some, title)) + "\n")
     print("\n".join(report_rewards([sheet.calibration for sheet in hinted], "tasks with hints")) + "\n")
+    print("\n".join(report_adversaries(sheets, ("blind_v1", *SOURCES, READER))) + "\n")
     print("\n".join(report_groups(sheets)) + "\n")
     print("\n".join(report_levels(sheets)))
 

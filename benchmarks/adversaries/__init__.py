@@ -1,0 +1,78 @@
+"""Frozen adversaries that judge whether a release must be read.
+
+Each is a pure function of a public folder and the facts of its task. `digests.json` holds digests of their sources: a
+version that a release was measured with is never changed, and a better one gets a new name.
+"""
+
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sandmill.models.package import TaskFacts
+from sandmill.scoring.base import Array
+
+SHARED = ("__init__.py", "solving.py", "texts.py", "words.yaml")
+SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "blind_v2": ("blind.py", *SHARED),
+        "parser_v1": ("parser.py", *SHARED),
+        "parser_induced_v1": ("induced.py", "parser.py", *SHARED),
+    }
+)
+"""Files that decide what an adversary answers, beside the solvers of the package."""
+INDUCED = "parser_induced_v1"
+
+
+def digest_of(name: str) -> str:
+    """Return the digest of the files of an adversary."""
+    folder = Path(__file__).parent
+    return hashlib.sha256(b"\0".join((folder / file).read_bytes() for file in SOURCES[name])).hexdigest()
+
+
+def blind_v2(public: Path, facts: TaskFacts) -> Array:
+    """Search quantities over the files alone."""
+    from benchmarks.adversaries.blind import found_tables
+    from benchmarks.adversaries.solving import answer
+    from benchmarks.adversaries.texts import Doc
+    from sandmill.calibrate.adversary import blind_v1
+
+    doc = Doc.read(public, facts)
+    found, plain = found_tables(doc)
+    return answer(found, (blind_v1(plain, doc.child_frames), plain))
+
+
+def parser_v1(public: Path, facts: TaskFacts) -> Array:
+    """Read the texts by rules that were written with the generator's sources at hand."""
+    from benchmarks.adversaries.parser import parse
+
+    return _read(public, facts, parse)
+
+
+def with_patterns(patterns: Sequence[Any]) -> Callable[[Path, TaskFacts], Array]:
+    """Return `parser_induced_v1` with the patterns that training tasks gave."""
+    from benchmarks.adversaries.induced import parse_with
+
+    return lambda public, facts: _read(public, facts, lambda doc: parse_with(doc, patterns))
+
+
+def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
+    from benchmarks.adversaries.solving import answer
+    from benchmarks.adversaries.texts import Doc
+    from sandmill.calibrate.solvers.table import Table
+    from sandmill.calibrate.stated_lines import rewritten
+
+    table = Table.read(public, facts)
+    try:
+        table = rewritten(table, public, parse(Doc.read(public, facts)), None)
+    except Exception as error:  # noqa: BLE001
+        warnings.warn(f"facts misread, so the data alone are used: {error!r}", stacklevel=2)
+    return answer(table)
+
+
+ADVERSARIES: Mapping[str, Callable[[Path, TaskFacts], Array]] = MappingProxyType(
+    {"blind_v2": blind_v2, "parser_v1": parser_v1}
+)
+"""Adversaries that need nothing but the public folder; `with_patterns` makes one from training tasks."""

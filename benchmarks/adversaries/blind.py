@@ -1,0 +1,255 @@
+"""`blind_v2`: no text, but names of columns. It repairs units, reads notes as data and searches forms."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.adversaries.solving import Judge
+from benchmarks.adversaries.texts import Doc, note_values
+from sandmill.calibrate.adversary.joins import child_columns
+from sandmill.calibrate.solvers.designs import words
+from sandmill.calibrate.solvers.table import Table
+from sandmill.mechanism.rule import great_circle_km
+
+SENTINELS = (-1, -9, -99, -999, 999, 9999, 99999)
+MOST_FOUND, STRICTNESS = 5, 1.1
+"""Quantities that the search takes at most, and how much of the gain of pure chance each must have."""
+CUTS, NORMS = (0.45, 0.57, 0.7), (0.4, 0.5, 0.6)
+"""Quantiles at which a quantity is cut, and of which the distance is taken."""
+PARTS = (0.25, 0.35, 0.5, 0.65, 0.75)
+"""Quantiles at which a part of a condition is cut."""
+MOST_POSITIVE, MOST_FLAGS, KEPT = 16, 160, 40
+WINDOWS = (0.15, 0.25, 0.35, 0.45, 0.55)
+"""Windows of events, as shares of the time that they cover."""
+APART = 1.2
+"""Distance of two groups of categories, in standard deviations within categories, that another unit explains best."""
+
+
+def found_tables(doc: Doc) -> tuple[Table, Table]:
+    """Make a table with the quantities that a search over the files finds, and one with repaired cells alone."""
+    frames = [doc.train.copy(), doc.test.copy()]
+    read_notes(doc, frames)
+    repair_gaps(doc, frames)
+    repair_units(doc, frames)
+    judge = Judge(Table.of(frames[0].copy(), frames[1].copy(), doc.facts))
+    found = search(doc, judge)
+    for place, (train, test) in enumerate(found):
+        # The judge's table lacks copied rows; the files' frame keeps them, and they are dropped again.
+        column = np.full(len(frames[0]), np.nan)
+        column[judge.table.kept] = train
+        frames[0][f"found_{place}"], frames[1][f"found_{place}"] = column, test
+    named = [f"found_{place}" for place in range(len(found))]
+    for left, right in paired(judge):
+        named.append(f"{left}_and_{right}")
+        for frame in frames:
+            frame[named[-1]] = frame[left].astype(str) + " " + frame[right].astype(str)
+    frames[0] = frames[0].iloc[judge.table.kept]
+    known, asked = (frame.reset_index(drop=True) for frame in frames)
+    made = Table.of(known, asked, doc.facts)
+    made.stated = tuple(named)
+    return made, judge.table
+
+
+def read_notes(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
+    """Write the values that notes hold into columns."""
+    if doc.notes is None:
+        return
+    texts = [frame[doc.notes].fillna("").astype(str) for frame in frames]
+    for place, (pattern, levels) in enumerate(note_values([text for part in texts for text in part if text])):
+        for frame, part in zip(frames, texts, strict=True):
+            cells = part.str.extract(pattern, expand=False)
+            frame[f"noted_{place}"] = cells if levels else pd.to_numeric(cells)
+    for frame in frames:
+        del frame[doc.notes]
+
+
+def repair_gaps(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
+    """Empty cells that hold a repeated extreme number far from all others."""
+    for name, cells in doc.values.items():
+        known = cells[np.isfinite(cells)]
+        for number in SENTINELS:
+            rest = known[known != number]
+            if (known == number).sum() > 2 and len(rest) and (number < rest.min() or number > rest.max()):
+                off = min(abs(number - rest.min()), abs(number - rest.max()))
+                if off > 0.1 * np.ptp(rest) or (number < 0 <= rest.min()):
+                    for frame in frames:
+                        if pd.api.types.is_numeric_dtype(frame[name]):
+                            frame[name] = frame[name].mask(frame[name] == number)
+
+
+def repair_units(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
+    """Bring the cells of some categories to the scale of the others, where two groups of categories lie far apart."""
+    both = pd.concat(frames)
+    for name, by in product(doc.values, doc.own_levels):
+        if len(doc.own_levels[by]) > 8 or not pd.api.types.is_numeric_dtype(both[name]):
+            continue
+        is_positive = (both[name].dropna() > 0).all()
+        cells = np.log(both[name]) if is_positive else both[name]
+        groups = cells.groupby(both[by].astype(str))
+        middles, spread = groups.median().sort_values(), float(groups.std().median())
+        steps = middles.diff().dropna()
+        if len(steps) and steps.max() > APART * spread and steps.max() > 0.6 * np.ptp(middles):
+            high = set(middles.index[middles >= middles.loc[steps.idxmax()] - 1e-9])
+            inside = both[by].astype(str).isin(high)
+            low_cells, high_cells = cells[~inside], cells[inside]
+            slope = 1.0 if is_positive else low_cells.std() / max(float(high_cells.std()), 1e-9)
+            for frame in frames:
+                mine = np.log(frame[name]) if is_positive else frame[name]
+                moved = (mine - high_cells.median()) * slope + low_cells.median()
+                fixed = mine.where(~frame[by].astype(str).isin(high), moved)
+                frame[f"{name}_by_{by}"] = np.exp(fixed) if is_positive else fixed
+
+
+def search(doc: Doc, judge: Judge) -> list[tuple[Any, Any]]:
+    """Add quantities one by one while each pays more than chance would. Returns cells of training and test rows."""
+    families = [quotients(judge), conditions(judge), [*distances(judge), *summaries(doc, judge)]]
+    count = sum(family[0].shape[1] for part in families for family in part) + 1
+    found: list[tuple[Any, Any]] = []
+    while len(found) < MOST_FOUND:
+        best = max(
+            ((float(gains.max()), int(gains.argmax()), *family)
+             for part in families for family in part if len(gains := judge.gains(family[0]))),
+            key=lambda item: item[0], default=None,
+        )  # fmt: skip
+        if best is None or best[0] < STRICTNESS * np.log(count):
+            break
+        _, place, train, make = best
+        judge.take(train[:, place])
+        found.append((train[:, place], make(place)))
+    return found
+
+
+def shaped(log_train: Any, log_test: Any) -> Iterator[tuple[Any, Any]]:
+    """Quantities as they are, cut, and as distances from a norm: columns of training rows and a maker for test rows."""
+    yield log_train, lambda place: log_test[:, place]
+    for quantiles, shape in ((CUTS, np.greater), (NORMS, lambda cells, at: np.abs(cells - at))):
+        for at in np.quantile(log_train, quantiles, axis=0):
+            yield (
+                shape(log_train, at) * 1.0,
+                lambda place, at=at, shape=shape: shape(log_test[:, place], at[place]) * 1.0,
+            )
+
+
+def quotients(judge: Judge) -> list[tuple[Any, Any]]:
+    """Quotients of two to four positive columns."""
+    names = [name for name, cells in judge.values.items() if np.nanmin(cells) > 0 and len(np.unique(cells)) > 9]
+    names = [name for name in names if not any(name != other and name.endswith(f"_{other}") for other in names)]
+    train, test = (filled_logs(judge, names, part) for part in (judge.table.train, judge.table.test))
+    if len(names) < 2:
+        return []
+    alone = np.maximum(judge.gains(train), judge.gains(np.abs(train - np.median(train, axis=0))))
+    kept = np.argsort(-alone)[:MOST_POSITIVE]
+    signs = [
+        row
+        for count, patterns in ((2, ((1, -1),)), (3, ((1, 1, -1), (1, -1, 1), (-1, 1, 1))),
+                                (4, ((1, 1, -1, -1), (1, -1, 1, -1), (1, -1, -1, 1))))
+        for places in combinations(kept, count) for pattern in patterns
+        for row in [np.bincount(places, pattern, minlength=len(names))]
+    ]  # fmt: skip
+    mixing = np.array(signs).T
+    return list(shaped(train @ mixing, test @ mixing))
+
+
+def filled_logs(judge: Judge, names: Sequence[str], frame: pd.DataFrame) -> Any:
+    """Logarithms of columns; gaps get the training median."""
+    cells = frame[list(names)].fillna(judge.table.train[list(names)].median()).to_numpy(dtype=float)
+    return np.log(np.maximum(cells, 1e-9))
+
+
+def conditions(judge: Judge) -> list[tuple[Any, Any]]:
+    """One or two conditions together, by themselves and as the place where a column counts."""
+    table, flags = judge.table, []
+    for name, cells in judge.values.items():
+        for cut in np.unique(np.nanquantile(cells, PARTS)):
+            flags += [tuple(sign * part[name].to_numpy(dtype=float) > sign * cut for part in (table.train, table.test))
+                      for sign in (1, -1)]  # fmt: skip
+    for name in table.kinds.categorical:
+        train, test = words(table, name)
+        means = pd.DataFrame(judge.remover @ judge.wanted).groupby(train).mean()
+        for column in means.columns:
+            order = list(means[column].sort_values().index)
+            for size in range(1, min(len(order), 12)):
+                flags.append(tuple(np.isin(part, order[:size]) for part in (train, test)))
+    known, asked = (np.column_stack([flag[side] for flag in flags]) * 1.0 for side in (0, 1))
+    first = np.argsort(-judge.gains(known), kind="stable")[:MOST_FLAGS]
+    left, right = np.array(list(combinations(first, 2))).T
+    numbers = [part[list(judge.values)].to_numpy(dtype=float) for part in (table.train, table.test)]
+    middle = np.nanmean(numbers[0], axis=0)
+    train, test = (np.nan_to_num(part - middle) for part in numbers)
+    flag, effect = (grid.ravel() for grid in np.meshgrid(np.arange(known.shape[1]), np.arange(train.shape[1])))
+    singles = judge.gains(known[:, flag] * train[:, effect])
+    top = np.argsort(-singles)[:KEPT]
+    one, two = (grid.ravel() for grid in np.meshgrid(top, np.arange(known.shape[1])))
+    return [
+        (known, lambda place: asked[:, place]),
+        (known[:, left] * known[:, right], lambda place: asked[:, left[place]] * asked[:, right[place]]),
+        (known[:, flag] * train[:, effect], lambda place: asked[:, flag[place]] * test[:, effect[place]]),
+        (
+            known[:, flag[one]] * known[:, two] * train[:, effect[one]],
+            lambda place: asked[:, flag[one[place]]] * asked[:, two[place]] * test[:, effect[one[place]]],
+        ),
+    ]
+
+
+def distances(judge: Judge) -> list[tuple[Any, Any]]:
+    """Distances between places whose columns are named as latitude and longitude."""
+    places = [name[:-4] for name in judge.values if name.endswith("_lat") and f"{name[:-4]}_lon" in judge.values]
+    made: list[tuple[Any, Any]] = []
+    for one, other in combinations(places, 2):
+        names = (f"{one}_lat", f"{one}_lon", f"{other}_lat", f"{other}_lon")
+        sides = []
+        for part in (judge.table.train, judge.table.test):
+            cells = part[list(names)].fillna(judge.table.train[list(names)].median()).to_numpy(dtype=float)
+            sides.append(np.log(np.maximum(great_circle_km(*cells.T), 1e-3))[:, None])
+        made += shaped(*sides)
+    return made
+
+
+def summaries(doc: Doc, judge: Judge) -> list[tuple[Any, Any]]:
+    """Sums, counts, shares and trends of events of one or two kinds in windows, and what `blind_v1` makes of events."""
+    if doc.events is None or doc.child is None:
+        return []
+    child, key, table = doc.child, doc.facts.id_column, judge.table
+    ids = [part[key].astype(str) for part in (table.train, table.test)]
+    plain = child_columns(table, doc.child_frames)
+    made = [tuple(np.nan_to_num(part) for part in (plain.train, plain.test))] if plain else []
+    columns: list[list[Any]] = [[], []]
+    events = doc.events.assign(**{key: doc.events[key].astype(str)})
+
+    def total(mask: Any, *, count: bool = False) -> list[Any]:
+        some = events[mask].groupby(key)[child.amount]
+        sums = some.size() if count else some.sum()
+        return [each.map(sums).fillna(0.0).to_numpy(dtype=float) for each in ids]
+
+    for size, share in product((1, 2), WINDOWS):
+        recent = events[child.age] <= share * child.horizon
+        whole = total(recent)
+        for kinds in combinations(child.kinds, size):
+            chosen = events[child.kind].isin(kinds)
+            inside, count, before = total(chosen & recent), total(chosen & recent, count=True), total(chosen & ~recent)
+            for side in (0, 1):
+                logs = np.log1p(inside[side])
+                columns[side] += [logs, count[side], inside[side] / np.maximum(whole[side], 1e-9)]
+                columns[side] += [logs - np.log1p(before[side])]
+    made.append((np.column_stack(columns[0]), np.column_stack(columns[1])))
+    return [(train, lambda place, test=test: test[:, place]) for train, test in made]
+
+
+def paired(judge: Judge) -> list[tuple[str, str]]:
+    """The pair of categorical columns whose random intercepts foretell unseen rows best, if any does."""
+    table, rest = judge.table, judge.remover @ judge.wanted
+    best: tuple[float, list[tuple[str, str]]] = (0.04, [])
+    for left, right in combinations(table.kinds.categorical, 2):
+        cells = pd.Series(words(table, left)[0] + " " + words(table, right)[0])
+        sizes = cells.map(cells.value_counts()).to_numpy()
+        if cells.nunique() * 2 > len(cells) or re.match(rf"\w+_{left}$|\w+_{right}$", f"{right} {left}"):
+            continue
+        sums = pd.DataFrame(rest).groupby(cells.to_numpy()).transform("sum").to_numpy()
+        unseen = (sums - rest) / (sizes + 2.0)[:, None]
+        gain = 1 - float(((rest - unseen) ** 2).sum() / (rest**2).sum())
+        best = max(best, (gain, [(left, right)]), key=lambda item: item[0])
+    return best[1]

@@ -1,0 +1,72 @@
+"""What all adversaries share: a judge of quantities, and the models that predict from columns with them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sandmill.calibrate.conditions import solver_conditions
+from sandmill.calibrate.solvers.columns import settle, solve
+from sandmill.calibrate.solvers.decisions import cut_best
+from sandmill.calibrate.solvers.designs import plain_scaled
+from sandmill.calibrate.solvers.ensemble import bank_mixture
+from sandmill.calibrate.solvers.greedy import CANDIDATE_PENALTY, base_remover
+from sandmill.calibrate.solvers.linear import responses
+from sandmill.calibrate.solvers.readers import reader_blend, reader_ensemble
+from sandmill.calibrate.solvers.table import Table
+from sandmill.scoring.base import Array
+
+MEMBERS = (reader_blend, reader_ensemble, bank_mixture)
+"""The models of the panel that do best on columns with stated quantities."""
+
+
+class Judge:
+    """Says how well a quantity fits the target beside the plain columns."""
+
+    def __init__(self, table: Table) -> None:
+        self.wanted = np.hstack([responses(part) for part in table.columns()])
+        self.rows, self.table = len(self.wanted), table
+        self.remover = base_remover(plain_scaled(table).train, self.wanted)
+        self.values = {name: table.train[name].to_numpy(dtype=float) for name in table.kinds.numeric}
+
+    def gain(self, feature: Any) -> float:
+        """Logarithm of how much likelier the target is with a quantity, whose gaps are NaN."""
+        known = np.isfinite(feature)
+        if known.sum() < 10:
+            return 0.0
+        return float(self.gains(np.where(known, feature, feature[known].mean())[:, None])[0])
+
+    def gains(self, features: Any) -> Any:
+        """The same for many quantities without gaps, shape (rows, quantities)."""
+        left, rest = self.remover @ features, self.remover @ self.wanted
+        size = (features * left).sum(axis=0)
+        along = (features.T @ rest) ** 2 / np.maximum((self.wanted * rest).sum(axis=0), 1e-9)
+        shares = np.where(size > 1e-6, 1.0, 0.0)[:, None] * along / np.maximum(size, 1e-9)[:, None]
+        return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
+
+    def take(self, feature: Any) -> None:
+        """Count a quantity among the plain columns from now on."""
+        column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
+        carried = self.remover @ column
+        self.remover = self.remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + float(column @ carried))
+
+    def share_below(self, values: Any, number: float) -> float:
+        """Share of the rows with a value up to a number."""
+        known = values[np.isfinite(values)]
+        return float(np.mean(known <= number)) if len(known) else 0.5
+
+    def is_inside(self, name: str, number: float) -> bool:
+        """Whether a number lies well within a column."""
+        return name in self.values and 0.04 < self.share_below(self.values[name], number) < 0.96
+
+
+def mean_of_members(part: Table) -> Any:
+    """Average the models for one column of the target."""
+    return np.mean([part.cached(member.__name__, member) for member in MEMBERS], axis=0)
+
+
+def answer(table: Table, *beside: tuple[Callable[[Table], Any], Table]) -> Array:
+    """Predict the test rows of a table, as the metric wants them, by the average with solvers of other tables."""
+    with solver_conditions():
+        found = [solve(mean_of_members, table), *(solve(solver, other) for solver, other in beside)]
+        return np.asarray(settle([np.mean(parts, axis=0) for parts in zip(*found, strict=True)], table, cut_best))

@@ -1,0 +1,393 @@
+"""Texts of a task as an adversary reads them: columns and their meanings, sentences, and what stands for a value."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import yaml
+
+from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
+from sandmill.models.columns import ChildTable
+from sandmill.models.kind import kind_named
+from sandmill.models.numerals import SHARES, UNITS
+from sandmill.models.package import TaskFacts
+from sandmill.models.spoken import Spoken, spoken
+
+WORDS: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
+SMALL, TENS = WORDS["small"], WORDS["tens"]
+_PIECE = rf"(?:{'|'.join((*sorted(SMALL, key=len, reverse=True), *TENS[2:], 'hundred', 'thousand', 'million'))})"
+_PARTS = r"(?:an? |one |two |three )(?:half|thirds?|quarters?)"
+IN_WORDS = (
+    rf"(?i:\b(?:minus )?(?:{'|'.join(SHARES)}|(?:a|two|three) dozen|one half|"
+    rf"{_PIECE}(?:(?:[ -]| and ){_PIECE}(?! (?:half|quarter|third)))*"
+    rf"(?: point(?: {_PIECE})+| and {_PARTS}| tenths?| hundredths?)?)\b)"
+)
+NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
+SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
+TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
+LEAST_COVER = 0.7
+"""Share of notes in which a value stands, at least, for its place to be taken for a value."""
+MOST_LEVELS = 12
+
+
+def has(kind: str, text: str) -> bool:
+    """Whether a text has one of the words of a kind."""
+    return re.search("|".join(WORDS[kind]), text) is not None
+
+
+class Slot(NamedTuple):
+    """A part of a text that stands for something.
+
+    C is a column, N a number, L a level, E a column of events, K a kind of events, P a place and T the notes.
+    """
+
+    kind: str
+    value: Any
+    start: int
+    end: int
+    unit: str = ""
+
+
+@dataclass
+class Doc:
+    """A task's texts beside its files."""
+
+    folder: Path
+    facts: TaskFacts
+    train: pd.DataFrame
+    test: pd.DataFrame
+    hidden: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Columns that only notes hold, with their levels."""
+    phrases: dict[str, str] = field(default_factory=dict)
+    """What sentences call these."""
+
+    @classmethod
+    def read(cls, folder: Path, facts: TaskFacts) -> "Doc":
+        """Read a public folder."""
+        return cls(folder, facts, *kind_named(facts.kind).load("reader").read(folder, facts))
+
+    def text(self, name: str) -> str:
+        """Return a text of the task, or nothing."""
+        path = self.folder / name
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Names of the feature columns."""
+        return [name for name in self.test.columns if name != self.facts.id_column]
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Numbers of training and test rows, by column."""
+        found = {}
+        for name in self.columns:
+            pattern = pattern_of(self.train[name], self.test[name])
+            if pattern is not DATE and (pattern or pd.api.types.is_numeric_dtype(self.train[name])):
+                found[name] = np.concatenate(
+                    [read_measures(part[name]).to_numpy(dtype=float) for part in (self.train, self.test)]
+                )
+        return found
+
+    @cached_property
+    def notes(self) -> str | None:
+        """Name of the column of free text."""
+        return next((name for name in self.columns if is_prose(self.train[name])), None)
+
+    @cached_property
+    def own_levels(self) -> dict[str, tuple[str, ...]]:
+        """Levels of the categorical columns of the files."""
+        both = pd.concat([self.train[self.columns], self.test[self.columns]])
+        names = [name for name in self.columns if name not in self.values and name != self.notes]
+        return {name: tuple(sorted(map(str, both[name].dropna().unique()))) for name in names}
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """Levels of all categorical columns, those in notes included."""
+        return self.own_levels | {name: levels for name, levels in self.hidden.items() if levels}
+
+    @cached_property
+    def meanings(self) -> dict[str, str]:
+        """What the description says of each column, without type and levels."""
+        found: dict[str, str] = {}
+        for line in self.text("description.md").splitlines():
+            names = re.findall(r"`(\w+)`", line)
+            if line[:1] in "|-*" and names:
+                name = names[-1] if line.startswith("* ") else names[0]
+                rest = re.sub(rf"`{name}`|[|*]+|^- |[(\[]{TYPES}[)\]]|(?<=[|,:]) *{TYPES} *(?=\||$)|^\W+", " ", line)
+                found.setdefault(name, " ".join(rest.strip(" -:,|").split()))
+        return found
+
+    @cached_property
+    def events(self) -> pd.DataFrame | None:
+        """The child table."""
+        others = [p for p in self.folder.glob("*.csv") if p.stem not in ("train", "test", "sample_submission")]
+        return pd.read_csv(others[0], keep_default_na=False).rename_axis(others[0].stem) if others else None
+
+    @property
+    def child_frames(self) -> dict[str, Any]:
+        """The child table as `blind_v1` takes it."""
+        if self.events is None:
+            return {}
+        return {
+            f"{self.events.index.name}.csv": pl.DataFrame({name: self.events[name].to_numpy() for name in self.events})
+        }
+
+    @cached_property
+    def child(self) -> ChildTable | None:
+        """The child table as facts speak of it."""
+        if self.events is None:
+            return None
+        _, kind, amount, age = self.events.columns
+        kinds = tuple(sorted(self.events[kind].unique()))
+        less = re.search(r"less than (\d+)", self.meanings.get(age, ""))
+        horizon = int(less[1]) if less else int(self.events[age].max()) + 1
+        shares = tuple(1 / len(kinds) for _ in kinds)
+        said = {"row": "", "kind_meaning": "", "amount_meaning": "", "age_meaning": ""}
+        made: dict[str, Any] = {"name": self.events.index.name, "kind": kind, "kinds": kinds, "shares": shares, **said}
+        return ChildTable(**made, amount=amount, age=age, amount_median=1, amount_sigma=1, horizon=horizon, events=5)
+
+    @cached_property
+    def spoken(self) -> dict[str, Spoken]:
+        """What sentences call columns and what they measure."""
+        ends = r": |\. |; | \((?=\w+[,)])|, (?:one of|or in another unit|written|in the order|given as|with )"
+        return {
+            name: spoken(re.split(ends, meaning)[0], is_number=name in self.values or self.is_event(name))
+            for name, meaning in self.meanings.items()
+            if meaning
+        }
+
+    def is_event(self, name: str) -> bool:
+        """Whether a name is that of a numeric column of the child table."""
+        return bool(self.child and name in (self.child.amount, self.child.age))
+
+    @cached_property
+    def known(self) -> dict[str, tuple[str, Any]]:
+        """What stands for something in sentences, in small letters at the beginning."""
+        found: dict[str, tuple[str, Any]] = {f"`{name}`": ("C", name) for name in (*self.columns, *self.hidden)}
+        if self.notes:
+            found[f"`{self.notes}`"] = ("T", self.notes)
+        if child := self.child:
+            found |= {f"`{name}`": ("E", name) for name in (child.kind, child.amount, child.age, child.path)}
+            found |= {spelt: ("K", kind) for kind in child.kinds for spelt in (f"`{kind}`", kind.replace("_", " "))}
+            found |= {
+                self.spoken[name].phrase: ("E", name)
+                for name in (child.kind, child.amount, child.age)
+                if name in self.spoken
+            }
+            found[child.name.replace("_", " ")] = ("E", child.path)
+        for name in sorted(self.columns, key=lambda name: len(self.meanings.get(name, ""))):
+            if name in self.spoken:
+                found.setdefault(self.spoken[name].phrase, ("T" if name == self.notes else "C", name))
+            if place := re.match(r"Latitude of (.+?) in degrees", self.meanings.get(name, "")):
+                found.setdefault(place[1], ("P", name.removesuffix("_lat")))
+        found |= {phrase: ("C", name) for name, phrase in self.phrases.items()}
+        for level in {level for levels in self.levels.values() for level in levels}:
+            for spelt in (level, level.replace("_", " ")):
+                found.setdefault(spelt, ("L", level))
+        return found
+
+    @cached_property
+    def _finder(self) -> re.Pattern[str]:
+        several = sorted((word for word in self.known if len(word) > 1 or word not in "aAiIx"), key=len, reverse=True)
+        either = [
+            f"[{word[0].upper()}{word[0]}]{re.escape(word[1:])}" if word[0].isalpha() else re.escape(word)
+            for word in several
+        ]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(either)})(?!\w)|{NUMBER}|{IN_WORDS}")
+
+    def scan(self, text: str) -> list[Slot]:
+        """Find what stands for a value in a text."""
+        slots = []
+        for found in self._finder.finditer(text):
+            word = found[0]
+            kind, value = self.known.get(word) or self.known.get(word[0].lower() + word[1:]) or ("N", None)
+            if kind == "N":
+                value = number_of(word)
+                if value is None or (word[0].isalpha() and not is_stated(text, found, value)):
+                    continue
+            unit = re.match(rf" ({self._units})\b", text[found.end() :]) if kind == "N" else None
+            slots.append(Slot(kind, value, *found.span(), unit[1] if unit else ""))
+        has_digits = any(slot.kind == "N" and text[slot.end - 1].isdigit() for slot in slots)
+        return [slot for slot in slots if not (has_digits and is_small_word(text, slot))]
+
+    @cached_property
+    def _units(self) -> str:
+        several = {*UNITS, *(other for others in UNITS.values() for other, _ in others)}
+        several |= {each.unit for each in self.spoken.values() if each.unit}
+        names = several | {re.sub(r"s$", "", name) for name in several}
+        return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+
+    def measured(self, slot: Slot, name: str) -> float:
+        """Return a number in the unit of a column."""
+        own = self.spoken[name].unit if name in self.spoken else ""
+        for other, factor in UNITS.get(own, ()):
+            if slot.unit and slot.unit != own and slot.unit in (other, other.removesuffix("s")):
+                return float(f"{slot.value / factor:.9g}")
+        is_share = own == "percent" and not slot.unit and 0 < slot.value < 1
+        return float(f"{slot.value * 100:.9g}") if is_share and name in self.values else float(slot.value)
+
+    def paragraphs(self) -> list[list[str]]:
+        """Sentences of the paragraphs of the texts; lists, tables and code are left out, and what they deny."""
+        text = re.sub(r"^```.*?^```", "", self.text("description.md"), flags=re.MULTILINE | re.DOTALL)
+        parts = [part for part in text.split("\n\n") if part and not re.match(r"[|#*-]|\w[\w ]*:\n-", part)]
+        parts += [entry for entry in self.entries() if "\n" not in entry]
+        return [SENTENCE.split(without_denied(part.replace("\n", " "))) for part in parts]
+
+    def entries(self) -> list[str]:
+        """Entries of the data dictionary: a sentence, or a lead with what follows it; none that is out of use."""
+        found: list[str] = []
+        for part in self.text("data_dictionary.md").strip().split("\n\n"):
+            if found and re.match(r"\||```|[*-] ", part):
+                found[-1] += "\n\n" + part
+            elif not part.startswith("#"):
+                found.append(part)
+        return [entry for entry in map(without_denied, found) if entry and not has("out_of_use", entry)]
+
+
+def without_denied(text: str) -> str:
+    """Leave out what a text quotes and marks as not valid."""
+    for quote in re.findall(r'"[^"]{25,}"', text):
+        start = text.index(quote)
+        before, after = text[:start], text[start + len(quote) :]
+        opening = re.search(r"(?:^|(?<=[.?!] ))[^.?!]*$", before)
+        closing = re.match(r"[^.?!]*[.?!](?=$|[ \"])", after)
+        if has("denied", opening[0] if opening else ""):
+            text = before[: opening.start() if opening else start] + after.lstrip()
+        elif closing and has("denied", closing[0]):
+            text = before[: opening.start() if opening else start] + after[closing.end() :].lstrip()
+    return text
+
+
+def number_of(word: str) -> float | None:
+    """Read a number in digits or in words."""
+    if re.match(r"-?\d", word):
+        return float(word.replace(",", ""))
+    sign, words = (-1, word.lower()[6:]) if word.lower().startswith("minus ") else (1, word.lower())
+    if words in SHARES:
+        return sign * SHARES[words]
+    if whole := re.fullmatch(r"(.+?) (tenths?|hundredths?)", words):
+        inner = number_of(whole[1])
+        return None if inner is None else sign * inner / (10 if "tenth" in whole[2] else 100)
+    if dozen := re.fullmatch(r"(a|two|three) dozen", words):
+        return 12.0 * (1 + ("a", "two", "three").index(dozen[1]))
+    if part := re.fullmatch(r"(?:(.+?) and )?(a|one|two|three) (half|thirds?|quarters?)", words):
+        inner = number_of(part[1]) if part[1] else 0.0
+        many = {"a": 1, "one": 1, "two": 2, "three": 3}[part[2]] / {"h": 2, "t": 3, "q": 4}[part[3][0]]
+        return None if inner is None else sign * (inner + many)
+    if point := re.fullmatch(r"(.+?) point (.+)", words):
+        head, tail = number_of(point[1]), [SMALL.index(digit) for digit in point[2].split() if digit in SMALL]
+        return None if head is None else sign * float(f"{head:g}.{''.join(map(str, tail))}")
+    total, group = 0.0, 0.0
+    for piece in re.split(r"[ -](?:and )?", words):
+        if piece in SMALL:
+            group += SMALL.index(piece)
+        elif piece in TENS:
+            group += 10 * TENS.index(piece)
+        elif piece == "hundred":
+            group = (group or 1) * 100
+        elif piece in ("thousand", "million"):
+            total, group = total + (group or 1) * (1000 if piece == "thousand" else 10**6), 0.0
+        else:
+            return None
+    return sign * (total + group)
+
+
+def is_small_word(text: str, slot: Slot) -> bool:
+    """Whether a number is a word such as `one` that hardly states one where other numbers stand in digits."""
+    after = re.match(r"[,)]| more| less| for | point ", text[slot.end :])
+    return slot.kind == "N" and text[slot.end - 1].isalpha() and slot.value <= 3 and not slot.unit and after is None
+
+
+def is_stated(text: str, found: re.Match[str], value: float) -> bool:
+    """Whether words for a number state one: small ones are words like others unless they stand where a number does."""
+    after = text[found.end() : found.end() + 7]
+    if text[: found.start()].endswith(" as "):
+        return False
+    if re.match(rf" times?\b| of | (?:{'|'.join(WORDS['counted'])})", text[found.end() :]):
+        return False
+    before = rf"(?:{'|'.join(WORDS['before_number'])})[ ,:]*$"
+    is_told = re.search(before, text[: found.start()]) or re.match(r"[,)]| more| less", after) or " point " in found[0]
+    return value > 3 or bool(is_told)
+
+
+def note_values(notes: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Find the values that notes hold: a regular expression for each, and its levels; none for a number."""
+    split = [{part for part in re.split(r"(?<=[.!?]) +", note) if part} for note in notes]
+    masked = [{re.sub(r"(?<![\w.])-?\d+(?:\.\d+)?", "#", part) for part in parts} for parts in split]
+    found = [
+        (number_pattern(group), ())
+        for group in exclusive({part for parts in masked for part in parts if "#" in part}, masked)
+    ]
+    plain = [{part.rstrip(".!?") for part in parts if not re.search(r"\d", part)} for parts in split]
+    return [*found, *word_values(plain)]
+
+
+def exclusive(parts: set[str], notes: Sequence[set[str]]) -> list[list[str]]:
+    """Gather parts of which a note has one, as in nearly all notes."""
+    counts = Counter(part for note in notes for part in note if part in parts)
+    groups: list[list[str]] = []
+    for part, _ in counts.most_common():
+        for group in groups:
+            if not any(part in note and other in note for note in notes for other in group):
+                group.append(part)
+                break
+        else:
+            groups.append([part])
+    return [group for group in groups if sum(counts[part] for part in group) >= LEAST_COVER * len(notes)]
+
+
+def number_pattern(group: Sequence[str]) -> str:
+    """Find the number of every sentence of a group by the words beside it."""
+    sides = [part.split("#", 1) for part in group]
+    value = r"(-?\d+(?:\.\d+)?)"
+    befores = {re.escape(re.findall(r"(?:\S+ ?){0,2}$", before)[0]) for before, _ in sides}
+    if "" not in befores:
+        return f"(?:{'|'.join(sorted(befores))}){value}"
+    afters = {re.escape(re.match(r" ?(?:[^\s.]+ ?){0,2}", after)[0].rstrip()) for _, after in sides}  # type: ignore[index]
+    return f"{value}(?:{'|'.join(sorted(afters))})"
+
+
+def word_values(notes: Sequence[set[str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Find words that vary at one place of sentences which are otherwise of a few kinds."""
+    frames: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for part in {part for note in notes for part in note}:
+        words = re.findall(r"[\w'-]+|[^\w\s]", part)
+        for first in range(len(words)):
+            for last in range(first + 1, min(first + 3, len(words)) + 1):
+                if last - first < len(words) and re.match(r"\w", words[first]) and re.match(r"\w", words[last - 1]):
+                    frames[" ".join(words[:first]), " ".join(words[last:])].add(" ".join(words[first:last]))
+    found = []
+    for values in {frozenset(values): None for values in frames.values() if 1 < len(values) <= MOST_LEVELS}:
+        alike = [other for other, held in frames.items() if len(held & values) >= 0.6 * len(held | values)]
+        befores, afters = ({side.replace(" ", "~") for side in sides} for sides in zip(*alike, strict=True))
+        levels = tuple(sorted(set().union(*(frames[other] for other in alike)), key=lambda level: (-len(level), level)))
+        parts = ("|".join(sorted(map(re.escape, part), key=len, reverse=True)) for part in (befores, levels, afters))
+        pattern = "(?:{})\\s*({})\\s*(?:{})".format(*parts).replace("\\~", "\\s*").replace("~", "\\s*")
+        held = sum(any(re.fullmatch(pattern, part) for part in note) for note in notes)
+        if held >= LEAST_COVER * len(notes):
+            found.append((len(levels), -sum(map(len, befores | afters)), pattern, levels))
+    taken: set[str] = set()
+    for _, _, pattern, levels in sorted(found):
+        if not taken & set(levels):
+            taken |= set(levels)
+            yield pattern, levels
+
+
+def overlaps(words: str, other: str, weights: Mapping[str, float]) -> float:
+    """Weight of the words that two texts share, by rarity."""
+    shared = stems(words) & stems(other)
+    return sum(weights.get(stem, 1.0) for stem in shared)
+
+
+def stems(text: str) -> set[str]:
+    """Words of a text without their endings."""
+    return {
+        re.sub(r"(?:ing|ed|es|s)$", "", word)[:6] for word in re.findall(r"[a-z]{3,}", text.lower().replace("_", " "))
+    }

@@ -1,0 +1,134 @@
+"""Adversaries are frozen, read what the generator writes, and find what is planted in a table."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import adversaries
+from benchmarks.adversaries.blind import found_tables
+from benchmarks.adversaries.induced import induce, load, parse_with, save
+from benchmarks.adversaries.judging import ladder, report_adversaries
+from benchmarks.adversaries.parser import parse
+from benchmarks.adversaries.texts import IN_WORDS, Doc, note_values, number_of, without_denied
+from sandmill.calibrate.readers import stated_facts
+from sandmill.kinds.files.base import write_files
+from sandmill.models.hints import Form
+from sandmill.models.motifs import columns_of
+from sandmill.models.package import TaskFacts
+from sandmill.scoring.gap import gap_closed
+from tests.hinted_designs import small_rendered, told
+
+FOLDER = Path(adversaries.__file__).parent
+FACTS = TaskFacts(
+    id_column="id", target_column="y", target="regression", metric="rmse", encoding="value", submission_columns=("y",)
+)
+
+
+def test_the_sources_of_a_frozen_adversary_never_change():
+    kept = json.loads((FOLDER / "digests.json").read_text())
+    found = {name: adversaries.digest_of(name) for name in adversaries.SOURCES}
+    assert found == kept, "give a changed adversary a new name, and add its digest"
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("twelve and a half", 12.5), ("two thirds", 2 / 3), ("three and three quarters", 3.75), ("two dozen", 24.0),
+     ("one thousand two hundred and five", 1205.0), ("four point zero five", 4.05), ("minus six", -6.0),
+     ("eighty-three hundredths", 0.83), ("1,250", 1250.0)],
+)  # fmt: skip
+def test_numbers_in_words_are_read_exactly(words, number):
+    import re
+
+    assert number_of(words) == pytest.approx(number)
+    assert words[0].isdigit() or re.search(IN_WORDS, f"it is above {words}, they say")[0] == words
+
+
+def test_what_a_text_denies_is_left_out():
+    text = 'A is B. There is a rumour that goes, "Where the load is above 5, all is lost." It is not true. C is D.'
+    assert "above 5" not in without_denied(text)
+    kept = '"Anything above 7 is a case for me, always," the head says of the load.'
+    assert without_denied(kept) == kept
+
+
+def test_values_in_notes_are_found_by_the_words_around_them():
+    kinds = ["hand line", "gill net", "seine"]
+    fillers = ["Radio too loud.", "Paper got wet.", "Mate is to be married."]
+    notes = [
+        f"{fillers[row % 3]} Caught by {kinds[row * 7 % 3]}, as ever. Scale {('said', 'read')[row % 2]} {row}.5 kilos."
+        for row in range(40)
+    ]
+    found = note_values(notes)
+    assert ("gill net", "hand line", "seine") in [tuple(sorted(levels)) for _, levels in found]
+    assert pd.Series(notes).str.extract(found[0][0])[0].astype(float).tolist() == [row + 0.5 for row in range(40)]
+
+
+def _doc(folder, slot):
+    package = small_rendered(slot).package
+    write_files(folder, package.public)
+    return Doc.read(folder, package.facts), package
+
+
+@pytest.mark.slow
+def test_the_parser_reads_most_forms_that_a_rule_uses(tmp_path):
+    wanted, read = [], []
+    for slot in range(6):
+        folder = tmp_path / str(slot)
+        folder.mkdir()
+        doc, package = _doc(folder, slot)
+        forms = {(form.motif.motif, columns_of(form.motif)) for form in told(package.spec)}
+        mine = parse(doc).facts
+        found = {(fact.motif.motif, columns_of(fact.motif)) for fact in mine if isinstance(fact, Form)}
+        wanted += forms
+        read += [form for form in forms if any(form[0] == kind and set(form[1]) == set(names) for kind, names in found)]
+    assert len(wanted) > 5
+    assert len(read) >= 0.8 * len(wanted)
+
+
+def test_patterns_of_a_text_read_its_like(tmp_path):
+    doc, package = _doc(tmp_path, 0)
+    patterns = induce([(doc, package.spec.hints, stated_facts(package.spec, package.public))])
+    assert patterns
+    save(patterns, tmp_path / "patterns.json")
+    assert load(tmp_path / "patterns.json") == patterns
+    read = {fact.motif.motif for fact in parse_with(doc, patterns).facts if isinstance(fact, Form)}
+    assert {form.motif.motif for form in told(package.spec) if form.motif.motif != "aggregate"} <= read
+
+
+def _write(folder, frame, train=120):
+    ids = [f"r{row}" for row in range(len(frame))]
+    whole = frame.assign(id=ids)
+    whole.iloc[:train].to_csv(folder / "train.csv", index=False)
+    whole.iloc[train:].drop(columns="y").to_csv(folder / "test.csv", index=False)
+    return Doc.read(folder, FACTS)
+
+
+def test_the_blind_search_finds_a_quotient_of_four_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = pd.DataFrame(np.exp(rng.normal(size=(300, 6))), columns=list("abcdef")).round(4)
+    quotient = columns.a * columns.b / (columns.c * columns.d)
+    doc = _write(tmp_path, columns.assign(y=2.0 * (quotient > quotient.median()) + rng.normal(size=300) * 0.3))
+    found, plain = found_tables(doc)
+    known = found.test[[name for name in found.test if name.startswith("found_")]]
+    assert len(plain.test) == len(known) == 180
+    assert max(abs(np.corrcoef(known[name], quotient[120:] > quotient.median())[0, 1]) for name in known) > 0.8
+
+
+def test_the_table_of_adversaries_pays_by_rungs():
+    bars = SimpleNamespace(bronze=0.6, silver=0.7, gold=0.8)
+    calibration = SimpleNamespace(thresholds=bars, trivial=0.5, oracle=0.9)
+
+    def closed(score):
+        return gap_closed(score, 0.5, 0.9)
+
+    assert ladder(calibration, closed, 0.8) == pytest.approx(0.8)
+    assert ladder(calibration, closed, 0.4) == 0.0
+    sheet = SimpleNamespace(
+        finals={"one": 0.8}, is_hinted=True, calibration=calibration, closed=closed,
+        medal=lambda _: None, gap=lambda _: closed(0.8),
+    )  # fmt: skip
+    lines = list(report_adversaries([sheet], ("one",)))
+    assert lines[-1] == "| one | 0% / 0.75 / 0.80 (1) |  | 0% / 0.75 / 0.80 (1) |"
