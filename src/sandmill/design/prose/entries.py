@@ -185,6 +185,7 @@ def summary_words(pen: Pen, motif: Aggregate, child: ChildTable) -> str:
         age, unit = spoken(child.age_meaning).phrase, spoken(child.age_meaning).unit
         amount, kind = spoken(child.amount_meaning).phrase, spoken(child.kind_meaning, is_number=False).phrase
         rows = level_words(child.name)
+        rows = rows if rows.endswith("s") else f"entries of the {rows}"
     names = [child.kinds[code] for code in motif.kinds]
     of_kinds = [pen.say("is_one_of", c=kind, l=pen.levels(names))] if names else []
     days = pen.number(motif.days, unit=unit) if motif.days else ""
