@@ -17,7 +17,7 @@ from sandmill.calibrate.measure import (
     require_informed_gold,
     with_scripts,
 )
-from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_GAIN, SINGLE_MARGIN, require_margin
+from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN, require_gain
 from sandmill.calibrate.own_panel import write_own_ladder
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
@@ -109,7 +109,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
         if is_single:
-            require_margin(measured.reading_gain or 0.0, SINGLE_GAIN)
+            require_gain(measured)
         _require_columns_lose(contest, measured, rendered)
         informed = informed_score(contest.panel, rendered)
         if informed is not None:

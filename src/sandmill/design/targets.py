@@ -241,9 +241,11 @@ def _story(
     draws = streams.generator("story")
     overviews = (domain.overview, *domain.knows.overviews)
     overview = overviews[int(draws.integers(len(overviews)))]
+    is_context = bool(domain.knows.targets)
+    length = int(streams.generator("overview").integers(2, len(overview) + 1)) if is_context else len(overview)
     return Story(
         title=f"{domain.title}: predict {_listed(asked)}",
-        overview=" ".join(overview),
+        overview=" ".join(overview[:length]),
         row=domain.row,
         target=target.name,
         target_meaning=target.meaning,

@@ -12,6 +12,7 @@ from sandmill.models.faults import Duplicates, LabelNoise, Outliers, UnitMixup
 from sandmill.models.layout import HEADINGS, LIBRARIES, PUBLIC, SUBMISSION, public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import TaskSpec
+from sandmill.models.spoken import unit_behind
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
@@ -257,10 +258,12 @@ def _target_type(facts: TaskFacts) -> str:
 
 def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, str]) -> str:
     """Describe a column: its meaning, its levels or format, and the visible faults of its cells."""
-    text = spec.story.column_meanings[column.name]
+    text, unit = unit_behind(spec.story.column_meanings[column.name])
+    text += words.say("unit", unit=unit) if unit else ""
     match column.distribution:
         case Categorical(levels=levels):
-            shown = ", ".join(levels[:_LEVELS_SHOWN]) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
+            some = words.shuffled(f"levels {column.name}", levels)[:_LEVELS_SHOWN]
+            shown = ", ".join(some) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
             text = words.say("levels", meaning=text, levels=shown)
         case Date():
             text = words.say("date_format", meaning=text)

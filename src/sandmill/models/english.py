@@ -30,8 +30,9 @@ _SHORT_QUESTION = re.compile(r"(?:What|Who|Where|When|Which \w+) (?:is|are|was|w
 _OTHER_VERB = re.compile(r"\b(?:is|are|was|were|counts?|decides?|matters?|means?|goes|stands?)\b")
 
 _COMPARED = r"(?:above|below|at most|at least)"
+_TWICE = r"\b(?!that |had )([a-z]+) \1\b(?!-)"
 _RULES = (
-    ("a word stands twice", r"\b(?!that |had )([a-z]+) \1\b(?!-)"),
+    ("a word stands twice", _TWICE),
     ("two articles in a row", r"\b(?:[Aa]n?|[Tt]he) (?:an|the)\b"),
     ("two comparisons with one number", rf"\b{_COMPARED} -?[\d.]*\d {_COMPARED}\b"),
     ("a space before a mark", r"\w[)`]* (?:[,;?!](?=\s|$)|\.(?=\s|$))"),
@@ -98,6 +99,11 @@ def with_article(name: str, shown: str | None = None) -> str:
 def capitalized(text: str) -> str:
     """Return a text with a capital first letter and the rest as it is."""
     return text[:1].upper() + text[1:]
+
+
+def repeats_word(text: str) -> bool:
+    """Whether a word of a text stands twice in a row."""
+    return re.search(_TWICE, text) is not None
 
 
 def text_faults(text: str) -> list[str]:

@@ -47,7 +47,6 @@ UNITS: dict[str, tuple[tuple[str, float], ...]] = {
     "days": (("weeks", 1 / 7),),
     "weeks": (("days", 7),),
     "months": (("years", 1 / 12),),
-    "years": (("months", 12),),
     "cents": (("euros", 0.01),),
     "euros": (("cents", 100),),
     "kilowatts": (("watts", 1000), ("megawatts", 0.001)),
@@ -113,6 +112,7 @@ def with_unit(said: str, number: float, unit: str) -> str:
     """Return a number with its unit, in the singular for one."""
     if not unit:
         return said
+    unit = unit.replace("thousands of ", "thousand ").replace("billions", "billion")
     return f"{said} {_singular(unit) if number == 1 else unit}"
 
 

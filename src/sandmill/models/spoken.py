@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from sandmill.models.english import repeats_word
+
 _UNIT_HEADS = (
     "degrees|metres|percent|euros|kilograms|grams|parts per|kilometres|years|centimetres|milligrams|minutes|millimetres"
     "|seconds|litres|kilowatts?|cubic|square|months|micrometres|hours|micrograms|tonnes|millilitres|mmol|kilonewtons?"
@@ -11,7 +13,7 @@ _UNIT_HEADS = (
     "|kilopascals|megapascals|knots|millibar|mol per|hectares|gigabytes|characters|newton|sheets per|microsiemens"
     "|kilobytes|megawatt|days|weeks|sixty-fourths|litres per|volts|points"
 )
-_UNIT = re.compile(rf" in ((?:{_UNIT_HEADS})\b(?: (?!of the)[\w-]+)*)$")
+_UNIT = re.compile(rf" in ((?:{_UNIT_HEADS})\b(?: (?!of the|times |plus |minus |less )[\w-]+)*)$")
 _INNER_UNIT = re.compile(r" in (degrees)(?= of the )")
 _SCALE = re.compile(r" from \d+ (?:\([^)]*\) )?to \d+(?: \([^)]*\))?$| from \d+ up$|,.*$")
 _END_OF_HEAD = re.compile(
@@ -61,6 +63,13 @@ def spoken(meaning: str, *, is_number: bool = True) -> Spoken:
     return Spoken(f"the {lowered}", unit, is_share=unit == "percent" and text.startswith("Share"))
 
 
+def unit_behind(meaning: str) -> tuple[str, str]:
+    """Return a meaning without the unit at its end, and the unit; no unit if it ends in none."""
+    found = _UNIT.search(meaning)
+    return (meaning[: found.start()], found[1]) if found else (meaning, "")
+
+
 def level_words(level: str) -> str:
     """Return a level as a sentence says it."""
-    return level.replace("_", " ")
+    words = level.replace("_", " ")
+    return words.replace(" ", "-") if repeats_word(words) else words

@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from sandmill.models.domain import Domain
-from sandmill.models.english import capitalized, with_article
+from sandmill.models.english import capitalized, repeats_word, with_article
 from sandmill.models.hints import ReadingLevel
 from sandmill.models.numerals import SHARES, UNITS, digits, spellings, with_unit
 from sandmill.models.spoken import Spoken, level_words, spoken
@@ -21,17 +21,25 @@ Item = TypeVar("Item")
 
 _CHOICE = re.compile(r"<([^<>]*)>")
 _FILES = ("limits", "norms", "conditions", "quantities", "entries")
+_TRIES = 20
+"""Wordings that are tried until no word stands twice."""
 _CHANCE_OF_WORDS, _CHANCE_OF_UNIT, _CHANCE_OF_OTHER_UNIT = 0.6, 0.6, 0.5
+_MOST_DIGITS = 8
+"""Digits from which on a number, such as a third, is said in words."""
 _FEWEST, _MOST = 0.2, 2000
 """Numbers that a person would say in another unit."""
 
 
 @cache
-def phrases(name: str) -> tuple[str, ...]:
-    """Return the wordings of one name."""
+def _library() -> Mapping[str, tuple[str, ...]]:
     folder = files("sandmill.design.prose")
     texts = (yaml.safe_load(folder.joinpath(f"{file}.yaml").read_text(encoding="utf-8")) for file in _FILES)
-    return tuple(next(found[name] for found in texts if name in found))
+    return {name: tuple(wordings) for found in texts for name, wordings in found.items()}
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """Return the wordings of one name."""
+    return _library()[name]
 
 
 @dataclass(frozen=True)
@@ -74,11 +82,27 @@ class Pen:
     def say(self, *names: str, **fields: str) -> str:
         """Fill in a wording of one of some names. A field with a capital begins with a capital letter."""
         options = [text for name in names for text in phrases(name) if self.quotes or '"' not in text]
-        first, *others = _CHOICE.split(self.pick(options))
-        text = first + "".join(
+        fields |= {key.capitalize(): capitalized(value) for key, value in fields.items()}
+        for _ in range(_TRIES):
+            text = self._filled(self.pick(options)).format(**fields)
+            # Where the end of a phrase and the words behind it are the same, another wording is better.
+            if not repeats_word(text):
+                break
+        return text
+
+    def _filled(self, wording: str) -> str:
+        """Choose among the alternatives of a wording."""
+        first, *others = _CHOICE.split(wording)
+        return first + "".join(
             self.pick(part.split("|")) + rest for part, rest in zip(others[::2], others[1::2], strict=True)
         )
-        return text.format(**fields, **{key.capitalize(): capitalized(value) for key, value in fields.items()})
+
+    def numbers(self, values: Sequence[float]) -> list[str]:
+        """Say several numbers without units, all in digits or all in words."""
+        words = [spellings(value) for value in values]
+        if not self.is_free or not all(words) or self.rng.random() > _CHANCE_OF_WORDS:
+            return [digits(value) for value in values]
+        return [some[0] for some in words]
 
     def number(self, value: float, column: str = "", unit: str | None = None) -> str:
         """Say exactly this number of a column, in digits or words; in prose with its unit, or in another."""
@@ -99,11 +123,12 @@ class Pen:
             said, shown = self.pick(others)
             return with_unit(self._written(said), said, shown)
         is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
-        return with_unit(self._written(value), value, name if is_shown else "")
+        said = digits(value) if is_shown and abs(value) < 1 else self._written(value)
+        return with_unit(said, value, name if is_shown else "")
 
     def _written(self, value: float) -> str:
-        words = spellings(value)
-        return self.pick(words) if words and self.rng.random() < _CHANCE_OF_WORDS else digits(value)
+        words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
+        return self.pick(words) if words and (is_long or self.rng.random() < _CHANCE_OF_WORDS) else digits(value)
 
 
 def _is_short(value: float) -> bool:
@@ -138,15 +163,22 @@ def meanings_of(domain: Domain) -> dict[str, Spoken]:
 
 
 def total_of(parts: Collection[str], word: str, joint: str) -> str:
-    """Name a sum or a product of noun phrases. Phrases that hold `and` themselves are joined otherwise."""
-    is_clear = not any(" and " in part or "," in part for part in parts)
-    return f"the {word} of {listed(list(parts), 'and') if is_clear else f' {joint} '.join(parts)}"
+    """Name a sum or a product of noun phrases.
+
+    A phrase that holds `and` itself stands last; where there are several, all are joined by another word.
+    """
+    *first, last = sorted(parts, key=lambda part: " and " in part)
+    is_clear = not any(" and " in part or "," in part for part in first)
+    return f"the {word} of {listed([*first, last], 'and') if is_clear else f' {joint} '.join([*first, last])}"
 
 
 def quotient_of(pen: Pen, top: Sequence[Sequence[str]], bottom: Sequence[Sequence[str]]) -> tuple[str, str, str]:
     """Return a quotient of products of sums as a noun phrase, and its numerator and denominator."""
     over, under = (_product(pen, factors) if factors else "" for factors in (top, bottom))
-    return (pen.say("quotient", top=over, bottom=under) if under else over), over, under
+    if not under:
+        return over, over, under
+    # What is divided has to be clear: behind a sum, it is said that all of it is.
+    return pen.say("quotient_of_sum" if " sum of " in over else "quotient", top=over, bottom=under), over, under
 
 
 def _product(pen: Pen, factors: Sequence[Sequence[str]]) -> str:

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sandmill.design.prose import Pen, listed, named, phrases, quotient_of
-from sandmill.models.hints import DATA_DICTIONARY, Fact, Hint, Passage, TextFile
+from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, Passage, TextFile
 from sandmill.models.motifs import Condition, Distance, Formula, NormDistance
 
 DESCRIPTION: TextFile = "description.md"
 _CHANCE_OF_NAME, _CHANCE_OF_LATE_DEFINITION, _CHANCE_OF_CORRECTION = 0.75, 0.25, 0.4
 _LISTS = ("each", "paired", "ordered", "relative")
 """Forms of lists of norms."""
+_CHANCE_OF_AFFIRMATION = 0.4
+"""Chance that a text with decoys quotes the fact as well, so that quotes mark neither."""
 _CHANCE_OF_APART = 0.5
 """Chance that a decoy stands at another place of the text than the fact."""
 
@@ -56,15 +58,18 @@ def arrange(pen: Pen, fact: Fact, said: Said, *, matters: bool, file: TextFile =
         return Hint(fact=fact, text=text, matters=matters, level=level, further=further, decoys=decoys)
     if level == "contested" and said.decoys:
         text, apart = said.whole, list[Passage]()
-        for _, statement in said.decoys:
+        if not any(mark in text for mark in '"\n') and pen.rng.random() < _CHANCE_OF_AFFIRMATION:
+            text = pen.say("affirmed", s=text)
+        others = dict(said.decoys)
+        for statement in others.values():
             denied = statement if said.is_denied else pen.say("decoy", s=statement)
             is_block = "\n" in text
             if file != DESCRIPTION or is_block or pen.rng.random() < _CHANCE_OF_APART:
                 apart.append(Passage(file=file, text=denied))
             else:
                 text = f"{text} {denied}" if pen.rng.random() < 0.5 else f"{denied} {text}"
-        decoys = tuple(decoy for decoy, _ in said.decoys)
-        return Hint(fact=fact, text=text, file=file, matters=matters, level=level, further=tuple(apart), decoys=decoys)
+        kept = {"further": tuple(apart), "decoys": tuple(others)}
+        return Hint(fact=fact, text=text, file=file, matters=matters, level=level).model_copy(update=kept)
     is_lower = level in ("spread", "contested")
     return Hint(fact=fact, text=said.whole, file=file, matters=matters, level="prose" if is_lower else level)
 
@@ -126,18 +131,20 @@ def say_quantity(
         correction = pen.say("corrected", x=x, old=shown_old, new=shown_new)
         corrected = f"{defined} {use_of(pen, x, before, unit)}", correction, former
     decoys = tuple((fact, use_of(pen.quoted, x, other, unit)) for fact, other in others)
-    return Said(whole, (defined, use), corrected, decoys)
+    first = pen.say("followed", **fields) if is_plain else use
+    return Said(whole, (first, defined) if is_plain else (defined, use), corrected, decoys)
 
 
 def define_quotient(pen: Pen, name: str, motif: Formula, texts: Sequence[str]) -> tuple[str, str]:
     """Return a quotient as a noun phrase, and a sentence that defines its name.
 
-    At the level `plain`, the domain's own texts are used in half of the cases.
+    At the level `plain`, the domain's own texts that have the name are used in half of the cases.
     """
     phrase, top, bottom = quotient_of(pen, motif.top, motif.bottom)
-    if not pen.is_free and pen.rng.random() < 0.5:
-        return phrase, pen.pick(texts)
-    frames = ("define", "define_steps") if bottom else ("define",)
+    own = [text for text in texts if named(name)["name"] in text.lower()]
+    if not pen.is_free and own and pen.rng.random() < 0.5:
+        return phrase, pen.pick(own)
+    frames = ("define", "define_first", "define_steps") if bottom else ("define", "define_first")
     return phrase, pen.say(*frames, q=phrase, top=top, bottom=bottom, **named(name))
 
 
@@ -151,7 +158,8 @@ def clause_of(pen: Pen, clause: Clause) -> str:
 
 def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Clause]) -> Said:
     """Say when a column counts, or which circumstance counts."""
-    parts = [clause_of(pen, clause) for clause in clauses]
+    # A list of levels stands last, so that nothing that follows it is taken for one of them.
+    parts = [clause_of(pen, clause) for clause in sorted(clauses, key=lambda clause: bool(clause.names))]
     two = parts[1] if len(parts) > 1 else ""
     where = pen.say("joined", one=parts[0], two=two) if two else parts[0]
     fields = {"w": where, "one": parts[0], "two": two, "x": pen.column(column) if column else ""}
@@ -165,13 +173,13 @@ def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Cla
     return Said(whole, halves)
 
 
-def say_norms(pen: Pen, motif: NormDistance, levels: Sequence[str]) -> Said:
+def say_norms(pen: Pen, name: str, motif: NormDistance, levels: Sequence[str]) -> Said:
     """Say the norms of a column by the levels of a category."""
     pairs = list(zip(levels, motif.norms, strict=True))
     fields = {"x": pen.column(motif.column), "by": pen.column(motif.by)}
 
     def written(some: Sequence[tuple[str, float]]) -> str:
-        return norm_list(pen, motif.column, some)
+        return norm_list(pen, some)
 
     def stated(norms: str) -> str:
         if pen.rng.random() < 0.25:
@@ -181,29 +189,45 @@ def say_norms(pen: Pen, motif: NormDistance, levels: Sequence[str]) -> Said:
     whole = stated(written(pairs))
     middle = (len(pairs) + 1) // 2
     rest = pen.say("norms_rest", norms=written(pairs[middle:]), **fields)
-    return Said(whole, (f"{stated(written(pairs[:middle]))} {pen.say('see_rest')}", rest) if len(pairs) > 1 else None)
+    halves = f"{stated(written(pairs[:middle]))} {pen.say('see_rest')}", rest
+    former = swapped_norms(motif)
+    if former == motif:
+        return Said(whole, halves)
+    moved = [
+        pen.levels([level]) for level, one, other in zip(levels, motif.norms, former.norms, strict=True) if one != other
+    ]
+    correction = pen.say("swapped", first=moved[0], second=moved[1], **fields)
+    text = stated(written(list(zip(levels, former.norms, strict=True))))
+    return Said(whole, halves, (text, correction, Form(name=name, motif=former)))
 
 
-def norm_list(pen: Pen, column: str, pairs: Sequence[tuple[str, float]], *, may_vary: bool = True) -> str:
+def swapped_norms(motif: NormDistance) -> NormDistance:
+    """Exchange the lowest and the highest norm."""
+    norms = list(motif.norms)
+    low, high = norms.index(min(norms)), norms.index(max(norms))
+    norms[low], norms[high] = norms[high], norms[low]
+    return motif.model_copy(update={"norms": tuple(norms)})
+
+
+def norm_list(pen: Pen, pairs: Sequence[tuple[str, float]], *, may_vary: bool = True) -> str:
     """Write norms and their levels as a list, in one of several forms."""
     form = pen.pick(_LISTS) if may_vary else "each"
     names = [pen.levels([level]) for level, _ in pairs]
     if form == "relative" and len(pairs) > 1 and pen.is_free:
-        return _relative(pen, column, names, [norm for _, norm in pairs])
-    numbers = [pen.number(norm, column, unit="") for _, norm in pairs]
+        return _relative(pen, names, [norm for _, norm in pairs])
+    numbers = pen.numbers([norm for _, norm in pairs])
     if form == "ordered" and len(pairs) > 1:
         return pen.say("ordered", levels=listed(names, "and"), numbers=listed(numbers, "and"))
-    frame = pen.pick(phrases("paired" if form == "paired" else "each"))
+    frame = pen.pick(phrases("paired" if form == "paired" else "each")) if may_vary else phrases("each")[0]
     return listed([frame.format(n=number, l=name) for number, name in zip(numbers, names, strict=True)], "and")
 
 
-def _relative(pen: Pen, column: str, names: Sequence[str], norms: Sequence[float]) -> str:
+def _relative(pen: Pen, names: Sequence[str], norms: Sequence[float]) -> str:
     """Write the first norm, and the others by what they have more or less."""
-    steps = []
-    for name, norm in zip(names[1:], norms[1:], strict=True):
-        more = float(f"{norm - norms[0]:.9g}")
-        if more == 0:
-            steps.append(f"the same for {name}")
-        else:
-            steps.append(f"{pen.number(abs(more), unit='')} {'more' if more > 0 else 'less'} for {name}")
-    return pen.say("relative", first=pen.number(norms[0], unit=""), l=names[0], steps=listed(steps, "and"))
+    others = [float(f"{norm - norms[0]:.9g}") for norm in norms[1:]]
+    first, *sizes = pen.numbers([norms[0], *map(abs, others)])
+    steps = [
+        f"{size} {'more' if more > 0 else 'less'} for {name}" if more else f"the same for {name}"
+        for name, more, size in zip(names[1:], others, sizes, strict=True)
+    ]
+    return pen.say("relative", first=first, l=names[0], steps=listed(steps, "and"))
