@@ -86,7 +86,7 @@ _FURTHER = (
 Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
 """Forms over columns that the domain has in any case."""
 Told: TypeAlias = Listed | OwnFact
-CHANCE_OF_HINTS, CHANCE_OF_MEDIA_HINTS = 0.95, 0.85
+CHANCE_OF_HINTS, CHANCE_OF_MEDIA_HINTS = 0.97, 0.85
 """Chance that a design of a domain with knowledge states forms of its rule, in tables and in media."""
 _TOLD_COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
