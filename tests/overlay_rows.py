@@ -56,6 +56,7 @@ def views_of(sets: Sequence[Sequence[RolloutFacts]], labels: Sequence[str] = LAB
         {
             "number": number,
             "label": labels[number - 1],
+            "credits": one.credits_json,
             "task_id": one.task_id,
             "sample": one.sample,
             "mask": one.mask,
@@ -68,7 +69,7 @@ def views_of(sets: Sequence[Sequence[RolloutFacts]], labels: Sequence[str] = LAB
         for number, facts in enumerate(sets, 1)
         for one in facts
     ]
-    texts = ("label", "task_id", "failure", "medal")
+    texts = ("label", "task_id", "failure", "medal", "credits")
     schema = pa.schema(
         [
             ("number", pa.int64()),

@@ -14,7 +14,7 @@ from sandmill.report.overlay import ROLLOUT_VIEW, overlay_section
 from sandmill.report.queries import View, open_queries
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS
 from sandmill.store.release import StoredRelease
-from sandmill.store.rollouts import ROLLOUTS, RolloutSet, facts_row, read_rollout_sets
+from sandmill.store.rollouts import CREDITS, ROLLOUTS, RolloutSet, facts_row, read_rollout_sets
 
 _LABELLED = re.compile(r"([^/=]+)=(.+)")
 _COLUMNS = ("task_id", "sample", "mask", "reward", "valid", "medal", "gap_closed")
@@ -78,10 +78,16 @@ def _check(release: StoredRelease, sets: Sets) -> None:
 
 def _view(sets: Sets, labels: Sequence[str]) -> View:
     number = {label: place for place, label in enumerate(labels, start=1)}
-    rows = [{"number": number[label], "label": label, **facts_row(fact)} for label, one in sets for fact in one.facts]
+    rows = [
+        {"number": number[label], "label": label, **facts_row(fact), "credits": fact.credits_json}
+        for label, one in sets
+        for fact in one.facts
+    ]
     kinds = [("number", pa.int64()), ("label", pa.string()), *(ROLLOUTS.field(name) for name in _COLUMNS)]
+    kinds.append(("credits", pa.string()))
     selects = [
-        f"SELECT {number[label]} AS number, {_literal(label)} AS label, {', '.join(_COLUMNS)} "
+        f"SELECT {number[label]} AS number, {_literal(label)} AS label, {', '.join(_COLUMNS)}, "
+        f"{CREDITS} AS credits "
         f"FROM read_parquet({_literal(one.files)}) WHERE model = {_literal(one.model)}"
         for label, one in sets
     ]

@@ -18,7 +18,8 @@ from sandmill.report.queries import Queries
 from sandmill.rng import Streams
 
 ROLLOUT_VIEW = "rollout_rows"
-"""View with a row for each rollout: the columns of the stored Parquet file, and label and number of its set."""
+"""View with a row for each rollout: the columns of the stored Parquet file, label and number of its set, and `credits`,
+a JSON list of its credits for stated facts."""
 MOST_CHANGED = 20
 """Tasks that the page names as changed most; the figure holds all."""
 _BINS = 20
@@ -122,12 +123,15 @@ def overlay_section(
     is_private = edition == "private"
     measures = {name: sql for name, sql in MEASURES.items() if same_rewards or name != "reward"}
     sets, rewards, solved = _sets(queries), _rewards(queries), _solved(queries, is_private)
-    figures = [sets, rewards, *solved]
+    caught = _caught(queries)
+    figures = [sets, rewards, *solved, *([caught] if caught.rows else [])]
     most = max((float(number) for number in rewards.column("rollouts") if isinstance(number, int)), default=1.0)
     drawn = [figure_block(rewards, _by_set(rewards, labels, "reward_from", "rollouts", most))]
     drawn += [figure_block(one, _by_set(one, labels, one.columns[1], "solve_rate", 1.0)) for one in solved]
     parts = [*(element("p", note, class_="faint") for note in notes), figure_block(sets, figure_table(sets))]
     parts.append(element("div", *drawn, class_="grid wider"))
+    if caught.rows:
+        parts.append(figure_block(caught, figure_table(caught)))
     intervals = {}
     for number, after in enumerate(labels[1:], start=2):
         summary = _summary(queries, labels, number, measures)
@@ -217,6 +221,20 @@ WHERE NOT mask GROUP BY number, label, {value} ORDER BY {orders.get(name, value)
         )
         for name, value in kinds.items()
     ]
+
+
+def _caught(queries: Queries) -> Figure:
+    return queries.figure(
+        "rollout-facts",
+        "Stated facts that submissions use",
+        f"""WITH credited AS (SELECT number, label, task_id,
+  unnest(from_json(credits, '[{{"fact":"VARCHAR","value":"DOUBLE"}}]')) AS one FROM {ROLLOUT_VIEW} WHERE NOT mask)
+SELECT label, split_part(one.fact, ':', 1) AS fact, count(DISTINCT task_id) AS tasks, count(*) AS rollouts,
+       round(avg(one.value), 6) AS caught
+FROM credited WHERE one.value IS NOT NULL GROUP BY number, label, split_part(one.fact, ':', 1) ORDER BY fact, number""",
+        "0: the predictions do not use what the texts state. 1: as far as can be expected. A rollout without a valid "
+        "submission counts as 0.",
+    )
 
 
 def _summary(queries: Queries, labels: Sequence[str], number: int, measures: Mapping[str, str]) -> Figure:

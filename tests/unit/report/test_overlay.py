@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.models.rollout import TaskPlace
+from sandmill.models.rollout import FactCredit, TaskPlace
 from sandmill.report.html.page import PageHead, machine_twin
 from sandmill.report.overlay import PairedTask, overlay_section, paired_difference
 from sandmill.report.queries import open_queries
@@ -172,3 +172,21 @@ def test_nine_intervals_of_ten_hold_the_true_difference():
         found = paired_difference(tasks)
         held += found.low <= 0.1 <= found.high
     assert 52 <= held <= 60
+
+
+def test_the_table_of_stated_facts_is_that_of_the_figures_and_missing_without_credits():
+    credits = (
+        FactCredit(fact="formula:a", value=0.5),
+        FactCredit(fact="formula:b"),
+        FactCredit(fact="units:c", value=0.0),
+    )
+    rollouts = [
+        fact("sm1", 0, credits=credits),
+        fact("sm2", 1, credits=credits[:1]),
+        fact("sm3", 2, None, credits=credits),
+    ]
+    (formula, units) = _figure(_section([rollouts]), "rollout-facts").records()
+    expected = rollout_figures(rollouts, _PLACES).caught
+    assert {row["fact"]: row["caught"] for row in (formula, units)} == expected
+    assert (formula["tasks"], formula["rollouts"], units["rollouts"]) == (2, 2, 1)
+    assert "rollout-facts" not in {one.id for one in _section([[fact("sm1")]]).figures}
