@@ -57,6 +57,8 @@ class RolloutFigures(Frozen):
     structures: dict[str, RolloutGroup]
     bands: dict[str, RolloutGroup]
     failures: dict[str, int]
+    caught: dict[str, float]
+    """How far submissions use stated facts, by kind of fact: 0 to 1, where it was measured."""
     always_0: tuple[str, ...]
     """Tasks of which no rollout reached bronze."""
     always_1: tuple[str, ...]
@@ -97,10 +99,19 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
         structures=_by_name(counted, lambda one: places[one.task_id].structure),
         bands=_by_name(counted, lambda one: places[one.task_id].band, tuple(Band)),
         failures=dict(Counter(one.failure for one in everything if one.failure).most_common()),
+        caught=_caught(counted),
         always_0=tasks_where(lambda group: not any(one.is_solved for one in group)),
         always_1=tasks_where(lambda group: all(one.is_solved for one in group)),
         without_variance=tasks_where(lambda group: len(group) > 1 and not has_variance(group)),
     )
+
+
+def _caught(facts: Iterable[RolloutFacts]) -> dict[str, float]:
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for credit in (credit for one in facts for credit in one.credits):
+        if credit.value is not None:
+            values[credit.kind].append(credit.value)
+    return {kind: fsum(found) / len(found) for kind, found in sorted(values.items())}
 
 
 def group_by_task(facts: Iterable[RolloutFacts]) -> dict[str, list[RolloutFacts]]:
@@ -182,7 +193,9 @@ def figure_lines(figures: RolloutFigures) -> list[str]:
         "Tasks whose rollouts all have the same reward": figures.without_variance,
     }
     named = [f"{what}: {len(ids)}{f' ({name_some(ids, _MOST_NAMED)})' if ids else ''}." for what, ids in tasks.items()]
-    return [f"Medals: {medals}.", f"Tokens: {tokens}; {price}.", f"Failures: {failures}.", *named]
+    caught = ", ".join(f"{kind} {_percent(value)}" for kind, value in figures.caught.items())
+    read = [f"Stated facts that submissions use: {caught}."] if caught else []
+    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}.", *named]
 
 
 def _percent(share: float | None) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import RolloutFacts, TaskPlace
+from sandmill.models.rollout import FactCredit, RolloutFacts, TaskPlace
 from sandmill.report.rollouts import (
     Solved,
     compare_folders,
@@ -170,3 +170,16 @@ def test_intervals_hold_the_true_difference_about_as_often_as_they_say():
         found = compare_folders(before, [fact(f"sm{n}", reward=value) for n, value in enumerate(values)], {})
         held += found.low <= 0.5 <= found.high
     assert held >= 35
+
+
+def test_credits_for_stated_facts_are_means_by_kind_of_the_measured_ones():
+    credits = (
+        FactCredit(fact="formula:a", value=1.0),
+        FactCredit(fact="formula:b", value=0.0),
+        FactCredit(fact="units:c"),
+        FactCredit(fact="code_value:d", value=0.25),
+    )
+    figures = rollout_figures([fact(credits=credits), fact(sample=1), masked()], PLACES)
+    assert figures.caught == {"code_value": 0.25, "formula": 0.5}
+    assert "Stated facts that submissions use: code_value 25.0%, formula 50.0%." in figure_lines(figures)
+    assert not any("Stated facts" in line for line in figure_lines(rollout_figures([fact()], PLACES)))
