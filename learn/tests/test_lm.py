@@ -135,7 +135,8 @@ def folder(tmp_path):
     with (tmp_path / "arrays.npz").open("wb") as file:
         oracle = np.arange(20.0)
         known = np.random.default_rng(0).normal(size=(20, 1))
-        np.savez(file, **{"toy/components": oracle[:, None], "toy/oracle": oracle, "toy/covariates": known})
+        arrays = {"components": oracle[:, None], "oracle": oracle, "covariates": known, "left_out": [[False]]}
+        np.savez(file, **{f"toy/{name}": values for name, values in arrays.items()})
     return tmp_path
 
 

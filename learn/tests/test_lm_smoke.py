@@ -16,10 +16,10 @@ def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
     folder.mkdir()
     _write_tokenizer(tokenizers, folder / "tokenizer.json")
     places = ["--folder", str(folder), "--work", str(work), "--out", str(out)]
-    small = ["--tables", "1", "--model", "tiny", "--prompts", "2", "--samples", "2", "--answer-tokens", "24"]
-    assert main(["prepare", *places, *small, "--sizes", "4,3,2,2", "--processes", "1"]) == 0
+    small = ["--model", "tiny", "--prompts", "2", "--samples", "2", "--answer-tokens", "24", "--tables", "2"]
+    assert main(["prepare", *places, *small, "--sizes", "4,4,2,2", "--real", "0", "--processes", "1"]) == 0
     known = json.loads((folder / "prepared.json").read_text())
-    assert known["demonstrations"] >= 4 * known["lessons"] / 2
+    assert known["demonstrations"] >= 6 * known["lessons"]
     assert known["tables"]["held_out"] == 2
     seconds = ["--seconds", "300", "--steps", "2", "--workers", "1"]
     assert main(["all", *places, *small, *seconds]) == 0

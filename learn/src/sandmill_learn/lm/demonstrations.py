@@ -198,8 +198,8 @@ def _product(factors: Sequence[tuple[str, ...]], *, nested: bool = False) -> str
 
 
 def _is_skewed(column: "pd.Series[Any]") -> bool:
-    values = pd.to_numeric(column, errors="coerce").dropna()
-    return bool((values > 0).all() and float(values.skew()) > _SKEWED)
+    values = pd.to_numeric(column, errors="coerce").dropna().to_numpy(dtype=float)
+    return bool((values > 0).all() and pd.Series(values).skew() > _SKEWED)
 
 
 def _mapping(pairs: Any, written: _Numbers) -> str:

@@ -192,7 +192,7 @@ def _design_of(number: int, spec: TaskSpec, made: Rendered, path: str) -> Design
     arrays: dict[str, Any] = {}
     if usable:
         arrays = {"components": components.astype(np.float32), "oracle": made.oracle.astype(np.float32)}
-        arrays["covariates"] = covariates_of(public["test.csv"], package.facts)
+        arrays["covariates"] = covariates_of(public["test.csv"], package.facts.id_column)[1]
     return Design(
         number,
         spec.domain,
@@ -280,12 +280,12 @@ def constant_prediction(facts: TaskFacts, public: dict[str, str], truth: Any) ->
     return trivial.prediction
 
 
-def covariates_of(test: str, facts: TaskFacts) -> Any:
-    """Return what a blind script knows of test rows: numbers, and flags of the levels of categories."""
-    frame = pd.read_csv(StringIO(test)).drop(columns=[facts.id_column])
+def covariates_of(test: str, id_column: str) -> tuple[list[str], Any]:
+    """Return names and values of what a blind script knows of test rows: numbers, and flags of levels."""
+    frame = pd.read_csv(StringIO(test)).drop(columns=[id_column])
     words = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     frame = frame.drop(columns=[name for name in words if frame[name].nunique() > 20])
     made = pd.get_dummies(frame).astype(float)
     made = made.fillna(made.median()).fillna(0.0)
     made = (made - made.mean()) / (made.std() + 1e-9)
-    return made.clip(-5, 5).to_numpy(np.float16)
+    return [str(name) for name in made.columns], made.clip(-5, 5).to_numpy(np.float16)

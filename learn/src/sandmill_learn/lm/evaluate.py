@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill_learn.lm.folder import Record
+from sandmill_learn.lm.folder import SAMPLES, Record
 from sandmill_learn.lm.generate import Sampler
 from sandmill_learn.lm.grading import Table
 from sandmill_learn.lm.scripts import Pool
@@ -75,6 +75,9 @@ class Evaluation:
         rows = self.rows[model, suite] = measured.wait()
         for row in rows:
             self._record.add("evaluate", ROWS, model=model, suite=suite, **row)
+        if "greedy" in suite:
+            for row, scripts in zip(rows, measured.scripts, strict=True):
+                self._record.add("evaluate", SAMPLES, model=model, suite=suite, script=scripts[0], **row)
         figures = {name: mean_of(rows, name) for name in FIGURES}
         self._record.add("evaluate", model=model, suite=suite, **figures, problems=measured.problems())
         shown = ", ".join(f"{name} {value:.3f}" for name, value in figures.items())

@@ -94,7 +94,7 @@ class Record:
         with (self.out / LOG).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
-    def add(self, phase: str, name: str = METRICS, **figures: Any) -> None:
+    def add(self, phase: str, name: str = METRICS, /, **figures: Any) -> None:
         """Append one row of figures."""
         row = {"phase": phase, "seconds": round(self.seconds, 2), **figures}
         with (self.out / name).open("a", encoding="utf-8") as file:

@@ -119,7 +119,7 @@ class Sampler:
 
     def _read_prompts(self, prompts: Sequence[Sequence[int]]) -> Tensor:
         """Fill the caches of the prompts, and return the logits after each."""
-        shape, found = self._model.shape, []
+        shape, found = self._model.shape, list[Tensor]()
         times = shape.heads // shape.kv_heads
         self._known_bias.fill_(float("-inf"))
         done: dict[int, int] = {}
@@ -143,8 +143,9 @@ class Sampler:
                 self._known_key[place, number, :, :length] = key.transpose(0, 1)
                 self._known_value[place, number, :, :length] = value.transpose(0, 1)
                 wide = [part.repeat_interleave(times, dim=1) for part in (key, value)]
-                parts = [part.transpose(0, 1)[None] for part in (query, *wide)]
-                mixed = functional.scaled_dot_product_attention(*parts, is_causal=True)[0].transpose(0, 1).flatten(1)
+                first, second, third = (part.transpose(0, 1)[None] for part in (query, *wide))
+                mixed = functional.scaled_dot_product_attention(first, second, third, is_causal=True)[0]
+                mixed = mixed.transpose(0, 1).flatten(1)
                 hidden = self._rest(hidden, mixed, place)
             found.append(self._logits(hidden[-1:]))
         return torch.cat(found).repeat_interleave(self._limits.samples, dim=0)

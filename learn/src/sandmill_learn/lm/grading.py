@@ -115,6 +115,7 @@ class Grader:
         self._credit: ModuleType = load_source(folder / CREDIT)
         with np.load(folder / ARRAYS) as arrays:
             self._arrays = {name: arrays[name] for name in arrays.files}
+        self._meters: dict[str, Any] = {}
 
     def grade(self, name: str, submission: Path, seconds: float = 0.0, *, keeps: bool = False) -> Graded:
         """Grade a file. With `keeps` the result has the predictions."""
@@ -141,14 +142,13 @@ class Grader:
         return Graded(True, "", gap, medal, ladder_of(gap, table.bars), self._caught(name, said), seconds)
 
     def _caught(self, name: str, said: Any) -> list[float | None]:
-        components = self._arrays.get(f"{name}/components")
-        if components is None or components.shape[1] == 0:
+        if f"{name}/components" not in self._arrays:
             return []
-        oracle, known = self._arrays[f"{name}/oracle"], self._arrays[f"{name}/covariates"]
-        try:
-            found = self._credit.caught(said, components.astype(float), oracle, known.astype(float))
-        except (ValueError, np.linalg.LinAlgError):
-            return [None] * components.shape[1]
+        if name not in self._meters:
+            parts = ("components", "oracle", "covariates")
+            arrays = [self._arrays[f"{name}/{part}"].astype(float) for part in parts]
+            self._meters[name] = self._credit.FactMeter(*arrays, self._arrays[f"{name}/left_out"])
+        found = self._meters[name].measure(np.asarray(said, dtype=float))
         return [None if one is None else round(float(one.value), 4) for one in found]
 
 

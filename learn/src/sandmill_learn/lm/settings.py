@@ -40,6 +40,7 @@ class Arguments:
     seed: int
     only: tuple[str, ...]
     sizes: tuple[int, int, int, int]
+    real: int
     processes: int
 
 
@@ -71,6 +72,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument(
         "--sizes", default="1000,140,20,72", help="prepare: designs for sft, grpo, validation, held out"
     )
+    parser.add_argument("--real", type=int, default=24, help="prepare: real tables")
     parser.add_argument("--processes", type=int, default=2, help="prepare: processes")
     found = parser.parse_args(given)
     seconds = {name: getattr(found, f"{name}_seconds") for name in ("sft", "grpo", "evaluate")}
@@ -100,5 +102,6 @@ def parse(given: Sequence[str] | None) -> Arguments:
         seed=found.seed,
         only=tuple(name for name in found.only.split(",") if name),
         sizes=(sizes[0], sizes[1], sizes[2], sizes[3]),
+        real=found.real,
         processes=found.processes,
     )
