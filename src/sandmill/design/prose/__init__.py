@@ -31,11 +31,15 @@ _FEWEST, _MOST = 0.2, 2000
 
 
 @cache
-def phrases(name: str) -> tuple[str, ...]:
-    """Return the wordings of one name."""
+def _library() -> Mapping[str, tuple[str, ...]]:
     folder = files("sandmill.design.prose")
     texts = (yaml.safe_load(folder.joinpath(f"{file}.yaml").read_text(encoding="utf-8")) for file in _FILES)
-    return tuple(next(found[name] for found in texts if name in found))
+    return {name: tuple(wordings) for found in texts for name, wordings in found.items()}
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """Return the wordings of one name."""
+    return _library()[name]
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,8 @@ class Pen:
             said, shown = self.pick(others)
             return with_unit(self._written(said), said, shown)
         is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
-        return with_unit(self._written(value), value, name if is_shown else "")
+        said = digits(value) if is_shown and abs(value) < 1 else self._written(value)
+        return with_unit(said, value, name if is_shown else "")
 
     def _written(self, value: float) -> str:
         words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
