@@ -93,7 +93,7 @@ def repair_units(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
         middles, spread = groups.median().sort_values(), float(groups.std().median())
         steps = middles.diff().dropna()
         if len(steps) and steps.max() > APART * spread and steps.max() > 0.6 * np.ptp(middles):
-            high = set(middles.index[middles >= middles.loc[steps.idxmax()] - 1e-9])
+            high = set(middles.index[middles >= middles.to_numpy()[int(steps.to_numpy().argmax()) + 1] - 1e-9])
             inside = both[by].astype(str).isin(high)
             low_cells, high_cells = cells[~inside], cells[inside]
             slope = 1.0 if is_positive else low_cells.std() / max(float(high_cells.std()), 1e-9)

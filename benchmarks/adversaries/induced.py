@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from benchmarks.adversaries.parser import Reading, coded, in_notes, pairs_of
+from benchmarks.adversaries.parser import Reading, in_notes, pairs_of, read_dictionary
 from benchmarks.adversaries.solving import Judge
 from benchmarks.adversaries.texts import SENTENCE, Doc, Slot
 from sandmill.calibrate.readers import Stated
@@ -204,8 +204,7 @@ def parse_with(doc: Doc, patterns: Sequence[Pattern]) -> Stated:
     """State the facts of sentences that are like those of training tasks."""
     table = Table.read(doc.folder, doc.facts)
     reading = Reading(doc, Judge(table), [*in_notes(doc)])
-    for entry in doc.entries():
-        reading.facts += list(coded(reading, entry))
+    read_dictionary(reading)
     by_kind: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         by_kind.setdefault(signature(pattern.tokens), []).append(pattern)

@@ -103,13 +103,25 @@ def parse(doc: Doc) -> Stated:
     for sentences in doc.paragraphs():
         for one, two in zip(sentences, [*sentences[1:], ""], strict=True):
             other_units(reading, f"{one} {two}")
-    for entry in doc.entries():
-        reading.facts += list(coded(reading, entry))
+    read = read_dictionary(reading)
     reading.judge = Judge(rewritten(table, doc.folder, Stated(tuple(reading.facts), doc.levels), None))
     for sentences in doc.paragraphs():
-        read_paragraph(reading, sentences)
+        if " ".join(sentences) not in read:
+            read_paragraph(reading, sentences)
     reading.facts += list(quantities(reading))
     return reading.stated()
+
+
+def read_dictionary(reading: Reading) -> set[str]:
+    """Read the entries of the data dictionary that need no other text. Returns these."""
+    read = set()
+    for entry in reading.doc.entries():
+        before = len(reading.tables)
+        facts = list(coded(reading, entry))
+        reading.facts += facts
+        if facts or len(reading.tables) > before:
+            read.add(" ".join(SENTENCE.split(entry)))
+    return read
 
 
 def other_units(reading: Reading, text: str) -> None:
@@ -227,7 +239,7 @@ def read_paragraph(reading: Reading, sentences: Sequence[str]) -> None:
     taken: set[int] = set()
     for place, (sentence, slots) in enumerate(zip(sentences, scanned, strict=True)):
         kinds, columns = {slot.kind for slot in slots}, names[place]
-        if place in taken or "T" in kinds:
+        if place in taken or "T" in kinds or has("other_unit", sentence):
             continue
         if "E" in kinds:
             reading.facts += list(summary(doc, sentence, slots))

@@ -9,14 +9,14 @@ from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.solvers.columns import settle, solve
 from sandmill.calibrate.solvers.decisions import cut_best
 from sandmill.calibrate.solvers.designs import plain_scaled
-from sandmill.calibrate.solvers.ensemble import bank_mixture
 from sandmill.calibrate.solvers.greedy import CANDIDATE_PENALTY, base_remover
 from sandmill.calibrate.solvers.linear import responses
 from sandmill.calibrate.solvers.readers import reader_blend, reader_ensemble
+from sandmill.calibrate.solvers.search import sparse_process
 from sandmill.calibrate.solvers.table import Table
 from sandmill.scoring.base import Array
 
-MEMBERS = (reader_blend, reader_ensemble, bank_mixture)
+MEMBERS = (reader_blend, reader_ensemble, sparse_process)
 """The models of the panel that do best on columns with stated quantities."""
 
 

@@ -32,6 +32,8 @@ IN_WORDS = (
 NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
 SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
 TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
+ENDS = r": (?=\S+,)|\. |, (?:one of|or in another unit|written|in the order|given as)|; (?:the unit|other|further|it )"
+"""Where remarks of the list of columns follow a meaning."""
 LEAST_COVER = 0.7
 """Share of notes in which a value stands, at least, for its place to be taken for a value."""
 MOST_LEVELS = 12
@@ -156,12 +158,16 @@ class Doc:
     @cached_property
     def spoken(self) -> dict[str, Spoken]:
         """What sentences call columns and what they measure."""
-        ends = r": |\. |; | \((?=\w+[,)])|, (?:one of|or in another unit|written|in the order|given as|with )"
-        return {
-            name: spoken(re.split(ends, meaning)[0], is_number=name in self.values or self.is_event(name))
-            for name, meaning in self.meanings.items()
-            if meaning
-        }
+        found = {}
+        for name, meaning in self.meanings.items():
+            is_number = name in self.values or self.is_event(name)
+            head = re.split(ENDS, meaning)[0]
+            if is_number:
+                head = re.sub(r"(?:, | \(|; )(?:unit: |given in |measured in )?([a-zA-Z][\w -]*?)\)?$", as_unit, head)
+            else:
+                head = re.split(r" \((?=[^)]*[,)])|; |: ", head)[0]
+            found[name] = spoken(head or name, is_number=is_number)
+        return found
 
     def is_event(self, name: str) -> bool:
         """Whether a name is that of a numeric column of the child table."""
@@ -249,6 +255,12 @@ class Doc:
             elif not part.startswith("#"):
                 found.append(part)
         return [entry for entry in map(without_denied, found) if entry and not has("out_of_use", entry)]
+
+
+def as_unit(found: re.Match[str]) -> str:
+    """Write a unit as meanings have it, if it is one."""
+    made = f" in {found[1]}"
+    return made if spoken(f"Length{made}").unit else found[0]
 
 
 def without_denied(text: str) -> str:
