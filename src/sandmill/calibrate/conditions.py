@@ -24,7 +24,7 @@ def _controller() -> Any:
     import sklearn.ensemble  # noqa: F401
 
     # A controller knows only libraries that are loaded before it is made.
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 

@@ -38,7 +38,7 @@ def scores_of(
         return None, None
     import sklearn.ensemble  # noqa: F401  its threads can be limited only once they are loaded
     from sklearn import config_context
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     found = []
     score = _score_classes if kind in _CLASSES else _score_numbers

@@ -25,6 +25,7 @@ from sandmill.models.structure import Structure, TargetKind
 from sandmill.pipeline.attempt import AttemptJob, _design
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.play.fresh import measure_ends
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
@@ -33,7 +34,6 @@ from sandmill.verify.records import held_out_motifs
 from sandmill_learn.lm.demonstrations import STYLES, Texted, demonstration, fact_lines
 from sandmill_learn.lm.grading import FORMS
 from sandmill_learn.lm.texts import Source, exchange, prompt_of, without_facts
-from sandmill_learn.replicates import measure_ends
 
 SECRET, NAME = bytes(32), "lm"
 _HELD_OUT_DOMAINS = 0.2
