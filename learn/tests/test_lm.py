@@ -1,7 +1,6 @@
 """The language model: weights, training pass, sampler, pool of scripts, grades, rewards and texts."""
 
 import json
-import os
 import shutil
 
 import numpy as np
@@ -156,10 +155,7 @@ def test_scripts_run_within_limits_and_are_graded(folder, monkeypatch):
         "columns": READ.format("1") + 'test.to_csv("submission.csv", index=False)\n',
         "endless": "while True: pass\n",
         "large": "x = bytearray(5 << 30)\n",
-        "private": f"open({str(folder / 'secret')!r})\n",
     }
-    (folder / "secret").write_text("42")
-    (folder / "secret").chmod(0o600)
     with Pool(folder, {"toy": table}, workers=2) as pool:
         found = dict(zip(scripts, pool.run(("toy", script) for script in scripts.values()), strict=True))
         assert pool.run([("toy", scripts["right"])])[0] == found["right"]
@@ -173,7 +169,6 @@ def test_scripts_run_within_limits_and_are_graded(folder, monkeypatch):
     assert "header" in found["columns"].problem
     assert "processor time" in found["endless"].problem
     assert "MemoryError" in found["large"].problem
-    assert "PermissionError" in found["private"].problem or os.geteuid() != 0
     assert found["large"].reward("ladder-facts") < 0 < found["half"].reward("gap") < 1
 
 

@@ -17,7 +17,7 @@ from sandmill_learn.lm.grpo import GrpoSettings, train_grpo
 from sandmill_learn.lm.llama import Llama, check_attention
 from sandmill_learn.lm.scripts import Pool
 from sandmill_learn.lm.settings import Arguments
-from sandmill_learn.lm.sft import SftSettings, choose_start, read_lessons, train_sft
+from sandmill_learn.lm.sft import SftSettings, choose_start, copy_state, read_lessons, train_sft
 from sandmill_learn.lm.weights import Words, load_model
 
 _SMALL = {"validation": 4, "held_out": 6, "real": 2}
@@ -125,14 +125,16 @@ class Session:
         if not arguments.only:
             trained = sorted(path.stem for path in arguments.work.glob("grpo-*.pt") if ".part" not in path.name)
             found = [name for name in ("sft", *trained) if self.path(name).exists()]
-        for place, name in enumerate(found):
-            started = time.monotonic()
+        states = {}
+        for name in found:
             self.load(name)
-            seconds = arguments.evaluate_seconds / (len(found) - place)
-            evaluation.measure(name, self.sampler, self.words, self.pool, seconds)
-            spent = time.monotonic() - started
-            arguments = _with_seconds(arguments, arguments.evaluate_seconds - spent)
-            self.record.say(f"{name}: evaluated in {spent:.1f} s")
+            states[name] = copy_state(self.model)
+
+        def sampler_of(name: str) -> Sampler:
+            self.model.load_state_dict(states[name])
+            return self.sampler
+
+        evaluation.measure(found, sampler_of, self.words, self.pool, arguments.evaluate_seconds)
         print(evaluation.markdown(), flush=True)
 
 
@@ -183,9 +185,3 @@ def _limited(tables: Mapping[str, Table], arguments: Arguments) -> dict[str, Tab
         if most is None or counts[table.group] <= most:
             kept[name] = table
     return kept
-
-
-def _with_seconds(arguments: Arguments, seconds: float) -> Arguments:
-    from dataclasses import replace
-
-    return replace(arguments, evaluate_seconds=max(0.0, seconds))

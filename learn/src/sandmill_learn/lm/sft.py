@@ -49,8 +49,10 @@ class Lesson:
 
 def read_lessons(folder: Path, words: Words) -> list[Lesson]:
     """Return the lessons of a prepared folder."""
-    rows = read_lines(folder / LESSONS)
-    return [Lesson(words.prompt(row["prompt"]), [words.answer(text) for text in row["answers"]]) for row in rows]
+    rows = list(read_lines(folder / LESSONS))
+    prompts = words.prompts([row["prompt"] for row in rows])
+    answers = iter(words.answers([text for row in rows for text in row["answers"]]))
+    return [Lesson(prompt, [next(answers) for _ in row["answers"]]) for prompt, row in zip(prompts, rows, strict=True)]
 
 
 def batch_of(answers: Sequence[Sequence[int]], end: int, device: Any) -> tuple[Tensor, Tensor]:
