@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 
 from sandmill_learn.lm.evaluate import interval  # noqa: E402
-from sandmill_learn.lm.folder import read_parts, write_parts  # noqa: E402
+from sandmill_learn.lm.folder import Record, read_parts, write_parts  # noqa: E402
 from sandmill_learn.lm.generate import Limits, Sampler  # noqa: E402
-from sandmill_learn.lm.grading import Grader, Table, ladder_of, reading_of  # noqa: E402
-from sandmill_learn.lm.grpo import advantages_of  # noqa: E402
+from sandmill_learn.lm.grading import Graded, Grader, Table, ladder_of, reading_of  # noqa: E402
+from sandmill_learn.lm.grpo import GrpoSettings, advantages_of, train_grpo  # noqa: E402
 from sandmill_learn.lm.llama import Llama, Shape  # noqa: E402
 from sandmill_learn.lm.prepare import bars_of, copy_code  # noqa: E402
 from sandmill_learn.lm.scripts import Pool  # noqa: E402
@@ -252,3 +253,41 @@ def test_modules_that_travel_need_no_sandmill(folder, tmp_path):
         command, cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert json.loads(ended.stdout or "null") == [], ended.stderr
+
+
+class StubWords:
+    """Tokens are letters."""
+
+    end = END
+
+    def prompt(self, text):
+        return [4, 5, 6]
+
+    def script(self, tokens):
+        return "".join(chr(97 + token) for token in tokens if token != END)
+
+
+class StubPool:
+    """The gap of a script is its share of the letter `h`."""
+
+    executed = 0
+
+    def submit(self, name, script):
+        future = Future()
+        future.set_result(Graded(True, gap=script.count("h") / 4, ladder=script.count("h") / 4))
+        return future
+
+
+def test_rewards_change_what_the_model_writes(tmp_path):
+    torch.manual_seed(0)
+    model = Llama.random(SHAPE, seed=3)
+    sampler = Sampler(model, Limits(2, 16, 8, 4), END)
+    settings = GrpoSettings(seconds=300, prompts=2, samples=16, steps=30, learning_rate=1e-2, reward="gap")
+    tables = [_table(name="one"), _table(name="two")]
+    record = Record(tmp_path)
+    assert train_grpo(model, sampler, StubWords(), StubPool(), tables, settings, record) >= 15
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert rows[0]["reward"] < 0.15
+    assert max(row["reward"] for row in rows) > 0.6
+    # Tokens are drawn from the probabilities that the training pass computes.
+    assert rows[0]["surprise"] == pytest.approx(rows[0]["entropy"], abs=0.1)
