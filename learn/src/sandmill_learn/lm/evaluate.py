@@ -1,7 +1,7 @@
 """Evaluation on held-out tables, with facts removed or exchanged, and on real tables, with a bootstrap over tables."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,23 +53,32 @@ class Evaluation:
         self._tables = tables
         self.rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
-    def measure(self, model: str, sampler: Sampler, words: Words, pool: Pool, seconds: float) -> None:
-        """Sample and run all suites that fit into the time."""
-        started, pending = time.monotonic(), list[tuple[str, Measured]]()
-        for name, tables, samples, temperature, form in self._suites:
-            if not tables:
-                continue
-            if time.monotonic() - started > seconds:
-                self._record.say(f"{model}: no time for {name}")
+    def measure(
+        self, models: Sequence[str], sampler_of: Callable[[str], Sampler], words: Words, pool: Pool, seconds: float
+    ) -> None:
+        """Sample and run the suites that fit into the time, each with all models.
+
+        Args:
+            models: names.
+            sampler_of: loads a model and returns the sampler.
+            words: the tokenizer.
+            pool: runs the scripts.
+            seconds: of all. The first suite runs in any case.
+        """
+        started, pending = time.monotonic(), list[tuple[str, str, Measured]]()
+        for number, (name, tables, samples, temperature, form) in enumerate(self._suites):
+            if number and time.monotonic() - started > seconds:
+                self._record.say(f"no time for {name}")
                 continue
             texts = {table.name: table.prompts[form] for table in tables} if form else None
-            if form == "exchanged":
-                tables = [_exchanged(table) for table in tables]
-            pending.append((name, measure_samples(sampler, words, pool, tables, samples, temperature, texts)))
-            while len(pending) > 1:
-                self._take(model, *pending.pop(0))
+            asked = [_exchanged(table) for table in tables] if form == "exchanged" else tables
+            for model in models if tables else ():
+                made = measure_samples(sampler_of(model), words, pool, asked, samples, temperature, texts)
+                pending.append((model, name, made))
+                while len(pending) > 1:
+                    self._take(*pending.pop(0))
         while pending:
-            self._take(model, *pending.pop(0))
+            self._take(*pending.pop(0))
 
     def _take(self, model: str, suite: str, measured: Measured) -> None:
         rows = self.rows[model, suite] = measured.wait()

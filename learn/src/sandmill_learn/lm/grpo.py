@@ -20,9 +20,9 @@ from torch import Tensor
 from sandmill_learn.lm.folder import SAMPLES, Record
 from sandmill_learn.lm.generate import Sampler
 from sandmill_learn.lm.grading import Graded, Table, is_used, reading_of
-from sandmill_learn.lm.llama import Llama
+from sandmill_learn.lm.llama import Llama, in_chunks
 from sandmill_learn.lm.scripts import Pool, result_of
-from sandmill_learn.lm.sft import batch_of, copy_state, make_optimizer, mixed_precision
+from sandmill_learn.lm.sft import copy_state, make_optimizer, mixed_precision
 from sandmill_learn.lm.weights import Words
 
 REWARDS = ("gap", "ladder", "ladder-facts")
@@ -161,12 +161,15 @@ def _sampled(
     futures = [
         [pool.submit(table.name, script) for script in group] for table, group in zip(tables, scripts, strict=True)
     ]
-    former, device = [], model.embedding.device
-    with torch.no_grad(), mixed_precision(device):
-        for prompt, group in zip(prompts, answers, strict=True):
-            tokens, lengths = batch_of(group, words.end, device)
-            former.append(model.answer_logprobs(torch.tensor(prompt, device=device), tokens, lengths)[0])
-    return _Batch(tables, answers, scripts, futures, former, time.monotonic() - before)
+    former: dict[int, Tensor] = {}
+    with torch.no_grad(), mixed_precision(model.embedding.device):
+        for part in in_chunks(prompts, answers):
+            groups = [answers[place] for place in part]
+            chances, _ = model.answer_logprobs([prompts[place] for place in part], groups)
+            former |= zip(part, chances.split([sum(map(len, group)) for group in groups]), strict=True)
+    return _Batch(
+        tables, answers, scripts, futures, [former[place] for place in range(len(tables))], time.monotonic() - before
+    )
 
 
 def advantages_of(rewards: Sequence[float]) -> list[float]:
@@ -196,14 +199,17 @@ def _update(
     for part in np.array_split(np.arange(len(batch.tables)), min(settings.minibatches, len(batch.tables))):
         total = sum(sizes[place] for place in part)
         for place in part:
-            table = batch.tables[place]
-            state.weights[table.name] = 1.0 if any(advantages[place]) else _RARE
-            tokens, lengths = batch_of(batch.answers[place], words.end, device)
-            prompt = torch.tensor(words.prompt(table.prompt), device=device)
+            state.weights[batch.tables[place].name] = 1.0 if any(advantages[place]) else _RARE
+        prompts = [words.prompt(batch.tables[place].prompt) for place in part]
+        for chunk in in_chunks(prompts, [batch.answers[place] for place in part]):
+            places = [int(part[one]) for one in chunk]
+            groups = [batch.answers[place] for place in places]
             with mixed_precision(device):
-                chances, entropies = model.answer_logprobs(prompt, tokens, lengths)
-            gain = torch.tensor(advantages[place], device=device).repeat_interleave(lengths)
-            ratio = (chances - batch.former[place]).clamp(-10, 10).exp()
+                chances, entropies = model.answer_logprobs([prompts[one] for one in chunk], groups)
+            lengths = torch.tensor([len(answer) for group in groups for answer in group], device=device)
+            gains = torch.tensor([gain for place in places for gain in advantages[place]], device=device)
+            gain = gains.repeat_interleave(lengths)
+            ratio = (chances - torch.cat([batch.former[place] for place in places])).clamp(-10, 10).exp()
             bounded = ratio.clamp(1 - low, 1 + high)
             objective = torch.minimum(ratio * gain, bounded * gain) + state.bonus * entropies
             (-objective.sum() / total).backward()

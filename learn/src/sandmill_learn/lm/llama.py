@@ -1,9 +1,10 @@
-"""A Llama in plain torch, whose training pass shares a prompt among all its answers.
+"""A Llama in plain torch, whose training pass shares a prompt among its answers and takes several prompts at once.
 
 A batch of answers to one prompt costs the prompt once. With 16 answers of 300 tokens to a prompt of 1,100 tokens this
 is a fifth of the tokens of 16 separate sequences.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,12 @@ import numpy as np
 import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+_TOKENS_OF_PASS = 26_000
+"""Tokens, padding included, of one training pass: about 40 GB of a GPU's memory."""
+_TOKENS_OF_LOGITS = 4096
+"""Tokens whose logits over the vocabulary are held at a time: 0.8 GB."""
 
 
 @dataclass(frozen=True)
@@ -47,57 +54,6 @@ def rotate(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
     left, right = vectors.chunk(2, dim=-1)
     turned = torch.cat([-right, left], dim=-1)
     return (vectors * cosines + turned * sines).to(vectors.dtype)
-
-
-def attend_last(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Attend causally where queries are the last places of the keys. Shapes (batch, heads, places, head_size)."""
-    if query.shape[2] == key.shape[2]:
-        return functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-    if query.is_cuda and not _State.plain_attention:
-        from torch.nn.attention.bias import causal_lower_right
-
-        try:
-            bias: Any = causal_lower_right(query.shape[2], key.shape[2])
-            return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        except (RuntimeError, NotImplementedError, TypeError):
-            # A missing kernel costs speed, not the run.
-            _State.plain_attention = True
-    places, length = query.shape[2], key.shape[2]
-    seen = torch.ones(places, length, dtype=torch.bool, device=query.device).tril(length - places)
-    return functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
-
-
-class _State:
-    plain_attention = False
-    """Whether the kernel for queries at the end of the keys has failed."""
-
-
-def check_attention(device: torch.device) -> str:
-    """Compare the fast kernel with a mask, forwards and backwards, and do without it if they differ."""
-    generator = torch.Generator(device).manual_seed(0)
-
-    def draw(places: int) -> Tensor:
-        made = torch.randn(4, 3, places, 64, device=device, generator=generator, dtype=torch.bfloat16)
-        return made.requires_grad_()
-
-    query, key, value = draw(17), draw(50), draw(50)
-    found = []
-    for plain in (True, False):
-        _State.plain_attention = plain
-        try:
-            made = attend_last(query, key, value)
-            made.float().square().sum().backward()
-            found.append(
-                [made.detach().float(), *(one.grad.float() for one in (query, key, value) if one.grad is not None)]
-            )
-        except Exception as error:
-            _State.plain_attention = True
-            return f"plain attention: {type(error).__name__}: {error}"
-        query.grad = key.grad = value.grad = None
-    worst = max(float((one - two).abs().max()) for one, two in zip(found[0], found[1], strict=True))
-    _State.plain_attention = _State.plain_attention or worst > 0.1
-    kind = "plain" if _State.plain_attention else "fast"
-    return f"{kind} attention; the kernels differ by at most {worst:.3f}"
 
 
 class Llama(nn.Module):
@@ -173,41 +129,91 @@ class Llama(nn.Module):
             normed = self.norm(hidden.float(), self.final_norm.float())
             return functional.linear(normed, self.embedding.float())
 
-    def answer_hidden(self, prompt: Tensor, answers: Tensor) -> Tensor:
-        """Return the hidden state before each token of the answers, shape (answers, tokens, hidden).
+    def answer_hidden(self, prompts: Tensor, known: Tensor, answers: Tensor) -> Tensor:
+        """Return the hidden state before each token of the answers, shape (prompts, answers, tokens, hidden).
 
         Args:
-            prompt: token numbers, shape (places,).
-            answers: token numbers, shape (answers, tokens), padded at the end with any token.
+            prompts: token numbers, shape (prompts, places), padded at the end with any token.
+            known: tokens of each prompt.
+            answers: token numbers, shape (prompts, answers, tokens), padded at the end with any token.
         """
-        shape, known, number, length = self.shape, len(prompt), len(answers), answers.shape[1]
-        hidden = functional.embedding(torch.cat([prompt, answers.flatten()]), self.embedding)
-        before = rotary(shape, torch.arange(known, device=prompt.device))
-        after = rotary(shape, torch.arange(known, known + length, device=prompt.device))
-        turns = [torch.cat([one, two.repeat(number, 1)])[:, None] for one, two in zip(before, after, strict=True)]
-        times = shape.heads // shape.kv_heads
+        shape, (count, places), (_, each, length) = self.shape, prompts.shape, answers.shape
+        device, heads, times = prompts.device, shape.heads, shape.heads // shape.kv_heads
+        flat = torch.cat([prompts.flatten(), answers.flatten()])
+        hidden, split = functional.embedding(flat, self.embedding), count * places
+        at = torch.arange(length, device=device)
+        later_at = (known[:, None, None] + at).expand(count, each, length)
+        positions = torch.cat([torch.arange(places, device=device).repeat(count), later_at.flatten()])
+        cosines, sines = (part[:, None] for part in rotary(shape, positions))
+        # An answer sees its prompt without the padding, and its own tokens up to the one it is at. The mask has a
+        # multiple of eight columns, as fast kernels want.
+        spare = -(places + length) % 8
+        seen = torch.zeros(count, 1, 1, length, places + spare + length, dtype=torch.bool, device=device)
+        seen[..., :places] = (torch.arange(places, device=device) < known[:, None])[:, None, None, None]
+        seen[..., places + spare :] = torch.ones(length, length, dtype=torch.bool, device=device).tril()
+        mask = seen.expand(count, each, 1, length, -1).flatten(0, 1)
+
+        def first(part: Tensor) -> Tensor:
+            return part[:split].unflatten(0, (count, places)).transpose(1, 2)
+
+        def later(part: Tensor) -> Tensor:
+            return part[split:].unflatten(0, (count * each, length)).transpose(1, 2)
+
+        def joined(part: Tensor) -> Tensor:
+            before = functional.pad(first(part), (0, 0, 0, spare))
+            return torch.cat([before.repeat_interleave(each, dim=0), later(part)], dim=2)
+
         for place in range(shape.layers):
             query, key, value = self.heads_of(hidden, place)
-            query, key = rotate(query, turns[0], turns[1]), rotate(key, turns[0], turns[1])
+            query, key = rotate(query, cosines, sines), rotate(key, cosines, sines)
             key, value = (part.repeat_interleave(times, dim=1) for part in (key, value))
-            first = [part[:known].transpose(0, 1)[None] for part in (query, key, value)]
-            later = [part[known:].unflatten(0, (number, length)).transpose(1, 2) for part in (query, key, value)]
-            joined = [torch.cat([first[i].expand(number, -1, -1, -1), later[i]], dim=2) for i in (1, 2)]
-            seen = attend_last(*first)[0].transpose(0, 1)
-            made = attend_last(later[0], *joined).transpose(1, 2).flatten(0, 1)
-            mixed = torch.cat([seen, made]).flatten(1)
+            ahead = functional.scaled_dot_product_attention(first(query), first(key), first(value), is_causal=True)
+            behind = functional.scaled_dot_product_attention(later(query), joined(key), joined(value), attn_mask=mask)
+            mixed = torch.cat([part.transpose(1, 2).reshape(-1, heads * shape.head_size) for part in (ahead, behind)])
             hidden = self.feed_forward(hidden + functional.linear(mixed, self.output[place]), place)
-        answered = hidden[known:].unflatten(0, (number, length))
-        start = hidden[known - 1].expand(number, 1, -1)
-        return torch.cat([start, answered[:, :-1]], dim=1)
+        start = hidden[torch.arange(count, device=device) * places + known - 1]
+        answered = hidden[split:].unflatten(0, (count, each, length))
+        return torch.cat([start[:, None, None].expand(-1, each, -1, -1), answered[:, :, :-1]], dim=2)
 
-    def answer_logprobs(self, prompt: Tensor, answers: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log-probability and entropy of each token before the end of its answer, in one flat row each.
+    def answer_logprobs(
+        self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[Sequence[int]]]
+    ) -> tuple[Tensor, Tensor]:
+        """Return log-probability and entropy of each token of the answers, in one flat row each.
 
-        The order is that of `answers[mask]` with the mask of the lengths.
+        The order is that of the answers. All prompts have equally many answers.
         """
-        kept = torch.arange(answers.shape[1], device=answers.device) < lengths[:, None]
-        logits = self.logits(self.answer_hidden(prompt, answers)[kept])
-        chances = functional.log_softmax(logits, dim=-1)
-        chosen = chances.gather(1, answers[kept][:, None])[:, 0]
-        return chosen, -(chances.exp() * chances).sum(dim=-1)
+        device, places = self.embedding.device, max(map(len, prompts))
+        length = max(len(answer) for group in answers for answer in group)
+        known = torch.tensor([len(prompt) for prompt in prompts], device=device)
+        padded = torch.tensor([[*prompt, *[0] * (places - len(prompt))] for prompt in prompts], device=device)
+        rows = [[[*answer, *[0] * (length - len(answer))] for answer in group] for group in answers]
+        tokens = torch.tensor(rows, device=device)
+        sizes = torch.tensor([[len(answer) for answer in group] for group in answers], device=device)
+        kept = torch.arange(length, device=device) < sizes[..., None]
+        hidden, chosen = self.answer_hidden(padded, known, tokens)[kept], tokens[kept]
+        made = [
+            checkpoint(self._scores_of, part, wanted, use_reentrant=False)
+            for part, wanted in zip(hidden.split(_TOKENS_OF_LOGITS), chosen.split(_TOKENS_OF_LOGITS), strict=True)
+        ]
+        return torch.cat([one[0] for one in made]), torch.cat([one[1] for one in made])
+
+    def _scores_of(self, hidden: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+        chances = functional.log_softmax(self.logits(hidden), dim=-1)
+        return chances.gather(1, wanted[:, None])[:, 0], -(chances.exp() * chances).sum(dim=-1)
+
+
+def in_chunks(prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[int]]:
+    """Yield the numbers of prompts that a pass takes together: many small passes would wait for their kernels.
+
+    Prompts of a pass have equally many answers, and the passes are sorted by the length of their prompts.
+    """
+    chunk: list[int] = []
+    for place in sorted(range(len(prompts)), key=lambda place: (len(answers[place]), len(prompts[place]))):
+        longest = max(len(answer) for one in (*chunk, place) for answer in answers[one])
+        size = (len(chunk) + 1) * (len(prompts[place]) + len(answers[place]) * longest)
+        if chunk and (size > _TOKENS_OF_PASS or len(answers[chunk[0]]) != len(answers[place])):
+            yield chunk
+            chunk = []
+        chunk.append(place)
+    if chunk:
+        yield chunk

@@ -14,12 +14,14 @@ from sandmill_learn.lm.folder import FACTS, Record
 from sandmill_learn.lm.generate import Limits, Sampler
 from sandmill_learn.lm.grading import Table
 from sandmill_learn.lm.grpo import GrpoSettings, train_grpo
-from sandmill_learn.lm.llama import Llama, check_attention
+from sandmill_learn.lm.llama import Llama
 from sandmill_learn.lm.scripts import Pool
 from sandmill_learn.lm.settings import Arguments
-from sandmill_learn.lm.sft import SftSettings, choose_start, read_lessons, train_sft
+from sandmill_learn.lm.sft import SftSettings, choose_start, copy_state, read_lessons, train_sft
 from sandmill_learn.lm.weights import Words, load_model
 
+_PROMPTS_OF_SFT = 16
+"""Most prompts of one step of fine-tuning: many steps teach more than large ones."""
 _SMALL = {"validation": 4, "held_out": 6, "real": 2}
 """Tables of each group in the phase `smoke`."""
 
@@ -40,8 +42,6 @@ class Session:
         self.words = Words(in_folder if in_folder.is_dir() else arguments.folder)
         size = sum(value.numel() for value in self.model.parameters())
         record.say(f"{name}, torch {torch.__version__}; {arguments.model}: {size / 1e6:.1f} million weights")
-        if self.device.type == "cuda":
-            record.say(check_attention(self.device))
         self._sampler: Sampler | None = None
 
     @property
@@ -85,7 +85,7 @@ class Session:
         self.record.say(f"{len(lessons)} prompts with {number} demonstrations")
         settings = SftSettings(
             seconds=arguments.sft_seconds,
-            prompts=arguments.prompts,
+            prompts=min(_PROMPTS_OF_SFT, arguments.prompts),
             learning_rate=arguments.learning_rate,
             seed=arguments.seed,
             steps=arguments.steps,
@@ -93,8 +93,10 @@ class Session:
         kept = train_sft(self.model, lessons, settings, self.words.end, self.record)
         self.save("sft")
         tables = self.group("validation")
-        if tables and len(kept) > 1:
-            choose_start(kept[-2:], self.model, self.sampler, self.words, self.pool, tables, self.record)
+        if tables and len(kept) > 1 and arguments.starts > 1:
+            choose_start(
+                kept[-arguments.starts :], self.model, self.sampler, self.words, self.pool, tables, self.record
+            )
             self.save("sft")
 
     def grpo(self) -> None:
@@ -125,14 +127,16 @@ class Session:
         if not arguments.only:
             trained = sorted(path.stem for path in arguments.work.glob("grpo-*.pt") if ".part" not in path.name)
             found = [name for name in ("sft", *trained) if self.path(name).exists()]
-        for place, name in enumerate(found):
-            started = time.monotonic()
+        states = {}
+        for name in found:
             self.load(name)
-            seconds = arguments.evaluate_seconds / (len(found) - place)
-            evaluation.measure(name, self.sampler, self.words, self.pool, seconds)
-            spent = time.monotonic() - started
-            arguments = _with_seconds(arguments, arguments.evaluate_seconds - spent)
-            self.record.say(f"{name}: evaluated in {spent:.1f} s")
+            states[name] = copy_state(self.model)
+
+        def sampler_of(name: str) -> Sampler:
+            self.model.load_state_dict(states[name])
+            return self.sampler
+
+        evaluation.measure(found, sampler_of, self.words, self.pool, arguments.evaluate_seconds)
         print(evaluation.markdown(), flush=True)
 
 
@@ -183,9 +187,3 @@ def _limited(tables: Mapping[str, Table], arguments: Arguments) -> dict[str, Tab
         if most is None or counts[table.group] <= most:
             kept[name] = table
     return kept
-
-
-def _with_seconds(arguments: Arguments, seconds: float) -> Arguments:
-    from dataclasses import replace
-
-    return replace(arguments, evaluate_seconds=max(0.0, seconds))

@@ -34,6 +34,7 @@ class Arguments:
     answer_tokens: int
     learning_rate: float
     grpo_learning_rate: float
+    starts: int
     steps: int | None
     workers: int | None
     tables: int | None
@@ -64,6 +65,9 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument("--answer-tokens", type=int, default=528, help="longest answer")
     parser.add_argument("--learning-rate", type=float, default=8e-4, help="of sft")
     parser.add_argument("--grpo-learning-rate", type=float, default=1e-5)
+    parser.add_argument(
+        "--starts", type=int, default=2, help="checkpoints of sft that are compared by their scripts; 1: none"
+    )
     parser.add_argument("--steps", type=int, help="most steps of sft and of grpo; for tests")
     parser.add_argument("--workers", type=int, help="processes that run scripts (default: processors)")
     parser.add_argument("--tables", type=int, help="most tables of each group; for tests")
@@ -96,6 +100,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         answer_tokens=found.answer_tokens,
         learning_rate=found.learning_rate,
         grpo_learning_rate=found.grpo_learning_rate,
+        starts=found.starts,
         steps=found.steps,
         workers=found.workers,
         tables=found.tables,

@@ -15,7 +15,7 @@ from torch import Tensor
 from sandmill_learn.lm.folder import LESSONS, Record, read_lines
 from sandmill_learn.lm.generate import Sampler
 from sandmill_learn.lm.grading import Table, reading_of
-from sandmill_learn.lm.llama import Llama
+from sandmill_learn.lm.llama import Llama, in_chunks
 from sandmill_learn.lm.scripts import Pool, result_of
 from sandmill_learn.lm.weights import Words
 
@@ -49,15 +49,10 @@ class Lesson:
 
 def read_lessons(folder: Path, words: Words) -> list[Lesson]:
     """Return the lessons of a prepared folder."""
-    rows = read_lines(folder / LESSONS)
-    return [Lesson(words.prompt(row["prompt"]), [words.answer(text) for text in row["answers"]]) for row in rows]
-
-
-def batch_of(answers: Sequence[Sequence[int]], end: int, device: Any) -> tuple[Tensor, Tensor]:
-    """Return token numbers, padded to the longest, and lengths."""
-    lengths = [len(answer) for answer in answers]
-    rows = [[*answer, *[end] * (max(lengths) - len(answer))] for answer in answers]
-    return torch.tensor(rows, device=device), torch.tensor(lengths, device=device)
+    rows = list(read_lines(folder / LESSONS))
+    prompts = words.prompts([row["prompt"] for row in rows])
+    answers = iter(words.answers([text for row in rows for text in row["answers"]]))
+    return [Lesson(prompt, [next(answers) for _ in row["answers"]]) for prompt, row in zip(prompts, rows, strict=True)]
 
 
 def mixed_precision(device: torch.device) -> Any:
@@ -108,10 +103,10 @@ def train_sft(
         batches = [draw.sample(one.answers, min(settings.answers, len(one.answers))) for one in chosen]
         total = sum(len(answer) for answers in batches for answer in answers)
         loss_sum = torch.zeros((), device=device)
-        for lesson, answers in zip(chosen, batches, strict=True):
-            tokens, lengths = batch_of(answers, end, device)
+        prompts = [lesson.prompt for lesson in chosen]
+        for part in in_chunks(prompts, batches):
             with mixed_precision(device):
-                chances, _ = model.answer_logprobs(torch.tensor(lesson.prompt, device=device), tokens, lengths)
+                chances, _ = model.answer_logprobs([prompts[one] for one in part], [batches[one] for one in part])
             loss = -chances.sum() / total
             loss.backward()
             loss_sum += loss.detach()

@@ -182,15 +182,18 @@ class Words:
 
     def prompt(self, text: str) -> list[int]:
         """Return the tokens of a prompt. The answer begins inside a fence of Python."""
-        return self.encode(f"{START}user\n{text}{END}\n{START}assistant\n```python\n")
+        return self.prompts([text])[0]
 
-    def answer(self, script: str) -> list[int]:
-        """Return the tokens of an answer with its end."""
-        return [*self.encode(script), self.end]
+    def prompts(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of prompts, with all processors."""
+        return self._encoded([f"{START}user\n{text}{END}\n{START}assistant\n```python\n" for text in texts])
 
-    def encode(self, text: str) -> list[int]:
-        """Return the tokens of a text."""
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+    def answers(self, scripts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of answers with their ends, with all processors."""
+        return [[*tokens, self.end] for tokens in self._encoded(scripts)]
+
+    def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
+        return [list(one.ids) for one in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     def script(self, tokens: Sequence[int]) -> str:
         """Return the script of an answer: everything before its end."""
