@@ -115,8 +115,8 @@ class Pen:
                     return words
         name = unit if unit is not None else known.unit if known else ""
         others = [
-            (value * factor, other)
-            for other, factor in UNITS.get(name, ())
+            (value * factor, known_unit)
+            for known_unit, factor in UNITS.get(name, ())
             if _FEWEST <= abs(value * factor) <= _MOST and _is_short(value * factor)
         ]
         if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
