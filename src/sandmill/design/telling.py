@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sandmill.design.hints import HintPlan, has_dictionary
+from sandmill.design.hints import HintPlan
 from sandmill.design.prose import Pen, meanings_of
 from sandmill.design.prose.entries import say_in_text, say_sentinel, say_units
 from sandmill.design.prose.forms import DESCRIPTION, Said, arrange
@@ -311,8 +311,6 @@ def tell(
     meanings = meanings_of(domain)
     # Texts of media say how items show a column under its name, so its facts are stated by names too.
     level = level if meanings else "plain"
-    if level == "spread" and shape and shape.profile and not has_dictionary(shape.profile):
-        level = "prose"
     plan = replace(plan, level=level)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
