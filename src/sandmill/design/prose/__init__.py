@@ -115,13 +115,13 @@ class Pen:
                     return words
         name = unit if unit is not None else known.unit if known else ""
         others = [
-            (value * factor, other)
-            for other, factor in UNITS.get(name, ())
+            (value * factor, known_unit)
+            for known_unit, factor in UNITS.get(name, ())
             if _FEWEST <= abs(value * factor) <= _MOST and _is_short(value * factor)
         ]
         if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
-            said, shown = self.pick(others)
-            return with_unit(self._written(said), said, shown)
+            other, shown = self.pick(others)
+            return with_unit(self._written(other), other, shown)
         is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
         written = digits(value) if is_shown and abs(value) < 1 else self._written(value)
         return with_unit(written, value, name if is_shown else "")

@@ -163,12 +163,11 @@ def say_summary(pen: Pen, name: str, motif: Aggregate, child: ChildTable, frame:
     """Say which summary of the child table people look at. The frame is a text of the domain with `{summary}`."""
     fields = named(name)
     summary = summary_words(pen, motif, child)
-    if not pen.is_free:
-        return Said(frame.replace("{summary}", summary))
     halves = frame.replace("{summary}", f"the {fields['name']}"), pen.say("define", q=summary, **fields)
     # Nothing stands behind the long phrase for a summary, so that nobody takes it for a part of its window.
     is_last = len(frame.partition("{summary}")[2]) <= 1
-    whole = frame.replace("{summary}", summary) if is_last and pen.rng.random() < 0.5 else " ".join(halves)
+    is_short = is_last and (not pen.is_free or pen.rng.random() < 0.5)
+    whole = frame.replace("{summary}", summary) if is_short else " ".join(halves)
     other = _other_window(pen, motif, child)
     decoys: tuple[tuple[Fact, str], ...] = ()
     if other != motif:
