@@ -102,7 +102,7 @@ _FREE_NUMBERS = 5
 """Numeric columns of the domain that told forms leave to the rest of the rule."""
 _MANY_LEVELS = 8
 """Levels from which a published property of each level says more than the level itself does in 50 to 200 rows."""
-_CHANCE_OF_CONVERSION = 0.5
+_CHANCE_OF_CONVERSION = 0.75
 
 
 @dataclass(frozen=True)

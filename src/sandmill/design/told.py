@@ -13,6 +13,7 @@ from sandmill.models.columns import Cycle
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
 from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
 
+_Item = TypeVar("_Item")
 _One = TypeVar("_One", bound=Named)
 _Other = TypeVar("_Other", bound=Named)
 
@@ -28,8 +29,8 @@ _SLIPS = ("red_slip", "grey_slip", "back_room", "second_desk", "late_list", "gre
 """Names that people of any trade give to figures that they work out, and to cases that they set apart."""
 _MOST_OF_A_KIND = 3
 """Most forms of a kind that a table of a seed's shape gets beside those of its domain."""
-_FEW_LEVELS, _MANY_LEVELS = 8, 60
-"""Most levels of a norm, and of a code table."""
+_FEW_LEVELS, _NORM_LEVELS, _MANY_LEVELS = 8, 6, 60
+"""Most levels of a condition, of a norm and of a code table."""
 _FEW_NUMBERS = 4
 """Numbers below which conditions name levels too."""
 _RARE = 4.0
@@ -55,8 +56,9 @@ def with_forms_of_columns(domain: Domain, many: Sequence[CategoricalWord], rng: 
         FormulaWord(name=name, top=((top.name,),), bottom=((bottom.name,),))
         for name, (top, bottom) in zip(_drawn(_FIGURES, rng), _pairs(positive, positive, rng), strict=False)
     ]
+    fewer = [word for word in few if len(word.levels) <= _NORM_LEVELS]
     norms = [
-        NormWord(name=f"{one.name}_off_{by.name}", column=one.name, by=by.name) for one, by in _pairs(fine, few, rng)
+        NormWord(name=f"{one.name}_off_{by.name}", column=one.name, by=by.name) for one, by in _pairs(fine, fewer, rng)
     ]
     conditions = _conditions_on(fine, few, rng)
     codes = [
@@ -107,9 +109,6 @@ def _pairs(firsts: Sequence[_One], seconds: Sequence[_Other], rng: np.random.Gen
     """Draw some pairs of different words of two lists."""
     pairs = [(one, other) for one in firsts for other in seconds if one.name != other.name]
     return [pairs[place] for place in rng.permutation(len(pairs))[:_MOST_OF_A_KIND]]
-
-
-_Item = TypeVar("_Item")
 
 
 def _drawn(items: Sequence[_Item], rng: np.random.Generator) -> list[_Item]:

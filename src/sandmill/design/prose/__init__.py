@@ -123,8 +123,8 @@ class Pen:
             other, shown = self.pick(others)
             return with_unit(self._written(other), other, shown)
         is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
-        said = digits(value) if is_shown and abs(value) < 1 else self._written(value)
-        return with_unit(said, value, name if is_shown else "")
+        written = digits(value) if is_shown and abs(value) < 1 else self._written(value)
+        return with_unit(written, value, name if is_shown else "")
 
     def _written(self, value: float) -> str:
         words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
