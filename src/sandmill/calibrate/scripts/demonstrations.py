@@ -222,6 +222,8 @@ def _target(facts: TaskFacts) -> Iterator[str]:
         yield f"y = {words}.reindex(columns={listed(facts.classes)}, fill_value=0)"
         return
     cells = "train[sample.columns[1:]]" if facts.is_wide else f"train[{target}]"
+    if _is_of_classes(facts) and not facts.is_binary and any(name.isdigit() for name in facts.classes):
+        cells += ".astype(str)"  # names of classes are texts
     yield f"y = {_log_of(facts).format(cells)}"
 
 
