@@ -130,7 +130,9 @@ def test_what_the_description_states_over_columns_is_found(tmp_path):
     write_csv(tmp_path / "visits.csv", ["id"], [["a"]])
     (tmp_path / "data_dictionary.md").write_text("# Codes")
     found = text_facts(tmp_path, ())
-    assert (found["child"], found["dictionary"]) == ("yes", "yes")
+    assert (found["child"], found["dictionary"]) == ("yes", "no")
+    (tmp_path / "description.md").write_text("- `public/data_dictionary.md`: codes")
+    assert text_facts(tmp_path, ())["dictionary"] == "yes"
 
 
 SHAPES = [("a", " ", "b"), ("`", " ", "b"), ("", ". ", ""), ("", "divid", "!"), ("", "as long ", ""), ("", "`a` ", "")]

@@ -157,7 +157,7 @@ with open("public/sample_submission.csv", "rb") as file, gzip.open("submission.c
     ),
     "json": Attack("import json; json.dump(dict(SAMPLE), open('submission.csv', 'w'))", INVALID, (15,)),
     "the test set": Attack("shutil.copyfile('public/test.csv', 'submission.csv')", INVALID, (1,)),
-    "the description": Attack("shutil.copyfile('public/description.md', 'submission.csv')", INVALID, (1,)),
+    "the description": Attack("shutil.copyfile('public/description.md', 'submission.csv')", ("runtime_error",), (1,)),
     "the sample copied": Attack("submit_sample()", OK, (6, 21)),
     "the sample with a byte order mark": Attack(
         "open('submission.csv', 'wb').write(b'\\xef\\xbb\\xbf' + open('public/sample_submission.csv', 'rb').read())", OK

@@ -19,6 +19,7 @@ from sandmill.calibrate.solvers.table import DATE, MEASURE, NEARLY_ALL
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.sandbox.public_folder import texts_of
 from sandmill.scoring.forms import FORMS
 
 
@@ -332,7 +333,8 @@ def text_facts(public: Path, features: Collection[str]) -> dict[str, str]:
     further = {name for name in names - _TABLES if name.endswith(".csv")}
     return {
         "child": "yes" if further else "no",
-        "dictionary": "yes" if DATA_DICTIONARY in names else "no",
+        # Scripts see the data dictionary of older releases alone. Elsewhere it stands in the prompt.
+        "dictionary": "yes" if DATA_DICTIONARY in names - texts_of(public) else "no",
         "states": _states(public / _DESCRIPTION, features),
     }
 

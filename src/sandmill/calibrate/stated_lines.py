@@ -22,7 +22,7 @@ from sandmill.mechanism.rule import EARTH_KM, LEAST_KM
 from sandmill.models import motifs
 from sandmill.models.columns import Categorical, ChildTable, Column, Date, LogNormal
 from sandmill.models.faults import MixedTypes
-from sandmill.models.hints import DATA_DICTIONARY, Form, InText, SameUnits, Sentinel, Units
+from sandmill.models.hints import Form, InText, SameUnits, Sentinel, Units
 from sandmill.models.kind import kind_named
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
@@ -33,8 +33,6 @@ _SKEWED = 1.0
 _DIGITS, _DIGITS_OF_FORMS = 12, 8
 """Significant digits of the numbers of stated facts, and of those of an insight script."""
 _STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate, motifs.Distance)
-_FEW_LEVELS = 6
-"""Most levels of a code table that a script repeats."""
 
 
 def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
@@ -145,8 +143,6 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
             table = _mapping(dict(zip(stated.levels[by], norms, strict=True)))
             scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
             yield f"{made} = ({scale(_cell(name))} - {scale(f'{_cell(by)}.map({table})')}).abs()"
-        case CodeValue(column=name, attribute=attribute, values=values) if len(values) > _FEW_LEVELS:
-            yield from _code_table(made, name, attribute)
         case CodeValue(column=name, values=values):
             yield f"{made} = {_cell(name)}.map({_mapping(dict(zip(stated.levels[name], values, strict=True)))})"
         case Conditional(column=name, when=when):
@@ -194,14 +190,6 @@ def _formula(made: str, formula: Formula) -> Iterator[str]:
         yield f"{made} = np.log(quotient / {_exact(formula.norm)}).abs()"
     else:
         yield f"{made} = np.log(quotient)"
-
-
-def _code_table(made: str, column: str, attribute: str) -> Iterator[str]:
-    """Read a long code table from the data dictionary instead of repeating it."""
-    header = f"| {column} | {attribute} |"
-    yield f'table = open(f"{{public}}/{DATA_DICTIONARY}", encoding="utf-8").read().partition({quoted(header)})[2]'
-    yield 'pairs = re.findall(r"^\\| (.+) \\| (.+) \\|$", table.partition("\\n\\n")[0], re.MULTILINE)'
-    yield f"{made} = {_cell(column)}.map({{code: float(value) for code, value in pairs}})"
 
 
 def _condition(part: Condition, levels: Mapping[str, tuple[str, ...]]) -> str:

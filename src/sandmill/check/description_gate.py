@@ -12,6 +12,7 @@ from sandmill.models.english import shown_faults, text_faults, unfit_parts
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.layout import HEADINGS, SUBMISSION, public_path, section_of
 from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.models.texts import TEXTS
 from sandmill.scoring import get_metric
 from sandmill.scoring.catalogue import METRICS
 
@@ -45,9 +46,11 @@ def check_description(tables: PackageTables) -> Iterator[str]:
     if not text:
         return
     sections, prose = split_sections(text), _FENCE.sub("", text)
+    if DATA_DICTIONARY in text:
+        yield f"{DESCRIPTION}: names {DATA_DICTIONARY}, a file that scripts do not see"
     if lacking := [section for section in NEEDED if section not in sections]:
         yield f"{DESCRIPTION}: no heading {name_some((f'## {HEADINGS[section][0]}' for section in lacking), shown=5)}"
-    paths = [public_path(name) for name in sorted((layout.files_of(spec) | layout.folders) - {DESCRIPTION})]
+    paths = [public_path(name) for name in sorted((layout.files_of(spec) | layout.folders) - TEXTS)]
     events = [] if tables.events is None else tables.events.columns
     columns = dict.fromkeys([*tables.train.columns, *facts.target_columns, *events])
     labels = facts.classes if facts.target is TargetKind.MULTILABEL else ()

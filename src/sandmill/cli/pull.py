@@ -85,6 +85,7 @@ def export(
     DIR appears when it is complete. The same command again changes nothing, and equal releases give equal bytes. Every
     format needs the private half of the release; `docs/exports.md` says where each format puts the answers.
     """
+    from sandmill.export.base import TEXT_VISIBLE
     from sandmill.export.export import export as write_export
     from sandmill.store.release import load
 
@@ -93,6 +94,7 @@ def export(
         wanted = selection(split=split, band=band, metric=metric, structure=structure)
         task_ids = write_export(opened, name, to, task or None, **wanted, is_insecure=insecure, progress=progress)
     if as_json:
-        write_json({"release": opened.ref, "format": name, "folder": to, "tasks": list(task_ids)})
+        facts = {"release": opened.ref, "format": name, "folder": to, "text_visible": name in TEXT_VISIBLE}
+        write_json({**facts, "tasks": list(task_ids)})
     else:
         write_text(f"{opened.ref}: {count(len(task_ids), 'task')} in {to}, format {name}")

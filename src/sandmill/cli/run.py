@@ -32,6 +32,9 @@ def run(
     ] = "auto",
     memory_mb: Annotated[int | None, option("MB", "Memory of all its processes. Default: 2048.", min=128)] = None,
     cores: Annotated[int | None, option("N", "Processors it may use. Default: all.", min=1)] = None,
+    with_text: Annotated[
+        bool, typer.Option("--with-text", help="Give it the texts too, which the code of agents does not get.")
+    ] = False,
 ) -> None:
     """Run a script in the sandbox over a task's public files, grade what it leaves, write one JSON object.
 
@@ -54,7 +57,7 @@ def run(
     read_private(task_dir)
     given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
     with Sandbox(backend, limits=RunLimits.model_validate(given)) as box:
-        result = box.run(code, public=task_dir / "public", timeout=timeout)
+        result = box.run(code, public=task_dir / "public", timeout=timeout, with_text=with_text)
     scored = score(task_dir, result)
     facts = result.model_dump(mode="json", exclude={"submission"})
     facts["submission_bytes"] = None if result.submission is None else len(result.submission)

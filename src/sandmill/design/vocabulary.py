@@ -19,8 +19,8 @@ _TRIES = 60
 Word: TypeAlias = NumericWord | CategoricalWord | DateWord | UnitWord
 _CALENDAR = (7.0, 30.44, 365.25)
 """Periods of a date column, in days: week, month, year."""
-_FEWEST_LEVELS, _MOST_LEVELS = 20, 45
-"""Levels of a high-cardinality column."""
+_FEWEST_LEVELS, _MOST_LEVELS = 20, 40
+"""Levels of a high-cardinality column. A code table of as many rows stands whole in the prompt."""
 
 
 def draw_level_names(level_names: LevelNames, count: int, seed: int) -> tuple[str, ...]:

@@ -70,8 +70,6 @@ def further_files(spec: TaskSpec, words: Wording, item: str) -> list[tuple[str, 
     found = []
     if child := spec.mechanism.child:
         found.append((child.path, words.say("file_child", row=child.row, **words.names_of(item))))
-    if any(hint.file == DATA_DICTIONARY for hint in spec.hints):
-        found.append((DATA_DICTIONARY, words.say("file_dictionary")))
     return found
 
 

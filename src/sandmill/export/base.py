@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sandmill.models.release import Manifest, TaskRecord
+from sandmill.models.texts import files_of_runs, prompt_text
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class ExportTask:
 
     record: TaskRecord
     public: Mapping[str, bytes]
-    """Content of each public file by its path, description.md included."""
+    """Content of each public file by its path, with the texts."""
     private: Mapping[str, bytes]
     """Content of each private file by its path: answers.csv, task.json, leaderboard.csv and the scripts."""
 
@@ -26,8 +27,13 @@ class ExportTask:
 
     @property
     def description(self) -> str:
-        """Text of the task for the agent."""
-        return self.public["description.md"].decode()
+        """Texts of the task for the agent."""
+        return prompt_text(self.public)
+
+    @property
+    def files_of_runs(self) -> Mapping[str, bytes]:
+        """Public files that the agent's scripts read: none of the texts, where they stand in the prompt."""
+        return files_of_runs(self.public)
 
 
 @dataclass(frozen=True)
@@ -59,3 +65,6 @@ FORMATS: Mapping[str, str] = {
     "verl": "sandmill.export.rows:verl",
 }
 """Module and function of each format, imported when it is used."""
+
+TEXT_VISIBLE = frozenset({"mlebench", "mledojo", "sandmle"})
+"""Formats whose harness puts the description among the files, where scripts can search it for facts."""

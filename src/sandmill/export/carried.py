@@ -10,8 +10,8 @@ from sandmill.errors import InputError, Problem, name_some, require_extra
 from sandmill.export.base import ExportTask
 from sandmill.export.grader import grader_source
 from sandmill.models.layout import SUBMISSION, public_path, section_of
+from sandmill.models.texts import DESCRIPTION
 
-DESCRIPTION = "description.md"
 ANSWERS = "answers.csv"
 PREPARE = '''\
 """The task was exported with its files already prepared, so nothing has to be done here."""
@@ -33,8 +33,8 @@ def within(folder: str, files: Mapping[str, bytes | str]) -> Iterator[tuple[str,
 
 
 def data_files(task: ExportTask) -> dict[str, bytes | str]:
-    """Return the public files except the description."""
-    return {path: content for path, content in task.public.items() if path != DESCRIPTION}
+    """Return the public files except the texts, which stand in the description of the export."""
+    return {path: content for path, content in task.files_of_runs.items() if path != DESCRIPTION}
 
 
 def plain_description(task: ExportTask) -> str:

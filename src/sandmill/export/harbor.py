@@ -134,7 +134,7 @@ def task_files(task: ExportTask, settings: ExportSettings) -> dict[str, bytes]:
         "tests/grader.py": grader_source(task),
         "solution/solve.sh": SOLVE_SH,
     }
-    public = {f"environment/public/{path}": content for path, content in task.public.items()}
+    public = {f"environment/public/{path}": content for path, content in task.files_of_runs.items()}
     private = {
         "tests/answers.csv": task.private["answers.csv"],
         "solution/solution.py": task.private["solution.py"],

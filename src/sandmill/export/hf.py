@@ -33,12 +33,12 @@ configs:
 | column | content |
 |---|---|
 | `task_id` | name of the task |
-| `prompt` | description of the task, the same text as `description.md` |
+| `prompt` | what the task says in words: its description and its data dictionary |
 | `split` | split of the task in the release |
 | `modality`, `target`, `metric`, `is_lower_better` | what is predicted from what, and how it is scored |
 | `rows_train`, `rows_test` | number of rows |
 | `band`, `difficulty` | measured difficulty from 0 to 1, and its band |
-| `files` | files that the agent reads, as a list of `path` and `bytes` |
+| `files` | files that the agent's code reads, as a list of `path` and `bytes` |
 
 Write the files of a row into a folder `public`, and run the agent's code in the folder above. The code writes
 `submission.csv` there. Answers and thresholds are not in this dataset: grade with Sandmill and the private half of the
@@ -55,7 +55,8 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     for task in tasks:
         split = task.record.split
         measured = task.record.calibration
-        packed = [{"path": path, "bytes": task.public[path]} for path in sorted(task.public)]
+        files = task.files_of_runs
+        packed = [{"path": path, "bytes": files[path]} for path in sorted(files)]
         waiting[split].append(
             {
                 **public_task_row(task.record, task.description),
@@ -65,7 +66,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
                 "files": packed,
             }
         )
-        sizes[split] += sum(map(len, task.public.values()))
+        sizes[split] += sum(map(len, files.values()))
         total += 1
         if sizes[split] >= SHARD_BYTES:
             yield _shard(split, shards[split], waiting.pop(split))

@@ -10,6 +10,7 @@ from sandmill.export import carried
 from sandmill.export.base import ExportSettings, ExportTask
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
+from sandmill.models.texts import DESCRIPTION
 
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
 """Extensions of the files that checksums.yaml lists."""
@@ -105,7 +106,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     for task in tasks:
         carried.check_names(task)
         description = carried.plain_description(task)
-        public = {**carried.data_files(task), carried.DESCRIPTION: description}
+        public = {**carried.data_files(task), DESCRIPTION: description}
         private: dict[str, bytes | str] = {
             carried.ANSWERS: task.private[carried.ANSWERS],
             _GOLD: carried.perfect_submission(task),
@@ -118,7 +119,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
             f"competitions/{task.task_id}",
             {
                 "config.yaml": _config(task),
-                carried.DESCRIPTION: description,
+                DESCRIPTION: description,
                 "grade.py": _GRADE,
                 "grader.py": carried.grader_module(task),
                 "prepare.py": carried.PREPARE,
@@ -139,7 +140,7 @@ def _config(task: ExportTask) -> str:
         "competition_type": "simple",
         "awards_medals": True,
         "prizes": None,
-        "description": f"mlebench/competitions/{name}/{carried.DESCRIPTION}",
+        "description": f"mlebench/competitions/{name}/{DESCRIPTION}",
         "dataset": {
             "answers": f"{prepared}/private/{carried.ANSWERS}",
             "sample_submission": f"{prepared}/{_sample(task)[0]}",
@@ -150,6 +151,8 @@ def _config(task: ExportTask) -> str:
             "grade_fn": f"mlebench.competitions.{name}.grade:grade",
         },
         "preparer": f"mlebench.competitions.{name}.prepare:prepare",
+        # The harness puts the description among the files, where scripts can search it.
+        "text_visible": True,
     }
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 

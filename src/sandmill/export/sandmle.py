@@ -12,6 +12,7 @@ from itertools import chain
 
 from sandmill.export import carried
 from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.models.texts import DESCRIPTION
 
 TRAIN_LIST = "ok_competitions_sanity.json"
 """Ids for training. SandMLE's script validates on the first 64 of them in alphabetical order."""
@@ -43,7 +44,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
 
 
 def _public(task: ExportTask, is_insecure: bool) -> dict[str, bytes | str]:
-    shared = {**carried.data_files(task), carried.DESCRIPTION: carried.plain_description(task)}
+    shared = {**carried.data_files(task), DESCRIPTION: carried.plain_description(task)}
     if is_insecure:
         evaluator = carried.join_modules(_DOCSTRING, carried.grader_module(task), _part("command"), _GRADE)
         return {**shared, "evaluator.py": evaluator, "answer.csv": task.private[carried.ANSWERS]}

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from sandmill.errors import InputError, Problem
+from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.layout import COMMAND, LIBRARIES, PUBLIC, SUBMISSION
 from sandmill.models.run import RunLimits, timeout_problem
+from sandmill.models.texts import DESCRIPTION, prompt_text
 from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
 
 _MAX_DESCRIPTION_BYTES = 1 << 20
@@ -81,14 +83,19 @@ def build_prompt(
 
 
 def read_description(task: Path) -> str:
-    """Return the description of a pulled task. Raises `InputError` if the folder holds none."""
+    """Return the description of a pulled task, and its data dictionary where that is no file for scripts.
+
+    Raises `InputError` if the folder holds none.
+    """
     # Imported here because the grader loads numpy, which `import sandmill` and `sandmill.prompt` must not do.
     from sandmill.scoring.grading.private_half import read_pulled_file
 
+    names = [DESCRIPTION, *([DATA_DICTIONARY] if os.path.lexists(task / PUBLIC / DATA_DICTIONARY) else [])]
+    texts = {name: read_pulled_file(task, PUBLIC, name, _MAX_DESCRIPTION_BYTES, _PULL_HINT) for name in names}
     try:
-        return read_pulled_file(task, PUBLIC, "description.md", _MAX_DESCRIPTION_BYTES, _PULL_HINT).decode("utf-8")
+        return prompt_text(texts)
     except UnicodeDecodeError:
-        problem = Problem(f"{PUBLIC}/description.md", "bytes that are not UTF-8", "a pulled task", _PULL_HINT)
+        problem = Problem(f"{PUBLIC}/{DESCRIPTION}", "bytes that are not UTF-8", "a pulled task", _PULL_HINT)
         raise InputError(str(task), [problem], "") from None
 
 

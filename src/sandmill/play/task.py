@@ -74,7 +74,7 @@ class TaskSource(Protocol):
         ...
 
     def description(self) -> str:
-        """Return the text of description.md."""
+        """Return the texts of the task, as its prompt says them."""
         ...
 
     def public(self) -> Path:
@@ -119,7 +119,7 @@ class EpisodeTask:
 
     @cached_property
     def description(self) -> str:
-        """Text of description.md."""
+        """Texts of the task: description.md, and data_dictionary.md as its last section."""
         return self._source.description()
 
     @cached_property
@@ -152,8 +152,8 @@ class EpisodeTask:
         """Return the prompt for the start of an episode.
 
         Args:
-            form: `description` for description.md alone; `text` for it and how code runs, with all limits; `chat` for
-                the same text as a list of one message, as chat models and trainers take it.
+            form: `description` for the texts of the task alone; `text` for them and how code runs, with all limits;
+                `chat` for the same as a list of one message, as chat models and trainers take it.
             timeout: wall time of one run in seconds, as passed to `run`.
             limits: as passed to the sandbox. None means those of this task's sandbox if it exists already, else the
                 defaults.

@@ -11,7 +11,7 @@ import select
 import socket
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -86,6 +86,8 @@ class RunOrder:
     cancel: Event | None = None
     processors: tuple[int, ...] = ()
     """Numbers of the processors that the run may use. Empty means all."""
+    hidden: frozenset[str] = frozenset()
+    """Names in the public folder that the run does not get."""
 
     @property
     def cpu_s(self) -> int:
@@ -99,6 +101,7 @@ class RunOrder:
             "code": self.code.encode("utf-8", "replace").decode(),
             "public": str(self.public),
             "public_identity": [place.st_dev, place.st_ino],
+            "hidden": sorted(self.hidden),
             "processors": self.processors,
             "limits": {
                 "memory_bytes": limits.memory_mb * _MB,
@@ -113,7 +116,7 @@ class RunOrder:
         return json.dumps(facts).encode()
 
 
-def attend(order: RunOrder, isolation: Isolation, launch: Callable[[Channels, Path], Launched]) -> RunResult:
+def attend(order: RunOrder, isolation: Isolation, launch: Callable[[Channels, Path, Set[str]], Launched]) -> RunResult:
     """Run one script to its end and return its result. Processes and descriptors are always closed, also on errors.
 
     `launch` starts the processes of the run. Raises `ServerGone` if the warm interpreter ended before the run started.
@@ -123,7 +126,7 @@ def attend(order: RunOrder, isolation: Isolation, launch: Callable[[Channels, Pa
         try:
             channels = Channels(order.job())
             stack.callback(channels.close)
-            launched = launch(channels, order.public)
+            launched = launch(channels, order.public, order.hidden)
         except OSError as error:
             # The agent's code has not started: this machine or this process lacks a resource.
             detail = f"the run could not be started: {error}"

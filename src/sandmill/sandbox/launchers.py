@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Set
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,8 +126,8 @@ class Launcher:
     def start(self) -> None:
         """Start what all runs share, so that the first run does not wait for it."""
 
-    def launch(self, channels: Channels, public: Path) -> Launched:
-        """Start the processes of a run with these public files."""
+    def launch(self, channels: Channels, public: Path, hidden: Set[str]) -> Launched:
+        """Start the processes of a run with these public files, but for those with a hidden name."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -152,7 +153,7 @@ class WarmServer(Launcher):
         with self._lock:
             self._ensure_running()
 
-    def launch(self, channels: Channels, public: Path) -> "WarmRun":
+    def launch(self, channels: Channels, public: Path, hidden: Set[str]) -> "WarmRun":
         """Fork the processes of a run. `ServerGone` says that the interpreter died meanwhile."""
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         near.settimeout(_REPORT_TIMEOUT_S)
@@ -298,7 +299,7 @@ class Bubblewrap(Launcher):
         for path, text in FILES.items():
             (Path(self._settings.name) / Path(path).name).write_text(text)
 
-    def launch(self, channels: Channels, public: Path) -> ColdRun:
+    def launch(self, channels: Channels, public: Path, hidden: Set[str]) -> ColdRun:
         """Start bubblewrap and wait until it reports the process id of the run's init process."""
         job, stdout, stderr, setup_socket = channels.guest_descriptors
         # The pid of the run is not known before bubblewrap has started, so the number of its uid is random.
@@ -357,14 +358,18 @@ class Bubblewrap(Launcher):
 class PlainSubprocess(Launcher):
     """Starts runs as plain subprocesses, with resource limits only, each in its own temporary folder."""
 
-    def launch(self, channels: Channels, public: Path) -> ColdRun:
+    def launch(self, channels: Channels, public: Path, hidden: Set[str]) -> ColdRun:
         """Create the working directory, copy the public files, and start an interpreter there."""
         folder = Path(mkdtemp(prefix="sandmill-run-"))
         channels.cleanup.callback(remove_tree, folder)
         job, stdout, stderr, setup_socket = channels.guest_descriptors
         for name in ("work", "home", "tmp"):
             (folder / name).mkdir()
-        shutil.copytree(public, folder / "work" / "public", symlinks=True)
+
+        def without(at: str, names: list[str]) -> Set[str]:
+            return hidden & {*names} if Path(at) == public else frozenset()
+
+        shutil.copytree(public, folder / "work" / "public", symlinks=True, ignore=without)
         process = subprocess.Popen(
             guest_command(self._env, "cold", "bare", "0", str(job), str(setup_socket)),
             cwd=folder / "work",

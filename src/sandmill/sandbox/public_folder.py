@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.errors import InputError, Problem, shorten
 from sandmill.models.names import MOST_FAULTS, path_faults
+from sandmill.models.texts import DESCRIPTION, files_of_runs, hidden_texts
 
 MOST_ENTRIES = 10_000
 """Largest number of files and folders in a public folder. Each is checked before every run."""
@@ -102,6 +103,15 @@ def _is_open(status: os.stat_result) -> bool:
     return status.st_mode & needed == needed
 
 
+def texts_of(public: Path) -> frozenset[str]:
+    """Return the names of the texts of a checked public folder that stand in the prompt alone."""
+    try:
+        description = (public / DESCRIPTION).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return frozenset()
+    return frozenset(name for name in hidden_texts(description) if (public / name).is_file())
+
+
 def digest_of(files: Mapping[str, bytes]) -> str:
     """Return the SHA-256 hash of the paths and contents of all files."""
     listing = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
@@ -116,8 +126,8 @@ def check_names(files: Mapping[str, bytes]) -> None:
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Return the content of all files of a folder, by their relative path. The folder holds no links."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)}
+    """Return the content of the files of a public folder that runs get, by their relative path."""
+    return files_of_runs({str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)})
 
 
 def stamp_of(folder: Path) -> tuple[tuple[object, ...], ...]:

@@ -28,7 +28,7 @@ from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
 from sandmill.sandbox.agent_env import GUEST, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
 from sandmill.sandbox.launchers import Bubblewrap, Launcher, PlainSubprocess, ServerGone, WarmServer
-from sandmill.sandbox.public_folder import check_public, readable
+from sandmill.sandbox.public_folder import check_public, readable, texts_of
 from sandmill.sandbox.view import refuse_exposed, shown_trees
 
 if TYPE_CHECKING:
@@ -227,18 +227,21 @@ class Sandbox:
         scratch: Path | str | None = None,
         timeout: float = 30.0,
         cancel: Event | None = None,
+        with_text: bool = False,
     ) -> RunResult:
         """Run code as `python solution.py public submission.csv` in a working directory with `public/` in it.
 
         Args:
             code: Python source.
             public: folder of the task's public files, mounted read-only. It holds regular files and folders only, no
-                links and no name of a private file, at most 8 folders deep and 10,000 entries in all.
+                links and no name of a private file, at most 8 folders deep and 10,000 entries in all. Texts that stand
+                in the prompt are not mounted.
             scratch: folder whose files are copied into the working directory before the run. After the run it holds
                 the regular files and folders of the working directory. What exceeds the limits is not copied, and
                 `detail` of the result reports it. None means that no files are kept.
             timeout: limit of wall time in seconds, at most one day.
             cancel: event that cancels the run when it is set.
+            with_text: mount the texts too, for a script of a person.
 
         Raises:
             InputError: if an argument has a wrong type or value, a folder does not exist or lies where every run could
@@ -255,7 +258,8 @@ class Sandbox:
         if detail:
             return RunResult(outcome=outcome, isolation=self.isolation, detail=detail)
         with readable(public.resolve(), is_open or not self._is_root) as files:
-            order = RunOrder(code, files, scratch, timeout, self.limits, cancel)
+            hidden = frozenset[str]() if with_text else texts_of(files)
+            order = RunOrder(code, files, scratch, timeout, self.limits, cancel, hidden=hidden)
             try:
                 with ADMISSION.admit(self.limits.cores, cancel) as processors:
                     for _ in range(_MAX_LAUNCHES):

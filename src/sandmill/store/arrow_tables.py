@@ -14,6 +14,7 @@ from sandmill.models.base import Stage
 from sandmill.models.release import PartFile, TaskRecord, VerifiedTask
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.spec import Knobs
+from sandmill.models.texts import prompt_text
 from sandmill.store.limits import MAX_RECORD_BYTES
 from sandmill.store.versions import first_fault
 
@@ -224,7 +225,7 @@ TABLES = (
     ReleaseTable(
         "public/tasks",
         PUBLIC_TASKS,
-        lambda task: [public_task_row(task.record, task.package.public["description.md"].decode())],
+        lambda task: [public_task_row(task.record, prompt_text(task.package.public))],
         rows_per_group=32,
     ),
     ReleaseTable("public/files", FILES, lambda task: file_rows(task.record.task_id, task.package.public), None),

@@ -9,6 +9,7 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -19,6 +20,7 @@ from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
 from sandmill.models.package import TaskFile
 from sandmill.models.release import PartFile, TaskRecord
+from sandmill.models.texts import DESCRIPTION, TEXTS, prompt_text
 from sandmill.scoring import get_metric
 from sandmill.store.arrow_tables import (
     FACTS_TABLES,
@@ -181,7 +183,8 @@ class _TableCheck:
     def _files(self, shard: _Shard, part: PartFile, reader: TableReader, group: str) -> Iterator[str]:
         side, size = part.path.partition("/")[0], 0
         for task_id, rows in groupby(reader.rows(), key=lambda row: str(row["task_id"])):
-            paths = []
+            paths: list[str] = []
+            texts: dict[str, bytes] = {}
             for row in rows:
                 path, content = row["path"], row["bytes"]
                 place = f"{side}/{path}"
@@ -190,8 +193,13 @@ class _TableCheck:
                 shard.hashes[task_id].append((side, path, row["sha256"]))
                 if digest(content) != row["sha256"]:
                     yield f"task {task_id}: {place}: the stored bytes differ from their hash"
-                said = _digest(_read_file(place, content)) if place in _REPEATED else digest(content)
-                shard.compare(task_id, place, said)
+                if side == "public" and path in TEXTS:
+                    texts[path] = content
+                elif place in _REPEATED:
+                    shard.compare(task_id, place, _digest(_read_file(place, content)))
+            if DESCRIPTION in texts:
+                with suppress(UnicodeDecodeError):
+                    shard.compare(task_id, _PAGE, digest(prompt_text(texts).encode()))
             yield from (f"task {task_id}: {side}: {fault}" for fault in path_faults(paths))
         if part.content is not None and size != part.content:
             yield f"{part.path}: {size} bytes of files; the manifest says {part.content}"

@@ -280,3 +280,12 @@ def test_facts_count_only_where_their_text_stands(cells):
     assert stated.levels == LEVELS
     assert not stated_facts(spec, {"description.md": b"Nothing."})
     assert re.fullmatch(r"\w+", fact.name)
+
+
+def test_a_long_code_table_stands_in_the_script_with_all_its_levels():
+    levels = tuple(f"code {place}" for place in range(40))
+    motif = CodeValue(column="code", attribute="density", values=tuple(place / 8 for place in range(40)))
+    frame = pd.DataFrame({"code": levels, "id": levels})
+    lines = form_lines(Stated((Form(name="said", motif=motif),), {"code": levels}), frame)
+    assert not re.search(r"open|\.md|read", "\n".join(lines))
+    assert list(run_lines(lines, frame)["said"]) == list(motif.values)

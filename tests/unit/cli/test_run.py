@@ -50,6 +50,14 @@ def test_a_run_is_one_object_with_result_and_reward(name, task, tmp_path):
     assert (facts["score"] is None) == (outcome != "ok")
 
 
+def test_a_person_may_give_a_script_the_texts(task, tmp_path):
+    (tmp_path / "s.py").write_text("print(open('public/description.md').read()[:2])")
+    command = ("run", task, tmp_path / "s.py", "--backend", "subprocess")
+    facts = [json.loads(run(*command, *more).stdout)["result"] for more in ((), ("--with-text",))]
+    assert [one["outcome"] for one in facts] == ["runtime_error", "no_submission"]
+    assert facts[1]["stdout"] == "# \n"
+
+
 def test_a_run_is_worth_what_the_library_says(task, tmp_path):
     (tmp_path / "s.py").write_text(GOOD)
     facts = json.loads(run("run", task, tmp_path / "s.py", "--backend", "subprocess").stdout)

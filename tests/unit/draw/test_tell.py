@@ -14,6 +14,7 @@ from sandmill.mechanism.units import encode
 from sandmill.models.columns import Categorical
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
+from sandmill.models.texts import TEXTS
 from tests.designs import make_image_spec
 from tests.hinted_designs import hinted, small_rendered
 
@@ -28,7 +29,7 @@ def test_hints_and_asides_stand_in_the_texts_word_for_word():
         assert all(aside in page for aside in package.spec.story.asides)
         assert set(package.public) == layout_of(package.spec).files_of(package.spec)
         for name in package.public:
-            assert f"`public/{name}`" in page or name == DESCRIPTION
+            assert (f"`public/{name}`" in page) == (name not in TEXTS)
 
 
 @pytest.mark.slow

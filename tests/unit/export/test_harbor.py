@@ -78,7 +78,7 @@ def test_a_task_is_described_for_harbor(task):
 
 def test_answers_grader_and_solution_are_in_no_file_that_an_agent_gets(task):
     files = {path.relative_to(task / "environment").as_posix() for path in (task / "environment").rglob("*.*")}
-    assert files == {f"public/{name}" for name in ("description.md", "sample_submission.csv", "test.csv", "train.csv")}
+    assert files == {f"public/{name}" for name in ("sample_submission.csv", "test.csv", "train.csv")}
     thresholds = CALIBRATION.thresholds.model_dump()
     for path in [task / "task.toml", task / "instruction.md", *(task / "environment").rglob("*.*")]:
         assert not any(f"{name} = " in path.read_text() for name in (*thresholds, "oracle", "trivial"))

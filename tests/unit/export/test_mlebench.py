@@ -80,6 +80,7 @@ def test_the_configuration_has_the_keys_that_mle_bench_reads(tmp_path):
     config = yaml.safe_load((tmp_path / "competitions" / name / "config.yaml").read_text())
     assert (config["id"], config["name"], config["competition_type"]) == (name, "Late parcels", "simple")
     assert config["description"] == f"mlebench/competitions/{name}/description.md"
+    assert config["text_visible"] is True
     assert config["grader"] == {"name": "roc_auc", "grade_fn": f"mlebench.competitions.{name}.grade:grade"}
     assert config["preparer"] == f"mlebench.competitions.{name}.prepare:prepare"
     assert set(config["dataset"]) == {"answers", "sample_submission", "gold_submission"}

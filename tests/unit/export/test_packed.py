@@ -9,6 +9,7 @@ import yaml
 
 from sandmill.export import hf
 from sandmill.export.export import export
+from sandmill.models.texts import TEXTS, prompt_text
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.factories import CALIBRATION, make_task
@@ -37,8 +38,9 @@ def test_every_split_has_its_rows_with_the_public_files_packed(release, tmp_path
         assert [row["task_id"] for row in rows] == wanted
         for row in rows:
             files = {file["path"]: file["bytes"] for file in row["files"]}
-            assert files == release.files("public", row["task_id"])
-            assert row["prompt"] == files["description.md"].decode()
+            public = release.files("public", row["task_id"])
+            assert files == {path: content for path, content in public.items() if path not in TEXTS}
+            assert row["prompt"] == prompt_text(public)
             assert (row["band"], row["is_lower_better"]) == ("medium", False)
     (config,) = card(tmp_path / "to")["configs"]
     assert config["data_files"] == [

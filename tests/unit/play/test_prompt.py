@@ -34,9 +34,10 @@ def without_env(monkeypatch, tmp_path):
     monkeypatch.setenv("SANDMILL_AGENT_ENV", str(tmp_path / "none"))
 
 
-def test_a_prompt_begins_with_the_description(task):
-    description = (task / "public" / "description.md").read_text()
-    assert sandmill.prompt(task).startswith(description.rstrip("\n") + "\n\n## How code runs\n\n")
+def test_a_prompt_begins_with_the_description_and_the_dictionary(task):
+    description, dictionary = (task / "public" / name for name in ("description.md", "data_dictionary.md"))
+    texts = f"{description.read_text().rstrip()}\n\n#{dictionary.read_text().rstrip()}"
+    assert sandmill.prompt(task).startswith(f"{texts}\n\n## How code runs\n\n")
     assert sandmill.prompt(str(task)) == sandmill.prompt(task)
 
 

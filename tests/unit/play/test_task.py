@@ -39,7 +39,8 @@ def release(tmp_path):
 def test_a_task_of_a_folder_prompts_grades_and_gives_feedback(task):
     opened = sandmill.open_task(task)
     assert opened.id == task.name
-    assert opened.prompt("description") == (task / "public" / "description.md").read_text()
+    description, dictionary = (task / "public" / name for name in ("description.md", "data_dictionary.md"))
+    assert opened.prompt("description") == f"{description.read_text()}\n#{dictionary.read_text()}"
     assert opened.prompt() == sandmill.prompt(task)
     assert opened.prompt("chat", submissions=3) == [{"role": "user", "content": sandmill.prompt(task, submissions=3)}]
     best, sample = opened.grade(truth_of(task)), opened.grade(result_of(submission=sample_of(task)))

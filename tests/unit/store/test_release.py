@@ -8,6 +8,7 @@ import pytest
 from benchmarks.repeated_release import repeat_release
 from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
 from sandmill.fingerprint import files_digest
+from sandmill.models.texts import prompt_text
 from sandmill.store.files import AccessDenied, Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
@@ -97,7 +98,19 @@ def test_one_task_is_read_as_it_was_written(release):
         task = make_task(number)
         assert release.record(task.record.task_id) == task.record
         assert release.package(task.record.task_id) == task.package
-        assert release.prompt(task.record.task_id) == task.package.public["description.md"].decode()
+        assert release.prompt(task.record.task_id) == prompt_text(task.package.public)
+
+
+def test_a_prompt_holds_the_data_dictionary_and_is_compared_with_both_texts(tmp_path):
+    store, task = Store(str(tmp_path / "micro")), make_task(0)
+    texts = {**task.package.public, "data_dictionary.md": b"# Codes\n\n| oak | 3.5 |\n"}
+    package = task.package.model_copy(update={"public": texts})
+    record = task.record.model_copy(update={"digest": files_digest(package.public, package.private)})
+    fill = fill_shard(store, range(1), [task.model_copy(update={"package": package, "record": record})])
+    publish_shards(store, [fill])
+    release = load(store.root)
+    assert release.prompt(record.task_id).endswith("\n\n## Codes\n\n| oak | 3.5 |\n")
+    assert verify_hashes(release) == []
 
 
 def test_a_report_is_read_by_name(release):

@@ -11,12 +11,13 @@ from sandmill.errors import name_some
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.texts import DESCRIPTION as DESCRIPTION
 
 Files = Mapping[str, bytes]
 """Files of a task by path."""
 Names = tuple[str, ...]
-DESCRIPTION, SAMPLE = "description.md", "sample_submission.csv"
-"""The text of a task, and the usual name of its sample submission; see `Layout.sample`."""
+SAMPLE = "sample_submission.csv"
+"""Usual name of the sample submission; see `Layout.sample`."""
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,15 @@ class GuestRun:
         self.code: str = facts["code"]
         self.public: str = facts["public"]
         self.public_identity: tuple[int, int] = tuple(facts["public_identity"])
+        self.hidden: frozenset[str] = frozenset(facts["hidden"])
         self.limits: dict[str, int] = facts["limits"]
         self.processors: list[int] = facts["processors"]
 
 
 def mount_run_folders(public: int, job: GuestRun) -> None:
     """Mount the run's own file system and attach the public files in it, whose copied mounts `public` describes.
+
+    If some are hidden, the others are attached one by one in a folder of their own.
 
     Raises `OSError` if a mount fails, or if `public` is another folder than the parent named.
     """
@@ -49,12 +52,35 @@ def mount_run_folders(public: int, job: GuestRun) -> None:
         os.mkdir(f"{BOX}/{folder}", 0o700)
     target = f"{WORK}/public"
     os.mkdir(target, 0o755)
-    kernel.attach_mounts(public, target)
+    whole = f"{BOX}/public" if job.hidden else target
+    os.makedirs(whole, exist_ok=True)
+    kernel.attach_mounts(public, whole)
     os.close(public)
-    seen = os.stat(target)
+    seen = os.stat(whole)
     if (seen.st_dev, seen.st_ino) != job.public_identity:
         raise FileNotFoundError(f"public: another folder is mounted at {job.public} since the sandbox started")
+    if job.hidden:
+        _attach_others(whole, target, job.hidden)
     kernel.restrict_mounts(target)
+
+
+def _attach_others(whole: str, target: str, hidden: frozenset[str]) -> None:
+    """Attach the entries of a mounted folder in an empty one, but for those with a hidden name, and unmount it."""
+    with os.scandir(whole) as found:
+        entries = [entry for entry in found if entry.name not in hidden]
+    options = f"size=16k,nr_inodes={len(entries) + 2},mode=755"
+    kernel.mount("sandmill", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    for entry in entries:
+        place = f"{target}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            os.mkdir(place)
+        else:
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        copied = kernel.copy_mounts(entry.path)
+        kernel.attach_mounts(copied, place)
+        os.close(copied)
+    kernel.detach(whole)
+    os.rmdir(whole)
 
 
 def set_host_identity() -> None:
