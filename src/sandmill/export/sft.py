@@ -11,7 +11,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus
@@ -151,7 +150,7 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
 
 
 def _prompt(task: ExportTask) -> str:
-    return f"{build_prompt(task.public[DESCRIPTION].decode())}\n{HOW_TO_ANSWER}"
+    return f"{build_prompt(task.description)}\n{HOW_TO_ANSWER}"
 
 
 def _answer(script: str) -> str:

@@ -16,10 +16,9 @@ import pandas as pd
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, made_columns
-from sandmill.kinds.script_text import listed, number, quoted
-from sandmill.models.hints import Form, InText, SameUnits
+from sandmill.kinds.script_text import listed, quoted
+from sandmill.models.hints import InText, SameUnits
 from sandmill.models.layout import PUBLIC, SUBMISSION
-from sandmill.models.motifs import CodeValue
 from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
 
@@ -147,13 +146,7 @@ def _facts(facts: TaskFacts, train: pd.DataFrame, stated: Stated) -> Iterator[st
     """Write the stated facts as columns."""
     lines = decoding_lines(stated, train)
     decoded = _decoded(train, lines, facts)
-    for fact in stated.facts:
-        if isinstance(fact, Form) and isinstance(fact.motif, CodeValue):
-            values = zip(stated.levels[fact.motif.column], fact.motif.values, strict=True)
-            table = ", ".join(f"{quoted(level)}: {number(value, 12)}" for level, value in values)
-            lines.append(f"df[{quoted(fact.name)}] = df[{quoted(fact.motif.column)}].map({{{table}}})")
-        else:
-            lines += form_lines(Stated((fact,), stated.levels, stated.child), decoded)
+    lines += form_lines(stated, decoded)
     if child := child_block(stated):
         lines = [*child, *lines]
     if lines:
