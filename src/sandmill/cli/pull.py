@@ -69,7 +69,8 @@ def export(
     release: ReleaseArgument,
     to: Annotated[str, option("DIR", "New folder to write into.")],
     name: Annotated[
-        str, option("NAME", "harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, skyrl or verl.", flag="--format")
+        str,
+        option("NAME", "harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, sft, skyrl or verl.", flag="--format"),
     ],
     task: TaskOption = None,
     split: SplitOption = None,

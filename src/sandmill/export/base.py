@@ -60,6 +60,7 @@ FORMATS: Mapping[str, str] = {
     "nemo-gym": "sandmill.export.nemo_gym:export",
     "rllm": "sandmill.export.rows:rllm",
     "sandmle": "sandmill.export.sandmle:export",
+    "sft": "sandmill.export.sft:export",
     "skyrl": "sandmill.export.rows:skyrl",
     "verl": "sandmill.export.rows:verl",
 }

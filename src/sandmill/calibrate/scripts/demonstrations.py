@@ -16,10 +16,9 @@ import pandas as pd
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, made_columns
-from sandmill.kinds.script_text import listed, number, quoted
-from sandmill.models.hints import Form, InText, SameUnits
+from sandmill.kinds.script_text import listed, quoted
+from sandmill.models.hints import InText, SameUnits
 from sandmill.models.layout import PUBLIC, SUBMISSION
-from sandmill.models.motifs import CodeValue
 from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
 
@@ -65,19 +64,29 @@ _MODELS: Mapping[str, _Model] = MappingProxyType(
             "HistGradientBoostingClassifier(learning_rate=0.05)",
             takes_columns=False,
         ),
-        "kernel": _Model("SVR()", "SVC(probability=True, random_state=0)", is_scaled=True, takes_columns=False),
+        "kernel": _Model(
+            "TransformedTargetRegressor(SVR(), transformer=StandardScaler())",
+            "SVC(probability=True, random_state=0)",
+            is_scaled=True,
+            takes_columns=False,
+        ),
         "neighbours": _Model("KNeighborsRegressor(15)", "KNeighborsClassifier(15)", is_scaled=True),
     }
 )
 _SEVERAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"blend": ("linear", "trees", "boosting"), "pair": ("linear", "trees"), "chosen": ("linear", "kernel", "trees")}
+    {
+        "blend": ("linear", "trees", "boosting"),
+        "pair": ("linear", "trees"),
+        "chosen": ("linear", "kernel", "trees", "boosting"),
+    }
 )
-"""Styles with several models: the first two average them, `chosen` averages those that cross-validation prefers."""
+"""Styles with several models, which are averaged; `chosen` averages those that cross-validation prefers."""
 STYLES = (*_MODELS, *_SEVERAL)
 """Names of the ways to model."""
-READER_STYLE = "chosen"
-"""Style of the published reader."""
+READER_STYLE = "blend"
+"""Style of scripts that show what reading is worth: most golds of all styles on calibrated tables."""
 _IMPORTS = (
+    ("sklearn.compose", "TransformedTargetRegressor"),
     ("sklearn.ensemble", "ExtraTreesClassifier"),
     ("sklearn.ensemble", "ExtraTreesRegressor"),
     ("sklearn.ensemble", "HistGradientBoostingClassifier"),
@@ -90,6 +99,7 @@ _IMPORTS = (
     ("sklearn.multioutput", "MultiOutputRegressor"),
     ("sklearn.neighbors", "KNeighborsClassifier"),
     ("sklearn.neighbors", "KNeighborsRegressor"),
+    ("sklearn.preprocessing", "StandardScaler"),
     ("sklearn.svm", "SVC"),
     ("sklearn.svm", "SVR"),
 )
@@ -147,13 +157,7 @@ def _facts(facts: TaskFacts, train: pd.DataFrame, stated: Stated) -> Iterator[st
     """Write the stated facts as columns."""
     lines = decoding_lines(stated, train)
     decoded = _decoded(train, lines, facts)
-    for fact in stated.facts:
-        if isinstance(fact, Form) and isinstance(fact.motif, CodeValue):
-            values = zip(stated.levels[fact.motif.column], fact.motif.values, strict=True)
-            table = ", ".join(f"{quoted(level)}: {number(value, 12)}" for level, value in values)
-            lines.append(f"df[{quoted(fact.name)}] = df[{quoted(fact.motif.column)}].map({{{table}}})")
-        else:
-            lines += form_lines(Stated((fact,), stated.levels, stated.child), decoded)
+    lines += form_lines(stated, decoded)
     if child := child_block(stated):
         lines = [*child, *lines]
     if lines:
@@ -222,6 +226,8 @@ def _target(facts: TaskFacts) -> Iterator[str]:
         yield f"y = {words}.reindex(columns={listed(facts.classes)}, fill_value=0)"
         return
     cells = "train[sample.columns[1:]]" if facts.is_wide else f"train[{target}]"
+    if _is_of_classes(facts) and not facts.is_binary and any(name.isdigit() for name in facts.classes):
+        cells += ".astype(str)"  # names of classes are texts
     yield f"y = {_log_of(facts).format(cells)}"
 
 
@@ -232,7 +238,7 @@ def _log_of(facts: TaskFacts) -> str:
 
 
 def _is_relative(facts: TaskFacts) -> bool:
-    return facts.metric in _RELATIVE_METRICS and get_metric(facts.metric) is not None
+    return facts.metric in _RELATIVE_METRICS
 
 
 def _said(facts: TaskFacts, models: list[_Model], *, is_chosen: bool) -> Iterator[str]:

@@ -1,0 +1,166 @@
+"""Chat rows for supervised fine-tuning: short scripts that use what a task states, and improvements of drafts.
+
+Only the split `train` is read. Rows hold texts of public files, scripts that are derived from them, and scores on the
+feedback part: no answers, no thresholds, no score on the final part.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
+from sandmill.models.reports import Outcome
+from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus
+from sandmill.play.feedback import rounding_of
+from sandmill.play.observation import fence
+from sandmill.play.prompt import HOW_TO_ANSWER, build_prompt
+from sandmill.store.arrow_tables import Row
+
+if TYPE_CHECKING:
+    from sandmill.calibrate.readers import Stated
+
+SYSTEM = "You are a machine-learning engineer. Read what the task states, and answer with one complete Python script."
+_BLIND_STYLES = 3
+"""Styles of each task whose script uses no stated fact. They differ between tasks."""
+_DRAFTS = (Rung.NAIVE, Rung.COMPETENT)
+_NEXT = "Write a better script. Use what the texts of the task state."
+_GROUP_ROWS = 64
+_README = """\
+---
+pretty_name: {dataset} {version}, demonstrations
+tags:
+- machine-learning-engineering
+- sandmill
+configs:
+- config_name: chat
+  default: true
+  data_files:
+  - split: train
+    path: data/train.parquet
+---
+
+# {dataset} {version}, demonstrations
+
+{rows} chats of {tasks} tasks of the split `train`, for supervised fine-tuning. They teach one thing: turn what the
+description states into columns, then fit a plain model. They do not teach exploration or tuning. Scripts are written
+from the stated facts and the public tables, and hold no number that was searched in the data. Tasks of other kinds than
+tables have no rows.
+
+| column | content |
+|---|---|
+| `messages` | `system`, `user`, `assistant`; with a draft two turns |
+| `task_id` | name of the task |
+| `turns` | 1, or 2 for a draft, its output and an improvement |
+| `style` | how the last script models |
+| `facts_used`, `facts_stated` | stated facts that the last script uses, and that the task states |
+
+The drafts of rows with two turns are the published scripts `naive.py` and `competent.py`. Their scores on the feedback
+part were measured when the release was proved.
+
+| turns | style | facts used | rows |
+|---|---|---|---:|
+{counts}
+"""
+
+
+@dataclass(frozen=True)
+class _Chat:
+    task_id: str
+    style: str
+    used: int
+    stated: int
+    messages: tuple[tuple[str, str], ...]
+
+    @property
+    def turns(self) -> int:
+        return sum(role == "assistant" for role, _ in self.messages)
+
+    @property
+    def row(self) -> Row:
+        return {
+            "messages": [{"role": role, "content": content} for role, content in self.messages],
+            "task_id": self.task_id,
+            "turns": self.turns,
+            "style": self.style,
+            "facts_used": self.used,
+            "facts_stated": self.stated,
+        }
+
+    @property
+    def group(self) -> tuple[int, str, str]:
+        share = "none" if not self.used else "all" if self.used == self.stated else "some"
+        return self.turns, self.style, share
+
+
+def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+    """Yield the chats of all tasks of tables of the split `train` as one Parquet file, and README.md with counts."""
+    import pyarrow as pa
+
+    from sandmill.store.parquet import write_rows
+
+    chats = [chat for task in tasks if task.record.split == "train" for chat in _chats(task)]
+    rows = [chat.row for chat in chats]
+    text, whole = pa.string(), pa.int64()
+    messages = pa.list_(pa.struct([("role", text), ("content", text)]))
+    fields = [("task_id", text), ("turns", whole), ("style", text), ("facts_used", whole), ("facts_stated", whole)]
+    groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
+    yield "data/train.parquet", write_rows(pa.schema([("messages", messages), *fields]), groups)
+    counts = sorted(Counter(chat.group for chat in chats).items())
+    listed = "\n".join(f"| {turns} | {style} | {share} | {number} |" for (turns, style, share), number in counts)
+    named = {"dataset": settings.manifest.dataset, "version": settings.manifest.version, "counts": listed}
+    yield "README.md", _README.format(rows=len(rows), tasks=len({chat.task_id for chat in chats}), **named).encode()
+
+
+def _chats(task: ExportTask) -> Iterator[_Chat]:
+    """Yield the chats of one task: every style with all facts, some without any, one with a part, and two drafts."""
+    import pandas as pd
+
+    from sandmill.calibrate.readers import stated_facts
+    from sandmill.calibrate.scripts.demonstrations import READER_STYLE, STYLES, demonstration
+
+    spec, facts = task.record.spec, task.record.facts
+    if facts.kind != "table" or "train.csv" not in task.public:
+        return
+    train = pd.read_csv(BytesIO(task.public["train.csv"]))
+    stated: Stated = stated_facts(spec, task.public)
+    number = len(stated.facts)
+    turn = sum(task.task_id.encode())  # differs between tasks
+    blind = [STYLES[(turn + place) % len(STYLES)] for place in range(_BLIND_STYLES)]
+    wanted: list[tuple[str, Sequence[int]]] = [(style, range(number)) for style in STYLES] if number else []
+    wanted += [(style, ()) for style in blind]
+    if number > 1:
+        wanted.append((blind[0], (turn % number,)))
+    start = (("system", SYSTEM), ("user", _prompt(task)))
+
+    def script(style: str, used: Sequence[int]) -> str:
+        return _answer(demonstration(facts, train, stated, style, use=used))
+
+    for style, used in wanted:
+        yield _Chat(task.task_id, style, len(used), number, (*start, ("assistant", script(style, used))))
+    for score in task.record.calibration.scripts:
+        draft = task.private.get(RUNG_FILES[score.rung], b"").decode() if score.rung in _DRAFTS else ""
+        if draft and number:
+            output = f"{_feedback(task, score)}\n\n{_NEXT}"
+            turns = (*start, ("assistant", _answer(draft)), ("user", output))
+            better = ("assistant", script(READER_STYLE, range(number)))
+            yield _Chat(task.task_id, READER_STYLE, number, number, (*turns, better))
+
+
+def _prompt(task: ExportTask) -> str:
+    return f"{build_prompt(task.description)}\n{HOW_TO_ANSWER}"
+
+
+def _answer(script: str) -> str:
+    return fence(script.rstrip("\n"), "python")
+
+
+def _feedback(task: ExportTask, score: ScriptScore) -> str:
+    """Say what an agent is told of the draft: its rounded score on the feedback part."""
+    rounding = rounding_of(task.record.calibration, task.record.facts.metric)
+    rounded = rounding.round(score.feedback)
+    status = FeedbackStatus.BELOW_BASELINE if rounded is None else FeedbackStatus.SCORED
+    answer = FeedbackAnswer(status=status, outcome=Outcome.OK, score=rounded, step=rounding.step, submissions_left=1)
+    return answer.message
