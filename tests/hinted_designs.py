@@ -4,10 +4,11 @@ from functools import cache
 from unittest.mock import patch
 
 from sandmill.design import design_task, grammar
+from sandmill.design.telling import tell
 from sandmill.draw import Rendered, render
 from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
-from sandmill.models.hints import Form
+from sandmill.models.hints import Form, ReadingLevel
 from sandmill.models.knowledge import Knowledge
 from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec
@@ -31,6 +32,21 @@ def design(slot: int, hardness: float, task: tuple[TargetKind, MetricName] = BIN
 @cache
 def hinted(slot: int, hardness: float = 0.5, task: tuple[TargetKind, MetricName] = BINARY) -> TaskSpec:
     return design(slot, hardness, task)
+
+
+@cache
+def hinted_at(level: ReadingLevel, slot: int, hardness: float = 0.7) -> TaskSpec:
+    """A design whose facts are stated at a level of reading."""
+    with patch.object(grammar, "tell", lambda *given: tell(*given[:-1], level)):
+        return design(slot, hardness)
+
+
+@cache
+def small_rendered_at(level: ReadingLevel, slot: int) -> Rendered:
+    spec = hinted_at(level, slot)
+    return render(
+        spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 100, "final": 100})}), SECRET
+    )
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from sandmill.calibrate.board import falling, middle_of
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
-from sandmill.models.calibration import BoardEntry, MilestoneEntry, Milestones, Thresholds, Tier
+from sandmill.models.calibration import BoardEntry, Calibration, MilestoneEntry, Milestones, Thresholds, Tier
 from sandmill.scoring.base import Floats
 from sandmill.scoring.gap import gap_closed
 
@@ -22,9 +22,9 @@ than twice as much below the informed solver, gold is half-way between the two: 
 it."""
 LEAST_MARGIN = 0.04
 """Least distance of the best reader and the best blind run, as a share of the gap: reading must pay."""
-SINGLE_MARGIN = 0.12
-"""The same of medium tables whose texts state one plain fact. The best blind entry of a board often lies below the
-adversary, so that the best reader closes .15 more than it."""
+SINGLE_MARGIN, SINGLE_GAIN = 0.1, 0.15
+"""The same of medium tables whose texts state one plain fact, and the least reading gain on their boards. The adversary
+counts for the first alone."""
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
@@ -210,6 +210,18 @@ def require_margin(margin: float, least: float = LEAST_MARGIN) -> None:
             f"the best reader lies {margin:.3f} of the gap above the best blind run, mean of the training draws; "
             f"wanted at least {least:g}"
         )
+        raise ItemRejected(Stage.CALIBRATE, "no_margin", detail)
+
+
+def require_gain(measured: Calibration) -> None:
+    """Refuse a medium table of one plain fact on whose board reading pays too little.
+
+    Raises:
+        ItemRejected: `no_margin`.
+    """
+    gain = measured.reading_gain or 0.0
+    if gain < SINGLE_GAIN:
+        detail = f"the best reader of the board gains {gain:.3f} of the gap by the only fact; wanted {SINGLE_GAIN:g}"
         raise ItemRejected(Stage.CALIBRATE, "no_margin", detail)
 
 

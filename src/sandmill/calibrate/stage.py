@@ -17,7 +17,7 @@ from sandmill.calibrate.measure import (
     require_informed_gold,
     with_scripts,
 )
-from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN
+from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN, require_gain
 from sandmill.calibrate.own_panel import write_own_ladder
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
@@ -83,7 +83,9 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         runs = _run_on_pilot(tried, pilot, wanted if by == "difficulty" else None)
         require_one_reading(tried, Path(name), pilot, runs)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
-        draws = measure_draws(pilot, tried, runs, stated, streams, _least_margin(pilot, wanted))
+        is_single = wanted is Band.MEDIUM and _states_one_fact(pilot.spec)
+        least_margin = SINGLE_MARGIN if is_single else LEAST_MARGIN
+        draws = measure_draws(pilot, tried, runs, stated, streams, least_margin)
         sizing = _size(attempt, pilot, runs, draws, streams)
         require_promise(sizing)
         rendered = render(sized(pilot.spec, sizing), secret, attempt.replicate, pilot.drawn)
@@ -106,6 +108,8 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         )
         if wanted and by == "difficulty" and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
+        if is_single:
+            require_gain(measured)
         _require_columns_lose(contest, measured, rendered)
         informed = informed_score(contest.panel, rendered)
         if informed is not None:
@@ -124,10 +128,9 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 
 
-def _least_margin(pilot: Pilot, wanted: Band | None) -> float:
-    """Return how much reading must pay: more where a medium table states one fact and nothing beside it."""
-    is_single = pilot.spec.kind.shows_columns and [hint.level for hint in pilot.spec.hints] == ["plain"]
-    return SINGLE_MARGIN if wanted is Band.MEDIUM and is_single else LEAST_MARGIN
+def _states_one_fact(spec: TaskSpec) -> bool:
+    """Return whether the texts of a table state one plain fact and nothing beside it."""
+    return spec.kind.shows_columns and [hint.level for hint in spec.hints] == ["plain"]
 
 
 def _require_columns_lose(contest: SolverRuns, measured: Calibration, rendered: Rendered) -> None:

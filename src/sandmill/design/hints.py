@@ -1,6 +1,6 @@
 """Choose the facts that texts state: forms of the rule, other true forms, facts with own columns, and child tables."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from math import cos, radians
 from typing import TypeAlias
@@ -66,35 +66,6 @@ _CHANCE_OF_SECOND_SUMMARY = 0.5
 _CHANCE_OF_USEFUL_HEAD = 0.8
 """Chance that the domain's own sentence, which experts seem to trust, states a summary that matters."""
 _WINDOW_TRIES = 60
-_SUMMARIES: dict[str, tuple[str, ...]] = {
-    "sum": (
-        "the sum of `{amount}` over the rows of `{path}` {which}",
-        "everything under `{amount}` in the rows of `{path}` {which}, added up",
-        "the total of `{amount}`, taken from the rows of `{path}` {which}",
-    ),
-    "count": (
-        "the number of rows of `{path}` {which}",
-        "the count of rows in `{path}` {which}",
-    ),
-    "mean": (
-        "the mean of `{amount}` over the rows of `{path}` {which}",
-        "the average `{amount}` of the rows of `{path}` {which}",
-    ),
-    "share": (
-        "the share of {kinds} in the sum of `{amount}` over the rows of `{path}` {window}",
-        "the part of the total of `{amount}` in `{path}` {window} that belongs to rows with {kinds} as `{kind}`",
-    ),
-    "trend": (
-        "the sum of `{amount}` over the rows of `{path}` {which}, relative to the sum over the same kinds before that",
-        "the ratio between the total of `{amount}` in the rows of `{path}` {which} and the total of the same kinds "
-        "where `{age}` is larger",
-    ),
-    "recency": (
-        "the least `{age}` among the rows of `{path}` {which}",
-        "the smallest `{age}` that `{path}` has in the rows {which}",
-    ),
-}
-"""Words for each summary. `which` names kinds and window, `window` the window alone."""
 _FURTHER = (
     "Also written down is {summary}.",
     "Some people also ask for {summary}.",
@@ -102,12 +73,20 @@ _FURTHER = (
     "Others look at {summary}.",
     "Now and then somebody works out {summary}.",
     "One more figure that people know is {summary}.",
+    "There is also {summary}.",
+    "A second list has {summary}.",
+    "Every report ends with {summary}.",
+    "The monthly letter prints {summary}.",
+    "Newcomers are soon told of {summary}.",
+    "If asked for another figure, one gives {summary}.",
+    "Visitors like to hear {summary}.",
+    "The office keeps {summary}.",
 )
 """Sentences for every summary after the first."""
 Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
 """Forms over columns that the domain has in any case."""
 Told: TypeAlias = Listed | OwnFact
-CHANCE_OF_HINTS, CHANCE_OF_MEDIA_HINTS = 0.95, 0.85
+CHANCE_OF_HINTS, CHANCE_OF_MEDIA_HINTS = 0.97, 0.85
 """Chance that a design of a domain with knowledge states forms of its rule, in tables and in media."""
 _TOLD_COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
@@ -123,7 +102,7 @@ _FREE_NUMBERS = 5
 """Numeric columns of the domain that told forms leave to the rest of the rule."""
 _MANY_LEVELS = 8
 """Levels from which a published property of each level says more than the level itself does in 50 to 200 rows."""
-_CHANCE_OF_CONVERSION = 0.5
+_CHANCE_OF_CONVERSION = 0.75
 
 
 @dataclass(frozen=True)
@@ -237,27 +216,6 @@ def fewer_rows(sizes: Sizes, child: ChildTable | None) -> Sizes:
         return sizes
     capped = {"feedback": min(sizes.feedback, MOST_FEEDBACK), "final": min(sizes.final, MOST_FINAL)}
     return sizes.model_copy(update=capped)
-
-
-def summary_words(motif: Aggregate, child: ChildTable, rng: np.random.Generator) -> str:
-    """Put a summary into words, as a noun phrase that names columns, kinds and window."""
-    phrase = str(rng.choice(_SUMMARIES[motif.how]))
-    kinds = " or ".join(f"`{child.kinds[code]}`" for code in motif.kinds)
-    of_kinds = [f"`{child.kind}` is {kinds}"] if kinds else []
-    window = [f"`{child.age}` is at most {motif.days}"] if motif.days else []
-    return phrase.format(
-        amount=child.amount,
-        age=child.age,
-        path=child.path,
-        kind=child.kind,
-        kinds=kinds.replace(" or ", " and ") or "all kinds",
-        which=_where([*of_kinds, *window]),
-        window=_where(window),
-    )
-
-
-def _where(conditions: Sequence[str]) -> str:
-    return f"where {' and '.join(conditions)}" if conditions else "of the item"
 
 
 def _table(word: ChildWord, rng: np.random.Generator) -> ChildTable:

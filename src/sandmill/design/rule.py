@@ -44,7 +44,7 @@ TOLD_SHARES = (0.15, 0.35, 0.5, 0.6, 0.7)
 _HIDDEN_SHARES = (0.03, 0.05, 0.07, 0.12, 0.22)
 """Shares of the rule's variance in told and in hidden motifs at each position of `_HARDNESS`, in designs with told
 motifs. The rest is in plain motifs."""
-_SINGLE_SHARES = {Band.EASY: (0.17, 0.45), Band.MEDIUM: (0.4, 0.7)}
+_SINGLE_SHARES = {Band.EASY: (0.17, 0.45), Band.MEDIUM: (0.33, 0.7)}
 """Share of the rule's variance in the only stated fact at hardness 0 and 1: so small that usual models do well on easy
 tables, and so large that it pays on those of medium difficulty."""
 _OF_ERRORS, _OF_EVENTS = 0.6, 0.5

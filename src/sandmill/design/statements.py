@@ -100,9 +100,10 @@ class _Drawing:
         """Draw the number of decoys."""
         return 1 + int(self.pen.rng.random() < _CHANCE_OF_SECOND_DECOY)
 
-    def prefers_own_text(self) -> bool:
-        """Draw whether a plain text is one of the domain's own."""
-        return not self.pen.is_free and self.pen.rng.random() < _CHANCE_OF_OWN_TEXT
+    def own_text(self, texts: Sequence[str]) -> str:
+        """Draw one of the domain's own sentences for a plain text; empty if the grammar writes it."""
+        is_own = texts and not self.pen.is_free and self.pen.rng.random() < _CHANCE_OF_OWN_TEXT
+        return self.pen.pick(texts) if is_own else ""
 
 
 def state_forms(
@@ -267,8 +268,8 @@ def _condition(word: ConditionWord, drawing: _Drawing) -> Hint:
     pen, cells = drawing.pen, drawing.cells(word.name, columns_told(word))
     clauses = _draw_clauses(word, cells, drawing)
     said = say_condition(pen, word.name, word.column, clauses)
-    if drawing.prefers_own_text():
-        said = Said(pen.pick(word.texts).format(**_phrases(clauses)))
+    if own := drawing.own_text(word.texts):
+        said = Said(own.format(**_phrases(clauses)))
     if pen.level == "contested":
         drawn = [_other_clauses(word, clauses, cells, drawing) for _ in range(drawing.decoys())]
         decoys = [
@@ -367,9 +368,9 @@ def _norm(word: NormWord, drawing: _Drawing) -> Hint:
     norms = tuple(_round_value(column, cells, float(ndtr(score)))[0] for score in rng.permutation(scores))
     motif = NormDistance(column=word.column, by=word.by, norms=norms)
     said = say_norms(pen, word.name, motif, by.levels)
-    if drawing.prefers_own_text():
+    if own := drawing.own_text(word.texts):
         written = norm_list(pen, list(zip(by.levels, norms, strict=True)), may_vary=False)
-        said = Said(pen.pick(word.texts).format(norms=written))
+        said = Said(own.format(norms=written))
     if pen.level == "contested":
         turns = pen.rng.permutation(np.arange(1, len(norms)))[: drawing.decoys()]
         others = [motif.model_copy(update={"norms": (*norms[turn:], *norms[:turn])}) for turn in turns]

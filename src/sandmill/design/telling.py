@@ -237,7 +237,10 @@ def state_sentinels(
         if isinstance(fault, Missing) and fault.sentinel is not None:
             pen = pens.of(f"sentinel text {fault.column}", streams)
             others = [number for number in _outside(columns[fault.column]) if number != fault.sentinel]
-            fact, other = (Sentinel(column=fault.column, value=value) for value in (fault.sentinel, pen.pick(others)))
+            fact, other = (
+                Sentinel(column=fault.column, value=value)
+                for value in (fault.sentinel, pen.pick(others or [10 * fault.sentinel]))
+            )
             said = say_sentinel(pen, fact, other)
             yield arrange(pen, fact, said, matters=fault.column in read, file=DATA_DICTIONARY)
 
@@ -305,6 +308,9 @@ def tell(
 
     A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing.
     """
+    meanings = meanings_of(domain)
+    # Texts of media say how items show a column under its name, so its facts are stated by names too.
+    level = level if meanings else "plain"
     plan = replace(plan, level=level)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
@@ -313,7 +319,7 @@ def tell(
     word = domain.knows.notes
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
-    pens = Pens(level, meanings_of(domain))
+    pens = Pens(level, meanings)
     forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens.meanings)
     profile = shape.profile if shape else None
     return Telling(

@@ -11,47 +11,12 @@ from sandmill.design.laws import is_fine
 from sandmill.models.channel import Medium
 from sandmill.models.columns import Cycle
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
-from sandmill.models.english import with_article
 from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
 
-_T = TypeVar("_T")
-_U = TypeVar("_U")
+_Item = TypeVar("_Item")
+_One = TypeVar("_One", bound=Named)
+_Other = TypeVar("_Other", bound=Named)
 
-_QUOTIENTS = (
-    "What people here call the {name} is {top} divided by {bottom}.",
-    "The {name} of a case: {top}, divided by {bottom}.",
-    "We speak of the {name} and mean {top} over {bottom}.",
-    "Divide {top} by {bottom} and you have the {name}, which every newcomer learns on the first day.",
-    "On the form the {name} is filled in as {top} by {bottom}.",
-)
-_CONDITIONS = (
-    "`{column}` is looked at only where `{one}` is {{first}} and `{two}` is {{second}}.",
-    "Where `{one}` is {{first}} and `{two}` {{second}}, `{column}` tells something; elsewhere nobody minds it.",
-    "Old hands take note of `{column}` if `{one}` is {{first}} and `{two}` is {{second}}, and of nothing else then.",
-    "With `{one}` {{first}} and `{two}` {{second}} the eye goes to `{column}` first.",
-)
-_NORMS = (
-    "The usual `{column}` depends on `{by}`: {{norms}}. What is off is off in either direction.",
-    "By `{by}` one expects {a_column} of {{norms}}, and the distance from it is what strikes people.",
-    "`{column}` should be {{norms}}, by `{by}`; more and less are equally odd.",
-)
-
-_PARTS = (
-    "The {name} is nothing but `{top}` divided by `{bottom}`.",
-    "Divide `{top}` by `{bottom}` to get the {name}.",
-    "`{top}` over `{bottom}` is what people mean by the {name}.",
-    "Everybody here works out the {name}, `{top}` by `{bottom}`.",
-)
-_CASES = (
-    "Cases with {{first}} as `{one}` and {{second}} as `{two}` go to another desk.",
-    "If `{one}` is {{first}} and `{two}` is {{second}}, the case is put on a pile of its own.",
-    "What is looked for is `{one}` {{first}} together with `{two}` {{second}}.",
-)
-_FOR_LEVELS = (
-    "`{column}` is looked at only where `{one}` is {{first}}.",
-    "With {{first}} as `{one}`, `{column}` tells something; elsewhere nobody minds it.",
-    "Old hands take note of `{column}` if `{one}` is {{first}}, and of nothing else then.",
-)
 _ATTRIBUTES = (
     ("grading", "Grading that the office gives to each entry, in points", 1.0, 9.0, 1),
     ("allowance", "Allowance that the accounts use, in points", 10.0, 90.0, 0),
@@ -59,22 +24,13 @@ _ATTRIBUTES = (
     ("standing", "Standing in the list of the association, in points", 100.0, 900.0, 0),
 )
 """Numbers that offices keep for the levels of any category: name, meaning, range and decimals."""
-_FIGURES = (
-    "house_index",
-    "ledger_figure",
-    "desk_index",
-    "office_figure",
-    "blue_index",
-    "counter_figure",
-    "round_index",
-    "back_room_figure",
-)
+_FIGURES = ("house_index", "ledger_figure", "desk_index", "office_figure", "blue_index", "counter_figure")
 _SLIPS = ("red_slip", "grey_slip", "back_room", "second_desk", "late_list", "green_folder", "upper_shelf", "short_list")
 """Names that people of any trade give to figures that they work out, and to cases that they set apart."""
 _MOST_OF_A_KIND = 3
 """Most forms of a kind that a table of a seed's shape gets beside those of its domain."""
-_FEW_LEVELS, _MANY_LEVELS = 8, 60
-"""Most levels of a norm, and of a code table."""
+_FEW_LEVELS, _NORM_LEVELS, _MANY_LEVELS = 8, 6, 60
+"""Most levels of a condition, of a norm and of a code table."""
 _FEW_NUMBERS = 4
 """Numbers below which conditions name levels too."""
 _RARE = 4.0
@@ -93,21 +49,21 @@ def with_forms_of_columns(domain: Domain, many: Sequence[CategoricalWord], rng: 
     """
     numbers = [word for word in domain.numeric if not isinstance(word.distribution, Cycle)]
     fine = [word for word in numbers if not isinstance(word, ShapedNumber) or is_fine(word.law)]
-    positive = [word.name for word in fine if _stays_positive(word)]
+    positive = [word for word in fine if _stays_positive(word)]
     few = [word for word in domain.categorical if len(word.levels) <= _FEW_LEVELS]
-    formulas = [
-        _ratio(*pair, name) for pair, name in zip(_pairs(positive, positive, rng), _coined(_FIGURES, rng), strict=False)
-    ]
-    norms = [_norm(one, by, f"{one.name}_off_{by.name}") for one, by in _pairs(fine, few, rng)]
-    chosen = zip(_triples([word.name for word in fine], rng), _coined(_SLIPS, rng), strict=False)
-    conditions = [_condition(*columns, name) for columns, name in chosen]
-    cases = (
-        [*_pairs([word.name for word in fine], few, rng), *_pairs(few, few, rng)] if len(fine) < _FEW_NUMBERS else []
-    )
-    conditions += [_of_levels(*pair, name) for pair, name in zip(cases, _coined(_SLIPS, rng), strict=False)]
     listed = [word for word in (*domain.categorical, *many) if _FEW_LEVELS <= len(word.levels) <= _MANY_LEVELS]
+    formulas = [
+        FormulaWord(name=name, top=((top.name,),), bottom=((bottom.name,),))
+        for name, (top, bottom) in zip(_drawn(_FIGURES, rng), _pairs(positive, positive, rng), strict=False)
+    ]
+    fewer = [word for word in few if len(word.levels) <= _NORM_LEVELS]
+    norms = [
+        NormWord(name=f"{one.name}_off_{by.name}", column=one.name, by=by.name) for one, by in _pairs(fine, fewer, rng)
+    ]
+    conditions = _conditions_on(fine, few, rng)
     codes = [
-        _codes(word, _ATTRIBUTES[place]) for word, place in zip(listed, rng.permutation(len(_ATTRIBUTES)), strict=False)
+        CodeTableWord(column=word.name, attribute=name, meaning=meaning, low=low, high=high, decimals=decimals)
+        for word, (name, meaning, low, high, decimals) in zip(listed, _drawn(_ATTRIBUTES, rng), strict=False)
     ]
     knows = domain.knows
     more = {
@@ -119,43 +75,44 @@ def with_forms_of_columns(domain: Domain, many: Sequence[CategoricalWord], rng: 
     return domain.model_copy(update={"knows": knows.model_copy(update=more)})
 
 
-def _stays_positive(word: NumericWord) -> bool:
-    """Return whether no value of a column is rounded to 0."""
-    least = 10.0**-word.decimals
-    if isinstance(word, ShapedNumber):
-        return word.law.values[0] > max(least, word.law.grid)
-    law = word.distribution
-    return (law.kind == "lognormal" and law.median * exp(-_RARE * law.sigma) > least) or (
-        law.kind == "uniform" and law.low > least
-    )
-
-
-def _pairs(firsts: Sequence[_T], seconds: Sequence[_U], rng: np.random.Generator) -> list[tuple[_T, _U]]:
-    """Draw pairs of different things of two lists."""
-    pairs = [(one, other) for one in firsts for other in seconds if one is not other]
-    return [pairs[place] for place in rng.permutation(len(pairs))[:_MOST_OF_A_KIND]]
-
-
-def _triples(names: Sequence[str], rng: np.random.Generator) -> list[tuple[str, str, str]]:
-    if len(names) < 3:
-        return []
+def _conditions_on(
+    numbers: Sequence[NumericWord], categories: Sequence[CategoricalWord], rng: np.random.Generator
+) -> list[ConditionWord]:
+    """Let numbers count where two others are large and small. Where there are few, levels take the place of numbers."""
+    found: list[tuple[Named | None, tuple[When, ...]]] = []
+    if len(numbers) >= _FEW_NUMBERS - 1:
+        for _ in range(_MOST_OF_A_KIND):
+            one, two, column = (numbers[place] for place in rng.permutation(len(numbers))[:3])
+            found.append((column, (When(column=one.name, side="above"), When(column=two.name, side="at_most"))))
+    if len(numbers) < _FEW_NUMBERS:
+        for number, by in _pairs(numbers, categories, rng):
+            found.append((number, (When(column=by.name, side="levels"),)))
+        for first, second in _pairs(categories, categories, rng):
+            found.append((None, (When(column=first.name, side="levels"), When(column=second.name, side="levels"))))
     return [
-        (names[a], names[b], names[c]) for a, b, c in (rng.permutation(len(names))[:3] for _ in range(_MOST_OF_A_KIND))
+        ConditionWord(name=name, when=when, column=column.name if column else None)
+        for name, (column, when) in zip(_drawn(_SLIPS, rng), found, strict=False)
     ]
 
 
-def _coined(names: Sequence[str], rng: np.random.Generator) -> list[str]:
-    return [names[place] for place in rng.permutation(len(names))]
+def _stays_positive(word: NumericWord) -> bool:
+    """Return whether no value of a column is rounded to 0."""
+    least, law = 10.0**-word.decimals, word.distribution
+    if isinstance(word, ShapedNumber):
+        return word.law.values[0] > max(least, word.law.grid)
+    if law.kind == "lognormal":
+        return law.median * exp(-_RARE * law.sigma) > least
+    return law.kind == "uniform" and law.low > least
 
 
-def _ratio(top: str, bottom: str, name: str) -> FormulaWord:
-    texts = tuple(text.format(name=name.replace("_", " "), top=top, bottom=bottom) for text in _PARTS)
-    return FormulaWord(name=name, top=((top,),), bottom=((bottom,),), texts=texts)
+def _pairs(firsts: Sequence[_One], seconds: Sequence[_Other], rng: np.random.Generator) -> list[tuple[_One, _Other]]:
+    """Draw some pairs of different words of two lists."""
+    pairs = [(one, other) for one in firsts for other in seconds if one.name != other.name]
+    return [pairs[place] for place in rng.permutation(len(pairs))[:_MOST_OF_A_KIND]]
 
 
-def _codes(word: CategoricalWord, attribute: tuple[str, str, float, float, int]) -> CodeTableWord:
-    name, meaning, low, high, decimals = attribute
-    return CodeTableWord(column=word.name, attribute=name, meaning=meaning, low=low, high=high, decimals=decimals)
+def _drawn(items: Sequence[_Item], rng: np.random.Generator) -> list[_Item]:
+    return [items[place] for place in rng.permutation(len(items))]
 
 
 def with_told_forms(medium: Medium) -> Domain:
@@ -177,12 +134,7 @@ def with_told_forms(medium: Medium) -> Domain:
 def _quotients(domain: Domain) -> list[FormulaWord]:
     """Make a quotient of two sums of every two pairs of the domain that share no column."""
     return [
-        FormulaWord(
-            name=f"{pair[0]}_to_{other[0]}_ratio",
-            top=(pair,),
-            bottom=(other,),
-            texts=_quotient_texts(f"{pair[0]} to {other[0]} ratio".replace("_", " "), pair, other),
-        )
+        FormulaWord(name=f"{pair[0]}_to_{other[0]}_ratio", top=(pair,), bottom=(other,))
         for pair, other in combinations(_positive(domain), 2)
         if not set(pair) & set(other)
     ]
@@ -199,55 +151,25 @@ def _is_positive(word: NumericWord) -> bool:
     return law.kind == "lognormal" or (law.kind == "uniform" and law.low > 0)
 
 
-def _quotient_texts(name: str, top: tuple[str, str], bottom: tuple[str, str]) -> tuple[str, ...]:
-    sums = {"top": f"`{top[0]}` plus `{top[1]}`", "bottom": f"`{bottom[0]}` plus `{bottom[1]}`"}
-    return tuple(text.format(name=name, **sums) for text in _QUOTIENTS)
-
-
 def _conditions(domain: Domain) -> list[ConditionWord]:
     """Let every number count only where two others are large or small, taking the domain's pairs in turn."""
+    words = []
     names = [word.name for word in domain.numeric]
-    return [
-        _condition(column, one, two, f"{column}_where_{one}_{two}")
-        for place, (one, two) in enumerate(domain.products)
-        for column in [next(name for name in names[place:] + names if name not in (one, two))]
-    ]
-
-
-def _condition(column: str, one: str, two: str, name: str) -> ConditionWord:
-    """Let a number count only where one other is large and one is small."""
-    return ConditionWord(
-        name=name,
-        when=(When(column=one, side="above"), When(column=two, side="at_most")),
-        column=column,
-        texts=tuple(text.format(column=column, one=one, two=two) for text in _CONDITIONS),
-    )
-
-
-def _of_levels(first: str | Named, by: Named, name: str) -> ConditionWord:
-    """Let a number count only for some levels of a category, or some levels of two categories count together."""
-    if isinstance(first, str):
-        texts = tuple(text.format(column=first, one=by.name) for text in _FOR_LEVELS)
-        return ConditionWord(name=name, when=(When(column=by.name, side="levels"),), column=first, texts=texts)
-    when = (When(column=first.name, side="levels"), When(column=by.name, side="levels"))
-    return ConditionWord(name=name, when=when, texts=tuple(text.format(one=first.name, two=by.name) for text in _CASES))
+    for place, (one, two) in enumerate(domain.products):
+        column = next(name for name in names[place:] + names if name not in (one, two))
+        words.append(
+            ConditionWord(
+                name=f"{column}_where_{one}_{two}",
+                when=(When(column=one, side="above"), When(column=two, side="at_most")),
+                column=column,
+            )
+        )
+    return words
 
 
 def _norms(domain: Domain) -> list[NormWord]:
     """Give numbers a norm by each category in turn."""
-    pairs = zip(domain.numeric, domain.categorical, strict=False)
-    return [_norm(number, category, f"{number.name}_off_norm") for number, category in pairs]
-
-
-def _norm(number: Named, category: Named, name: str) -> NormWord:
-    said = {
-        "column": number.name,
-        "a_column": with_article(number.name, f"`{number.name}`"),
-        "by": category.name,
-    }
-    return NormWord(
-        name=name,
-        column=number.name,
-        by=category.name,
-        texts=tuple(text.format(**said) for text in _NORMS),
-    )
+    return [
+        NormWord(name=f"{number.name}_off_norm", column=number.name, by=category.name)
+        for number, category in zip(domain.numeric, domain.categorical, strict=False)
+    ]

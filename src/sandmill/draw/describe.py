@@ -262,7 +262,8 @@ def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, 
     text += words.say("unit", unit=unit) if unit else ""
     match column.distribution:
         case Categorical(levels=levels):
-            shown = ", ".join(levels[:_LEVELS_SHOWN]) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
+            some = words.shuffled(f"levels {column.name}", levels)[:_LEVELS_SHOWN]
+            shown = ", ".join(some) + (", ..." if len(levels) > _LEVELS_SHOWN else "")
             text = words.say("levels", meaning=text, levels=shown)
         case Date():
             text = words.say("date_format", meaning=text)

@@ -68,7 +68,7 @@ class FormulaWord(Frozen):
     top: tuple[tuple[str, ...], ...] = Field(min_length=1)
     """Factors of the numerator; a factor is the sum of its columns. A square names its column twice."""
     bottom: tuple[tuple[str, ...], ...] = ()
-    texts: Texts = Field(min_length=2)
+    texts: Texts = ()
     """Sentences that define it in words, with every column in backticks."""
 
 
@@ -86,7 +86,7 @@ class ConditionWord(Frozen):
     when: tuple[When, ...] = Field(min_length=1, max_length=2)
     column: str | None = None
     """Numeric column that counts in these rows alone; None: the circumstance itself counts."""
-    texts: Texts = Field(min_length=2)
+    texts: Texts = ()
     """Sentences with `{first}` (and `{second}`) where the drawn cut or levels of each condition stand; `{a_first}` or
     `{A_first}` for levels that have an article each."""
 
@@ -97,7 +97,7 @@ class NormWord(Frozen):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     column: str
     by: str
-    texts: Texts = Field(min_length=2)
+    texts: Texts = ()
     """Sentences with `{norms}`, which becomes a list such as `12.5 for oak, 9 for beech`."""
 
 

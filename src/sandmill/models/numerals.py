@@ -112,6 +112,7 @@ def with_unit(said: str, number: float, unit: str) -> str:
     """Return a number with its unit, in the singular for one."""
     if not unit:
         return said
+    unit = unit.replace("thousands of ", "thousand ").replace("billions", "billion")
     return f"{said} {_singular(unit) if number == 1 else unit}"
 
 

@@ -135,15 +135,27 @@ FROM private_tasks
 GROUP BY ALL
 ORDER BY tasks DESC, asked_for, difficulty_band, medal_band""",
 )
+_READING = (
+    "reading",
+    "What there is to read",
+    """SELECT coalesce(reading_level, '-') AS reading_level, band AS difficulty_band, count(*) AS tasks,
+       round(avg(reading_gain), 3) AS mean_gain
+FROM private_tasks
+GROUP BY ALL
+ORDER BY list_position(['none', 'plain', 'prose', 'spread', 'contested'], reading_level) NULLS LAST,
+         list_position(['easy', 'medium', 'hard', 'expert'], difficulty_band)""",
+    "Hardest level of the stated facts that matter, and the share of the gap that the best reader closes beyond the "
+    "best entry that reads the data alone.",
+)
 """Identity, title, query and note of figures that one query gives."""
 
 
 def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
-    """Return the figures on how the version was built. That on costs needs designers, that on the mix is private."""
+    """Return the figures on how the version was built: on costs if designers have any; mix and reading in private."""
     found = [_funnel(queries), _seconds(queries), _reasons(queries, edition)]
     found += [queries.figure(*one) for one in (_ATTEMPTS, _SEEDS)]
     found += [queries.figure(*_COSTS)] if queries.views["designers"].table.num_rows else []
-    return [*found, *([queries.figure(*_MIX)] if edition == "private" else [])]
+    return [*found, *(queries.figure(*one) for one in (_MIX, _READING) if edition == "private")]
 
 
 def _funnel(queries: Queries) -> Figure:

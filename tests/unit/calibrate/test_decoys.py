@@ -1,4 +1,4 @@
-"""A task is refused if a reading that its text denies is worth nearly as much as the true one."""
+"""A task is refused if a reading that its text denies is worth nearly as much, or if reading pays too little."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,10 +8,14 @@ import pytest
 
 from sandmill.calibrate import decoys as module
 from sandmill.calibrate.decoys import require_one_reading
+from sandmill.calibrate.milestones import require_gain
 from sandmill.calibrate.panel import TRIVIAL
 from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.stage import _states_one_fact
 from sandmill.errors import ItemRejected
+from sandmill.kinds.table import TABLE
 from sandmill.models.hints import Hint, Sentinel
+from sandmill.models.kind import kind_named
 
 TRUE, OTHER, USELESS = (Sentinel(column="a", value=value) for value in (-9.0, -1.0, -99.0))
 TRUTH = np.random.default_rng(0).normal(size=400)
@@ -63,3 +67,22 @@ def test_facts_without_decoys_of_no_use_or_unread_are_not_compared(monkeypatch):
     assert refusal(monkeypatch, hint(decoys=()), worse) is None
     assert refusal(monkeypatch, hint(matters=False), worse) is None
     assert refusal(monkeypatch, hint(), {**worse, USELESS: 0.1}, stated=(USELESS,)) is None
+
+
+def test_a_medium_table_of_one_fact_has_to_gain_more_by_it():
+    require_gain(SimpleNamespace(reading_gain=0.15))
+    for gain in (0.149, None):
+        with pytest.raises(ItemRejected, match=r"wanted 0\.15") as caught:
+            require_gain(SimpleNamespace(reading_gain=gain))
+        assert caught.value.reason == "no_margin"
+
+
+def test_one_plain_fact_is_one_hint_of_a_table():
+    plain = Hint(fact=TRUE, text="t")
+    for hints, kind, is_one in (
+        ((plain,), TABLE, True),
+        ((plain, plain), TABLE, False),
+        ((hint(),), TABLE, False),
+        ((plain,), kind_named("image_archive"), False),
+    ):
+        assert _states_one_fact(SimpleNamespace(kind=kind, hints=hints)) is is_one

@@ -1,5 +1,6 @@
 """Readers: stated facts become columns that carry what the mechanism uses, and models that use them."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -18,13 +19,15 @@ from sandmill.calibrate.scripts.findings import find
 from sandmill.calibrate.scripts.members import members_of
 from sandmill.calibrate.scripts.write import write_script
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines
+from sandmill.fingerprint import canonical_json, fingerprint
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
 from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal
-from sandmill.models.hints import Form, InText, SameUnits, Sentinel, Units
+from sandmill.models.hints import Form, Hint, InText, Passage, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
+from tests.hinted_designs import hinted
 
 ROWS = 400
 WOODS = Categorical(levels=("ash", "oak", "fir"), shares=(0.3, 0.3, 0.4))
@@ -280,3 +283,22 @@ def test_facts_count_only_where_their_text_stands(cells):
     assert stated.levels == LEVELS
     assert not stated_facts(spec, {"description.md": b"Nothing."})
     assert re.fullmatch(r"\w+", fact.name)
+
+
+def test_a_fact_in_two_places_is_stated_where_both_stand():
+    second = Passage(file="data_dictionary.md", text="Gaps hold -9.")
+    hint = Hint(fact=Sentinel(column="heat", value=-9.0), text="Gaps are filled.", level="spread", further=(second,))
+    spec = hinted(0).model_copy(update={"hints": (hint,)})
+    both = {"description.md": b"Gaps are filled.", "data_dictionary.md": b"Gaps hold -9."}
+    assert stated_facts(spec, both).facts == (hint.fact,)
+    for name in both:
+        assert not stated_facts(spec, {**both, name: b"Nothing."}).facts
+
+
+def test_a_plain_hint_is_hashed_and_read_as_before_there_were_levels():
+    hint = Hint(fact=Sentinel(column="heat", value=-9.0), text="Gaps hold -9.")
+    old = {"fact": hint.fact.model_dump(mode="json"), "text": hint.text, "file": hint.file, "matters": True}
+    assert Hint.model_validate(old) == hint
+    assert fingerprint(hint) != fingerprint(hint.model_copy(update={"level": "prose"}))
+    text = canonical_json({"version": 1, "kind": "Hint", "data": old})
+    assert fingerprint(hint) == hashlib.sha256(text.encode()).hexdigest()

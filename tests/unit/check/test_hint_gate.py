@@ -9,7 +9,7 @@ from sandmill.kinds.files.base import DESCRIPTION
 from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
 from sandmill.models.motifs import CodeValue, Conditional, Formula, NormDistance
 from sandmill.models.package import TaskPackage
-from tests.hinted_designs import hinted, small_rendered
+from tests.hinted_designs import hinted, hinted_at, small_rendered, small_rendered_at
 
 SLOTS = range(14)
 
@@ -117,3 +117,49 @@ def test_hints_of_the_description_are_no_secret_numbers():
     package, _ = find(Conditional)
     assert DESCRIPTION in package.public
     assert not [finding for finding in check_package(package) if "numbers of the mechanism" in str(finding)]
+
+
+@pytest.mark.parametrize("level", ["prose", "spread", "contested"])
+def test_texts_of_every_level_pass(level):
+    for slot in range(8):
+        package = small_rendered_at(level, slot).package
+        assert not findings(package)
+        assert {hint.level for hint in package.spec.hints} <= {level, "prose"}
+
+
+def find_at(level, wanted, suits=lambda hint: True):
+    for slot in range(40):
+        for hint in hinted_at(level, slot).hints:
+            fact = hint.fact.motif if isinstance(hint.fact, Form) else hint.fact
+            if isinstance(fact, wanted) and hint.level == level and suits(hint):
+                return small_rendered_at(level, slot).package, hint
+    raise LookupError(wanted)
+
+
+def test_a_fact_in_two_places_needs_both():
+    package, hint = find_at("spread", Formula, lambda hint: hint.further)
+    (second,) = hint.further
+    lines = second.text.splitlines()
+    assert any("word for word" in found for found in findings(with_public(package, second.file, lines[0], "Gone.")))
+
+
+def test_numbers_in_words_are_checked():
+    package, hint = find_at("prose", Sentinel)
+    other = hint.model_copy(update={"fact": hint.fact.model_copy(update={"value": hint.fact.value * 10})})
+    changed = with_hints(package, lambda hints: (other if one == hint else one for one in hints))
+    assert any("does not state the number" in found for found in findings(changed))
+
+    package, hint = find_at("prose", Formula, lambda hint: hint.fact.motif.norm is not None)
+    motif = hint.fact.motif.model_copy(update={"norm": hint.fact.motif.norm * 1.07})
+    other = hint.model_copy(update={"fact": hint.fact.model_copy(update={"motif": motif})})
+    changed = with_hints(package, lambda hints: (other if one == hint else one for one in hints))
+    assert any("does not state the number" in found for found in findings(changed))
+
+
+def test_columns_that_prose_means_are_checked():
+    package, hint = find_at("prose", Formula)
+    names = [name for name in package.spec.story.column_meanings if name not in hint.fact.motif.top[0]]
+    motif = hint.fact.motif.model_copy(update={"bottom": ((names[0],),)})
+    other = hint.model_copy(update={"fact": hint.fact.model_copy(update={"motif": motif})})
+    changed = with_hints(package, lambda hints: (other if one == hint else one for one in hints))
+    assert any(f"does not state the column {names[0]}" in found for found in findings(changed))

@@ -6,7 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sandmill.design.hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows, summary_words
+from sandmill.design.hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows
+from sandmill.design.prose import Pen
+from sandmill.design.prose.entries import summary_words
 from sandmill.design.statements import state_hint
 from sandmill.design.telling import draw_notes
 from sandmill.kinds.library import load_domains
@@ -115,10 +117,9 @@ def test_the_sentence_names_file_columns_kinds_and_window():
             assert hint.text.count("{summary}") == 1
             motif, hint = hint.fact.motif, state_hint(hint, {}, Streams(b"a secret", "said"), matters=True, child=child)
             assert child.path in hint.text
-            assert all(f"`{child.kinds[code]}`" in hint.text for code in motif.kinds)
-            named = set(re.findall(r"`([^`]+)`", hint.text))
-            assert named.isdisjoint({kind for code, kind in enumerate(child.kinds) if code not in motif.kinds})
-            assert motif.days is None or f"at most {motif.days}" in hint.text
+            named, words = set(re.findall(r"`([^`]+)`", hint.text)), set(re.findall(r"\w+", hint.text))
+            assert {child.kinds[code] for code in motif.kinds} == words & set(child.kinds)
+            assert motif.days is None or str(motif.days) in words
             assert (child.amount in named) == (motif.how not in ("count", "recency"))
             assert "{" not in hint.text
             assert hint.text[-1] in ".!?"
@@ -126,9 +127,9 @@ def test_the_sentence_names_file_columns_kinds_and_window():
 
 @pytest.mark.parametrize("how", ["count", "sum", "mean", "share", "trend", "recency"])
 def test_every_summary_has_words_without_kinds_or_window_too(how):
-    rng = np.random.default_rng(0)
+    pen = Pen("plain", np.random.default_rng(0), {})
     for motif in (Aggregate(how=how), Aggregate(how=how, days=30), Aggregate(how=how, kinds=(1,))):
-        words = summary_words(motif, CHILD, rng)
+        words = summary_words(pen, motif, CHILD)
         assert "{" not in words
         assert "  " not in words
         assert CHILD.path in words

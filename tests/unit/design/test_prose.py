@@ -16,7 +16,7 @@ from sandmill.models.english import text_faults
 from sandmill.models.faults import Missing
 from sandmill.models.hints import Form, InText, SameUnits
 from sandmill.models.motifs import Conditional, Formula, NormDistance
-from sandmill.models.numerals import digits, says_number, spellings
+from sandmill.models.numerals import digits, says_number, spellings, with_unit
 from sandmill.models.spoken import Spoken, spoken
 from sandmill.rng import Streams
 
@@ -224,3 +224,18 @@ def test_decoys_of_norms_hold_the_same_numbers_for_other_levels():
     for hint in facts_of(DOMAINS["greenhouse"], "contested")[0]:
         if isinstance(hint.fact, Form) and isinstance(hint.fact.motif, NormDistance):
             assert all(sorted(decoy.motif.norms) == sorted(hint.fact.motif.norms) for decoy in hint.decoys)
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "said"),
+    [
+        (1, "kilometres per hour", "1 kilometre per hour"),
+        (1, "square metres", "1 square metre"),
+        (3, "kilowatt hours", "3 kilowatt hours"),
+        (1, "kilowatt hours", "1 kilowatt hour"),
+        (300, "thousands of euros", "300 thousand euros"),
+        (250, "billions per litre", "250 billion per litre"),
+    ],
+)
+def test_units_agree_with_their_number(number, unit, said):
+    assert with_unit(digits(number), number, unit) == said

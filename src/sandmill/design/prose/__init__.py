@@ -31,11 +31,15 @@ _FEWEST, _MOST = 0.2, 2000
 
 
 @cache
-def phrases(name: str) -> tuple[str, ...]:
-    """Return the wordings of one name."""
+def _library() -> Mapping[str, tuple[str, ...]]:
     folder = files("sandmill.design.prose")
     texts = (yaml.safe_load(folder.joinpath(f"{file}.yaml").read_text(encoding="utf-8")) for file in _FILES)
-    return tuple(next(found[name] for found in texts if name in found))
+    return {name: tuple(wordings) for found in texts for name, wordings in found.items()}
+
+
+def phrases(name: str) -> tuple[str, ...]:
+    """Return the wordings of one name."""
+    return _library()[name]
 
 
 @dataclass(frozen=True)
@@ -111,15 +115,16 @@ class Pen:
                     return words
         name = unit if unit is not None else known.unit if known else ""
         others = [
-            (value * factor, other)
-            for other, factor in UNITS.get(name, ())
+            (value * factor, known_unit)
+            for known_unit, factor in UNITS.get(name, ())
             if _FEWEST <= abs(value * factor) <= _MOST and _is_short(value * factor)
         ]
         if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
-            said, shown = self.pick(others)
-            return with_unit(self._written(said), said, shown)
+            other, shown = self.pick(others)
+            return with_unit(self._written(other), other, shown)
         is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
-        return with_unit(self._written(value), value, name if is_shown else "")
+        written = digits(value) if is_shown and abs(value) < 1 else self._written(value)
+        return with_unit(written, value, name if is_shown else "")
 
     def _written(self, value: float) -> str:
         words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from sandmill.design.hints import summary_words
 from sandmill.design.prose import Pen, listed, named
 from sandmill.design.prose.forms import Said
 from sandmill.models.columns import ChildTable
@@ -162,34 +161,38 @@ def say_same_units(pen: Pen, word: SameUnitsWord) -> Said:
 
 def say_summary(pen: Pen, name: str, motif: Aggregate, child: ChildTable, frame: str) -> Said:
     """Say which summary of the child table people look at. The frame is a text of the domain with `{summary}`."""
-    if not pen.is_free:
-        return Said(frame.replace("{summary}", summary_words(motif, child, pen.rng)))
     fields = named(name)
-    summary = _summary(pen, motif, child)
+    summary = summary_words(pen, motif, child)
     halves = frame.replace("{summary}", f"the {fields['name']}"), pen.say("define", q=summary, **fields)
     # Nothing stands behind the long phrase for a summary, so that nobody takes it for a part of its window.
     is_last = len(frame.partition("{summary}")[2]) <= 1
-    whole = frame.replace("{summary}", summary) if is_last and pen.rng.random() < 0.5 else " ".join(halves)
+    is_short = is_last and (not pen.is_free or pen.rng.random() < 0.5)
+    whole = frame.replace("{summary}", summary) if is_short else " ".join(halves)
     other = _other_window(pen, motif, child)
     decoys: tuple[tuple[Fact, str], ...] = ()
     if other != motif:
         changed = Form(name=name, motif=other)
-        decoys = ((changed, pen.say("summary_counts", q=_summary(pen.quoted, other, child))),)
+        decoys = ((changed, pen.say("summary_counts", q=summary_words(pen.quoted, other, child))),)
     return Said(whole, halves, decoys=decoys)
 
 
-def _summary(pen: Pen, motif: Aggregate, child: ChildTable) -> str:
-    """Put a summary into words, without the names of columns."""
-    rows, age = level_words(child.name), spoken(child.age_meaning)
-    kind = spoken(child.kind_meaning, is_number=False).phrase
-    kinds = pen.levels([child.kinds[code] for code in motif.kinds]) if motif.kinds else ""
-    of_kinds = [pen.say("is_one_of", c=kind, l=kinds)] if kinds else []
-    days = pen.number(motif.days, unit=age.unit) if motif.days else ""
-    recent = [pen.say("is_at_most", c=age.phrase, n=days)] if days else []
+def summary_words(pen: Pen, motif: Aggregate, child: ChildTable) -> str:
+    """Put a summary into words, as a noun phrase with columns, kinds and window."""
+    age, unit, amount, kind = f"`{child.age}`", "", f"`{child.amount}`", f"`{child.kind}`"
+    rows = f"rows of `{child.path}`"
+    if pen.is_free:
+        age, unit = spoken(child.age_meaning).phrase, spoken(child.age_meaning).unit
+        amount, kind = spoken(child.amount_meaning).phrase, spoken(child.kind_meaning, is_number=False).phrase
+        rows = level_words(child.name)
+        rows = rows if rows.endswith("s") else f"entries of the {rows}"
+    names = [child.kinds[code] for code in motif.kinds]
+    of_kinds = [pen.say("is_one_of", c=kind, l=pen.levels(names))] if names else []
+    days = pen.number(motif.days, unit=unit) if motif.days else ""
+    recent = [pen.say("is_at_most", c=age, n=days)] if days else []
     fields = {
         "rows": rows,
-        "x": spoken(child.amount_meaning).phrase,
-        "a": age.phrase,
+        "x": amount,
+        "a": age,
         "n": days,
         "which": _in_which([*of_kinds, *recent]),
         "kinds": _in_which(of_kinds),
