@@ -407,7 +407,7 @@ def quotient(
     judge: Judge, text: str, mentions: Sequence[Slot], use: dict[str, float], lean: float
 ) -> tuple[float, Formula | None]:
     """Choose the quotient that the words, the stated number and the target agree on best, with how well they do."""
-    names, sure = [slot.value for slot in mentions], 1.0 if "`" in text else 2.5
+    names, sure = [slot.value for slot in mentions], 1.0 if "`" in text else 4.0
     ends = [slot.end for slot in mentions[:-1]]
     between = [text[end : slot.start] for end, slot in zip(ends, mentions[1:], strict=True)]
     before, after = text[: mentions[0].start], text[mentions[-1].end :]
@@ -498,7 +498,11 @@ def pairs_of(doc: Doc, text: str, slots: Sequence[Slot]) -> dict[str, float]:
     levels, numbers = ([slot for slot in some if slot.kind == kind] for kind in "LN")
     if re.search(r"in (?:this|the same) order", text) and len(levels) == len(numbers) > 1:
         return {level.value: number.value for level, number in zip(levels, numbers, strict=True)}
-    if (first := re.search(r"and from there|counted from that", text)) and numbers and len(levels) > 1:
+    if (
+        (first := re.search(r"and from there|counted from that|compared with it|taken from there", text))
+        and numbers
+        and len(levels) > 1
+    ):
         base = numbers[0].value
         found = {levels[0].value: base}
         for level in levels[1:]:

@@ -26,7 +26,7 @@ _PIECE = rf"(?:{'|'.join((*sorted(SMALL, key=len, reverse=True), *TENS[2:], 'hun
 _PARTS = r"(?:an? |one |two |three )(?:half|thirds?|quarters?)"
 IN_WORDS = (
     rf"(?i:\b(?:minus )?(?:{'|'.join(SHARES)}|(?:a|two|three) dozen|one half|"
-    rf"{_PIECE}(?:(?:[ -]| and ){_PIECE}(?! (?:half|quarter|third)))*"
+    rf"{_PIECE}(?:(?:[ -]|(?<=hundred) and |(?<=thousand) and |(?<=million) and ){_PIECE}(?! (?:half|quarter|third)))*"
     rf"(?: point(?: {_PIECE})+| and {_PARTS}| tenths?| hundredths?)?)\b)"
 )
 NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
@@ -191,7 +191,8 @@ class Doc:
         for name in sorted(self.columns, key=lambda name: len(self.meanings.get(name, ""))):
             if name in self.spoken:
                 found.setdefault(self.spoken[name].phrase, ("T" if name == self.notes else "C", name))
-            if place := re.match(r"Latitude of (.+?) in degrees", self.meanings.get(name, "")):
+            phrase = self.spoken[name].phrase if name in self.spoken else ""
+            if place := re.match(r"the latitude of (.+)", phrase):
                 found.setdefault(place[1], ("P", name.removesuffix("_lat")))
         found |= {phrase: ("C", name) for name, phrase in self.phrases.items()}
         for level in {level for levels in self.levels.values() for level in levels}:
@@ -325,7 +326,9 @@ def is_stated(text: str, found: re.Match[str], value: float) -> bool:
     if re.match(rf" times?\b| of | (?:{'|'.join(WORDS['counted'])})", text[found.end() :]):
         return False
     before = rf"(?:{'|'.join(WORDS['before_number'])})[ ,:]*$"
-    is_told = re.search(before, text[: found.start()]) or re.match(r"[,)]| more| less", after) or " point " in found[0]
+    is_told = (
+        re.search(before, text[: found.start()]) or re.match(r"[,)]| more| less| is", after) or " point " in found[0]
+    )
     return value > 3 or bool(is_told)
 
 
