@@ -25,7 +25,6 @@ LATER: Mapping[str, Mapping[str, Any]] = {
         "model": [],
         "repairs": 2,
         "max_tokens": 6000,
-        "revise": True,
     },
     "SeedTask": {"guard": None},
     "Structure": {"kind": None, "profile": None},
