@@ -4,7 +4,6 @@ To list versions, one manifest and one small report of each are read. A release 
 the report.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +16,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.release import BUILD_REPORT, ReleaseOverview
 from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.garbage import unfinished_versions
-from sandmill.store.limits import MAX_FUNNEL_BYTES, MIB
+from sandmill.store.limits import MIB
 from sandmill.store.release import StoredRelease
 from sandmill.store.versions import first_fault, list_versions, read_manifest
 
@@ -119,7 +118,6 @@ def read_overview(release: StoredRelease) -> ReleaseOverview:
 
 
 _MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_env", "format_version")
-_FUNNEL = "funnel.json"
 _LONGEST_FACT = 200  # characters of a fact that people are shown
 
 
@@ -216,18 +214,9 @@ def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
     )
     yield from _changed("figures", *figures)
     yield from _changed("figures", before.figures, after.figures)
-    yield from _changed("figures", _funnel(a), _funnel(b))
 
 
 def _changed(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             yield Changed(part=part, name=name, a=before.get(name), b=after.get(name))
-
-
-def _funnel(release: StoredRelease) -> dict[str, Any]:
-    try:
-        found = json.loads(release.readable_report(_FUNNEL, limit=MAX_FUNNEL_BYTES) or b"{}")
-        return {f"funnel {name}": value for name, value in found.items()}
-    except (ValueError, AttributeError):
-        raise IntegrityError(f"{release.ref}: reports/{_FUNNEL} does not hold counts by stage") from None
