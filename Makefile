@@ -50,8 +50,8 @@ say-demo:
 	@echo "The first time takes five to twenty-five minutes in all, and three to ten minutes later."
 
 demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies, without a key
-	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 7 --designer llm --model openai/hand-written \
-	  --revise false --replay demo/llm --root releases
+	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 18 --designer llm --model openai/hand-written \
+	  --replay demo/llm --root releases
 
 learn: agent-env .venv/.learning  ## Train policies, score them on real tables (LEARN="--seeds 5")
 	@ls $(LEARN_RELEASE)/versions/* >/dev/null 2>&1 || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \

@@ -125,8 +125,7 @@ class Filling:
             _STANDING_IN.seconds += spent
             with self.source.meter.lock:
                 self.source.meter.attempts_s += spent
-            size = len(self.plan.slots)
-            self.listen(ShardProgress(Stage.VERIFY, size, done, done, 0, done, size, task=tasks[-1].record.task_id))
+            self.listen(ShardProgress(Stage.VERIFY, done, 0, task=tasks[-1].record.task_id))
         numbers = [slot.number for slot in self.plan.slots]
         models = self.source.reports
         reports = [

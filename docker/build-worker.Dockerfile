@@ -1,4 +1,4 @@
-# Builds releases: runs the flows of a Prefect work pool, or is a worker of a Dask or Ray cluster.
+# Builds releases: runs the flows of a Prefect work pool, or is a worker of a Dask cluster.
 # From the root of the repository:
 #   docker build -f docker/build-worker.Dockerfile --build-arg EXTRAS=pipeline,dask -t sandmill-build-worker .
 FROM python:3.11-slim

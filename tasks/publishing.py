@@ -16,9 +16,9 @@ from prefect.states import Cancelled, Completed
 from sandmill.check.suites import failed_suites
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
-from sandmill.pipeline.publishing import KeptTasks, Publication, paid_usd, publish_release, summarize_build
+from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release, summarize_build
 from sandmill.report.text_tables import ending_table, funnel_table, rejections_table
-from sandmill.report.work import costs_table, mix_table, yield_table
+from sandmill.report.work import mix_table
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
@@ -39,8 +39,6 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
         "mix": mix_table(summary.mix),
         "difficulty": ending_table(summary.shown, summary.shown_slots),
         "rejections": rejections_table(summary.counts.rejections()),
-        "yield": yield_table(summary.work, plan.request.designer),
-        "costs": costs_table(summary.work, summary.designers(), summary.counts.usd, paid_usd(plan, settings)),
     }
     for key, table in tables.items():
         rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]

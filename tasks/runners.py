@@ -1,4 +1,4 @@
-"""Choose where the shards of a build run: threads of this process, or processes of a Dask or Ray cluster."""
+"""Choose where the shards of a build run: threads of this process, or processes of a Dask cluster."""
 
 import socket
 from collections import Counter
@@ -23,13 +23,8 @@ from tasks.building import suites
 
 SECONDS_TO_ANSWER = 15.0
 """Wall-clock limit in seconds for a connection to a cluster."""
-_SECONDS_TO_DESCRIBE = 180.0
-"""Wall-clock limit in seconds for the first answer of Ray's nodes, which start a process and import the tasks."""
-
 SHARDS_AT_ONCE = 2
 """Shards that run at once on this machine. While one is at its last slots or writes, the other uses the workers."""
-PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
-"""Module that each extra installs, which Prefect needs for the cluster."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +45,15 @@ def describe_machine() -> Machine:
     return Machine(host=socket.gethostname(), cores=cpu_count(), code=code_version(suites()))
 
 
-def look_at_cluster(kind: str, address: str) -> list[Machine]:
-    """Return one entry for each worker process of a Dask cluster, or for each node of a Ray cluster.
+def look_at_cluster(address: str) -> list[Machine]:
+    """Return one entry for each worker process of a Dask cluster.
 
     Raises:
         OSError: nothing answers at the address.
-        ImportError: a worker, or the scheduler of Dask, cannot import the tasks of this repository.
+        ImportError: a worker, or the scheduler, cannot import the tasks of this repository.
     """
     _require_open_port(address)
-    found = _ask_dask(address) if kind == "dask" else _ask_ray(address)
+    found = _ask_dask(address)
     counts = Counter(machine.host for machine in found)
     return [Machine(one.host, one.cores, one.code, counts[one.host]) for one in found]
 
@@ -75,8 +70,6 @@ def _require_open_port(address: str) -> None:
     """Connect once. The libraries themselves try for minutes before they give up."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     if not colon or not port.isdigit():
-        if address == "auto":
-            return
         raise OSError("the address has no port")
     socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
 
@@ -88,27 +81,6 @@ def _ask_dask(address: str) -> list[Machine]:
         # The scheduler unpickles the shards that it hands on, so it has to import the tasks too.
         client.run_on_scheduler(describe_machine)
         return list(client.run(describe_machine).values())
-
-
-def _ask_ray(address: str) -> list[Machine]:
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    was_connected = ray.is_initialized()
-    if not was_connected:
-        ray.init(address=address, namespace="prefect", log_to_driver=False)
-    try:
-        nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        strategies = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes]
-        describe = ray.remote(num_cpus=0)(describe_machine)
-        asked = [describe.options(scheduling_strategy=strategy).remote() for strategy in strategies]
-        answers: list[Machine] = ray.get(asked, timeout=_SECONDS_TO_DESCRIBE)
-    finally:
-        if not was_connected:
-            ray.shutdown()
-    # Ray may be allowed fewer cores of a machine than this process sees. Half of them are for another shard.
-    cores = [max(1, int(node["Resources"]["CPU"]) // 2) for node in nodes]
-    return [Machine(one.host, count, one.code) for one, count in zip(answers, cores, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -144,11 +116,11 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
         raise RequestError("task runner", problems)
     workers = settings.shard_workers or max(1, settings.workers // SHARDS_AT_ONCE)
     if address and not settings.shard_workers:
-        workers = workers_of_shard(look_at_cluster(name, address), settings.shard_size)
+        workers = workers_of_shard(look_at_cluster(address), settings.shard_size)
     with ExitStack() as stack:
         with get_client(sync_client=True) as client:
             stack.enter_context(temporary_settings({PREFECT_API_URL: str(client.api_url).rstrip("/")}))
-        yield ShardRunner((_start_dask if name == "dask" else _start_ray)(stack, address, workers), workers)
+        yield ShardRunner(stack.enter_context(_dask_runner(address)), workers)
 
 
 def runner_problems(settings: RunSettings) -> list[Problem]:
@@ -156,15 +128,15 @@ def runner_problems(settings: RunSettings) -> list[Problem]:
     name, _, address = settings.task_runner.partition(":")
     if name == "threads":
         return []
-    if not find_spec(PACKAGES[name]):
-        install = f"pip install -c constraints.txt -e '.[pipeline,{name}]'"
-        return [Problem("--task-runner", f"{name}, which is not installed here", f"the extra {name}", install)]
+    if not find_spec("prefect_dask"):
+        install = "pip install -c constraints.txt -e '.[pipeline,dask]'"
+        return [Problem("--task-runner", "dask, which is not installed here", "the extra dask", install)]
     if not address:
         return []
     try:
-        machines = look_at_cluster(name, address)
+        machines = look_at_cluster(address)
     except (OSError, ImportError, RuntimeError) as error:
-        hint = f"Start workers and scheduler in the root of a checkout, with the extra {name}"
+        hint = "Start workers and scheduler in the root of a checkout, with the extra dask"
         why = f"{address}, which fails: {type(error).__name__}: {error}"
         return [Problem("--task-runner", why, f"a cluster that answers within {SECONDS_TO_ANSWER:g} s", hint)]
     if not machines:
@@ -193,20 +165,10 @@ def _machine_problems(settings: RunSettings, machines: Sequence[Machine]) -> Ite
         yield Problem("PREFECT_API_URL", f"{url.hostname} and {where}", "an address that all of them reach", hint)
 
 
-def _start_dask(stack: ExitStack, address: str, workers: int) -> TaskRunner[Any]:
+def _dask_runner(address: str) -> TaskRunner[Any]:
     from prefect_dask import DaskTaskRunner
 
     # One thread a process: a shard's own worker processes use the cores.
     local = {"n_workers": SHARDS_AT_ONCE, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    runner = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
-    return stack.enter_context(runner)
-
-
-def _start_ray(stack: ExitStack, address: str, workers: int) -> TaskRunner[Any]:
-    from prefect_ray import RayTaskRunner
-    from prefect_ray.context import remote_options
-
-    # A shard waits until this many cores of one machine are free.
-    stack.enter_context(remote_options(num_cpus=workers))
-    local = {"num_cpus": SHARDS_AT_ONCE * workers, "include_dashboard": False}
-    return stack.enter_context(RayTaskRunner(address=address) if address else RayTaskRunner(init_kwargs=local))
+    runner: TaskRunner[Any] = DaskTaskRunner(address=address) if address else DaskTaskRunner(cluster_kwargs=local)
+    return runner

@@ -50,7 +50,7 @@ def make_slot(number: int = 0, task: int = 0, **seed: Any) -> Slot:
     return Slot(number=number, seed=made.model_copy(update=seed), band=Band.MEDIUM)
 
 
-def design(ask: Any, *slots: Slot, repairs: int = 2, look: Any = None) -> list[Designed | Refused]:
+def design(ask: Any, *slots: Slot, repairs: int = 2) -> list[Designed | Refused]:
     """Design slots with all that the library knows as known domains."""
-    designer = LlmDesigner(ask, repairs, GIVEAWAYS, look)
+    designer = LlmDesigner(ask, repairs, GIVEAWAYS)
     return asyncio.run(designer.design(slots or [make_slot()], KNOWN, "round 0"))

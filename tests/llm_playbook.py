@@ -174,10 +174,6 @@ def _targets(draft: Mapping[str, Any], kind: TargetKind) -> list[Answer]:
     return list(words[:3] if kind is TargetKind.MULTI_TARGET else words[:1])
 
 
-def _sample_review(_: Mapping[str, Any], __: str) -> Answer:
-    return {"verdict": "keep", "reason": "The magnitudes are those of such places."}
-
-
 def _evaluation(_: Mapping[str, Any], question: str) -> Answer:
     asked = dict(_STRUCTURE.findall(question))
     form = re.search(rf"^- {asked['metric']}: (\w+)$", question.partition("Supported metrics")[2], re.MULTILINE)
@@ -200,7 +196,6 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any], str], Answer]] = {
     "dresser": _dress,
     "narrator": _narrate,
     "developer": _columns,
-    "sample_reviewer": _sample_review,
     "engineer": _evaluation,
     "writer": _texts,
     "reviewer": _review,

@@ -22,7 +22,7 @@ from tests.llm_server import serve
 from tests.releases import REPOSITORY
 
 DEMO = REPOSITORY / "demo" / "llm"
-REQUEST = BuildRequest(name="llm-demo", tasks=10, seed=7, designer="llm", model=("openai/hand-written",), revise=False)
+REQUEST = BuildRequest(name="llm-demo", tasks=10, seed=18, designer="llm", model=("openai/hand-written",))
 """What `make demo-llm` asks for."""
 SOURCE = "fixture"
 NOTE = "Written by hand for the demo and its tests; no language model was asked. See tests/llm_drafts."

@@ -25,7 +25,6 @@ LATER: Mapping[str, Mapping[str, Any]] = {
         "model": [],
         "repairs": 2,
         "max_tokens": 6000,
-        "revise": True,
         "held_out": 0.08,
         "reading": {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1},
     },

@@ -127,19 +127,14 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    names = "funnel mix difficulty rejections yield costs seeds progress version report"
+    names = "funnel mix difficulty rejections seeds progress version report"
     kept = {f"small-{name}" for name in names.split()}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
     difficulty = json.loads(by_key["small-difficulty"].data)
     assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
     assert json.loads(by_key["small-funnel"].data)
-    (mix,) = json.loads(by_key["small-mix"].data)
-    assert (mix["band"], mix["asked"]) == ("hard", "2")
-    assert sum(int(row["filled"]) for row in json.loads(by_key["small-yield"].data)) == 2
-    costs = {row["what"]: row for row in json.loads(by_key["small-costs"].data)}
-    assert float(costs["all stages"]["seconds"]) > 0
-    assert costs["language models, paid by this build"]["USD"] == "0.0000"
+    assert {row["band"]: row["asked"] for row in json.loads(by_key["small-mix"].data)}["hard"] == "2"
     assert "mercari-price-suggestion-challenge" in by_key["small-seeds"].data
 
 
@@ -160,9 +155,6 @@ def test_a_build_tells_openlineage_what_it_read_and_what_it_made(built):
     assert output["name"] == f"{root}/small"
     assert output["facets"]["version"]["datasetVersion"] == release.version
     assert output["outputFacets"]["outputStatistics"]["rowCount"] == 2
-    assertions = output["facets"]["dataQualityAssertions"]["assertions"]
-    assert len(assertions) == len(json.loads(release.report("suites.json")))
-    assert {assertion["success"] for assertion in assertions} == {True}
 
 
 def test_a_failing_build_tells_openlineage_why_and_a_dead_receiver_changes_nothing(prefect_server, tmp_path):

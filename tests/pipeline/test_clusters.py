@@ -1,4 +1,4 @@
-"""Builds whose shards run on real clusters. The extras `dask` and `ray` are not in the usual environment."""
+"""Builds whose shards run on real clusters. The extra `dask` is not in the usual environment."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,10 +28,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.
 DEADLINE_S = 600.0
 
 
-def _needs(extra: str) -> pytest.MarkDecorator:
-    """Skip where the extra is not installed."""
-    missing = not find_spec(f"prefect_{extra}")
-    return pytest.mark.skipif(missing, reason=f"pip install -c constraints.txt -e '.[pipeline,dev,{extra}]'")
+needs_dask = pytest.mark.skipif(
+    not find_spec("prefect_dask"), reason="pip install -c constraints.txt -e '.[pipeline,dev,dask]'"
+)
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def _kill_at_work(cluster, killed: list[int]) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-@_needs("dask")
+@needs_dask
 def test_a_killed_dask_worker_costs_no_task_and_changes_nothing(
     dask_cluster, s3_root, prefect_server, small_release, tmp_path
 ):
@@ -96,14 +95,14 @@ def test_a_killed_dask_worker_costs_no_task_and_changes_nothing(
     _wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in killed))
 
 
-@_needs("dask")
+@needs_dask
 def test_a_dask_cluster_describes_its_machines(dask_cluster):
     here = describe_machine()
-    found = look_at_cluster("dask", dask_cluster.scheduler_address)
+    found = look_at_cluster(dask_cluster.scheduler_address)
     assert [(one.host, one.cores, one.code, one.shards) for one in found] == [(here.host, here.cores, here.code, 2)] * 2
 
 
-@_needs("dask")
+@needs_dask
 def test_a_dask_scheduler_that_cannot_import_the_tasks_is_refused_before_any_work(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -123,24 +122,3 @@ def test_a_dask_scheduler_that_cannot_import_the_tasks_is_refused_before_any_wor
 def _listens(port: int) -> bool:
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-@pytest.fixture
-def ray_address() -> Iterator[str]:
-    """A Ray cluster of one node with two cores, to which this process is not connected."""
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    yield cluster.address
-    cluster.shutdown()
-
-
-@_needs("ray")
-def test_ray_builds_the_same_release(ray_address, prefect_server, small_release, tmp_path):
-    here = describe_machine()
-    found = look_at_cluster("ray", ray_address)
-    assert [(one.host, one.code) for one in found] == [(here.host, here.code)]
-    settings = small_settings(tmp_path / "root").model_copy(update={"task_runner": f"ray:{ray_address}"})
-    release, states = _build(prefect_server, settings)
-    assert states == ["Completed", "Completed"]
-    assert release.manifest.content == load(small_release).manifest.content

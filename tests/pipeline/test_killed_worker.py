@@ -52,7 +52,7 @@ class Workshop:
 
     def parameters(self, root: Path) -> dict[str, Any]:
         request = {"name": "micro", "tasks": TASKS, "seed": SEED, "mix": {"hard": 1.0}, "kinds": {}}
-        by_model = {"designer": "llm", "model": ["openai/first"], "revise": False}
+        by_model = {"designer": "llm", "model": ["openai/first"]}
         how = {"root": str(root), "shard_size": 1, "workers": 2, "secret_file": str(self.folder / "key")}
         asked = {"api_base": self.llm.base, "lineage_to": f"file://{root}.events.jsonl"}
         return {"request": {**request, **by_model}, "settings": {**how, **asked}}

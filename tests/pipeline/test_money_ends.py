@@ -20,7 +20,7 @@ ASKED = 12
 def test_a_build_that_runs_out_of_money_publishes_what_is_finished(tmp_path):
     with serve(Playbook().serve) as server:
         asked = ["--name", "short", "--tasks", str(ASKED), "--designer", "llm", "--model", "openai/first"]
-        money = ["--max-usd", str(MAX_USD), "--price", "input=1.0,output=10.0", "--revise", "false"]
+        money = ["--max-usd", str(MAX_USD), "--price", "input=1.0,output=10.0"]
         how = ["--api-base", server.base, "--root", str(tmp_path), "--llm-calls", "1"]
         ran = subprocess.run(
             [sys.executable, "-m", "flows.build_release", *asked, *money, *how],

@@ -16,7 +16,6 @@ from sandmill.kinds.files.archives import archive_excess, pack, unpack
 from sandmill.kinds.files.item_files import MAX_SIDE, item_fault
 from sandmill.kinds.files.media import MediaFiles
 from sandmill.models.spec import Sizes
-from sandmill.report.item_samples import describe_item
 from sandmill.sandbox.public_folder import check_public
 from sandmill.store.pull import pull_task
 
@@ -105,11 +104,9 @@ def test_no_damaged_item_crashes_our_own_code(path):
         for place in rng.integers(0, min(len(broken), 120), 3):
             broken[place] = rng.integers(0, 256)
         head_of(bytes(broken))
-        if item_fault(path, bytes(broken)) is None:
-            describe_item(bytes(broken))
-            if path.endswith(("png", "jpg", "tif")):
-                with suppress(OSError, SyntaxError, ValueError, TypeError, struct.error):
-                    assert max(Image.open(io.BytesIO(broken)).size) <= MAX_SIDE
+        if item_fault(path, bytes(broken)) is None and path.endswith(("png", "jpg", "tif")):
+            with suppress(OSError, SyntaxError, ValueError, TypeError, struct.error):
+                assert max(Image.open(io.BytesIO(broken)).size) <= MAX_SIDE
 
 
 def archive_of(**attributes):

@@ -4,9 +4,7 @@ The check of conditional writes creates one small object and removes it.
 """
 
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -26,8 +24,6 @@ PROBE = "sandmill-doctor/conditional-write"
 """Object that is created and removed. One name for all runs, so that at most one object can be left behind."""
 AGENT_ENV = "agent environment"
 
-_DISK_FLOOR_GB = 1.0
-"""Below this, builds and the installation of the agent environment are likely to fail."""
 _CONNECT_S = 5.0
 """Seconds for a connection to S3."""
 _SHOWN = 200
@@ -50,7 +46,7 @@ def doctor(
     root: Annotated[str, option("ROOT", "Folder or S3 prefix that holds or will hold datasets.")] = "releases",
     as_json: JsonOption = False,
 ) -> None:
-    """Check isolation, agent environment, root and free disk.
+    """Check isolation, agent environment and root.
 
     Each problem comes with the command that mends it. A root on S3 is checked for conditional writes with one small
     object, which is removed. The exit code is 1 if something is bad.
@@ -77,7 +73,6 @@ def _check_all(root: str) -> Iterator[CheckResult]:
     yield from check_isolation()
     yield check_agent_env()
     yield from check_root(root)
-    yield from check_disk(root)
 
 
 def check_isolation() -> Iterator[CheckResult]:
@@ -110,19 +105,6 @@ def check_agent_env() -> CheckResult:
     if env is None:
         return CheckResult(AGENT_ENV, "info", f"none in {place}; needed for running code", COMMAND)
     return CheckResult(AGENT_ENV, "ok", f"Python {env.python_version} in {env.path}, pins match")
-
-
-def check_disk(root: str) -> Iterator[CheckResult]:
-    """Check the free space at the root, if it is local, and in the folder for temporary files."""
-    places = {}
-    if "://" not in root:
-        place = Path(root).expanduser().absolute()
-        places["free disk at the root"] = next(folder for folder in (place, *place.parents) if folder.is_dir())
-    places["free disk for temporary files"] = Path(tempfile.gettempdir())
-    for what, folder in places.items():
-        free = shutil.disk_usage(folder).free / 1e9
-        do = f"free {_DISK_FLOOR_GB:.0f} GB: du -xh -d 2 {folder} | sort -h | tail" if free < _DISK_FLOOR_GB else ""
-        yield CheckResult(what, "bad" if do else "ok", f"{free:.1f} GB in {folder}", do)
 
 
 def check_root(root: str) -> Iterator[CheckResult]:

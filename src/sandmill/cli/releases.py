@@ -145,7 +145,7 @@ def gc(
 ) -> None:
     """List files that belong to no published version; remove them with --delete.
 
-    That is: unfinished writes, unfinished versions and shards (the cache of a build). A published
+    That is: unfinished versions and shards (the cache of a build). A published
     version, secret/ and llm/ are never touched. A shard that is removed is made again if the same build runs again.
 
     Safe beside a running build: it writes to what it uses, so nothing of it is old. Give --older-than more time than

@@ -1,8 +1,6 @@
 """sandmill report and curriculum: a release as a page, and which of its tasks a model solves."""
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,13 +27,13 @@ REPORT_EXAMPLES = (
 )
 CURRICULUM_EXAMPLES = (
     "Examples: `sandmill curriculum releases/micro rollouts` · "
-    "`sandmill curriculum releases/micro rollouts/base rollouts/step-100 --to curriculum.json`"
+    "`sandmill curriculum releases/micro rollouts/base rollouts/step-100 --json`"
 )
 
 
 def report(
     release: ReleaseArgument,
-    to: Annotated[str, option("DIR", "New folder, local or s3://, to write into.")],
+    to: Annotated[str, option("DIR", "New local folder to write into.")],
     private: Annotated[
         bool, typer.Option("--private", help="With thresholds, scores and difficulty: not for agents to see.")
     ] = False,
@@ -73,7 +71,6 @@ def curriculum(
     rollouts: Annotated[
         list[str], typer.Argument(metavar="ROLLOUTS...", help="Folders that `sandmill rollout` wrote.")
     ],
-    to: Annotated[Path | None, option("FILE", "Write the JSON object into a file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the tasks that rollouts solve always, sometimes and never, with their band and structure.
@@ -90,7 +87,6 @@ def curriculum(
     refuse_options(
         "sandmill curriculum",
         "Nothing was written.",
-        (to and as_json, Problem("--to", "--json", "only one of them", "--to writes the same object into a file.")),
         (
             len(set(rollouts)) < len(rollouts),
             Problem("ROLLOUTS", "the same folder twice", "each folder once", "Its rollouts would count twice."),
@@ -104,23 +100,16 @@ def curriculum(
     designs = _designs(opened) if len(folders) > 1 else {}
     further = zip(rollouts[1:], facts_of[1:], strict=True)
     compared = {place: compare_folders(facts_of[0], others, designs) for place, others in further}
-    if as_json or to:
-        tasks = [task.model_dump(mode="json") for task in found.tasks]
-        kinds = {kind.value: [task.task_id for task in found.of(kind)] for kind in Solved}
-        differing = [task.task_id for task in found.tasks if task.has_reward_variance]
-        differences = {place: one.model_dump() for place, one in compared.items()}
-        facts = {
-            "release": found.release,
-            **kinds,
-            "reward_variance": differing,
-            "tasks": tasks,
-            "differences": differences,
-        }
-        if to is None:
-            write_json(facts)
-            return
-        _write_file(to, json.dumps(facts, indent=2) + "\n")
-        write_text(f"{opened.ref}: {count(len(found.tasks), 'task')} in {to}")
+    if as_json:
+        write_json(
+            {
+                "release": found.release,
+                **{kind.value: [task.task_id for task in found.of(kind)] for kind in Solved},
+                "reward_variance": [task.task_id for task in found.tasks if task.has_reward_variance],
+                "tasks": [task.model_dump(mode="json") for task in found.tasks],
+                "differences": {place: one.model_dump() for place, one in compared.items()},
+            }
+        )
         return
     console = open_console()
     console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold", soft_wrap=True)
@@ -140,17 +129,3 @@ def _designs(release: "StoredRelease") -> dict[str, str]:
         return {}
     rows = release.read_columns("private/tasks", ["task_id", "record"])
     return {row["task_id"]: str(json.loads(row["record"])["lineage"]["spec_fingerprint"]) for row in rows}
-
-
-def _write_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    staged = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        staged.write_text(text, encoding="utf-8")
-        staged.replace(path)
-    except OSError as error:
-        saw = error.strerror or str(error)
-        problem = Problem("--to", f"{path}: {saw}", "a file in a folder that exists")
-        raise InputError("sandmill curriculum", [problem]) from error
-    finally:
-        staged.unlink(missing_ok=True)

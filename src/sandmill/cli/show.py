@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refuse_options, write_json
-from sandmill.errors import IntegrityError, Problem, count, shorten, visible
+from sandmill.errors import Problem, count, shorten, visible
 
 if TYPE_CHECKING:
     from sandmill.cli.screen import PlainConsole
@@ -21,9 +21,6 @@ _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "diffic
 _ROWS = 50
 _LONGEST = 200
 """Characters of one cell or line whose text comes from a release."""
-
-FUNNEL_REPORT = "funnel.json"
-"""Report with a `Funnel`, if the release has one."""
 
 
 def show(
@@ -73,7 +70,6 @@ def show(
         write_json(record.model_dump(mode="json"))
         return
     _print_task(record)
-    _print_items(opened, record)
 
 
 def _print_table(console: "PlainConsole", table: "TextTable", left: int) -> None:
@@ -97,29 +93,8 @@ def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, 
         "private": release.has_private,
         "bands": dict(counted["band"]),
         "wanted": dict(counted["wanted"]),
-        "funnel": _read_funnel(release),
         "tasks": facts.head(len(facts) if limit is None else limit).to_dicts(),
     }
-
-
-def _read_funnel(release: "StoredRelease") -> dict[str, int] | None:
-    """Read the funnel as counts by stage; a release may have fewer stages than this version knows."""
-    from pydantic import Field, TypeAdapter, ValidationError
-
-    from sandmill.models.reports import Funnel
-    from sandmill.store.limits import MAX_FUNNEL_BYTES
-
-    content = release.report(FUNNEL_REPORT, limit=MAX_FUNNEL_BYTES)
-    if not content:
-        return None
-    broken = IntegrityError(f"{release.ref}: reports/{FUNNEL_REPORT} does not hold counts by stage")
-    try:
-        funnel = TypeAdapter(dict[str, Annotated[int, Field(ge=0, lt=1 << 53)]]).validate_json(content)
-    except ValidationError:
-        raise broken from None
-    if funnel.keys() - Funnel.model_fields.keys():
-        raise broken
-    return funnel
 
 
 def _print_release(facts: dict[str, Any], total: int) -> None:
@@ -142,9 +117,6 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
                 console.print(f"{band:<7} {reached:>5} ({reached / total:4.0%}), asked for {wanted}")
     else:
         console.print("The private half is not readable here; only public facts are shown.")
-    if facts["funnel"]:
-        steps = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in facts["funnel"].items())
-        console.print(f"Funnel: {steps}")
 
 
 def _print_task(record: "TaskRecord") -> None:
@@ -187,18 +159,6 @@ def _print_task(record: "TaskRecord") -> None:
     board = tuple((_short(one.solver), one.tier, _short(one.final), _short(one.feedback)) for one in measured.board)
     console.print()
     console.print_table(TextTable("", ("solver", "tier", "final", "feedback"), board, frozenset({2, 3})))
-
-
-def _print_items(release: "StoredRelease", record: "TaskRecord") -> None:
-    """Print samples of items that are no rows of a plain table."""
-    if record.spec.channel is None:
-        return
-    from sandmill.report.item_samples import item_samples
-
-    console = open_console()
-    console.print()
-    for line in item_samples(release.package(record.task_id)):
-        console.print(visible(line))
 
 
 def _short(value: Any) -> str:

@@ -10,8 +10,6 @@ from sandmill.rng import Streams
 
 _MOST_LOAD = 0.955
 """Largest loading, so that the squares of a column leave something to chance."""
-_STRONG = 0.3
-"""Correlation from which on profiles count a pair as strong."""
 _NOISE = 0.065
 """Mean absolute correlation of independent columns in a small sample."""
 _LEAST_STRONG = 0.36

@@ -21,7 +21,7 @@ from sandmill.models.release import Split
 
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
 DEFAULT_READING: dict[ReadingLevel, float] = {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1}
-RUNNERS = ("threads", "dask", "ray")
+RUNNERS = ("threads", "dask")
 """Kinds of task runners. The last two may be followed by the address of a cluster."""
 
 
@@ -73,8 +73,6 @@ class BuildRequest(Frozen):
     """Times that each role of the llm designer may mend its answer."""
     max_tokens: int = Field(default=6000, ge=16, le=100_000)
     """Tokens of one answer of a language model at most; a longer answer is cut off and cannot be used."""
-    revise: bool = True
-    """Show the developer of the llm designer a rendered sample and first scores, and let it revise once."""
     replicates: int = Field(default=1, ge=1, le=16)
     """Renderings of each design, with fresh rows, ids and thresholds."""
     held_out: float = Field(default=0.08, ge=0, le=0.5)
@@ -136,9 +134,9 @@ class RunSettings(Frozen):
     workers: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, le=256)
     """Worker processes for designing, rendering and the panel."""
     task_runner: str = "threads"
-    """Where shards are built: threads, dask or ray on this machine, or a cluster, such as dask:tcp://host:8786."""
+    """Where shards are built: threads or dask on this machine, or a cluster, such as dask:tcp://host:8786."""
     shard_workers: int | None = Field(default=None, ge=1, le=256)
-    """Worker processes of one shard on Dask or Ray. Default: the shard's share of the cores of the smallest machine."""
+    """Worker processes of one shard on Dask. Default: the shard's share of the cores of the smallest machine."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Dollars that language models may cost this build, earlier runs included; what is finished is then published."""
     replay: str | None = None
@@ -170,7 +168,7 @@ class RunSettings(Frozen):
     def _names_a_runner(cls, runner: str) -> str:
         name, colon, address = runner.partition(":")
         if name not in RUNNERS or (colon and (name == "threads" or not address.strip("/ "))):
-            raise ValueError("must be threads, dask, ray, dask:ADDRESS or ray:ADDRESS")
+            raise ValueError("must be threads, dask or dask:ADDRESS")
         return runner
 
     @field_validator("root")

@@ -9,17 +9,13 @@ from sandmill.check import add_summaries
 from sandmill.check.meta_leak import MOST_TASKS
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
-from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen
-from sandmill.models.kind import kind_of
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.designing import open_ledger
-from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.run import ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
 from sandmill.publish.release_report import make_report
@@ -27,7 +23,7 @@ from sandmill.report.card import dataset_card
 from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.report.digest import OverviewCounts, ReleaseDigest
 from sandmill.report.funnel import FunnelCounts
-from sandmill.report.work import MixCounts, WorkCounts
+from sandmill.report.work import MixCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.files import Store
 from sandmill.store.publish import publish
@@ -80,7 +76,6 @@ class BuildSummary:
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     overview: OverviewCounts = field(default_factory=OverviewCounts)
     suites: list[dict[str, Any]] = field(default_factory=list)
-    work: WorkCounts = field(default_factory=lambda: WorkCounts({}))
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
     """Slots without money for their draft."""
@@ -97,7 +92,6 @@ class BuildSummary:
     def add_reports(self, key: str, reports: ShardReports) -> None:
         """Count the report tables of one shard."""
         self.counts.add(reports.slots, reports.rejections)
-        self.work.add(reports.slots)
         self.suites = add_summaries([self.suites, reports.suites])
         for slot in reports.slots:
             self.mix.add(slot)
@@ -129,19 +123,11 @@ def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSe
     """Add up the content of the shards of a build. Each table of each shard is read once."""
     store = open_dataset(plan, settings)
     summary = BuildSummary({seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds})
-    asked = {slot.number: slot.seed.structure for slot in plan_slots(plan)}
-    kinds = {number: (kind_of(structure) or TABLE).name for number, structure in asked.items()}
-    summary.work = WorkCounts({n: f"{kinds[n]}/{one.target}/{one.split or 'any split'}" for n, one in asked.items()})
     for ref in shards:
         summary.add_reports(ref.key, read_shard_reports(store, ref))
         for record in read_shard_records(store, ref):
             summary.add_record(record)
     return summary
-
-
-def paid_usd(plan: BuildPlan, settings: RunSettings) -> float:
-    """Return what language models were paid for this build, by all of its runs."""
-    return open_ledger(plan, open_dataset(plan, settings)).total()
 
 
 class KeptTasks(Frozen):

@@ -110,9 +110,7 @@ def build_shard(
     listen(
         ShardProgress(
             stage=Stage.PUBLISH,
-            slots=len(plan.slots),
-            filled=len(stored.filled),
-            attempts=sum(slot.attempts for slot in reports.slots),
+            made=len(stored.filled),
             rejected=len(reports.rejections),
             is_stored=True,
             in_band=sum(slot.reached == slot.wanted for slot in reports.slots),

@@ -35,19 +35,9 @@ class ShardProgress:
 
     stage: Stage
     """The last stage that the piece of work reached."""
-    slots: int
-    """Slots of the shard."""
-    filled: int
-    """Slots that hold a verified task."""
-    attempts: int
+    made: int
+    """Slots that hold a task, verified or still waiting for the suites."""
     rejected: int
-    done: int = 0
-    """Pieces of work that have ended, of `total` so far: attempts and proofs."""
-    total: int = 0
-    proved: int = 0
-    """Slots whose task is proved while the suites check it."""
-    kept: int = 0
-    """Slots that an earlier run finished. They are counted in the other fields too."""
     is_stored: bool = False
     """The shard is finished and kept. This is its last report."""
     task: str = ""
@@ -56,11 +46,6 @@ class ShardProgress:
     """Slots whose task is in the band that was asked for."""
     steered: int = 0
     """Rejected attempts that only missed their band. The search goes on from them."""
-
-    @property
-    def made(self) -> int:
-        """Slots that hold a task, verified or still waiting for the suites."""
-        return self.filled + self.proved
 
     @property
     def ended(self) -> int:
@@ -180,7 +165,6 @@ class ShardBuild:
         self._slots = [_SlotWork(slot, self.plan.round) for slot in self.plan.slots if slot.number not in self.kept]
         self._finished = dict(self.kept)
         self._running: dict[int, _Try] = {}
-        self._ended = 0
         refusals = {rejection.slot: rejection for rejection in self.plan.refusals}
         for slot in self._slots:
             if refusal := refusals.get(slot.slot.number):
@@ -194,7 +178,6 @@ class ShardBuild:
                 self._go_on(slot, batch)
             for number, outcome in batch.ended():
                 one = self._running.pop(number)
-                self._ended += 1
                 one.slot.running -= 1
                 # A lost worker does not say where it was; most of an attempt is calibration.
                 ended = _ending(outcome, Stage.VERIFY if one.made else Stage.CALIBRATE)
@@ -301,26 +284,16 @@ class ShardBuild:
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
 
     def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
-        kept = self.kept.values()
-        tried = sum(slot.tried for slot in self._slots) + sum(slot.report.attempts for slot in kept)
-        rejections = [one for slot in self._slots for one in slot.rejections]
-        rejections += [one for slot in kept for one in slot.rejections]
-        wanted = [(slot.slot.band, slot.tasks) for slot in self._slots] + [
-            (one.report.wanted, one.tasks) for one in kept
-        ]
-        reached = [(band, tasks[0].record.reached) for band, tasks in wanted if tasks]
+        """Report the state, with `proved` slots whose task still waits for the suites."""
+        slots: list[_SlotWork | FinishedSlot] = [*self._slots, *self.kept.values()]
+        rejections = [one for slot in slots for one in slot.rejections]
+        firsts = [slot.tasks[0].record for slot in slots if slot.tasks]
         progress = ShardProgress(
             stage=stage,
-            slots=len(self.plan.slots),
-            filled=len(reached),
-            attempts=tried,
+            made=len(firsts) + proved,
             rejected=len(rejections),
-            done=self._ended,
-            total=self._ended + len(self._running),
-            proved=proved,
-            kept=len(self.kept),
             task=task,
-            in_band=sum(wanted == band for wanted, band in reached),
+            in_band=sum(record.reached == record.wanted for record in firsts),
             steered=sum(one.reason == OFF_BAND for one in rejections),
         )
         self.listen(progress)

@@ -3,10 +3,9 @@
 Only functions that make or send events need the OpenLineage library. Delivery never fails or holds up a run.
 """
 
-import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,8 +22,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.seed import SeedTask
 from sandmill.store.arrow_tables import PUBLIC_TASKS
 from sandmill.store.files import Store
-from sandmill.store.limits import MAX_REPORT_BYTES
-from sandmill.store.release import StoredRelease, load
+from sandmill.store.release import load
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent
@@ -32,20 +30,6 @@ if TYPE_CHECKING:
 
 NAMESPACE = "sandmill"
 """Namespace of jobs, and of seeds, which are content and no files."""
-
-_SUITE_ROW = {"table", "line", "expectation", "columns", "failing_tasks"}
-
-
-class Assertion(Frozen):
-    """Result of one expectation of a suite over a release."""
-
-    name: str
-    """Suite and line, such as `tasks line 12`."""
-    expectation: str
-    column: str | None
-    holds: bool
-    rejected: int = 0
-    """Tasks that failed it while the release was built, and are not in it."""
 
 
 class LineageDataset(Frozen):
@@ -59,7 +43,6 @@ class LineageDataset(Frozen):
     rows: int | None = None
     bytes: int | None = None
     files: int | None = None
-    assertions: tuple[Assertion, ...] = ()
 
 
 def place_dataset(place: str) -> LineageDataset:
@@ -82,7 +65,7 @@ def seed_datasets(seeds: Iterable[SeedTask]) -> tuple[LineageDataset, ...]:
 
 
 def release_dataset(reference: str) -> LineageDataset:
-    """Describe a version: public columns, number of tasks, size, and the results of its expectation suites.
+    """Describe a version: public columns, number of tasks, size.
 
     Raises:
         SandmillError: the version cannot be read.
@@ -99,7 +82,6 @@ def release_dataset(reference: str) -> LineageDataset:
         rows=release.manifest.tasks,
         bytes=sum(part.size for part in parts),
         files=len(parts),
-        assertions=tuple(_assertions(release)),
     )
 
 
@@ -109,25 +91,6 @@ def find_release(reference: str) -> LineageDataset:
         return release_dataset(reference)
     except SandmillError:
         return place_dataset(reference)
-
-
-def _assertions(release: StoredRelease) -> Iterator[Assertion]:
-    """Yield the results of the suites; none where they cannot be read."""
-    try:
-        content = release.report("suites.json", limit=MAX_REPORT_BYTES)
-        rows = [row for row in json.loads(content or b"[]") if set(row) >= _SUITE_ROW]
-    except (SandmillError, ValueError, TypeError):
-        return
-    for row in rows:
-        columns = [str(name) for name in row["columns"]]
-        yield Assertion(
-            name=f"{row['table']} line {row['line']}",
-            expectation=str(row["expectation"]),
-            column=columns[0] if len(columns) == 1 else None,
-            # Tasks that fail an expectation are rejected, so it holds for every task of the version.
-            holds=True,
-            rejected=int(row["failing_tasks"]),
-        )
 
 
 Phase = Literal["START", "COMPLETE", "FAIL", "ABORT"]
@@ -191,7 +154,7 @@ def _input(one: LineageDataset) -> "InputDataset":
     from openlineage.client import event_v2 as ol
     from openlineage.client.facet_v2 import input_statistics_input_dataset as statistics
 
-    facets: dict[str, Any] = _quality(one)
+    facets: dict[str, Any] = {}
     if one.rows is not None:
         facets["inputStatistics"] = statistics.InputStatisticsInputDatasetFacet(one.rows, one.bytes, one.files)
     return ol.InputDataset(namespace=one.namespace, name=one.name, facets=_dataset_facets(one), inputFacets=facets)
@@ -204,9 +167,7 @@ def _output(one: LineageDataset) -> "OutputDataset":
     counts: dict[str, Any] = {}
     if one.rows is not None:
         counts["outputStatistics"] = statistics.OutputStatisticsOutputDatasetFacet(one.rows, one.bytes, one.files)
-    # OpenLineage has no place of its own for tests of outputs, so they stand among the facets of the dataset.
-    facets = {**_dataset_facets(one), **_quality(one)}
-    return ol.OutputDataset(namespace=one.namespace, name=one.name, facets=facets, outputFacets=counts)
+    return ol.OutputDataset(namespace=one.namespace, name=one.name, facets=_dataset_facets(one), outputFacets=counts)
 
 
 def _dataset_facets(one: LineageDataset) -> dict[str, Any]:
@@ -221,26 +182,7 @@ def _dataset_facets(one: LineageDataset) -> dict[str, Any]:
         found["schema"] = facets.schema_dataset.SchemaDatasetFacet(
             fields=[facets.schema_dataset.SchemaDatasetFacetFields(name=name, type=kind) for name, kind in one.columns]
         )
-        found["storage"] = facets.storage_dataset.StorageDatasetFacet(storageLayer="files", fileFormat="parquet")
     return found
-
-
-def _quality(one: LineageDataset) -> dict[str, Any]:
-    from openlineage.client.facet_v2 import data_quality_assertions_dataset as checks
-
-    assertions = [
-        checks.Assertion(
-            assertion=held.expectation,
-            success=held.holds,
-            column=held.column,
-            name=held.name,
-            severity="error",
-            description=f"tasks that failed it and were rejected: {held.rejected}",
-        )
-        for held in one.assertions
-    ]
-    facet = checks.DataQualityAssertionsDatasetFacet(assertions=assertions)
-    return {"dataQualityAssertions": facet} if assertions else {}
 
 
 def _redact_texts(thing: Any) -> None:

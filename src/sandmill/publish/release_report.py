@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from sandmill.errors import InputError, IntegrityError, Problem, StoreError, name_some
+from sandmill.errors import InputError, IntegrityError, Problem, name_some
 from sandmill.models.base import Frozen
+from sandmill.models.reports import Funnel
 from sandmill.models.seed import UnsupportedSeed
 from sandmill.report.digest import private_detail
 from sandmill.report.html.figure import Cell, Edition, Figure
@@ -27,10 +28,9 @@ from sandmill.report.html.page import (
 from sandmill.report.queries import View, build_figures, count_facets, open_queries, task_columns
 from sandmill.report.samples import sample_files
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
-from sandmill.store.files import AccessDenied, FileMissing, Store, storage_faults
+from sandmill.store.files import AccessDenied, FileMissing, storage_faults
 from sandmill.store.pull import check_destination
 from sandmill.store.release import StoredRelease
-from sandmill.store.versions import list_versions
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
@@ -97,8 +97,9 @@ def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
     return [("seeds set aside", named)] if seeds else []
 
 
-DESIGNERS = "designers.json"
-_DESIGNERS_BYTES = 1 << 20
+DESIGNERS, FUNNEL = "designers.json", "funnel.json"
+_JSON_BYTES = 1 << 20
+_FUNNEL = pa.schema([(name, pa.int64()) for name in Funnel.model_fields])
 _COSTS = pa.schema(
     [
         ("designer", pa.string()),
@@ -128,7 +129,8 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
         "public_tasks": read_view(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS),
         "rejections": read_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
         "slots": read_view(release, "reports/slots", slots, SLOTS),
-        "designers": View(_read_designers(release), f"read_json('reports/{DESIGNERS}')"),
+        "designers": _read_json(release, DESIGNERS, TypeAdapter(list[DesignerCosts]), _COSTS),
+        "funnel": _read_json(release, FUNNEL, TypeAdapter(Funnel), _FUNNEL),
     }
     if edition == "private":
         private = [name for name in PRIVATE_TASKS.names if name != "record"]
@@ -152,14 +154,15 @@ def read_view(release: StoredRelease, table: str, columns: Sequence[str], schema
     return View(content, f"read_parquet('{table}-*.parquet', union_by_name = true)")
 
 
-def _read_designers(release: StoredRelease) -> Any:
-    """Read what designers cost; an empty table where the report is missing or not readable."""
+def _read_json(release: StoredRelease, name: str, adapter: TypeAdapter[Any], schema: Any) -> View:
+    """Read a report of one or more rows; an empty table where it is missing or not readable."""
+    content = release.readable_report(name, limit=_JSON_BYTES)
     try:
-        content = release.readable_report(DESIGNERS, limit=_DESIGNERS_BYTES)
-        rows = TypeAdapter(list[DesignerCosts]).validate_json(content or b"[]")
-    except ValidationError:
-        raise IntegrityError(f"{release.ref}: reports/{DESIGNERS} does not hold figures of designers") from None
-    return pa.Table.from_pylist([row.model_dump() for row in rows], schema=_COSTS)
+        found = adapter.validate_json(content) if content else []
+        rows = [row.model_dump() for row in (found if isinstance(found, list) else [found])]
+        return View(pa.Table.from_pylist(rows, schema=schema), f"read_json('reports/{name}')")
+    except (ValidationError, pa.ArrowException, OverflowError):
+        raise IntegrityError(f"{release.ref}: reports/{name} does not hold the figures of a build") from None
 
 
 def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:
@@ -198,34 +201,18 @@ def check_folder(to: str) -> None:
     Raises:
         InputError: nothing is named, the folder has files, or it lies in a dataset, whose versions never change.
     """
-    refused = None
-    if "://" not in to:
-        folder = check_destination(to, _SOURCE, _FOOTER)
-        if folder.is_symlink() or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
-            refused = Problem("--to", f"{to}, which is there", "a new or empty folder", "Name another one.")
-        elif not folder.absolute().parent.is_dir():
-            saw, hint = f"{to}, whose parent is no folder", "Make the parent first."
-            refused = Problem("--to", saw, "a folder in one that exists", hint)
-    else:
-        try:
-            if list_versions(Store(to)):
-                refused = Problem("--to", f"{to}, which is a dataset", "a folder that is no dataset")
-            elif found := Store(to).list():
-                saw = f"{to}, which holds {found[0]}"
-                refused = Problem("--to", saw, "a new or empty folder", "Name another one.")
-        except StoreError as error:
-            refused = Problem("--to", f"{to}: {error}", "a folder, local or s3://bucket/prefix")
+    refused, folder = None, check_destination(to, _SOURCE, _FOOTER)
+    if folder.is_symlink() or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
+        refused = Problem("--to", f"{to}, which is there", "a new or empty folder", "Name another one.")
+    elif not folder.absolute().parent.is_dir():
+        saw, hint = f"{to}, whose parent is no folder", "Make the parent first."
+        refused = Problem("--to", saw, "a folder in one that exists", hint)
     if refused:
         raise InputError(_SOURCE, [refused], _FOOTER)
 
 
 def write_folder(to: str, files: Mapping[str, bytes], *, owner_only: bool) -> None:
-    """Write the files of a report. A local folder appears when it is complete."""
-    if "://" in to:
-        store = Store(to)
-        for name in sorted(files):
-            store.write(name, files[name], owner_only=owner_only)
-        return
+    """Write the files of a report. The folder appears when it is complete."""
     folder = Path(to)
     staged = folder.absolute().with_name(f".{folder.absolute().name}-{secrets.token_hex(4)}")
     with storage_faults(to):

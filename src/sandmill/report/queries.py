@@ -86,21 +86,14 @@ def _cell(value: Any) -> Cell:
 
 
 _ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
-_PASSED = (
-    ("designed", None),
-    ("rendered", Stage.GENERATE),
-    ("calibrated", Stage.CALIBRATE),
-    ("checked", Stage.CHECK),
-    ("verified", Stage.VERIFY),
+_FUNNEL = (
+    "funnel",
+    "Funnel",
+    """SELECT step, number FROM (UNPIVOT funnel
+ON designed, rendered, calibrated, checked, verified, filled, tasks, in_band INTO NAME step VALUE number)""",
+    "Attempts that passed each stage; slots that were filled, tasks in them, and slots whose task is in the band "
+    "that was asked for. Failures of our own code are left out.",
 )
-"""Steps of the funnel, and the last stage that an attempt has passed there."""
-
-_LOST = f"""WITH lost AS (
-  SELECT min({_ORDER}) AS stage, bool_or(reason = 'internal_error') AS is_internal
-  FROM rejections WHERE replicate = 0 GROUP BY slot, round, attempt),
-begun AS (
-  SELECT (SELECT coalesce(sum(attempts), 0) FROM slots) - (SELECT count(*) FROM lost WHERE is_internal) AS attempts)"""
-
 _ATTEMPTS = (
     "attempts",
     "Attempts of a slot",
@@ -151,32 +144,10 @@ ORDER BY list_position(['none', 'plain', 'prose', 'spread', 'contested'], readin
 
 def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
     """Return the figures on how the version was built: on costs if designers have any; mix and reading in private."""
-    found = [_funnel(queries), _seconds(queries), _reasons(queries, edition)]
+    found = [queries.figure(*_FUNNEL), _seconds(queries), _reasons(queries, edition)]
     found += [queries.figure(*one) for one in (_ATTEMPTS, _SEEDS)]
     found += [queries.figure(*_COSTS)] if queries.views["designers"].table.num_rows else []
     return [*found, *(queries.figure(*one) for one in (_MIX, _READING) if edition == "private")]
-
-
-def _funnel(queries: Queries) -> Figure:
-    numbers = {}
-    for name, stage in _PASSED:
-        until = f"stage <= {list(Stage).index(stage)}" if stage else ""
-        lost = f"(SELECT count(*) FROM lost WHERE NOT is_internal AND {until})" if until else "0"
-        numbers[name] = f"attempts - {lost}", "begun"
-    numbers["filled"] = "coalesce(count(*) FILTER (reached IS NOT NULL), 0)", "slots"
-    numbers["tasks"] = "coalesce(sum(len(task_ids)), 0)", "slots"
-    numbers["in_band"] = "coalesce(count(*) FILTER (reached = wanted), 0)", "slots"
-    union = "\nUNION ALL ".join(
-        f"SELECT {place} AS place, '{name}' AS step, {number} AS number FROM {source}"
-        for place, (name, (number, source)) in enumerate(numbers.items())
-    )
-    return queries.figure(
-        "funnel",
-        "Funnel",
-        f"{_LOST}\nSELECT step, CAST(number AS BIGINT) AS number FROM (\n{union}) ORDER BY place",
-        "Attempts that passed each stage; slots that were filled, tasks in them, and slots whose task is in the band "
-        "that was asked for. Failures of our own code are left out.",
-    )
 
 
 def _reasons(queries: Queries, edition: Edition) -> Figure:

@@ -1,15 +1,11 @@
-"""The public files of one task as a reader sees them first: rows, profiles of columns, pictures, sounds, texts."""
+"""The public files of one task as a reader sees them first: rows, pictures, sounds, texts."""
 
 import csv
 from base64 import b64encode
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO, StringIO
 from itertools import islice
-from math import isfinite
-from statistics import median
-from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
@@ -26,26 +22,8 @@ _MEDIA = 6
 _TEXT = 800
 _CSV_BYTES = 4 << 20
 """Of a table that is read. Training tables have 20 kB."""
-_CSV_ROWS = 400
-"""Most rows that a column profile reads. A micro task has at most 200 training rows."""
 _TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "wav": "audio/wav"}
 """Media that browsers show. Others are named."""
-
-
-class ColumnProfile(Frozen):
-    """One column."""
-
-    name: str
-    kind: str
-    """`number` or `text`."""
-    missing: int
-    distinct: int
-    least: float | None = None
-    median: float | None = None
-    most: float | None = None
-    bins: tuple[int, ...] = ()
-    """Cells in equal steps from `least` to `most`."""
-    top: tuple[tuple[str, int], ...] = ()
 
 
 class TableSample(Frozen):
@@ -54,7 +32,6 @@ class TableSample(Frozen):
     path: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    profiles: tuple[ColumnProfile, ...] = ()
 
 
 class MediaSample(Frozen):
@@ -127,17 +104,16 @@ def _sample_table(path: str, content: bytes) -> list[TableSample]:
     if len(content) > _CSV_BYTES:
         return []
     try:
-        lines = islice(csv.reader(StringIO(content.decode(errors="replace"))), _CSV_ROWS + 1)
+        lines = islice(csv.reader(StringIO(content.decode(errors="replace"))), _ROWS + 1)
         rows = [row[:_COLUMNS] for row in lines]
     except csv.Error:
         return []
     if not rows:
         return []
     header, *cells = rows
-    shown = (tuple(shorten(cell, _CELL) for cell in row) for row in cells[:_ROWS])
-    profiles = profile_columns(header, cells) if "train" in path else []
+    shown = (tuple(shorten(cell, _CELL) for cell in row) for row in cells)
     columns = tuple(shorten(name, _CELL) for name in header)
-    return [TableSample(path=shorten(path), columns=columns, rows=tuple(shown), profiles=tuple(profiles))]
+    return [TableSample(path=shorten(path), columns=columns, rows=tuple(shown))]
 
 
 def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
@@ -153,38 +129,3 @@ def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
         return MediaSample(path=named, note=f"{len(content)} bytes of a format that browsers do not show")
     text = content[: 4 * _TEXT].decode(errors="replace")
     return MediaSample(path=named, text=text[:_TEXT] + (" ..." if len(text) > _TEXT else ""))
-
-
-BINS = 12
-_MOSTLY = 0.9  # share of the cells that must be numbers for a column of numbers
-_TOP = 3
-_LONGEST = 60
-
-
-def profile_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[ColumnProfile]:
-    """Describe each column of a table."""
-    return [_profile(name, [row[place] for row in rows if place < len(row)]) for place, name in enumerate(header)]
-
-
-def _profile(name: str, cells: Sequence[str]) -> ColumnProfile:
-    filled = [cell for cell in cells if cell.strip()]
-    numbers = [number for cell in filled if (number := _number(cell)) is not None]
-    shared: Any = {"name": shorten(name, _LONGEST), "missing": len(cells) - len(filled), "distinct": len(set(filled))}
-    if not numbers or len(numbers) < _MOSTLY * len(filled):
-        ordered = sorted(Counter(filled).items(), key=lambda item: (-item[1], item[0]))
-        top = tuple((shorten(value, _LONGEST), times) for value, times in ordered[:_TOP])
-        return ColumnProfile(kind="text", top=top, **shared)
-    low, high = min(numbers), max(numbers)
-    bins = [0] * BINS
-    for number in numbers:
-        share = (number / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0
-        bins[min(BINS - 1, int(share * BINS))] += 1
-    return ColumnProfile(kind="number", least=low, median=median(numbers), most=high, bins=tuple(bins), **shared)
-
-
-def _number(cell: str) -> float | None:
-    try:
-        number = float(cell)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None

@@ -30,8 +30,9 @@ from sandmill.sandbox.remote_server import (
 )
 from sandmill.sandbox.sandbox import check_run, refuse_code
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
-"""Seconds for which a server is left out after its first failure, and at most. Each failure in a row doubles them."""
+LOSS_PAUSE_S, FAULT_PAUSE_S = 2.0, 30.0
+"""Seconds for which a server is left out after a run that failed on it or was lost, which the code of an agent could
+cause, and after a fault of its own."""
 MOST_LOSSES = 2
 """Losses of a run after its start until it counts as a failure of the agent."""
 _MOST_UPLOADS = 2
@@ -65,8 +66,6 @@ class _Member:
 
     server: RemoteServer
     in_flight: int = 0
-    pause_s: float = FIRST_PAUSE_S
-    """After its next failure, the server gets no runs for this many seconds."""
     out_until: float = 0.0
     busy_until: float = 0.0
     """Time until which the server has asked for no more requests."""
@@ -231,9 +230,8 @@ class RemoteSandbox:
             problem = Problem("token", saw, "the token of the server's --token-file")
             raise InputError("remote sandbox", [problem], "Nothing was run.") from None
         except ServerDown as error:
-            self._leave_out(member, is_doubled=True)
+            self._leave_out(member, FAULT_PAUSE_S)
             return str(error)
-        self._use_again(member)
         return info
 
     def _dispatch(self, ask: Callable[[RemoteServer], RunReply], is_stopped: Callable[[], bool]) -> RunReply:
@@ -258,11 +256,10 @@ class RemoteSandbox:
             try:
                 reply = ask(member.server)
                 if reply.outcome is not Outcome.INFRA_ERROR:
-                    self._use_again(member)
                     return reply
                 # A fault of the server and not of the agent's code, so the run is repeated on another server.
                 failed[member] = reply.detail
-                self._leave_out(member)
+                self._leave_out(member, LOSS_PAUSE_S)
                 if len(failed) == len(self._members):
                     return reply
             except ServerBusy as busy:
@@ -271,7 +268,7 @@ class RemoteSandbox:
                 return self._failure("cancelled")
             except RunLost as error:
                 self._count(lost=1)
-                self._leave_out(member)
+                self._leave_out(member, LOSS_PAUSE_S)
                 lost.append((member, str(error)))
                 if len(lost) >= MOST_LOSSES:
                     self._count(failed=1)
@@ -280,7 +277,7 @@ class RemoteSandbox:
                     return self._failure(f"the script counts as failed: it {detail}", Outcome.RUNTIME_ERROR)
             except (ServerDown, WrongToken) as error:
                 failed[member] = str(error)
-                self._leave_out(member, is_doubled=True)
+                self._leave_out(member, FAULT_PAUSE_S)
             finally:
                 with self._lock:
                     member.in_flight -= 1
@@ -305,17 +302,9 @@ class RemoteSandbox:
             chosen.in_flight += 1
             return chosen
 
-    def _leave_out(self, member: _Member, is_doubled: bool = False) -> None:
-        """Leave a server out after a failure. The code of an agent could cause a loss, so losses double no pause."""
+    def _leave_out(self, member: _Member, seconds: float) -> None:
         with self._lock:
-            # Requests that were under way together fail together, and count once.
-            if (now := monotonic()) >= member.out_until:
-                member.out_until = now + (member.pause_s if is_doubled else FIRST_PAUSE_S)
-                member.pause_s = min(LONGEST_PAUSE_S, member.pause_s * (2 if is_doubled else 1))
-
-    def _use_again(self, member: _Member) -> None:
-        with self._lock:
-            member.pause_s, member.out_until = FIRST_PAUSE_S, 0.0
+            member.out_until = max(member.out_until, monotonic() + seconds)
 
     def _count(self, **more: int) -> None:
         """Add to the published counts, by the names of `Losses`."""

@@ -1,6 +1,5 @@
 """Map the grader names of MLE-bench configurations to metric names, and list what designs do not support yet."""
 
-import difflib
 import re
 from types import MappingProxyType
 
@@ -68,26 +67,6 @@ GRADERS = MappingProxyType(
 )
 """Metrics by normalized grader name."""
 
-NOT_OURS = frozenset(
-    {
-        "average-haversine-distance",
-        "dice-hausdorff-combo",
-        "f0-5-score",
-        "global-dice",
-        "jaccard-similarity",
-        "jigsaw-unintended-bias-in-toxicity-classification-score",
-        "kendall-tau",
-        "levenhstein-distance",
-        "levenshtein-distance",
-        "map-at-iou-0-4",
-        "mean-angular-error",
-        "mean-average-precision",
-        "modified-laplace-log-likelihood",
-        "word-level-jaccard-score",
-    }
-)
-"""Grader names of MLE-bench whose metrics Sandmill does not have. They are not misspellings of others."""
-
 _WIDE = frozenset({TargetKind.MULTI_TARGET, TargetKind.MULTILABEL})
 _RENDERED = {kind: tuple(metric for target, metric in RENDERED_FORMS if target is kind) for kind, _ in RENDERED_FORMS}
 _TASKS = {**SUPPORTED_TASKS, **_RENDERED}
@@ -102,12 +81,6 @@ def normalized(grader: str) -> str:
 def metric_of(grader: str) -> MetricName | None:
     """Return the metric of a grader's name, in any spelling; None if it is unknown."""
     return GRADERS.get(normalized(grader))
-
-
-def meant(grader: str) -> str | None:
-    """Suggest the name that a misspelled grader means; None if no name is close, or if MLE-bench uses it."""
-    near = difflib.get_close_matches(normalized(grader), GRADERS, n=1, cutoff=0.8)
-    return near[0] if near and normalized(grader) not in NOT_OURS else None
 
 
 def missing_metric(metric: MetricName) -> tuple[str, ...]:

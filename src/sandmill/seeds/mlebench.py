@@ -1,10 +1,7 @@
 """Read an MLE-bench competition folder: identity and metric from its files, structure from its data."""
 
-import csv
-import io
 import re
 import unicodedata
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.errors import shorten
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.models.structure import MetricName
-from sandmill.scoring.catalogue import METRICS
 from sandmill.seeds.cards import SeedReading, bundled_cards
 from sandmill.seeds.competition_data import Unsettled, understand
 from sandmill.seeds.document import Document, read_document
-from sandmill.seeds.explain import show
 from sandmill.seeds.folder import reading_of
-from sandmill.seeds.graders import meant, metric_of, missing_metric
+from sandmill.seeds.graders import metric_of, missing_metric
 from sandmill.seeds.regular import read_text, require_folder
 from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import readable
@@ -32,14 +26,8 @@ _MAX_LINE = 5000
 _MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|<[^>]*>|[*_`#>]")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
-_LFS_POINTER = "version https://git-lfs"
-_MAX_ROWS = 200_000
-_MAX_COLUMNS = 1000
-_MAX_BYTES = 1 << 26
-"""Real leaderboards have less than a hundredth of this."""
-
 COMPETITION_FILES = frozenset({"config.yaml", "description.md", "leaderboard.csv", "grade.py", "prepare.py"})
-"""A folder with config.yaml and another of these is a competition. The Python files are neither read nor run."""
+"""A folder with config.yaml and another of these is a competition. Only the first two are read."""
 
 
 def read_summary(path: Path, file: str) -> str:
@@ -64,49 +52,6 @@ def _plain_text(line: str) -> str:
     """Remove markup, links and control characters."""
     text = _LINK.sub(r"\1", _MARKUP.sub("", line[:_MAX_LINE]))
     return " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in text).split())
-
-
-def read_leaderboard(path: Path, file: str) -> tuple[float, float]:
-    """Read the first and the last score of a leaderboard, whose rows go from best to worst.
-
-    Raises:
-        Unsound: if it is no leaderboard: absent, a link, too large, no CSV, or with scores that are no numbers.
-    """
-    text = read_text(path, file, _MAX_BYTES)
-    if text.startswith(_LFS_POINTER):
-        hint = "Run git lfs pull in the clone of MLE-bench."
-        raise Unsound([SourceProblem(file, "a Git LFS pointer", "the leaderboard itself", 1, hint=hint)])
-    try:
-        scores = _scores(text, file)
-    except csv.Error as error:
-        raise Unsound([SourceProblem(file, shorten(str(error), 120), "a leaderboard in CSV")]) from None
-    wrong = ((line, score) for line, score in scores if not _is_number(score))
-    if found := [SourceProblem(file, show(score), "a number", line, field="score") for line, score in islice(wrong, 5)]:
-        raise Unsound(found)
-    if not scores:
-        raise Unsound([SourceProblem(file, "no rows", "at least one score")])
-    return float(scores[0][1]), float(scores[-1][1])
-
-
-def _scores(text: str, file: str) -> list[tuple[int, str]]:
-    """Return line and score of each row."""
-    rows = csv.reader(io.StringIO(text, newline=""))
-    header = next(rows, [])
-    if len(header) > _MAX_COLUMNS:
-        raise Unsound([SourceProblem(file, f"{len(header)} columns", f"at most {_MAX_COLUMNS}", 1)])
-    if "score" not in header:
-        saw = f"columns {', '.join(shorten(name) for name in header[:10])}" if header else "no header"
-        raise Unsound([SourceProblem(file, saw, "a column score", 1)])
-    place = header.index("score")
-    filled = ((rows.line_num, row[place] if place < len(row) else "") for row in rows if row)
-    return list(islice(filled, _MAX_ROWS))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) * 0 == 0
-    except ValueError:
-        return False
 
 
 class _Loose(BaseModel):
@@ -144,7 +89,7 @@ def read_competition(path: Path, file: str) -> SeedReading:
         Unsound: with every problem of its files.
     """
     problems: list[SourceProblem] = []
-    config = metric = board = summary = None
+    config = metric = summary = None
     document = Document(f"{file}/config.yaml")
     with gathered(problems):
         document = read_document(path / "config.yaml", document.file)
@@ -152,10 +97,6 @@ def read_competition(path: Path, file: str) -> SeedReading:
         metric = metric_of(config.grader.name)
     with gathered(problems):
         summary = read_summary(path / "description.md", f"{file}/description.md")
-    with gathered(problems):
-        board = read_leaderboard(path / "leaderboard.csv", f"{file}/leaderboard.csv")
-    if metric and board:
-        problems += _wrong_direction(metric, board, f"{file}/leaderboard.csv")
     if problems or config is None or summary is None:
         raise Unsound(problems)
     seed_id = config.id.lower()
@@ -165,7 +106,7 @@ def read_competition(path: Path, file: str) -> SeedReading:
         with readable(f"{file}/prepared/public"):
             profiled = understand(path / "prepared/public", f"{file}/prepared/public", metric, config.sample_name)
     except Unsettled as unsettled:
-        metric_needs = missing_metric(metric) if metric else (_unknown_metric(config.grader.name),)
+        metric_needs = missing_metric(metric) if metric else (f"metric {shorten(config.grader.name, 100)}",)
         needs = (*unsettled.args, *metric_needs)
         return SeedReading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
     source = f"MLE-bench competition {config.id}"
@@ -174,22 +115,6 @@ def read_competition(path: Path, file: str) -> SeedReading:
     return reading_of(profiled, "mlebench", **texts)
 
 
-def _unknown_metric(grader: str) -> str:
-    near = meant(grader)
-    return f"metric {shorten(grader, 100)}" + (f" (perhaps {near}?)" if near else "")
-
-
 def _bundled_twin(seed_id: str) -> str:
     is_bundled = any(path.stem == seed_id for path, _ in bundled_cards())
     return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it." if is_bundled else ""
-
-
-def _wrong_direction(metric: MetricName, board: tuple[float, float], file: str) -> list[SourceProblem]:
-    """Compare a leaderboard's order with the metric's; nothing to compare for a metric that Sandmill does not have."""
-    best, worst = board
-    ours = METRICS.get(metric)
-    if ours is None or best == worst or (best < worst) == ours.is_lower_better:
-        return []
-    better = "lower" if ours.is_lower_better else "higher"
-    saw = f"scores from {best:g} in the first row to {worst:g} in the last"
-    return [SourceProblem(file, saw, f"the best first, and for {metric} {better} is better", field="score")]

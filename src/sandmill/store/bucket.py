@@ -164,22 +164,6 @@ class BucketFiles:
             for path in inside
         ]
 
-    def staging(self) -> list[StoredFile]:
-        """Return the multipart uploads that nobody has finished. A path is `key?upload`; sizes are not known."""
-        found = self._fs.call_s3(
-            "list_multipart_uploads", Bucket=self.bucket, Prefix=f"{self.prefix}/" if self.prefix else ""
-        )
-        start = len(self.prefix) + bool(self.prefix)
-        return [
-            StoredFile(f"{upload['Key'][start:]}?{upload['UploadId']}", 0, upload["Initiated"].timestamp())
-            for upload in found.get("Uploads", ())
-        ]
-
-    def remove_staging(self, path: str) -> None:
-        """Abort one multipart upload."""
-        key, _, upload = path.rpartition("?")
-        self._fs.call_s3("abort_multipart_upload", Bucket=self.bucket, Key=self._key(key), UploadId=upload)
-
     def folders(self, folder: str) -> list[str]:
         """Sorted names of the folders directly in a folder."""
         try:

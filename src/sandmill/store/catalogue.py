@@ -4,11 +4,8 @@ To list versions, one manifest and one small report of each are read. A release 
 the report.
 """
 
-import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from statistics import fmean
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,15 +14,13 @@ from sandmill.errors import InputError, IntegrityError, Problem, SandmillError, 
 from sandmill.fingerprint import digest_of_hashes
 from sandmill.models.base import Frozen
 from sandmill.models.release import BUILD_REPORT, ReleaseOverview
-from sandmill.store.arrow_tables import Row
 from sandmill.store.files import AccessDenied, FileMissing, Store
 from sandmill.store.garbage import unfinished_versions
-from sandmill.store.limits import MAX_FUNNEL_BYTES, MAX_RECORD_BYTES, MIB
+from sandmill.store.limits import MIB
 from sandmill.store.release import StoredRelease
 from sandmill.store.versions import first_fault, list_versions, read_manifest
 
 _MAX_BYTES = MIB
-_PRIVATE = ("band", "wanted", "difficulty")
 _MARKS = ("versions", "shards")  # folders that a build makes before a version is published
 
 
@@ -110,69 +105,19 @@ def _is_dataset(store: Store) -> bool:
 
 
 def read_overview(release: StoredRelease) -> ReleaseOverview:
-    """Return the overview of a version; where its report cannot be read, the part that follows from its tables.
+    """Return the overview of a version from its report; an empty one if it has none or reports/ is not readable.
 
     Raises:
-        IntegrityError: the report or a table is damaged.
-        AccessDenied, FileMissing: neither the report nor the public half is readable.
-    """
-    return recorded_overview(release) or count_overview(release)
-
-
-def recorded_overview(release: StoredRelease) -> ReleaseOverview | None:
-    """Return the report of a version. None for versions of older code, and where reports/ is not readable.
-
-    Raises:
-        IntegrityError: it is damaged.
+        IntegrityError: the report is damaged.
     """
     content = release.readable_report(BUILD_REPORT, limit=_MAX_BYTES)
     try:
-        return None if content is None else ReleaseOverview.model_validate_json(content)
+        return ReleaseOverview.model_validate_json(content or b"{}")
     except ValidationError as error:
         raise IntegrityError(f"{release.ref}: reports/{BUILD_REPORT} is damaged: {first_fault(error)}") from None
 
 
-def read_libraries(release: StoredRelease) -> dict[str, tuple[str, ...]]:
-    """Return the versions of the numeric libraries that made the tasks.
-
-    A version of older code does not record them for all tasks; there, the first task of each shard is read.
-    """
-    recorded = recorded_overview(release)
-    if recorded or not release.has_private:
-        return recorded.libraries if recorded else {}
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for part in release.parts("private/tasks"):
-        with release.open_part(part) as reader:
-            record = next(iter(reader.rows(["record"])))["record"]
-        # A record of older code may lack fields of the present one.
-        with suppress(ValueError, KeyError, TypeError, AttributeError):
-            for name, version in json.loads(record[:MAX_RECORD_BYTES])["lineage"]["libraries"].items():
-                found[str(name)].add(shorten(str(version)))
-    return {name: tuple(sorted(found[name])) for name in sorted(found)}
-
-
-def count_overview(release: StoredRelease) -> ReleaseOverview:
-    """Count an overview from the tables. `kinds` holds modalities; the request and the libraries are empty.
-
-    Without the private half, `bands` and `wanted` are empty too.
-    """
-    rows = list(release.read_columns("public/tasks", ["split", "modality"]))
-    private = list(release.read_columns("private/tasks", _PRIVATE)) if release.has_private else []
-
-    def counts(source: list[Row], name: str) -> dict[str, int]:
-        return dict(sorted(Counter(row[name] for row in source).items()))
-
-    return ReleaseOverview(
-        bands=counts(private, "band"),
-        wanted=counts(private, "wanted"),
-        kinds=counts(rows, "modality"),
-        splits=counts(rows, "split"),
-        figures={"difficulty": round(fmean(row["difficulty"] for row in private), 6)} if private else {},
-    )
-
-
 _MANIFEST = ("dataset", "plan_fingerprint", "secret_id", "code_version", "agent_env", "format_version")
-_FUNNEL = "funnel.json"
 _LONGEST_FACT = 200  # characters of a fact that people are shown
 
 
@@ -253,14 +198,9 @@ def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
     for name, gone in (("removed", one["seeds"] - other["seeds"]), ("added", other["seeds"] - one["seeds"])):
         if gone:
             yield Changed(part="build", name=f"seeds {name}", **{"a" if name == "removed" else "b": sorted(gone)})
-    before, after = recorded_overview(a), recorded_overview(b)
-    if before and after:
-        yield from _changed("request", before.request, after.request)
-        yield from _changed("request", {"kept": before.kept}, {"kept": after.kept})
-    else:
-        # Counts of a report and of tables have different names.
-        before, after = count_overview(a), count_overview(b)
-    yield from _changed("libraries", read_libraries(a), read_libraries(b))
+    before, after = read_overview(a), read_overview(b)
+    yield from _changed("request", {**before.request, "kept": before.kept}, {**after.request, "kept": after.kept})
+    yield from _changed("libraries", before.libraries, after.libraries)
     for name in ("bands", "wanted", "kinds", "splits"):
         counts = [Counter({f"{name} {key}": n for key, n in getattr(one, name).items()}) for one in (before, after)]
         yield from (
@@ -274,18 +214,9 @@ def _facts(a: StoredRelease, b: StoredRelease) -> Iterator[Changed]:
     )
     yield from _changed("figures", *figures)
     yield from _changed("figures", before.figures, after.figures)
-    yield from _changed("figures", _funnel(a), _funnel(b))
 
 
 def _changed(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             yield Changed(part=part, name=name, a=before.get(name), b=after.get(name))
-
-
-def _funnel(release: StoredRelease) -> dict[str, Any]:
-    try:
-        found = json.loads(release.readable_report(_FUNNEL, limit=MAX_FUNNEL_BYTES) or b"{}")
-        return {f"funnel {name}": value for name, value in found.items()}
-    except (ValueError, AttributeError):
-        raise IntegrityError(f"{release.ref}: reports/{_FUNNEL} does not hold counts by stage") from None

@@ -151,14 +151,6 @@ class _LocalFiles:
                     waiting.append(inner)
         return list(self._describe(sorted(found)))
 
-    def staging(self) -> list[StoredFile]:
-        folder = self.root / STAGING
-        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return list(self._describe(f"{STAGING}/{name}" for name in names))
-
-    def remove_staging(self, path: str) -> None:
-        (self.root / path).unlink(missing_ok=True)
-
     def folders(self, folder: str) -> list[str]:
         return sorted(entry.name for entry in self._entries(folder) if entry.is_dir())
 
@@ -331,16 +323,6 @@ class Store:
         """Return size and age of all files below a folder, in the order of their paths."""
         with self._checked(prefix) as place:
             return self.backend.details(place)
-
-    def staging(self) -> builtins.list[StoredFile]:
-        """Return unfinished writes: temporary files, or multipart uploads on S3. Their writers may be alive."""
-        with self.backend.faults(self.where()):
-            return self.backend.staging()
-
-    def remove_staging(self, path: str) -> None:
-        """Remove one unfinished write, by its path in `staging`. One that is gone already is no error."""
-        with self.backend.faults(self.where(path)):
-            self.backend.remove_staging(path)
 
     def folders(self, prefix: str = "") -> builtins.list[str]:
         """Sorted names of the folders directly in a folder; empty if there is no such folder."""

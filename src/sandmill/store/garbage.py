@@ -1,4 +1,4 @@
-"""Find and remove what no published version names: leftovers of dead runs, unfinished versions, shards.
+"""Find and remove what no published version names: unfinished versions and shards.
 
 A running build is safe, since only what nobody has written or used for a given time is removed:
 
@@ -37,7 +37,6 @@ _REPORT_FILE = re.compile(r"README\.md|reports/[A-Za-z0-9_./-]+")
 class GarbageKind(StrEnum):
     """Why something is not needed."""
 
-    STAGING = "unfinished write"
     VERSION = "unfinished version"
     PUBLISHED_SHARD = "shard, published"
     SHARD = "shard, not published"
@@ -50,7 +49,7 @@ class Garbage:
 
     kind: GarbageKind
     name: str
-    """Path of their folder in the dataset, or of the one file."""
+    """Path of their folder in the dataset."""
     files: tuple[StoredFile, ...]
 
     @property
@@ -67,16 +66,11 @@ class Garbage:
 def find_garbage(store: Store, older_than_s: float) -> list[Garbage]:
     """Return what may be removed from a dataset, nothing of which was written or used in the last seconds."""
     before = time.time() - older_than_s
-    found = [Garbage(GarbageKind.STAGING, file.path, (file,)) for file in store.staging()]
-    found += [*_versions(store), *_shards(store)]
-    return [item for item in found if item.files and item.modified < before]
+    return [item for item in (*_versions(store), *_shards(store)) if item.files and item.modified < before]
 
 
 def remove_garbage(store: Store, item: Garbage, older_than_s: float) -> bool:
     """Remove what `find_garbage` returned. Return False if it is in use again, and was left alone."""
-    if item.kind is GarbageKind.STAGING:
-        store.remove_staging(item.name)
-        return True
     now = [file for file in store.details(item.name) if file.path in {known.path for known in item.files}]
     if not now or max(file.modified for file in now) >= time.time() - older_than_s:
         return False

@@ -46,8 +46,6 @@ MAX_TASK_FILE_BYTES = 4 * MIB
 MAX_SECRET_BYTES = 4096
 """Of a file that holds a release secret; usual are 64."""
 
-MAX_FUNNEL_BYTES = 4096
-"""Of reports/funnel.json; usual are 200."""
 
 MAX_DEPTH = 16
 """Folders within each other in a dataset; those of a release have 3."""

@@ -299,16 +299,6 @@ class StoredRelease:
             with self.open_part(part) as reader:
                 yield from reader.groups(columns)
 
-    def file_hashes(self, side: str, task_id: str) -> dict[str, str]:
-        """Return the SHA-256 of each file of one side of a task, as recorded. No file is read."""
-        found: dict[str, str] = {}
-        for part in self.parts_of(f"{side}/files", task_id):
-            with self.open_part(part) as reader:
-                for group in reader.groups(["task_id", "path", "sha256"], task_id):
-                    rows = group.to_pylist()
-                    found |= {row["path"]: row["sha256"] for row in rows if row["task_id"] == task_id}
-        return found
-
     def require_private(self) -> None:
         """Raise AccessDenied if the private half cannot be read."""
         if not self.has_private:

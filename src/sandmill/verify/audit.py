@@ -9,7 +9,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.request import AuditRequest
 from sandmill.provenance import numeric_versions
 from sandmill.sandbox.agent_env import pins_hash
-from sandmill.store.catalogue import read_libraries
+from sandmill.store.catalogue import read_overview
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from sandmill.verify.rerun import installed_code, rerun_task
@@ -81,7 +81,7 @@ def _sample(release: StoredRelease, size: int) -> tuple[str, ...]:
 
 def _drift(release: StoredRelease) -> Iterator[str]:
     here = numeric_versions()
-    for name, versions in read_libraries(release).items():
+    for name, versions in read_overview(release).libraries.items():
         if others := [version for version in versions if version != here.get(name)]:
             yield f"{name}: made with {', '.join(others)}; here is {here.get(name, 'none')}"
     recorded, pins = release.manifest.agent_env, pins_hash()

@@ -57,9 +57,3 @@ def test_an_unknown_release_and_a_private_half_out_of_reach_are_refused(dataset,
     assert ran.exit_code == 2
     assert "private half" in ran.stderr
     assert run(dataset, "--to", tmp_path / "report").exit_code == 0
-
-
-def test_a_report_goes_to_s3(dataset, s3_root):
-    assert run(dataset, "--to", f"{s3_root}/page").exit_code == 0
-    assert Store(f"{s3_root}/page").list() == ["qc.json", "report.html"]
-    assert run(dataset, "--to", f"{s3_root}/page").exit_code == 2

@@ -294,10 +294,6 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     shutil.copytree(tmp_path / "r", tmp_path / "s")
     both = run("curriculum", release.ref, tmp_path / "r", tmp_path / "s").stdout
     assert f"s compared with {tmp_path}/r: share of the gap +0.000" in both
-    to = tmp_path / "curriculum.json"
-    assert run("curriculum", release.ref, tmp_path / "r", "--to", to).exit_code == 0
-    assert json.loads(to.read_text()) == found
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_curriculum_of_another_release_or_of_mixed_rewards_is_refused(release, tmp_path):
@@ -313,9 +309,7 @@ def test_a_curriculum_of_another_release_or_of_mixed_rewards_is_refused(release,
         ((tmp_path / "r",), "saw rollouts of 0001-ab12cd34; expected rollouts of"),
         ((tmp_path / "none",), "sandmill rollout wrote"),
         ((tmp_path / "r", tmp_path / "r"), "the same folder twice"),
-        ((tmp_path / "r", "--json", "--to", tmp_path / "x.json"), "only one of them"),
     ):
         ran = run("curriculum", release.ref, *arguments)
         assert ran.exit_code == 2
         assert said in ran.stderr
-    assert not (tmp_path / "x.json").exists()

@@ -27,9 +27,9 @@ KEY = "planted-5e1d77-not-a-real-key"
 REQUEST = BuildRequest(
     name="made",
     tasks=3,
+    seed=1,
     designer="llm",
     model=("openai/first",),
-    revise=False,
     mix={Band.MEDIUM: 1.0},
     kinds={"table": 1.0},
 )

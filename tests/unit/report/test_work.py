@@ -1,71 +1,16 @@
 from sandmill.check.suites import failed_suites
-from sandmill.models.base import Band, Stage
+from sandmill.models.base import Band
 from sandmill.models.reports import AttemptReport, SlotReport
-from sandmill.report.designers import DesignerRow
-from sandmill.report.work import MixCounts, WorkCounts, costs_table, mix_table, yield_table
+from sandmill.report.work import MixCounts, mix_table
 
 
-def make_report(slot: int, reached: Band | None = Band.HARD, *, round: int = 0, seconds: float = 1.0) -> SlotReport:
-    return SlotReport(
-        slot=slot,
-        round=round,
-        wanted=Band.HARD,
-        reached=reached,
-        task_ids=(f"task{slot}",) if reached else (),
-        attempts=2,
-        seconds={Stage.DESIGN: seconds / 4, Stage.CALIBRATE: 3 * seconds / 4},
-    )
-
-
-def count_work(*shards: list[SlotReport]) -> WorkCounts:
-    work = WorkCounts({0: "table/binary/random", 1: "text/binary/random", 2: "table/binary/random"})
-    for shard in shards:
-        work.add(shard)
-    return work
+def make_report(slot: int, reached: Band | None = Band.HARD) -> SlotReport:
+    task_ids = (f"task{slot}",) if reached else ()
+    return SlotReport(slot=slot, round=0, wanted=Band.HARD, reached=reached, task_ids=task_ids, attempts=2, seconds={})
 
 
 def rows_of(table):
     return [dict(zip(table.header, row, strict=True)) for row in table.rows]
-
-
-def test_a_slot_that_needed_two_rounds_counts_once_with_all_its_work():
-    work = count_work([make_report(0), make_report(1, None, seconds=8.0)], [make_report(1, round=1, seconds=2.0)])
-    text, table = rows_of(yield_table(work, "grammar"))
-    assert text["structure"] == "text/binary/random", "what cost most stands first"
-    assert [text[name] for name in ("slots", "filled", "attempts", "yield", "seconds a task")] == (
-        ["1", "1", "4", "25%", "10.0"]
-    )
-    assert (table["slots"], table["seconds"], table["designer"]) == ("1", "1.0", "grammar")
-
-
-def test_costs_add_up_over_stages_and_over_verified_and_rejected_designs():
-    row = DesignerRow(
-        designer="llm",
-        attempts=4,
-        designs=2,
-        yield_share=0.5,
-        difficulty=0.5,
-        difficulty_spread=0.1,
-        domains=2,
-        variety=0.5,
-        requests=8,
-        tokens=100,
-        usd=0.5,
-        usd_a_design=0.25,
-    )
-    found = {
-        one["what"]: one for one in rows_of(costs_table(count_work([make_report(0, seconds=4.0)]), [row], 0.1, 0.7))
-    }
-    assert found["stage calibrate"]["seconds"] == "3.0"
-    assert found["stage calibrate"]["share"] == "75%"
-    assert found["all stages"]["seconds"] == "4.0"
-    money = {what.removeprefix("language models, "): one["USD"] for what, one in found.items() if one["USD"] != "-"}
-    assert money == {
-        "verified designs": "0.4000",
-        "rejected drafts": "0.1000",
-        "a verified design": "0.2500",
-        "paid by this build": "0.7000",
-    }
 
 
 def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
@@ -75,12 +20,6 @@ def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
     medium, hard = rows_of(mix_table(mix))
     assert list(medium.values()) == ["medium", "0", "1", "0", "0", "0"]
     assert list(hard.values()) == ["hard", "3", "1", "1", "1", "1"]
-
-
-def test_a_build_without_any_slot_has_tables():
-    work = count_work()
-    assert rows_of(yield_table(work, "grammar")) == rows_of(mix_table(MixCounts())) == []
-    assert rows_of(costs_table(work, [], 0.0, 0.0))[0]["what"] == "all stages"
 
 
 def test_failed_suites_are_grouped_and_hold_counts_alone():

@@ -136,19 +136,13 @@ def _table_targets(written):
 
 
 def _write_competitions(written):
-    written.competition("direction", "log-loss", (0.9, 0.1))
     written.competition("grader", "auc-rok")
     for name in ("absent", "broken"):
         written.competition(name)
-    Path("absent/leaderboard.csv").unlink()
+    Path("absent/description.md").unlink()
     written.file("broken/config.yaml", "id: broken\ngrader: {}\n")
     written.file("broken/description.md", "# Only a heading\n")
-    written.file("broken/leaderboard.csv", "score\n0.5\nnone\n")
-    written.competition("pointer")
-    written.file("pointer/leaderboard.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
-    written.competition("unranked")
-    written.file("unranked/leaderboard.csv", "team,points\n")
-    return ("absent", "broken", "direction", "grader", "pointer", "unranked")
+    return ("absent", "broken", "grader")
 
 
 def _competitions(written):

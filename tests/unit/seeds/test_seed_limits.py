@@ -25,7 +25,7 @@ def _two_competitions(written) -> str:
     return written.competition("many/linked")
 
 
-@pytest.mark.parametrize("name", ["description.md", "config.yaml", "leaderboard.csv"])
+@pytest.mark.parametrize("name", ["description.md", "config.yaml"])
 def test_a_file_of_a_competition_that_is_a_link_is_not_read(written, name):
     folder = Path(_two_competitions(written))
     private = written.file("private.txt", (folder / name).read_text() + SECRET)
@@ -116,15 +116,6 @@ def test_a_table_with_too_many_columns_is_told_their_number(written, suffix):
         _parquet(written, {name: [1] for name in names})
     with pytest.raises(SeedError, match=f"saw {len(names)} columns; expected at most {MAX_COLUMNS}"):
         ingest(("seed",))
-
-
-def test_a_leaderboard_with_very_many_columns_is_refused_and_short_rows_are_named(written):
-    folder = _two_competitions(written)
-    header = ",".join(["score", *(f"c{number}" for number in range(1000))])
-    written.file(f"{folder}/leaderboard.csv", f"{header}\n0.5\n")
-    assert "saw 1001 columns, expected at most 1000" in _needs(folder)
-    written.file(f"{folder}/leaderboard.csv", "team,score\na,0.5\nb\n")
-    assert "line 3" in _needs(folder)
 
 
 def test_folders_deep_inside_each_other_set_a_competition_aside(written, monkeypatch):

@@ -55,7 +55,8 @@ def test_the_numbers_of_the_page_are_those_of_the_code():
     settings = ServerSettings()
     assert f"`max_wait` ({defaults['max_wait'].default:g} s)" in PAGE
     assert f"`scratch_mb` ({defaults['scratch_mb'].default})" in PAGE
-    assert f"for {remote.FIRST_PAUSE_S:g} s, after further failures for up to {remote.LONGEST_PAUSE_S:g} s" in PAGE
+    assert f"it is left out for {remote.FAULT_PAUSE_S:g} s" in PAGE
+    assert PAGE.count(f"the server is left out for {remote.LOSS_PAUSE_S:g} s") == 2
     assert f"silent for {remote_server.SILENCE_S:g} s" in PAGE
     assert f"lost {remote.MOST_LOSSES} times" in PAGE
     assert f"{RUN_BYTES >> 20} MB of requests and {RUN_BYTES >> 20} MB of replies" in PAGE

@@ -164,31 +164,6 @@ def test_a_removed_shard_is_made_again(local_store):
     assert fill_shard(local_store, range(2)) == ref
 
 
-def test_leftovers_of_writes_are_removed_and_young_ones_are_not(local_store):
-    publish_numbers(local_store, range(2))
-    staging = Path(local_store.root) / ".tmp"
-    (staging / "1-dead").write_bytes(b"123")
-    assert _found(local_store, 60) == {}
-    _make_old(local_store)
-    items = [item for item in find_garbage(local_store, _DAY) if item.kind is GarbageKind.STAGING]
-    assert [(item.name, item.bytes) for item in items] == [(".tmp/1-dead", 3)]
-    assert remove_garbage(local_store, items[0], _DAY)
-    assert list(staging.iterdir()) == []
-
-
-def test_multipart_uploads_that_nobody_finished_are_aborted(s3_root):
-    import boto3
-
-    store = Store(f"{s3_root}/uploads/micro")
-    publish_numbers(store, range(1))
-    key = "releases/uploads/micro/0002-0a0a0a0a/public/files-00000-0a0a0a0a.parquet"
-    boto3.client("s3").create_multipart_upload(Bucket="sandmill-tests", Key=key)
-    (item,) = (item for item in find_garbage(store, _NOW) if item.kind is GarbageKind.STAGING)
-    assert item.name.startswith("0002-0a0a0a0a/public/files-00000-0a0a0a0a.parquet?")
-    assert remove_garbage(store, item, _NOW)
-    assert store.staging() == []
-
-
 def _make_old(store: Store) -> None:
     old = time.time() - 8 * _DAY
     for path in Path(store.root).rglob("*"):

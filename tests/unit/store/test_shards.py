@@ -83,13 +83,11 @@ def test_a_damaged_shard_says_what_to_do(store):
 
 def finished_slot(number: int) -> FinishedSlot:
     task, rejection = make_task(number), make_rejection(number)
-    package = task.package.model_copy(update={"public": {"image.png": b"\x89PNG\xff\x00"}})
     return FinishedSlot(
         tasks=(task,),
         rejections=(rejection,),
         report=make_slot_report(task),
         suites=({"table": "tasks", "rows": 1, "success": True},),
-        rejects=((rejection, package),),
     )
 
 

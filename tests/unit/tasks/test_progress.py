@@ -6,8 +6,8 @@ from sandmill.models.base import Stage
 from sandmill.pipeline.shard import ShardProgress
 from tasks.progress import _PROGRESS, LABEL, BuildProgress
 
-FIRST = ShardProgress(Stage.CALIBRATE, slots=10, filled=2, attempts=9, rejected=5, proved=1, in_band=2, steered=4)
-SECOND = ShardProgress(Stage.VERIFY, slots=10, filled=1, attempts=6, rejected=3, in_band=1, steered=3)
+FIRST = ShardProgress(Stage.CALIBRATE, made=3, rejected=5, in_band=2, steered=4)
+SECOND = ShardProgress(Stage.VERIFY, made=1, rejected=3, in_band=1, steered=3)
 
 
 def labels(**shards: ShardProgress) -> dict[str, str]:
@@ -18,7 +18,7 @@ def labels(**shards: ShardProgress) -> dict[str, str]:
 def test_the_line_adds_up_all_shards_wherever_they_are_filled():
     progress = BuildProgress(20, 2, "designing")
     assert progress.line(1.0) == "0 of 20 tasks in band; designing; 0 designs off the band, 0 faulty; no estimate yet"
-    nothing = ShardProgress(Stage.DESIGN, slots=10, filled=0, attempts=2, rejected=0)
+    nothing = ShardProgress(Stage.DESIGN, made=0, rejected=0)
     progress.hear(labels(a=nothing, b=nothing), 10.0)
     progress.hear(labels(a=FIRST, b=SECOND), 70.0)
     line = progress.line(70.0)
@@ -32,16 +32,16 @@ def test_the_line_adds_up_all_shards_wherever_they_are_filled():
 
 def test_a_later_round_goes_on_where_the_first_ended():
     progress = BuildProgress(20, 2, "designing")
-    done = [replace(one, filled=9, proved=0, in_band=9, is_stored=True) for one in (FIRST, SECOND)]
+    done = [replace(one, made=9, in_band=9, is_stored=True) for one in (FIRST, SECOND)]
     progress.hear(labels(a=done[0], b=done[1]), 0.0)
-    again = ShardProgress(Stage.CALIBRATE, slots=2, filled=1, attempts=3, rejected=2, in_band=1, steered=2)
+    again = ShardProgress(Stage.CALIBRATE, made=1, rejected=2, in_band=1, steered=2)
     progress.hear(labels(a=done[0], b=done[1], c=again), 10.0)
     assert progress.line(10.0).startswith("19 of 20 tasks in band")
 
 
 def test_finished_shards_of_an_earlier_run_count_at_once_and_give_no_pace():
     progress = BuildProgress(20, 2, "designing")
-    kept = replace(FIRST, filled=10, proved=0, in_band=10, is_stored=True)
+    kept = replace(FIRST, made=10, in_band=10, is_stored=True)
     progress.hear(labels(a=kept), 5.0)
     assert progress.line(5.0) == (
         "10 of 20 tasks in band (10 kept from before); designing; 4 designs off the band, 1 faulty; no estimate yet"
@@ -50,7 +50,7 @@ def test_finished_shards_of_an_earlier_run_count_at_once_and_give_no_pace():
 
 def test_a_build_is_not_complete_before_it_is_published():
     progress = BuildProgress(10, 2, "designing")
-    progress.hear(labels(a=replace(FIRST, filled=10, proved=0, in_band=10, is_stored=True)), 0.0)
+    progress.hear(labels(a=replace(FIRST, made=10, in_band=10, is_stored=True)), 0.0)
     assert progress.share < 100
     assert "left" not in progress.line(1.0)
     assert "estimate" not in progress.line(1.0)

@@ -4,7 +4,7 @@ The result for a slot is a draft of a rule and its texts, or texts alone (a worl
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from sandmill.design.grammar import medium_of
 from sandmill.design.llm.conversation import Ask, Conversation, GivenUp
-from sandmill.design.llm.developer import develop, review_sample
+from sandmill.design.llm.developer import develop
 from sandmill.design.llm.dresser import dress, narrate
 from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, KnownDomain, choose_idea, propose
@@ -32,9 +32,6 @@ MONEY_SPENT = "max_usd"
 _LONGEST_DETAIL = 600
 
 Result = TypeVar("Result")
-
-Look = Callable[[Slot], Awaitable[str]]
-"""Renders a sample of a slot's design and returns its rows and the scores of a few solvers as text."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ class LlmDesigner:
         ask: answers prompts.
         repairs: most repair requests per question.
         giveaways: phrases that no text may contain.
-        look: renders a sample for the developer to review; None skips the review.
         at_once: number of designs in progress at a time; it does not change any draft.
         forgives_misses: in replay, refuse a slot whose request is not recorded instead of stopping the run.
     """
@@ -75,7 +71,6 @@ class LlmDesigner:
     ask: Ask
     repairs: int
     giveaways: tuple[str, ...]
-    look: Look | None = None
     at_once: int = 8
     forgives_misses: bool = False
 
@@ -158,22 +153,16 @@ class LlmDesigner:
         domain, columns = await develop(conversation, slot, idea, self.giveaways)
         evaluation = await choose_evaluation(conversation, slot, idea)
 
-        def draft_of(domain: Domain) -> DesignDraft:
-            return DesignDraft(
-                domain=Domain.model_validate(domain.model_dump()),
-                motifs=columns.motifs,
-                faults=idea.faults,
-                metric=evaluation.metric,
-                split=evaluation.split,
-                baselines=idea.baselines,
-            )
-
-        if self.look is not None:
-            sample = await self.look(slot.model_copy(update={"draft": draft_of(domain)}))
-            revised = await review_sample(conversation, slot, idea, columns, sample, self.giveaways)
-            domain, columns = revised or (domain, columns)
         domain = await write(conversation, domain, columns.motifs, self.giveaways)
-        designed = slot.model_copy(update={"draft": draft_of(domain), "authorship": _authorship(conversation)})
+        draft = DesignDraft(
+            domain=Domain.model_validate(domain.model_dump()),
+            motifs=columns.motifs,
+            faults=idea.faults,
+            metric=evaluation.metric,
+            split=evaluation.split,
+            baselines=idea.baselines,
+        )
+        designed = slot.model_copy(update={"draft": draft, "authorship": _authorship(conversation)})
         return Designed(designed, _transcript(conversation))
 
 

@@ -1,8 +1,7 @@
-"""The ML developer: turns an idea into columns with plausible magnitudes and motifs, and reviews a sample once."""
+"""The ML developer: turns an idea into columns with plausible magnitudes and motifs."""
 
-import json
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, create_model
 
@@ -44,13 +43,6 @@ class Columns(Frozen):
     motifs: tuple[MotifChoice, ...] = Field(min_length=5, max_length=7)
 
 
-class SampleReview(Frozen):
-    """Decision about the columns after a look at a sample."""
-
-    verdict: Literal["keep", "revise"]
-    reason: str = Field(max_length=400)
-
-
 @cache
 def answer_for(kind: TargetKind) -> type[Columns]:
     """Return the schema of the answer for a kind of target; it adds the field `targets`."""
@@ -71,35 +63,6 @@ async def develop(
     Raises:
         GivenUp: if no answer is valid.
     """
-    values = {"idea": idea.model_dump_json(indent=1), "target": slot.seed.structure.target}
-    return await _settle(conversation, slot, idea, fill("developer_question", values), giveaways)
-
-
-async def review_sample(
-    conversation: Conversation, slot: Slot, idea: Idea, columns: Columns, sample: str, giveaways: tuple[str, ...]
-) -> tuple[Domain, Columns] | None:
-    """Show a rendered sample with first scores. The developer keeps the columns or revises them once.
-
-    Returns:
-        The revised columns; None if the developer keeps the old ones.
-
-    Raises:
-        GivenUp: if the revised columns are invalid.
-    """
-    written = columns.model_dump_json(indent=1)
-    question = fill("sample_reviewer_question", {"columns": written, "sample": sample})
-    review = await conversation.settle("sample_reviewer", question, SampleReview, lambda _: [])
-    if review.verdict == "keep":
-        return None
-    values = {"idea": idea.model_dump_json(indent=1), "target": slot.seed.structure.target}
-    again = fill("developer_again", {"columns": written, "sample": sample, "reason": json.dumps(review.reason)})
-    question = f"{fill('developer_question', values)}\n\n{again}"
-    return await _settle(conversation, slot, idea, question, giveaways)
-
-
-async def _settle(
-    conversation: Conversation, slot: Slot, idea: Idea, question: str, giveaways: tuple[str, ...]
-) -> tuple[Domain, Columns]:
     structure = slot.seed.structure
     kind, shape = structure.target, shape_of(structure, kind_of(structure) or TABLE)
 
@@ -108,6 +71,8 @@ async def _settle(
         lost = trait_problems(structure, shape, domain, columns.motifs) if shape else []
         return [*columns_problems(domain, columns.motifs, giveaways), *lost]
 
+    values = {"idea": idea.model_dump_json(indent=1), "target": kind}
+    question = fill("developer_question", values)
     columns = await conversation.settle("developer", question, answer_for(kind), judge)
     return domain_of(idea, columns, kind), columns
 

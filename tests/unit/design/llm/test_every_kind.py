@@ -1,4 +1,4 @@
-"""Whatever the kind, what a language model wrote becomes designs of every hardness, and a preview shows its items."""
+"""Whatever the kind, what a language model wrote becomes designs of every hardness."""
 
 import asyncio
 
@@ -10,7 +10,6 @@ from sandmill.design.llm import Designed, LlmDesigner
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
-from sandmill.pipeline.designing import preview_sample
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET
@@ -34,14 +33,3 @@ def test_it_is_designed_at_every_hardness(kind):
         spec = design_task(slot, Streams(SECRET, "written"), hardness)
         assert spec.domain == written.name
         assert spec.story.title.startswith(written.title)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", sorted(SEEDS))
-def test_a_preview_shows_its_items_and_first_scores(kind):
-    sample = preview_sample(designed(kind))
-    assert sample.startswith(("First rows, of ", "First items, of "))
-    assert "not shown" not in sample
-    scores = sample.partition("is better):\n")[2].splitlines()
-    assert [line for line in scores if line.startswith("- prior: ")]
-    assert len(scores) >= 4

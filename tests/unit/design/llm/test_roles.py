@@ -202,34 +202,6 @@ def test_where_misses_are_forgiven_they_are_refusals():
     assert (refused.reason, refused.detail) == ("not_recorded", "gone")
 
 
-def test_the_developer_sees_a_sample_and_may_revise_once():
-    async def look(slot):
-        return f"sample of {slot.draft.domain.name}"
-
-    def spoil(role, times, answer):
-        if role == "sample_reviewer":
-            return {"verdict": "revise", "reason": "too high"}
-        return (
-            _change(answer, 31.5, "numeric", 0, "distribution", "median")
-            if (role, times)
-            == (
-                "developer",
-                2,
-            )
-            else answer
-        )
-
-    ask = Scripted(spoil)
-    (designed,) = design(ask, look=look)
-    assert "sample of lighthouses" in ask.asked("sample_reviewer")[0].messages[-1].content
-    assert "too high" in ask.asked("developer")[1].messages[-1].content
-    assert designed.slot.draft.domain.numeric[0].distribution.median == 31.5
-    keeping = Scripted()
-    (kept,) = design(keeping, look=look)
-    assert len(keeping.asked("developer")) == 1
-    assert kept.slot.draft.domain.numeric[0].distribution.median == 24
-
-
 def test_of_the_candidates_the_one_unlike_the_release_is_taken():
     def swapped(role, times, answer):
         return {"candidates": answer["candidates"][::-1]} if role == "strategist" else answer
@@ -272,7 +244,7 @@ def test_the_engineers_split_is_what_is_made(split):
 
 
 def test_instructions_hold_no_placeholder_for_data():
-    for role in ("strategist", "developer", "sample_reviewer", "engineer", "writer", "reviewer"):
+    for role in ("strategist", "developer", "engineer", "writer", "reviewer"):
         assert "{{" not in instructions_for(role)
     with pytest.raises(KeyError):
         fill("repair", {})

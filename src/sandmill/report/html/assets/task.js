@@ -108,23 +108,6 @@ report.taskPanel("media", "Items", (task, body, detail) => {
   return true;
 });
 
-report.taskPanel("columns", "Columns of the training table", (task, body, detail) => {
-  const { svg } = report, table = detail.sample && detail.sample.tables.find((one) => one.profiles.length);
-  if (!table) return false;
-  const spark = (bins) => {
-    const most = Math.max(...bins, 1), step = 96 / bins.length;
-    const drawing = svg("svg", { width: 96, height: 22, viewBox: "0 0 96 22", role: "img", "aria-label": bins.join(", ") });
-    bins.forEach((count, place) => drawing.append(svg("rect", { class: "bar", x: place * step, width: step - 1,
-      y: 22 - 22 * count / most, height: 22 * count / most })));
-    return drawing;
-  };
-  body.append(report.table(["column", "kind", "missing", "distinct", "min", "median", "max", "spread"],
-    table.profiles.map((one) => [one.name, one.kind, one.missing, one.distinct, one.least ?? "", one.median ?? "", one.most ?? "",
-      one.kind === "number" ? spark(one.bins) : one.top.map(([value, times]) => `${value} (${times})`).join(", ")])));
-  body.append(report.query(`-- in a folder with the task, after the pull below\nSUMMARIZE FROM read_csv('tasks/${task.id}/public/${table.path}', all_varchar = false)`));
-  return true;
-});
-
 report.taskPanel("board", "Leaderboard", (task, body, detail) => {
   if (!detail.private) return false;
   body.append(report.table(["solver", "tier", "final", "feedback"], detail.private.board));
