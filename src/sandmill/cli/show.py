@@ -64,9 +64,7 @@ def show(
     if fidelity:
         from sandmill.cli.show_fidelity import show_fidelity
 
-        if task is not None:
-            opened.check_ids([task])
-        opened.require_private()
+        opened.check_ids([task] if task else [])
         show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
         return
     if task is None:
