@@ -311,8 +311,6 @@ def tell(
     meanings = meanings_of(domain)
     # Texts of media say how items show a column under its name, so its facts are stated by names too.
     level = level if meanings else "plain"
-    if level == "spread" and shape and shape.profile and not shape.profile.has_dictionary:
-        level = "prose"
     plan = replace(plan, level=level)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()

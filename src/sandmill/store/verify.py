@@ -270,8 +270,9 @@ def _record_of(row: Row) -> tuple[TaskRecord | None, list[str]]:
         return None, [f"its record cannot be read: {shorten(str(error), 200)}"]
     spec, facts, measured = record.spec, record.facts, record.calibration
     # An older version may have written the same record with fewer fields.
-    by_ranks = {"rule"} if row["rule"] is None and measured.rule == "ranks" else set()
-    wrong = [name for name in expected if name not in {"record", *by_ranks} and row[name] != expected[name]]
+    unwritten = {"rule"} if row["rule"] is None and measured.rule == "ranks" else set()
+    unwritten |= {"reading_level", "reading_gain"} if row["reading_level"] is None else set()
+    wrong = [name for name in expected if name not in {"record", *unwritten} and row[name] != expected[name]]
     problems = [f"private/tasks: {name} is not that of its record" for name in wrong]
     if (spec.metric, spec.target) != (facts.metric, facts.target):
         seen = f"its facts has {facts.metric} of {facts.target}"

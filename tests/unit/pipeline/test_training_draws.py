@@ -89,11 +89,11 @@ def test_with_readers_reading_must_pay(monkeypatch):
     assert found.deciding.off_board == {FROZEN}
     assert FROZEN in found.rule.corrections
     with pytest.raises(ItemRejected, match="no_margin"):
-        measured(monkeypatch, Runs(readers_far=5.0, adversary_far=3.5))
+        measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5))
 
 
 def test_the_margin_is_the_mean_of_the_draws(monkeypatch):
-    found = measured(monkeypatch, Runs(readers_far=5.0, adversary_far=3.5), *[Runs(1.0, 3.5)] * (DRAWS - 1))
+    found = measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5), *[Runs(1.0, 3.5)] * (DRAWS - 1))
     assert found.deciding.margin >= LEAST_MARGIN
     with pytest.raises(ItemRejected, match="no_margin"):
         measured(monkeypatch, Runs(readers_far=3.0, adversary_far=3.5), *[Runs(8.0, 3.5)] * (DRAWS - 1))
