@@ -130,10 +130,11 @@ ORDER BY tasks DESC, asked_for, difficulty_band""",
 _READING = (
     "reading",
     "What there is to read",
-    """SELECT coalesce(reading_level, '-') AS level, band AS difficulty_band, count(*) AS tasks,
-       round(avg(reading_gain), 3) AS mean_gain
-FROM private_tasks
-GROUP BY ALL
+    """SELECT level, difficulty_band, count(*) AS tasks, round(avg(gain), 3) AS mean_gain
+FROM (
+  SELECT coalesce(reading_level, '-') AS level, band AS difficulty_band, reading_gain AS gain FROM private_tasks
+)
+GROUP BY level, difficulty_band
 ORDER BY list_position(['none', 'plain', 'prose', 'spread', 'contested'], level) NULLS LAST,
          list_position(['easy', 'medium', 'hard', 'expert'], difficulty_band)""",
     "Hardest level of the stated facts that matter, and the share of the gap that the best reader closes beyond the "
