@@ -220,7 +220,7 @@ def _marked(gap: Missing, columns: Mapping[str, Column], streams: Streams) -> Mi
 
 
 def _outside(column: Column) -> list[float]:
-    """Return the sentinels that no value of a column comes near."""
+    """Return the numbers, such as -999, that lie far outside the values of a column and so can mark missing cells."""
     low, high = (float(quantile(column, np.array(u), shift)) for u, shift in ((_FAR, -3.0), (1 - _FAR, 3.0)))
     return [number for number in _SENTINELS if not low - 0.5 <= number <= high + 0.5]
 
@@ -269,7 +269,7 @@ class Telling:
     conversions: dict[str, ConversionWord]
     """By column."""
     has_sentinels: bool = True
-    """Whether numbers may stand for missing cells. A table of the seed's shape has empty cells where the seed has."""
+    """Whether numbers such as -999 may mark missing cells. Not in a table made from a seed's: its cells are empty."""
     pens: Pens = Pens()
     has_dictionary: bool = True
     """Whether facts may stand in a file of their own. A table of the seed's shape has one if the seed has."""

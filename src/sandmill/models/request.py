@@ -22,7 +22,7 @@ from sandmill.models.release import Split
 DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 0.1}
 DEFAULT_READING: dict[ReadingLevel, float] = {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1}
 RUNNERS = ("threads", "dask")
-"""Kinds of task runners. The last two may be followed by the address of a cluster."""
+"""Kinds of task runners. `dask` may be followed by the address of a cluster."""
 
 
 def _is_a_receiver(place: str) -> str:

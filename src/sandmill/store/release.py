@@ -102,7 +102,7 @@ class StoredRelease:
         return tuple(sorted(self._group_of))
 
     def prompt(self, task_id: str) -> str:
-        """Return the texts of a task. `sandmill.prompt` adds how code runs, and its limits."""
+        """Return description and data dictionary of a task. `sandmill.prompt` adds how code runs, and its limits."""
         if task_id not in self._prompts:
             if len(self._prompts) >= _PROMPTS_KEPT:
                 self._prompts.clear()

@@ -98,7 +98,7 @@ class Pen:
         )
 
     def numbers(self, values: Sequence[float]) -> list[str]:
-        """Say several numbers without units, all in digits or all in words."""
+        """Write a list of numbers without units, either all in digits or all in words."""
         words = [spellings(value) for value in values]
         if not self.is_free or not all(words) or self.rng.random() > _CHANCE_OF_WORDS:
             return [digits(value) for value in values]
