@@ -83,9 +83,9 @@ def test_a_greedy_sample_is_the_most_likely_token_of_the_training_pass():
     sampler = Sampler(model, Limits(2, 3, 8, 6), END)
     for prompt, group in zip(prompts, sampler.sample(prompts, 0.0), strict=True):
         assert group[0] == group[1] == group[2]
-        tokens = torch.tensor([[group[0]]])
+        tokens = torch.tensor([group[0]])
         hidden = model.answer_hidden(torch.tensor([prompt]), torch.tensor([len(prompt)]), tokens)
-        logits = model.logits(hidden)[0, 0]
+        logits = model.logits(hidden)[0]
         assert logits.argmax(-1).tolist() == group[0]
 
 
@@ -97,8 +97,8 @@ def test_samples_follow_the_probabilities_of_the_model_and_new_weights():
     sampler = Sampler(model, Limits(1, 4000, 8, 1), END)
     torch.manual_seed(0)
     (group,) = sampler.sample([prompt], 1.0)
-    hidden = model.answer_hidden(torch.tensor([prompt]), torch.tensor([3]), torch.tensor([[[1]]]))
-    chances = model.logits(hidden)[0, 0, 0].softmax(-1).detach().numpy()
+    hidden = model.answer_hidden(torch.tensor([prompt]), torch.tensor([3]), torch.tensor([[1]]))
+    chances = model.logits(hidden)[0, 0].softmax(-1).detach().numpy()
     found = np.bincount([answer[0] for answer in group], minlength=SHAPE.vocab) / len(group)
     np.testing.assert_allclose(found, chances, atol=0.04)
     with torch.no_grad():

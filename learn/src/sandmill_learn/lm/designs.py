@@ -64,14 +64,17 @@ class Design:
     arrays: dict[str, Any] = field(default_factory=dict)
 
 
-_MIX = {Band.MEDIUM: 0.5, Band.HARD: 0.35, Band.EXPERT: 0.15}
-"""Easy tables state nothing."""
+_MIX = {Band.EASY: 0.2, Band.MEDIUM: 0.45, Band.HARD: 0.25, Band.EXPERT: 0.1}
+"""Most tables state one fact or two, which a small model can use within its answer."""
 
 
 @cache
-def slots_of(number: int, seed: int) -> tuple[Slot, ...]:
+def slots_of(number: int, seed: int, reading: str) -> tuple[Slot, ...]:
     """Plan slots of tables, and keep those whose seed asks for few columns and one target."""
-    request = BuildRequest(name=NAME, tasks=number, seed=seed, kinds={"table": 1.0}, mix=_MIX)
+    levels = {level: float(share) for level, _, share in (part.partition("=") for part in reading.split(","))}
+    request = BuildRequest.model_validate(
+        {"name": NAME, "tasks": number, "seed": seed, "kinds": {"table": 1.0}, "mix": _MIX, "reading": levels}
+    )
     return tuple(slot for slot in plan_slots(plan_build(request, ingest(()))) if _can_fit(slot.seed.structure))
 
 
@@ -94,14 +97,14 @@ def tokens_of(path: str, text: str) -> int:
     return len(tokenizer_at(path).encode(text, add_special_tokens=False).ids)
 
 
-def draw_design(job: tuple[int, int, int, str]) -> Design | str:
+def draw_design(job: tuple[int, int, int, str, str]) -> Design | str:
     """Draw one design, or say why it is left out.
 
     Args:
-        job: number of the slot, slots in all, seed, and path of the tokenizer.
+        job: number of the slot, slots in all, seed, path of the tokenizer, and shares of the levels of reading.
     """
-    number, total, seed, path = job
-    slots = slots_of(total, seed)
+    number, total, seed, path, reading = job
+    slots = slots_of(total, seed, reading)
     if number >= len(slots):
         return "no slot"
     slot = slots[number]

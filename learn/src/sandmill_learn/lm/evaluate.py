@@ -15,7 +15,8 @@ from sandmill_learn.lm.sft import Measured, mean_of, measure_samples
 from sandmill_learn.lm.weights import Words
 
 FIGURES = ("gap", "ladder", "bronze", "silver", "gold", "valid", "caught", "tried", "right", "distinct")
-_RESAMPLES = 2_000
+_RESAMPLES, _PROMPTS = 2_000, 80
+"""Bootstraps, and most prompts that are answered at once."""
 ROWS = "evaluation.jsonl"
 
 
@@ -54,13 +55,18 @@ class Evaluation:
         self.rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     def measure(
-        self, models: Sequence[str], sampler_of: Callable[[str], Sampler], words: Words, pool: Pool, seconds: float
+        self,
+        models: Sequence[str],
+        sampler_of: Callable[[str, int, int], Sampler],
+        words: Words,
+        pool: Pool,
+        seconds: float,
     ) -> None:
         """Sample and run the suites that fit into the time, each with all models.
 
         Args:
             models: names.
-            sampler_of: loads a model and returns the sampler.
+            sampler_of: loads a model and returns the sampler for a number of prompts, and of answers to each.
             words: the tokenizer.
             pool: runs the scripts.
             seconds: of all. The first suite runs in any case.
@@ -73,7 +79,8 @@ class Evaluation:
             texts = {table.name: table.prompts[form] for table in tables} if form else None
             asked = [_exchanged(table) for table in tables] if form == "exchanged" else tables
             for model in models if tables else ():
-                made = measure_samples(sampler_of(model), words, pool, asked, samples, temperature, texts)
+                sampler = sampler_of(model, min(len(tables), _PROMPTS), samples)
+                made = measure_samples(sampler, words, pool, asked, samples, temperature, texts)
                 pending.append((model, name, made))
                 while len(pending) > 1:
                     self._take(*pending.pop(0))

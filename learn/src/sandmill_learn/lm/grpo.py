@@ -22,7 +22,7 @@ from sandmill_learn.lm.generate import Sampler
 from sandmill_learn.lm.grading import Graded, Table, is_used, reading_of
 from sandmill_learn.lm.llama import Llama, in_chunks
 from sandmill_learn.lm.scripts import Pool, result_of
-from sandmill_learn.lm.sft import copy_state, make_optimizer, mixed_precision
+from sandmill_learn.lm.sft import copy_state, make_optimizer
 from sandmill_learn.lm.weights import Words
 
 REWARDS = ("gap", "ladder", "ladder-facts")
@@ -162,7 +162,7 @@ def _sampled(
         [pool.submit(table.name, script) for script in group] for table, group in zip(tables, scripts, strict=True)
     ]
     former: dict[int, Tensor] = {}
-    with torch.no_grad(), mixed_precision(model.embedding.device):
+    with torch.no_grad():
         for part in in_chunks(prompts, answers):
             groups = [answers[place] for place in part]
             chances, _ = model.answer_logprobs([prompts[place] for place in part], groups)
@@ -204,8 +204,7 @@ def _update(
         for chunk in in_chunks(prompts, [batch.answers[place] for place in part]):
             places = [int(part[one]) for one in chunk]
             groups = [batch.answers[place] for place in places]
-            with mixed_precision(device):
-                chances, entropies = model.answer_logprobs([prompts[one] for one in chunk], groups)
+            chances, entropies = model.answer_logprobs([prompts[one] for one in chunk], groups)
             lengths = torch.tensor([len(answer) for group in groups for answer in group], device=device)
             gains = torch.tensor([gain for place in places for gain in advantages[place]], device=device)
             gain = gains.repeat_interleave(lengths)

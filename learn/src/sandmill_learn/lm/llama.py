@@ -16,6 +16,8 @@ from torch.utils.checkpoint import checkpoint
 
 _TOKENS_OF_PASS = 26_000
 """Tokens, padding included, of one training pass: about 40 GB of a GPU's memory."""
+_PLACES, _TOKENS = 64, 32
+"""Prompts and answers are padded to multiples of these: kernels want multiples of eight, and few shapes."""
 _TOKENS_OF_LOGITS = 4096
 """Tokens whose logits over the vocabulary are held at a time: 0.8 GB."""
 
@@ -56,8 +58,25 @@ def rotate(vectors: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
     return (vectors * cosines + turned * sines).to(vectors.dtype)
 
 
+@dataclass(frozen=True)
+class _Turns:
+    """What all layers share: cosines and sines of prompts and of answers, and what answers attend to."""
+
+    ahead: tuple[Tensor, Tensor]
+    behind: tuple[Tensor, Tensor]
+    mask: Tensor
+
+
+def _padded(rows: Sequence[Sequence[int]], step: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return token numbers with zeros behind them, up to a multiple of a step, and the number of each row."""
+    made = np.zeros((len(rows), -(-max(map(len, rows)) // step) * step), dtype=np.int64)
+    for place, row in enumerate(rows):
+        made[place, : len(row)] = row
+    return torch.from_numpy(made).to(device), torch.tensor([len(row) for row in rows], device=device)
+
+
 class Llama(nn.Module):
-    """A decoder with tied embeddings. Parameters are float32; autocast computes in bfloat16."""
+    """A decoder with tied embeddings. Parameters are float32; a GPU computes in bfloat16, a CPU in float32."""
 
     def __init__(self, shape: Shape) -> None:
         """Allocate weights without values."""
@@ -109,71 +128,73 @@ class Llama(nn.Module):
         """Normalise by the root mean square."""
         return functional.rms_norm(hidden, (self.shape.hidden,), weight.to(hidden.dtype), self.shape.epsilon)
 
-    def feed_forward(self, hidden: Tensor, place: int) -> Tensor:
-        """Apply the gated feed-forward part of a layer, with its residual."""
-        inner = functional.linear(self.norm(hidden, self.inner_norm[place]), self.gate_up[place])
-        gate, up = inner.chunk(2, dim=-1)
-        return hidden + functional.linear(functional.silu(gate) * up, self.down[place])
+    def layer(self, ahead: Tensor, behind: Tensor, turns: "_Turns", place: int) -> tuple[Tensor, Tensor]:
+        """Apply one layer to prompts, shape (prompts, places, hidden), and answers, shape (answers, tokens, hidden)."""
+        shape, kind = self.shape, ahead.dtype
+        qkv, output, gate_up, down = (
+            matrices[place].to(kind) for matrices in (self.qkv, self.output, self.gate_up, self.down)
+        )
+        each, times = len(behind) // len(ahead), shape.heads // shape.kv_heads
 
-    def heads_of(self, hidden: Tensor, place: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys and values, shapes (..., heads, head_size), before the rotation."""
-        shape = self.shape
-        mixed = functional.linear(self.norm(hidden, self.attention_norm[place]), self.qkv[place])
-        mixed = mixed.unflatten(-1, (-1, shape.head_size))
-        query, key, value = mixed.split([shape.heads, shape.kv_heads, shape.kv_heads], dim=-2)
-        return query, key, value
+        def heads_of(hidden: Tensor, at: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+            mixed = functional.linear(self.norm(hidden, self.attention_norm[place]), qkv)
+            mixed = mixed.unflatten(-1, (-1, shape.head_size)).transpose(1, 2)
+            query, key, value = mixed.split([shape.heads, shape.kv_heads, shape.kv_heads], dim=1)
+            return rotate(query, *at), rotate(key, *at), value
+
+        def wide(part: Tensor) -> Tensor:
+            return part.repeat_interleave(times, dim=1)
+
+        def joined(first: Tensor, later: Tensor) -> Tensor:
+            return wide(torch.cat([first.repeat_interleave(each, dim=0), later], dim=2))
+
+        def after(hidden: Tensor, mixed: Tensor) -> Tensor:
+            hidden = hidden + functional.linear(mixed.transpose(1, 2).flatten(2), output)
+            gate, up = functional.linear(self.norm(hidden, self.inner_norm[place]), gate_up).chunk(2, dim=-1)
+            return hidden + functional.linear(functional.silu(gate) * up, down)
+
+        query, key, value = heads_of(ahead, turns.ahead)
+        own_query, own_key, own_value = heads_of(behind, turns.behind)
+        attend = functional.scaled_dot_product_attention
+        mixed = attend(query, wide(key), wide(value), is_causal=True)
+        own = attend(own_query, joined(key, own_key), joined(value, own_value), attn_mask=turns.mask)
+        return after(ahead, mixed), after(behind, own)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Return float32 logits. bfloat16 logits differ by more than the ratios that PPO clips."""
-        with torch.autocast(hidden.device.type, enabled=False):
-            normed = self.norm(hidden.float(), self.final_norm.float())
-            return functional.linear(normed, self.embedding.float())
+        return functional.linear(self.norm(hidden.float(), self.final_norm), self.embedding)
 
     def answer_hidden(self, prompts: Tensor, known: Tensor, answers: Tensor) -> Tensor:
-        """Return the hidden state before each token of the answers, shape (prompts, answers, tokens, hidden).
+        """Return the hidden state before each token of the answers, shape (answers of all prompts, tokens, hidden).
 
         Args:
             prompts: token numbers, shape (prompts, places), padded at the end with any token.
             known: tokens of each prompt.
-            answers: token numbers, shape (prompts, answers, tokens), padded at the end with any token.
+            answers: token numbers, shape (answers of all prompts, tokens), padded at the end with any token.
         """
-        shape, (count, places), (_, each, length) = self.shape, prompts.shape, answers.shape
-        device, heads, times = prompts.device, shape.heads, shape.heads // shape.kv_heads
-        flat = torch.cat([prompts.flatten(), answers.flatten()])
-        hidden, split = functional.embedding(flat, self.embedding), count * places
-        at = torch.arange(length, device=device)
-        later_at = (known[:, None, None] + at).expand(count, each, length)
-        positions = torch.cat([torch.arange(places, device=device).repeat(count), later_at.flatten()])
-        cosines, sines = (part[:, None] for part in rotary(shape, positions))
-        # An answer sees its prompt without the padding, and its own tokens up to the one it is at. The mask has a
-        # multiple of eight columns, as fast kernels want.
-        spare = -(places + length) % 8
-        seen = torch.zeros(count, 1, 1, length, places + spare + length, dtype=torch.bool, device=device)
-        seen[..., :places] = (torch.arange(places, device=device) < known[:, None])[:, None, None, None]
-        seen[..., places + spare :] = torch.ones(length, length, dtype=torch.bool, device=device).tril()
-        mask = seen.expand(count, each, 1, length, -1).flatten(0, 1)
+        each, device = len(answers) // len(prompts), prompts.device
+        kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+        embedding = self.embedding.to(kind)
+        ahead, behind = functional.embedding(prompts, embedding), functional.embedding(answers, embedding)
+        turns = self._turns(prompts.shape[1], answers.shape[1], known.repeat_interleave(each), kind)
+        for place in range(self.shape.layers):
+            ahead, behind = self.layer(ahead, behind, turns, place)
+        start = ahead[torch.arange(len(prompts), device=device), known - 1].repeat_interleave(each, dim=0)
+        return torch.cat([start[:, None], behind[:, :-1]], dim=1)
 
-        def first(part: Tensor) -> Tensor:
-            return part[:split].unflatten(0, (count, places)).transpose(1, 2)
+    def _turns(self, places: int, length: int, known: Tensor, kind: torch.dtype) -> "_Turns":
+        """Return the rotations, and the mask: an answer sees its prompt without padding, and its tokens so far."""
+        at, before = (torch.arange(size, device=known.device) for size in (length, places))
+        seen = torch.zeros(len(known), 1, length, places + length, dtype=torch.bool, device=known.device)
+        seen[..., :places] = (before < known[:, None])[:, None, None]
+        seen[..., places:] = at[:, None] >= at
+        mask = torch.zeros(seen.shape, dtype=kind, device=known.device).masked_fill_(~seen, float("-inf"))
 
-        def later(part: Tensor) -> Tensor:
-            return part[split:].unflatten(0, (count * each, length)).transpose(1, 2)
+        def rotation(positions: Tensor) -> tuple[Tensor, Tensor]:
+            cosines, sines = rotary(self.shape, positions)
+            return cosines[:, None].to(kind), sines[:, None].to(kind)
 
-        def joined(part: Tensor) -> Tensor:
-            before = functional.pad(first(part), (0, 0, 0, spare))
-            return torch.cat([before.repeat_interleave(each, dim=0), later(part)], dim=2)
-
-        for place in range(shape.layers):
-            query, key, value = self.heads_of(hidden, place)
-            query, key = rotate(query, cosines, sines), rotate(key, cosines, sines)
-            key, value = (part.repeat_interleave(times, dim=1) for part in (key, value))
-            ahead = functional.scaled_dot_product_attention(first(query), first(key), first(value), is_causal=True)
-            behind = functional.scaled_dot_product_attention(later(query), joined(key), joined(value), attn_mask=mask)
-            mixed = torch.cat([part.transpose(1, 2).reshape(-1, heads * shape.head_size) for part in (ahead, behind)])
-            hidden = self.feed_forward(hidden + functional.linear(mixed, self.output[place]), place)
-        start = hidden[torch.arange(count, device=device) * places + known - 1]
-        answered = hidden[split:].unflatten(0, (count, each, length))
-        return torch.cat([start[:, None, None].expand(-1, each, -1, -1), answered[:, :, :-1]], dim=2)
+        return _Turns(rotation(before[None]), rotation(known[:, None] + at), mask)
 
     def answer_logprobs(
         self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[Sequence[int]]]
@@ -182,15 +203,11 @@ class Llama(nn.Module):
 
         The order is that of the answers. All prompts have equally many answers.
         """
-        device, places = self.embedding.device, max(map(len, prompts))
-        length = max(len(answer) for group in answers for answer in group)
-        known = torch.tensor([len(prompt) for prompt in prompts], device=device)
-        padded = torch.tensor([[*prompt, *[0] * (places - len(prompt))] for prompt in prompts], device=device)
-        rows = [[[*answer, *[0] * (length - len(answer))] for answer in group] for group in answers]
-        tokens = torch.tensor(rows, device=device)
-        sizes = torch.tensor([[len(answer) for answer in group] for group in answers], device=device)
-        kept = torch.arange(length, device=device) < sizes[..., None]
-        hidden, chosen = self.answer_hidden(padded, known, tokens)[kept], tokens[kept]
+        device = self.embedding.device
+        padded, known = _padded(prompts, _PLACES, device)
+        tokens, sizes = _padded([answer for group in answers for answer in group], _TOKENS, device)
+        kept = (torch.arange(tokens.shape[1], device=device) < sizes[:, None]).flatten().nonzero()[:, 0]
+        hidden, chosen = self.answer_hidden(padded, known, tokens).flatten(0, 1)[kept], tokens.flatten()[kept]
         made = [
             checkpoint(self._scores_of, part, wanted, use_reentrant=False)
             for part, wanted in zip(hidden.split(_TOKENS_OF_LOGITS), chosen.split(_TOKENS_OF_LOGITS), strict=True)

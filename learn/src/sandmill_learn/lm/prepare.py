@@ -70,6 +70,7 @@ def prepare(arguments: Arguments, record: Record) -> None:
         "tables": dict(Counter(row["group"] for row in rows.values())),
         "lessons": len(lessons),
         "demonstrations": sum(len(one.answers) for one in lessons),
+        "reading": arguments.reading,
         "held_out_domains": sorted({one.domain for one in groups["held_out"]}),
         "bars": "bronze: median of blind scripts; silver: the best of them; gold: halfway to the best reader",
         "components": components,
@@ -121,7 +122,7 @@ def write_model(folder: Path, model: str) -> None:
 
 def _kept(arguments: Arguments, record: Record) -> tuple[dict[str, list[Design]], list[Design]]:
     """Draw designs, or take those that an earlier run with the same arguments has drawn."""
-    asked = f"{arguments.sizes} {arguments.seed}"
+    asked = f"{arguments.sizes} {arguments.seed} {arguments.reading}"
     place = arguments.work / "draws.pickle"
     if place.exists():
         former, found = pickle.loads(place.read_bytes())
@@ -144,7 +145,7 @@ def draw_groups(arguments: Arguments, record: Record) -> tuple[dict[str, list[De
     reasons: Counter[str] = Counter()
     slots = round(sum(wanted.values()) / _YIELD) + 40
     path = str((arguments.folder / TOKENIZER).resolve())
-    jobs = [(number, slots, arguments.seed + 1, path) for number in range(slots)]
+    jobs = [(number, slots, arguments.seed + 1, path, arguments.reading) for number in range(slots)]
     for done, found in enumerate(_mapped(jobs, arguments.processes), start=1):
         if isinstance(found, str):
             reasons[found] += 1
@@ -166,7 +167,7 @@ def draw_groups(arguments: Arguments, record: Record) -> tuple[dict[str, list[De
     return groups, lessons
 
 
-def _mapped(jobs: Sequence[tuple[int, int, int, str]], processes: int) -> Iterator[Design | str]:
+def _mapped(jobs: Sequence[tuple[int, int, int, str, str]], processes: int) -> Iterator[Design | str]:
     """Draw designs in order, so that equal arguments give equal groups."""
     if processes <= 1:
         yield from map(_safely, jobs)
@@ -178,7 +179,7 @@ def _mapped(jobs: Sequence[tuple[int, int, int, str]], processes: int) -> Iterat
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _safely(job: tuple[int, int, int, str]) -> Design | str:
+def _safely(job: tuple[int, int, int, str, str]) -> Design | str:
     try:
         return draw_design(job)
     except Exception as error:

@@ -4,6 +4,7 @@ import json
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from sandmill_learn.lm.weights import Words, load_model
 
 _PROMPTS_OF_SFT = 16
 """Most prompts of one step of fine-tuning: many steps teach more than large ones."""
+_TRIES = 8
+"""Scripts of each validation table that choose the start."""
 _SMALL = {"validation": 4, "held_out": 6, "real": 2}
 """Tables of each group in the phase `smoke`."""
 
@@ -35,6 +38,8 @@ class Session:
         self.tables = _limited(tables, arguments)
         torch.manual_seed(arguments.seed)
         torch.set_float32_matmul_precision("high")
+        # cuDNN makes a plan for each new shape, which costs its attention more time than the arithmetic.
+        torch.backends.cuda.enable_cudnn_sdp(False)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         name = torch.cuda.get_device_name() if self.device.type == "cuda" else "CPU"
         self.model: Llama = load_model(arguments.folder, arguments.model).to(self.device)
@@ -42,21 +47,22 @@ class Session:
         self.words = Words(in_folder if in_folder.is_dir() else arguments.folder)
         size = sum(value.numel() for value in self.model.parameters())
         record.say(f"{name}, torch {torch.__version__}; {arguments.model}: {size / 1e6:.1f} million weights")
-        self._sampler: Sampler | None = None
+        self._samplers: dict[Limits, Sampler] = {}
 
-    @property
-    def sampler(self) -> Sampler:
-        """The sampler, which all phases share."""
-        if self._sampler is None:
-            texts = [text for one in self.tables.values() for text in (one.prompt, *one.prompts.values())]
-            longest = max(len(self.words.prompt(text)) for text in texts)
-            arguments = self.arguments
-            batch = max(1, 512 // arguments.samples) if self.device.type == "cuda" else arguments.prompts
-            limits = Limits(batch, arguments.samples, -(-longest // 64) * 64, arguments.answer_tokens)
+    def sampler(self, prompts: int, samples: int) -> Sampler:
+        """Return the sampler of these sizes with the weights of now. Samplers are kept, since each captures a graph."""
+        limits = Limits(prompts, samples, self._longest, self.arguments.answer_tokens)
+        if limits not in self._samplers:
             self.record.say(f"sampler: {limits}")
-            self._sampler = Sampler(self.model, limits, self.words.end, self.record.say)
-        self._sampler.refresh()
-        return self._sampler
+            self._samplers[limits] = Sampler(self.model, limits, self.words.end, self.record.say)
+        self._samplers[limits].refresh()
+        return self._samplers[limits]
+
+    @cached_property
+    def _longest(self) -> int:
+        """Tokens of the longest prompt, up to a multiple of 64."""
+        texts = [text for one in self.tables.values() for text in (one.prompt, *one.prompts.values())]
+        return -(-max(len(self.words.prompt(text)) for text in texts) // 64) * 64
 
     def group(self, name: str) -> list[Table]:
         """Return the tables of a group."""
@@ -94,9 +100,8 @@ class Session:
         self.save("sft")
         tables = self.group("validation")
         if tables and len(kept) > 1 and arguments.starts > 1:
-            choose_start(
-                kept[-arguments.starts :], self.model, self.sampler, self.words, self.pool, tables, self.record
-            )
+            sampler = self.sampler(len(tables), _TRIES)
+            choose_start(kept[-arguments.starts :], self.model, sampler, self.words, self.pool, tables, self.record)
             self.save("sft")
 
     def grpo(self) -> None:
@@ -114,7 +119,13 @@ class Session:
         )
         try:
             steps = train_grpo(
-                self.model, self.sampler, self.words, self.pool, self.group("grpo"), settings, self.record
+                self.model,
+                self.sampler(arguments.prompts, arguments.samples),
+                self.words,
+                self.pool,
+                self.group("grpo"),
+                settings,
+                self.record,
             )
         finally:
             self.save(f"grpo-{arguments.reward}")
@@ -132,9 +143,9 @@ class Session:
             self.load(name)
             states[name] = copy_state(self.model)
 
-        def sampler_of(name: str) -> Sampler:
+        def sampler_of(name: str, prompts: int, samples: int) -> Sampler:
             self.model.load_state_dict(states[name])
-            return self.sampler
+            return self.sampler(prompts, samples)
 
         evaluation.measure(found, sampler_of, self.words, self.pool, arguments.evaluate_seconds)
         print(evaluation.markdown(), flush=True)

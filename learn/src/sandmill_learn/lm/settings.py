@@ -41,6 +41,7 @@ class Arguments:
     seed: int
     only: tuple[str, ...]
     sizes: tuple[int, int, int, int]
+    reading: str
     real: int
     processes: int
 
@@ -76,6 +77,11 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument(
         "--sizes", default="1000,140,20,72", help="prepare: designs for sft, grpo, validation, held out"
     )
+    parser.add_argument(
+        "--reading",
+        default="plain=1",
+        help="prepare: shares of the levels of reading, such as plain=0.5,prose=0.5 (default: plain=1)",
+    )
     parser.add_argument("--real", type=int, default=24, help="prepare: real tables")
     parser.add_argument("--processes", type=int, default=2, help="prepare: processes")
     found = parser.parse_args(given)
@@ -107,6 +113,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         seed=found.seed,
         only=tuple(name for name in found.only.split(",") if name),
         sizes=(sizes[0], sizes[1], sizes[2], sizes[3]),
+        reading=found.reading,
         real=found.real,
         processes=found.processes,
     )

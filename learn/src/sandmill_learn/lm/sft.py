@@ -55,11 +55,6 @@ def read_lessons(folder: Path, words: Words) -> list[Lesson]:
     return [Lesson(prompt, [next(answers) for _ in row["answers"]]) for prompt, row in zip(prompts, rows, strict=True)]
 
 
-def mixed_precision(device: torch.device) -> Any:
-    """Compute in bfloat16 on a GPU; a CPU computes in float32."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
-
-
 def make_optimizer(model: Llama, learning_rate: float, decay: float = _DECAY) -> torch.optim.AdamW:
     """Return AdamW, fused where the device has it."""
     fused = model.embedding.is_cuda
@@ -105,8 +100,7 @@ def train_sft(
         loss_sum = torch.zeros((), device=device)
         prompts = [lesson.prompt for lesson in chosen]
         for part in in_chunks(prompts, batches):
-            with mixed_precision(device):
-                chances, _ = model.answer_logprobs([prompts[one] for one in part], [batches[one] for one in part])
+            chances, _ = model.answer_logprobs([prompts[one] for one in part], [batches[one] for one in part])
             loss = -chances.sum() / total
             loss.backward()
             loss_sum += loss.detach()
