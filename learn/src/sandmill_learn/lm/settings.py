@@ -58,9 +58,9 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument("--model", default="packed", help="packed, tiny, random, or a folder of transformers")
     parser.add_argument("--reward", default="ladder-facts", choices=("gap", "ladder", "ladder-facts"))
     parser.add_argument("--seconds", type=float, help="time of the phase, in place of its own option")
-    parser.add_argument("--sft-seconds", type=float, default=100.0)
-    parser.add_argument("--grpo-seconds", type=float, default=185.0)
-    parser.add_argument("--evaluate-seconds", type=float, default=80.0)
+    parser.add_argument("--sft-seconds", type=float, default=160.0)
+    parser.add_argument("--grpo-seconds", type=float, default=180.0)
+    parser.add_argument("--evaluate-seconds", type=float, default=65.0)
     parser.add_argument("--prompts", type=int, default=16, help="groups of one update of GRPO")
     parser.add_argument("--samples", type=int, default=16, help="scripts of one group")
     parser.add_argument("--answer-tokens", type=int, default=528, help="longest answer")
@@ -75,7 +75,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="models to evaluate, such as grpo-gap,sft")
     parser.add_argument(
-        "--sizes", default="1000,140,20,72", help="prepare: designs for sft, grpo, validation, held out"
+        "--sizes", default="1800,150,24,80", help="prepare: designs for sft, grpo, validation, held out"
     )
     parser.add_argument(
         "--reading",
@@ -90,7 +90,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         seconds = dict.fromkeys(seconds, found.seconds)
     sizes = [int(size) for size in found.sizes.split(",")]
     if len(sizes) != 4:
-        parser.error(f"--sizes {found.sizes}: expected four numbers, such as 1000,140,20,72")
+        parser.error(f"--sizes {found.sizes}: expected four numbers, such as 1800,150,24,80")
     return Arguments(
         phase=found.phase,
         folder=found.folder,

@@ -205,7 +205,7 @@ def _generator(table: str, name: str) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=hash_number(f"{table}/{name}") % (1 << 128)))
 
 
-ID = "row_id"
+ID = "id"
 """Name of the id column. No registered table has a column of this name."""
 _LEVELS_SHOWN = 12
 _EXAMPLE_ROWS = 3
