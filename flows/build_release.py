@@ -11,7 +11,6 @@ from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.publishing import KeptTasks
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
 from tasks.killed_runs import mark_killed_runs_as_crashed, run_flow
-from tasks.lineage import FlowLineage, lineage_events
 from tasks.parameters import Request, Settings
 from tasks.progress import ENDINGS, show_progress
 from tasks.publishing import (
@@ -34,15 +33,10 @@ EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
 def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, calibrate, check, verify, publish. Returns <root>/<dataset>@<version>."""
     mark_killed_runs_as_crashed()
-    with lineage_events(request.name, settings.lineage_to, request.seeds) as lineage:
-        plan = plan_release(request, ingest_seeds(request, settings))
-        lineage.read_seeds(plan.seeds)
-        return fill_and_publish(plan, settings, lineage)
+    return fill_and_publish(plan_release(request, ingest_seeds(request, settings)), settings)
 
 
-def fill_and_publish(
-    plan: BuildPlan, settings: RunSettings, lineage: FlowLineage, kept: KeptTasks | None = None
-) -> str:
+def fill_and_publish(plan: BuildPlan, settings: RunSettings, kept: KeptTasks | None = None) -> str:
     """Fill the slots of a plan, and publish their tasks with those that are kept as the next version."""
     shards: list[ShardRef] = []
     with open_runner(settings) as runner, show_progress(plan, settings):
@@ -52,12 +46,10 @@ def fill_and_publish(
                 pending = draft_designs(plan, pending, shards, settings)
             shards += runner.fill(fill_shard, pending, settings)
     if is_cancelled():
-        lineage.was_cancelled()
         return cancelled_state()
     report_release(plan, shards, settings)
     publication = publish_version(plan, shards, settings, kept)
     name_run_after_version(publication)
-    lineage.wrote_release(publication.reference)
     return completed_state(publication)
 
 

@@ -7,7 +7,6 @@ from prefect import flow
 from flows.build_release import fill_and_publish
 from sandmill.models.request import RefreshRequest, RunSettings
 from tasks.killed_runs import mark_killed_runs_as_crashed, run_flow
-from tasks.lineage import lineage_events
 from tasks.operations import keep_frontier, plan_next_version, report_refresh, unchanged_state
 from tasks.parameters import RefreshOf, Settings
 from tasks.progress import ENDINGS
@@ -21,13 +20,11 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
 def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Retire tasks solved always or never, keep the others, build new ones at the frontier, publish."""
     mark_killed_runs_as_crashed()
-    with lineage_events(request.release, settings.lineage_to, request.rollouts) as lineage:
-        refresh = plan_next_version(request, settings)
-        lineage.read_release(refresh.release)
-        report_refresh(refresh)
-        if refresh.plan is None:
-            return unchanged_state(refresh)
-        return fill_and_publish(refresh.plan, refresh.settings, lineage, keep_frontier(refresh))
+    refresh = plan_next_version(request, settings)
+    report_refresh(refresh)
+    if refresh.plan is None:
+        return unchanged_state(refresh)
+    return fill_and_publish(refresh.plan, refresh.settings, keep_frontier(refresh))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ from pydantic import BaseModel
 
 from sandmill.cli.arguments import run_program
 from sandmill.pipeline.workers import end_with_this_process
-from tasks.lineage import abort_lineage
 from tasks.progress import write_end
 
 LABEL = "sandmill.process."
@@ -160,7 +159,6 @@ def _mark_crashed(client: SyncPrefectClient, run_id: UUID, message: str) -> None
         return
     state: State[Any] = Crashed(message=message)
     client.set_flow_run_state(run_id, state, force=True)
-    abort_lineage(None, run, state)
     write_end(run_id, state)
     of_run = FlowRunFilter.model_validate({"id": {"any_": [run_id]}})
     for task in client.read_task_runs(flow_run_filter=of_run):

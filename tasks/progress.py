@@ -23,7 +23,6 @@ from sandmill.models.plan import BuildPlan, ShardPlan
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.shard import Listener, ShardProgress
 from sandmill.report.pace import STAGE_WORDS, BuildFigures, Moment, seconds_left
-from tasks.lineage import abort_lineage
 
 SECONDS_BETWEEN_UPDATES = 2.0
 """Each update is a call to the server."""
@@ -169,6 +168,6 @@ def write_end(run_id: UUID, state: State[Any]) -> None:
 ENDINGS: dict[str, Any] = {
     "on_failure": [end_progress],
     "on_cancellation": [end_progress],
-    "on_crashed": [abort_lineage, end_progress],
+    "on_crashed": [end_progress],
 }
 """Hooks of a flow with progress."""

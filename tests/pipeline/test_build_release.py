@@ -30,11 +30,9 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
-from tasks import lineage
 from tasks.killed_runs import ProcessIdentity
 from tasks.progress import ENDINGS, end_progress, start_progress
 from tasks.publishing import SUITE_FAILED, emit_failed_suites
-from tests.lineage_events import read_event
 from tests.prefect_services import wait_until
 from tests.releases import QUICKEST, REPOSITORY, SMALL, SMALL_RELEASE, small_settings
 
@@ -88,8 +86,7 @@ def built(prefect_server, once_a_session, tmp_path_factory) -> tuple[Run, Path]:
     ended: list[tuple[Run, Path]] = []
 
     def make(root: Path) -> str:
-        settings = small_settings(root).model_copy(update={"lineage_to": f"file://{_events_of(root)}"})
-        ended.append((Run(build_release(SMALL, settings, return_state=True), prefect_server), root))
+        ended.append((Run(build_release(SMALL, small_settings(root), return_state=True), prefect_server), root))
         return ended[0][0].reference
 
     once_a_session(SMALL_RELEASE, make)
@@ -136,38 +133,6 @@ def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     assert json.loads(by_key["small-funnel"].data)
     assert {row["band"]: row["asked"] for row in json.loads(by_key["small-mix"].data)}["hard"] == "2"
     assert "mercari-price-suggestion-challenge" in by_key["small-seeds"].data
-
-
-def _events_of(root: Path) -> Path:
-    return root.with_name(f"{root.name}.events.jsonl")
-
-
-def test_a_build_tells_openlineage_what_it_read_and_what_it_made(built):
-    run, root = built
-    release = load(run.reference)
-    start, end = (read_event(line) for line in _events_of(root).read_text().splitlines())
-    assert [start["eventType"], end["eventType"]] == ["START", "COMPLETE"]
-    assert start["run"]["runId"] == end["run"]["runId"]
-    assert {one["value"] for one in end["run"]["facets"]["tags"]["tags"]} == {str(run.id), "1"}
-    assert end["job"]["name"] == "build-release.small"
-    assert [one["name"] for one in end["inputs"]] == [f"seeds/{name}" for name in release.manifest.seeds]
-    (output,) = end["outputs"]
-    assert output["name"] == f"{root}/small"
-    assert output["facets"]["version"]["datasetVersion"] == release.version
-    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 2
-
-
-def test_a_failing_build_tells_openlineage_why_and_a_dead_receiver_changes_nothing(prefect_server, tmp_path):
-    wrong = BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),))
-    events = tmp_path / "events.jsonl"
-    for place in (f"file://{events}", "http://127.0.0.1:9"):
-        settings = small_settings(tmp_path / "root").model_copy(update={"lineage_to": place})
-        assert "nowhere" in build_release(wrong, settings, return_state=True).message
-    start, end = (read_event(line) for line in events.read_text().splitlines())
-    assert [start["eventType"], end["eventType"]] == ["START", "FAIL"]
-    assert [one["name"] for one in start["inputs"]] == [str(tmp_path / "nowhere")]
-    assert "nowhere" in end["run"]["facets"]["errorMessage"]["message"]
-    assert end["outputs"] == []
 
 
 def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact_name_it(built):
@@ -280,16 +245,14 @@ def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server
     assert {task.run_count for task in ended.task_runs()} == {1}
 
 
-def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run, tmp_path):
+def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run):
     first, root = built
     client, here = first.client, ProcessIdentity.of(os.getpid())
-    events = tmp_path / "events.jsonl"
-    of_lineage = {f"{lineage.LABEL}job": "build-release.small", f"{lineage.LABEL}to": f"file://{events}"}
     killed = replace(here, started=here.started - 1)
     runs = {}
     for name, process in {"killed": killed, "alive": here, "elsewhere": replace(killed, host="another")}.items():
         runs[name] = client.create_flow_run(build_release, name=name, state=Running()).id
-        client.update_flow_run_labels(runs[name], {**process.labels, **of_lineage})
+        client.update_flow_run_labels(runs[name], process.labels)
     runs["unlabelled"] = client.create_flow_run(build_release, name="unlabelled", state=Running()).id
     progress = {"type": "progress", "data": 40.0, "description": "8 of 20 tasks in band"}
     for name in ("killed", "alive"):
@@ -309,11 +272,6 @@ def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another
         "unlabelled": "Running",
     }
     assert f"Process {here.pid} on {here.host} ended" in states["killed"].message
-    (aborted,) = (read_event(line) for line in events.read_text().splitlines())
-    assert (aborted["eventType"], aborted["job"]["name"]) == ("ABORT", "build-release.small")
-    assert {"key": "prefect_flow_run", "value": str(runs["killed"]), "source": "SANDMILL"} in (
-        aborted["run"]["facets"]["tags"]["tags"]
-    )
 
 
 def test_a_triggered_run_takes_what_it_does_not_name_from_its_deployment(prefect_server, monkeypatch):

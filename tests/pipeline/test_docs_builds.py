@@ -49,7 +49,6 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         for card in cards:
             shutil.copy(CARDS / card, tmp_path / name)
-    (tmp_path / "lineage").mkdir()
     return tmp_path
 
 

@@ -11,7 +11,6 @@ from pydantic import Field
 from sandmill.errors import InputError, Problem
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Frozen
-from sandmill.models.request import LineagePlace
 from sandmill_learn import grpo, rejection, sft
 from sandmill_learn.plots import learning_curves
 from sandmill_learn.policy import CHECKPOINT, MicroPolicy
@@ -125,8 +124,6 @@ class TrainSettings(Frozen):
     """Folder in which facts, replicates and rollouts are kept for other trainings. Default: below --to."""
     threads: int = Field(default=1, ge=1, le=256)
     """Threads of torch. Equal curves need equal numbers of threads."""
-    lineage_to: LineagePlace | None = None
-    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""
 
 
 REQUEST_FILE, RESULT_FILE, CHART_FILE = "request.json", "result.json", "curves.svg"

@@ -8,10 +8,9 @@ import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
-from urllib.parse import urlsplit
+from typing import Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from sandmill.models.base import Band, Frozen
 from sandmill.models.hints import ReadingLevel
@@ -23,27 +22,6 @@ DEFAULT_MIX = {Band.EASY: 0.25, Band.MEDIUM: 0.4, Band.HARD: 0.25, Band.EXPERT: 
 DEFAULT_READING: dict[ReadingLevel, float] = {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1}
 RUNNERS = ("threads", "dask")
 """Kinds of task runners. `dask` may be followed by the address of a cluster."""
-
-
-def _is_a_receiver(place: str) -> str:
-    """Refuse other schemes, and credentials: settings of a run are shown to everybody who can open the Prefect UI."""
-    try:
-        parts = urlsplit(place)
-        host = parts.hostname
-    except ValueError as error:
-        raise ValueError(f"not an address: {error}") from None
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError(
-            "an address without user, password, query and fragment; a key comes from the variable OPENLINEAGE_API_KEY"
-        )
-    is_file = parts.scheme == "file" and not host and len(parts.path.strip("/")) > 0
-    if is_file or (parts.scheme in ("http", "https") and host) or (parts.scheme == "s3" and host):
-        return place
-    raise ValueError("an address such as file:///folder/events.jsonl, https://host, or s3://bucket/prefix")
-
-
-LineagePlace = Annotated[str, AfterValidator(_is_a_receiver)]
-"""A file that events are appended to, an HTTP receiver, or a prefix of S3 with one object an event."""
 
 
 class BuildRequest(Frozen):
@@ -153,8 +131,6 @@ class RunSettings(Frozen):
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
-    lineage_to: LineagePlace | None = None
-    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""
 
     @field_validator("price")
     @classmethod
@@ -187,8 +163,6 @@ class AuditRequest(Frozen):
     """Dataset whose latest version is verified, such as releases/nightly or s3://bucket/releases/nightly."""
     rerun: int = Field(default=0, ge=0, le=100_000)
     """Tasks whose scripts and panel run again, other ones each week; 0 checks bytes and hashes alone."""
-    lineage_to: LineagePlace | None = None
-    """Where OpenLineage events go: file:///folder/events.jsonl, https://host, or s3://bucket/prefix."""
 
 
 class RefreshRequest(Frozen):

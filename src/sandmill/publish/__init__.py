@@ -1,1 +1,1 @@
-"""What goes with a published version: its pages, and the events of its lineage."""
+"""What goes with a published version: its pages."""
