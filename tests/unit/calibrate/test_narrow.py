@@ -27,6 +27,8 @@ STATED = [
     "    df = df.copy()",
     '    quotient = df["light"] / df["size"]',
     '    df["ratio"] = np.log(quotient)',
+    '    quotient = df["glow"] / df["warmth"]',
+    '    df["other"] = np.log(quotient)',
     "    return df",
     "",
     "",
@@ -36,7 +38,7 @@ STATED = [
 
 def found_with(*features: Feature, cues: tuple[str, ...] = (*COLUMNS, "shape")) -> PanelFindings:
     given: dict[str, Any] = {
-        "numbers": (*COLUMNS, "ratio"),
+        "numbers": (*COLUMNS, "ratio", "other"),
         "categories": ("shape",),
         "cues": tuple(Cue(column=name, measure="scene.light", text=f"What {name} is.") for name in cues),
         "reading": (*DECODE, *STATED),
@@ -50,12 +52,25 @@ def model(columns: str) -> ScriptModel:
 
 
 RATIO = Feature("number", ("ratio",), ())
+FLAG = Feature("level", ("shape_ring",), ('df["shape_ring"] = 1.0 * (df["shape"] == "ring")',))
 
 
-def test_measures_that_neither_features_nor_the_reading_name_are_left_out():
+def test_measures_that_no_feature_needs_are_left_out_with_the_quantities_made_of_them():
     few = narrowed(found_with(RATIO), [model("sparse")])
-    assert [cue.column for cue in few.cues] == ["light", "size", "shape"]
-    assert (few.numbers, few.categories) == (("light", "size", "ratio"), ("shape",))
+    assert [cue.column for cue in few.cues] == ["light", "size"]
+    assert (few.numbers, few.categories) == (("light", "size", "ratio"), ())
+    text = "\n".join(few.reading)
+    assert not any(name in text for name in ("decode", "other", "glow"))
+    names = {"train": {"light": 6.0, "size": 2.0}, "test": {"light": 1.0, "size": 4.0}, "np": _Numbers}
+    exec(text, names)
+    assert (names["train"]["ratio"], names["test"]["ratio"]) == (3.0, 0.25)  # type: ignore[index]
+
+
+def test_a_category_keeps_the_lines_that_name_its_codes():
+    few = narrowed(found_with(FLAG), [model("sparse")])
+    assert [cue.column for cue in few.cues] == ["shape"]
+    assert few.reading[: len(DECODE)] == tuple(DECODE)
+    assert "add_stated" not in "\n".join(few.reading)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +78,14 @@ def test_measures_that_neither_features_nor_the_reading_name_are_left_out():
     [
         pytest.param(found_with(RATIO), ("sparse", "base"), id="another model reads all columns"),
         pytest.param(found_with(RATIO, cues=()), ("sparse",), id="nothing is measured"),
+        pytest.param(found_with(Feature("number", ("age",), ())), ("sparse",), id="no measure is needed"),
     ],
 )
 def test_other_scripts_stay_whole(found: PanelFindings, columns: tuple[str, ...]):
     assert narrowed(found, [model(name) for name in columns]) is found
+
+
+class _Numbers:
+    @staticmethod
+    def log(value: float) -> float:
+        return value

@@ -239,25 +239,42 @@ _FEATURES_ALONE = "sparse"
 """Set of columns that holds found features and nothing else."""
 
 
+_ASSIGNED = re.compile(r'    (?:df\["([^"\\]+)"\]|(?!df )(\w+)) = (.*)')
+"""A statement that makes a column of `df`, or a variable."""
+_IDLE = re.compile(r'def \w+\(df\):\n    """.*"""\n    df = df.copy\(\)\n    return df\n\n\n.*(?:\n|$)')
+"""A function that changes nothing, with its call."""
+
+
 def narrowed(found: PanelFindings, members: Sequence[ScriptModel]) -> PanelFindings:
     """Return what a script needs to know if all of its models read a few found features alone.
 
-    Items of other kinds than tables show a dozen columns, and each takes a function of its own to measure. Columns that
-    the lines of the reading name stay.
+    Items of other kinds than tables show a dozen columns, and each takes a function of its own to measure.
     """
     if not found.cues or any(member.columns != _FEATURES_ALONE for member in members):
         return found
     features = features_of(found, members)
-    lines = (*found.reading, *(line for feature in features for line in feature.lines))
-    named = {name for feature in features for name in feature.names}
-    named |= {name for line in lines for name in re.findall(r'"([^"\\]+)"', line)}
-    cues = tuple(cue for cue in found.cues if cue.column in named)
+    columns = frozenset((*found.numbers, *found.categories, *(cue.column for cue in found.cues)))
+    needed = {name for feature in features for name in (*feature.names, *_quoted(*feature.lines)) if name in columns}
+    kept = list[str]()
+    for line in reversed(found.reading):
+        if made := _ASSIGNED.match(line):
+            if (made[1] or made[2]) not in needed:
+                continue
+            needed -= {made[1] or made[2]} - columns
+            needed |= (set(_quoted(made[3])) & columns) | set(re.findall(r"\b[a-z]+\b", re.sub('"[^"]*"', "", made[3])))
+        kept.insert(0, line)
+    cues = tuple(cue for cue in found.cues if cue.column in needed)
     if not cues:
         return found
-    unused = {cue.column for cue in found.cues} - named
+    unused = ({cue.column for cue in found.cues} | (columns & set(_quoted(*found.reading)))) - needed
     return replace(
         found,
         cues=cues,
+        reading=tuple(_IDLE.sub("", "\n".join(kept)).splitlines()),
         numbers=tuple(name for name in found.numbers if name not in unused),
         categories=tuple(name for name in found.categories if name not in unused),
     )
+
+
+def _quoted(*lines: str) -> list[str]:
+    return [name for line in lines for name in re.findall(r'"([^"\\]+)"', line)]
