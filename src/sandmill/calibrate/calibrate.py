@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sandmill.calibrate.board import gap_steps, leaderboard
 from sandmill.calibrate.measure import (
@@ -18,6 +17,7 @@ from sandmill.calibrate.measure import (
 )
 from sandmill.calibrate.milestones import PLACING, MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
+from sandmill.calibrate.rungs import GradedTest
 from sandmill.calibrate.steadiness import (
     ThresholdRuns,
     ThresholdScores,
@@ -36,24 +36,6 @@ LEAST_ENTRIES = 25
 FEEDBACK_RESAMPLES = 100
 """Fewer than on the final part: how steady feedback is gets recorded and decides nothing."""
 LEAST_COMPETENT = 5
-
-
-@dataclass(frozen=True, repr=False)
-class Graded:
-    """What the panel is judged on: the items of a test, in the order of its file."""
-
-    truth: Array
-    oracle: Array
-    """Prediction of Bayes' rule with the metric's best decision."""
-    is_final: NDArray[np.bool_]
-    """Which items are the final part; the rest is the feedback part, unless it is not scored."""
-    is_scored: NDArray[np.bool_] | None = None
-    """Which items are scored. None: all."""
-
-    @property
-    def is_feedback(self) -> NDArray[np.bool_]:
-        """Which items are the feedback part."""
-        return ~self.is_final if self.is_scored is None else self.is_scored & ~self.is_final
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,8 +60,8 @@ class _PartOf:
 
 def calibrate(
     runs: Sequence[PanelRun],
-    rows: Graded,
-    metric: Metric,
+    test: GradedTest,
+    oracle: Array,
     sizing: Sizing,
     rng: np.random.Generator,
     deciding: ThresholdRuns,
@@ -89,8 +71,8 @@ def calibrate(
 
     Args:
         runs: of the leaderboard; failed ones stay off it.
-        rows: which rows count.
-        metric: the task's metric.
+        test: what they are judged on.
+        oracle: prediction of Bayes' rule with the metric's best decision.
         sizing: how the final part got its size; recorded.
         rng: for the bootstraps.
         deciding: runs that decide milestones, measured on several draws.
@@ -100,17 +82,17 @@ def calibrate(
         ItemRejected: `panel_failed` if too few solvers ran, `no_signal`, `flat_board`, `near_ties`, `trivial_medal`
             or `unsteady_order`.
     """
-    ran, metric = require_enough(runs), remembering(metric)
+    ran, metric = require_enough(runs), remembering(test.metric)
     said = {run.name: run.prediction for run in (*ran, *(run for run in beside if run.has_run))}
     final, feedback = (
         _PartOf(
-            rows.truth[part],
-            rows.oracle[part],
+            test.truth[part],
+            oracle[part],
             {name: answer[part] for name, answer in said.items()},
             draw_counts(int(part.sum()), rng, resamples),
             metric,
         )
-        for part, resamples in ((rows.is_final, RESAMPLES), (rows.is_feedback, FEEDBACK_RESAMPLES))
+        for part, resamples in ((test.is_final, RESAMPLES), (test.is_feedback, FEEDBACK_RESAMPLES))
     )
     signal_check(final.truth, final.said[TRIVIAL], final.oracle, metric, final.counts)
     scores = [{name: part.rounded(answer) for name, answer in part.said.items()} for part in (final, feedback)]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
-from sandmill.calibrate.calibrate import Graded, calibrate, require_enough
+from sandmill.calibrate.calibrate import calibrate, require_enough
 from sandmill.calibrate.decoys import require_one_reading
 from sandmill.calibrate.measure import (
     difficulty,
@@ -23,8 +23,8 @@ from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.rungs import GradedTest, ScoredScript
 from sandmill.calibrate.solver_runs import SolverRuns
-from sandmill.calibrate.steadiness import require_promise, resample_milestones, size_test
-from sandmill.calibrate.training_draws import TrainingDraws, measure_draws, refuse_without_room
+from sandmill.calibrate.steadiness import ThresholdRuns, require_promise, resample_milestones, size_test
+from sandmill.calibrate.training_draws import measure_draws, refuse_without_room
 from sandmill.draw import Pilot, Rendered, render
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Stage
@@ -96,16 +96,9 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         if panel_s > PANEL_BUDGET_S:
             detail = f"the panel took {panel_s:.1f} s; its budget is {PANEL_BUDGET_S:g} s of processor time a design"
             raise ItemRejected(Stage.CALIBRATE, "panel_over_budget", detail)
-        graded = Graded(answers.truth, rendered.oracle, answers.is_final, answers.is_scored)
-        measured = calibrate(
-            board,
-            graded,
-            get_metric(facts.metric),
-            sizing,
-            streams.generator("bootstrap"),
-            draws.deciding,
-            beside,
-        )
+        test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)
+        rng = streams.generator("bootstrap")
+        measured = calibrate(board, test, rendered.oracle, sizing, rng, draws, beside)
         if wanted and measured.difficulty.band is not wanted:
             raise OffBand(measured.difficulty.value, wanted)
         if is_single:
@@ -114,7 +107,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         informed = informed_score(contest.panel, rendered)
         if informed is not None:
             require_informed_gold(measured, informed)
-        scripts = _scripts(Path(name), contest, rendered, measured)
+        scripts = _scripts(Path(name), contest, rendered, measured, test)
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
@@ -182,13 +175,14 @@ def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
     return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
 
 
-def _scripts(folder: Path, contest: SolverRuns, rendered: Rendered, measured: Calibration) -> tuple[ScoredScript, ...]:
+def _scripts(
+    folder: Path, contest: SolverRuns, rendered: Rendered, measured: Calibration, test: GradedTest
+) -> tuple[ScoredScript, ...]:
     """Write the scripts. Where gold takes more than the data, the reference knows the stated facts, or the forms."""
     from sandmill.calibrate.scripts.choose import write_ladder
     from sandmill.calibrate.stated_lines import insight_table
 
     spec, facts, answers = rendered.package.spec, rendered.package.facts, rendered.answers
-    test = GradedTest(answers.truth, answers.is_final, get_metric(facts.metric), answers.is_scored)
     if spec.kind.panel:
         return write_own_ladder(contest.panel, folder, facts, answers, test, contest.stated.cues)
     reader = contest.reader
@@ -197,14 +191,14 @@ def _scripts(folder: Path, contest: SolverRuns, rendered: Rendered, measured: Ca
     return write_ladder(contest.panel.table, folder, test, reader, measured.feedback_thresholds.gold)
 
 
-def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: TrainingDraws, streams: Streams) -> Sizing:
+def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: ThresholdRuns, streams: Streams) -> Sizing:
     """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
     metric = get_metric(pilot.facts.metric)
     predictions = {run.name: run.prediction for run in require_enough(runs)}
     counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
     ends = predictions[TRIVIAL], pilot.oracle
     board = [run.name for run in require_enough(runs) if run.tier not in PLACING]
-    board = [name for name in board if name not in draws.deciding.off_board]
+    board = [name for name in board if name not in draws.off_board]
     ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
     scores = [metric.score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])

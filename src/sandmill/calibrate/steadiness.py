@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sandmill.calibrate.board import median_rows
-from sandmill.calibrate.milestones import Gold, MilestoneRule, distance_sd, unrelated_sd
+from sandmill.calibrate.milestones import Gold, MilestoneRule, distance_sd, least_step, unrelated_sd
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Interval, MilestoneEntry, Sizing, Steadiness, Tier
@@ -132,6 +133,17 @@ class ThresholdRuns:
     """Gap closed on the pilot rows by the best single column without a model."""
     twins: Mapping[str, str] | None = None
     """Reader to the run with the same model without the stated facts."""
+
+    @cached_property
+    def rule(self) -> MilestoneRule:
+        """How thresholds follow."""
+        entries = self.on_pilot()
+        return MilestoneRule.of(entries, self.gold, least_step(entries), self.informed, self.column)
+
+    @property
+    def gold_place(self) -> float:
+        """Place of gold on the pilot rows, for the own draw."""
+        return float(self.rule.places({name: np.asarray(shares[0]) for name, shares in self.shares.items()}).gold)
 
     def entries(self, final: Mapping[str, float], feedback: Mapping[str, float]) -> tuple[MilestoneEntry, ...]:
         """Return the deciding runs that have scores on both parts."""

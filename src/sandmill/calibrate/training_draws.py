@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,9 +12,7 @@ from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.milestones import (
     LEAST_MARGIN,
     ORDINARY,
-    MilestoneRule,
     least_gold,
-    least_step,
     reading_margin,
     require_margin,
     require_room,
@@ -31,7 +28,7 @@ from sandmill.models.base import Stage
 from sandmill.models.calibration import Tier
 from sandmill.rng import Streams
 from sandmill.scoring import Metric, get_metric
-from sandmill.scoring.base import Array, Floats
+from sandmill.scoring.base import Array
 from sandmill.scoring.gap import gap_closed
 
 DRAWS = 3
@@ -69,29 +66,6 @@ class PilotScale:
         return gap_closed(self.metric.score(self.truth, prediction), self.trivial, self.oracle)
 
 
-@dataclass(frozen=True)
-class TrainingDraws:
-    """What several training draws say of a design."""
-
-    deciding: ThresholdRuns
-
-    @cached_property
-    def rule(self) -> MilestoneRule:
-        """How thresholds follow."""
-        entries = self.deciding.on_pilot()
-        found = self.deciding
-        return MilestoneRule.of(entries, found.gold, least_step(entries), found.informed, found.column)
-
-    @cached_property
-    def gold(self) -> float:
-        """Place of gold on the pilot rows, for the own draw."""
-        return float(self.rule.places(self._own).gold)
-
-    @property
-    def _own(self) -> dict[str, Floats]:
-        return {name: np.asarray(shares[0]) for name, shares in self.deciding.shares.items()}
-
-
 def measure_draws(
     pilot: Pilot,
     contest: SolverRuns,
@@ -99,7 +73,7 @@ def measure_draws(
     stated: Stated,
     streams: Streams,
     least_margin: float = LEAST_MARGIN,
-) -> TrainingDraws:
+) -> ThresholdRuns:
     """Run what decides milestones after further training draws.
 
     Raises:
@@ -115,14 +89,9 @@ def measure_draws(
     except DegenerateTask:
         raise ItemRejected(Stage.CALIBRATE, "no_signal", "trivial and oracle score the same on the pilot") from None
     names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.entries}
-    informed = _informed_share(pilot, contest, scale)
     apart = [name for name in own if name not in on_panel]
-    tops = {"informed": informed, "column": _column_share(pilot, contest, scale)}
-    alone = TrainingDraws(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops))
-    if alone.deciding.margin is not None:
-        require_margin(alone.deciding.margin, least_margin - 2 * CLEAR_MISS)
-    if informed is not None:
-        require_room(informed, alone.gold - CLEAR_MISS)
+    tops = {"informed": _informed_share(pilot, contest, scale), "column": _column_share(pilot, contest, scale)}
+    _require(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops), least_margin, CLEAR_MISS)
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {
@@ -130,12 +99,17 @@ def measure_draws(
         for name in own
         if all(name in drawn for drawn in further)
     }
-    found = TrainingDraws(_deciding(contest, ran, shares, tops))
-    if found.deciding.margin is not None:
-        require_margin(found.deciding.margin, least_margin)
-    if informed is not None:
-        require_room(informed, found.gold)
+    found = _deciding(contest, ran, shares, tops)
+    _require(found, least_margin)
     return found
+
+
+def _require(found: ThresholdRuns, least_margin: float, leeway: float = 0.0) -> None:
+    """Refuse a design on which reading does not pay, or gold is out of reach, by more than a leeway."""
+    if found.margin is not None:
+        require_margin(found.margin, least_margin - 2 * leeway)
+    if found.informed is not None:
+        require_room(found.informed, found.gold_place - leeway)
 
 
 def refuse_without_room(pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelRun]) -> None:
@@ -178,7 +152,7 @@ def _deciding(
     )
     if found.gold == "margin":
         return found
-    return ThresholdRuns(**{**vars(found), "margin": reading_margin(found.on_pilot())})
+    return replace(found, margin=reading_margin(found.on_pilot()))
 
 
 def _deciding_entries(contest: SolverRuns, own: Mapping[str, float]) -> list[str]:

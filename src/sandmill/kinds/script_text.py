@@ -2,11 +2,16 @@
 
 import ast
 import inspect
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+from sandmill.models.package import TaskFacts
 
 WIDTH = 100
 _NAMES = {
@@ -186,3 +191,35 @@ def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     made = ast.parse(_source(function)).body[0]
     assert isinstance(made, ast.FunctionDef)
     return made
+
+
+class Reader:
+    """Reads the public files of a task by the lines that scripts hold.
+
+    Args:
+        write: makes these lines from the facts of a task, and perhaps from its cues. A script that has them knows the
+            names ID and TARGET before them, and the tables `train` and `test` after them.
+        known: functions of other modules than `write` that take the place of those that the lines define.
+    """
+
+    def __init__(self, write: Callable[..., list[str]], *known: Callable[..., Any]) -> None:
+        self.source, self._known = write, known
+
+    def read(self, folder: Path, facts: TaskFacts, *cues: Any) -> tuple[Any, Any]:
+        """Return a table of the training items and one of the test items. Classes are text."""
+        names = self.run(folder, facts, *cues)
+        return names["train"], names["test"]
+
+    def run(self, folder: Path, facts: TaskFacts, *cues: Any) -> dict[str, Any]:
+        """Run the lines and return the names that they define. Functions of this library are not defined anew."""
+        text = "\n".join(self.source(facts, *cues))
+        own = {**self.source.__globals__, **{function.__name__: function for function in self._known}}
+        tree = ast.parse("\n".join([*imports(text), text]))
+        tree.body = [one for one in tree.body if not (isinstance(one, ast.FunctionDef) and one.name in own)]
+        names: dict[str, Any] = {"ID": facts.id_column, "TARGET": facts.target_column, "CLASSES": list(facts.classes)}
+        names |= {**own, "sys": SimpleNamespace(argv=["", str(folder)]), "os": os}
+        exec(compile(tree, "reading.py", "exec"), names)
+        if facts.classes:
+            coded = names["train"][list(facts.target_columns)].select_dtypes("number")
+            names["train"] = names["train"].astype(dict.fromkeys(coded, str))
+        return names

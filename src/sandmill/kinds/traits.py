@@ -1,7 +1,7 @@
 """Traits that items show and that latent columns decide: of recordings, series of measurements and graphs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from pydantic import AfterValidator
@@ -11,15 +11,6 @@ from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Cue
 from sandmill.models.columns import Categorical, Column
-
-
-class Reader(NamedTuple):
-    """What reads the public files of a task, with arguments that its use decides."""
-
-    read: Callable[..., tuple[Any, Any]]
-    """Return a table of the training items and one of the test items."""
-    source: Callable[..., list[str]]
-    """Return the lines of a script that do the same; the script defines ID and TARGET before them."""
 
 
 class Trait(Frozen):

@@ -9,7 +9,7 @@ import pytest
 
 from sandmill.calibrate import PanelRun, calibrate, run_panel
 from sandmill.calibrate.board import gap_steps
-from sandmill.calibrate.calibrate import Graded, require_enough
+from sandmill.calibrate.calibrate import require_enough
 from sandmill.calibrate.measure import (
     band_of,
     difficulty,
@@ -22,6 +22,7 @@ from sandmill.calibrate.measure import (
 )
 from sandmill.calibrate.milestones import ORDINARY, milestone_thresholds
 from sandmill.calibrate.panel import NOTHING_FOUND, TRIVIAL
+from sandmill.calibrate.rungs import GradedTest
 from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.base import Band, Part
@@ -210,8 +211,8 @@ def deciding(runs: list[PanelRun], truth: Array, oracle: Array, metric: str = "r
 
 def measured(runs: list[PanelRun], oracle: Array = TRUTH) -> Calibration:
     """Calibration of runs, by default with an oracle that is never wrong."""
-    graded, rng = Graded(TRUTH, oracle, IS_FINAL), np.random.default_rng(1)
-    return calibrate(runs, graded, get_metric("rmse"), SIZING, rng, deciding(runs, TRUTH, TRUTH))
+    test, rng = GradedTest(TRUTH, IS_FINAL, get_metric("rmse")), np.random.default_rng(1)
+    return calibrate(runs, test, oracle, SIZING, rng, deciding(runs, TRUTH, TRUTH))
 
 
 @pytest.mark.parametrize(("target", "metric"), [("regression", "rmse"), ("multiclass", "log_loss")])
@@ -219,12 +220,10 @@ def test_calibration_of_a_real_panel_is_consistent(tmp_path: Path, target: str, 
     written = write_table(
         tmp_path, target, metric, lambda t: np.sin(2 * np.pi * t["hour"] / 24) + t["width"] / 20, test=3000, seed=2
     )
-    graded = Graded(written.truth, written.oracle, np.arange(3000) % 3 > 0)
+    test = GradedTest(written.truth, np.arange(3000) % 3 > 0, get_metric(metric))
     runs = run_panel(written.folder, written.facts)
     found = deciding(runs, written.truth, written.oracle, metric)
-    first, again = (
-        calibrate(runs, graded, get_metric(metric), SIZING, np.random.default_rng(1), found) for _ in range(2)
-    )
+    first, again = (calibrate(runs, test, written.oracle, SIZING, np.random.default_rng(1), found) for _ in range(2))
     assert first == again
     sign = -1 if first.is_lower_better else 1
     finals = [sign * entry.final for entry in first.board]
@@ -234,7 +233,7 @@ def test_calibration_of_a_real_panel_is_consistent(tmp_path: Path, target: str, 
     assert by_name["prior"].final == first.trivial
     assert sign * first.oracle > sign * first.trivial
     for run in runs:
-        for part, name in ((graded.is_final, "final"), (~graded.is_final, "feedback")):
+        for part, name in ((test.is_final, "final"), (~test.is_final, "feedback")):
             if run.has_run:
                 score = get_metric(metric).rounded(written.truth[part], run.prediction[part])
                 assert getattr(by_name[run.name], name) == score

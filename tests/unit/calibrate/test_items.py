@@ -2,14 +2,17 @@
 
 import numpy as np
 
-from sandmill.calibrate.calibrate import Graded
+from sandmill.calibrate.rungs import GradedTest
 from sandmill.models.calibration import Ceiling
+from sandmill.scoring import get_metric
+
+METRIC = get_metric("rmse")
 
 
 def test_an_item_that_is_not_scored_is_of_neither_part():
     is_final, is_scored = np.array([True, False, False]), np.array([True, True, False])
-    assert Graded(is_final, is_final, is_final).is_feedback.tolist() == [False, True, True]
-    assert Graded(is_final, is_final, is_final, is_scored).is_feedback.tolist() == [False, True, False]
+    assert GradedTest(is_final, is_final, METRIC).is_feedback.tolist() == [False, True, True]
+    assert GradedTest(is_final, is_final, METRIC, is_scored).is_feedback.tolist() == [False, True, False]
 
 
 def test_a_ceiling_is_loose_if_its_ends_are_a_fifth_of_the_gap_apart():

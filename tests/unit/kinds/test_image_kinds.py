@@ -1,5 +1,6 @@
 """For every kind of picture task: packages pass all gates, and scripts compute the same features as solvers."""
 
+import inspect
 import re
 import sys
 from io import BytesIO
@@ -95,10 +96,10 @@ def test_scripts_read_what_solvers_read(rendered, folder, monkeypatch):
         for table, same in zip(own, script, strict=True):
             assert list(table.columns) == list(same.columns)
             pd.testing.assert_frame_equal(table.astype(str).iloc[:, :1], same.astype(str).iloc[:, :1])
-            numbers = [name for name in table.columns if name not in (facts.id_column, *facts.target_columns)]
+            numbers = [name for name in table.select_dtypes("number") if name not in facts.target_columns]
             np.testing.assert_allclose(table[numbers].to_numpy(float), same[numbers].to_numpy(float), atol=2e-4)
         assert list(own[1][facts.id_column]) == list(rendered.answers.ids)
-    assert len(numbers) == len(cues)
+    assert {cue.column for cue in cues} <= set(own[1].columns)
     assert all(re.fullmatch(r"[\x20-\x7e]+", cue.text) for cue in cues)
 
 
@@ -129,6 +130,6 @@ def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):
         paths.append(tmp_path / f"{number}.jpg")
         Image.fromarray(drawn).save(paths[-1])
     for files in (paths, [BytesIO(path.read_bytes()) for path in reversed(paths)], paths):
-        known = image_files._known_pixels(files)
+        known = image_files.pixels(files)
         assert known.dtype == np.float32
-        np.testing.assert_array_equal(known, image_files.pixels(files))
+        np.testing.assert_array_equal(known, inspect.unwrap(image_files.pixels)(files))

@@ -11,7 +11,8 @@ from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, TWINS, Stated
-from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, TrainingDraws, measure_draws, refuse_without_room
+from sandmill.calibrate.steadiness import ThresholdRuns
+from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, measure_draws, refuse_without_room
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import ItemRejected
 from sandmill.models.calibration import Tier
@@ -63,7 +64,7 @@ class Runs:
         return [*self.run([entry.name for entry in PANEL]), *self.run_readers(), *self.run_adversaries()]
 
 
-def measured(monkeypatch, own: Runs, *others: Runs) -> TrainingDraws:
+def measured(monkeypatch, own: Runs, *others: Runs) -> ThresholdRuns:
     drawn = iter(others or (own,) * (DRAWS - 1))
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
     monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
@@ -77,16 +78,16 @@ def test_further_draws_run_what_decides_and_the_best_of_the_own_draw(monkeypatch
     found = measured(monkeypatch, Runs(far=lucky), *others)
     wanted = {entry.name for entry in PANEL if entry.tier in (*ORDINARY, Tier.ENSEMBLE)} | set(lucky)
     assert len(lucky) == CONTENDERS
-    assert set(others[0].asked) == set(others[1].asked) == wanted == found.deciding.shares.keys()
-    assert {len(shares) for shares in found.deciding.shares.values()} == {DRAWS}
-    assert (found.deciding.gold, found.deciding.margin) == ("margin", None)
+    assert set(others[0].asked) == set(others[1].asked) == wanted == found.shares.keys()
+    assert {len(shares) for shares in found.shares.values()} == {DRAWS}
+    assert (found.gold, found.margin) == ("margin", None)
 
 
 def test_with_readers_reading_must_pay(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5))
-    assert found.deciding.gold == "readers"
-    assert found.deciding.margin >= LEAST_MARGIN
-    assert found.deciding.off_board == {FROZEN}
+    assert found.gold == "readers"
+    assert found.margin >= LEAST_MARGIN
+    assert found.off_board == {FROZEN}
     assert FROZEN in found.rule.corrections
     with pytest.raises(ItemRejected, match="no_margin"):
         measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5))
@@ -94,7 +95,7 @@ def test_with_readers_reading_must_pay(monkeypatch):
 
 def test_the_margin_is_the_mean_of_the_draws(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5), *[Runs(1.0, 3.5)] * (DRAWS - 1))
-    assert found.deciding.margin >= LEAST_MARGIN
+    assert found.margin >= LEAST_MARGIN
     with pytest.raises(ItemRejected, match="no_margin"):
         measured(monkeypatch, Runs(readers_far=3.0, adversary_far=3.5), *[Runs(8.0, 3.5)] * (DRAWS - 1))
 
@@ -105,7 +106,7 @@ def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
             return [run for run in super().run(names) if run.name != "bayes"]
 
     found = measured(monkeypatch, Runs(), Runs(), Failing())
-    assert "bayes" not in found.deciding.shares
+    assert "bayes" not in found.shares
 
 
 def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):

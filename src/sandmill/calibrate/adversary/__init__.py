@@ -1,7 +1,7 @@
 """Frozen blind ensembles outside of the panel: how far a strong script comes on a task that it does not read.
 
 An adversary sees the files, the metric and the kinds of columns, and no name and no text. A version is never changed
-after a release was measured with it: a better ensemble gets a new name here, and `FROZEN` points to it.
+after a release was measured with it: a better ensemble gets a new name.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,17 +29,12 @@ def run_adversary(
     panel: Panel,
     child_tables: "Mapping[str, pl.DataFrame] | None" = None,
     rows: "NDArray[Any] | None" = None,
-    name: str = FROZEN,
 ) -> PanelRun:
-    """Solve a task with an adversary, which is not on the leaderboard. Equal training rows share its fits.
-
-    Raises:
-        KeyError: if there is no adversary of that name.
-    """
-    solver_of, fresh = ADVERSARIES[name], panel.without_cache(rows, shares_fits=True)
+    """Solve a task with the adversary, which is not on the leaderboard. Equal training rows share its fits."""
+    fresh = panel.without_cache(rows, shares_fits=True)
     with solver_conditions():
         return fresh.run_solver(
-            name, Tier.SEARCH, lambda: solver_of(fresh.table, child_tables or {}), loader("decisions", "cut_best")
+            FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), loader("decisions", "cut_best")
         )
 
 
@@ -62,7 +57,3 @@ def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable
         return blind_scores(part, extra)
 
     return blind_v1
-
-
-ADVERSARIES: "Mapping[str, Callable[[Any, Mapping[str, pl.DataFrame]], Callable[[Any], Any]]]" = {"blind_v1": blind_v1}
-"""Every adversary that releases were measured with, by name."""

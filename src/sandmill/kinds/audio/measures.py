@@ -1,15 +1,13 @@
 """Measure in recordings what the description says of them, here and in scripts."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.audio.read import read_recordings, reading_lines
-from sandmill.kinds.script_text import functions_source
-from sandmill.kinds.traits import listed_cues
+from sandmill.kinds.audio.read import reading_lines
+from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -23,16 +21,8 @@ test = test.drop(columns="sound").join(measured[len(train) :].reset_index(drop=T
 """
 
 
-def read(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read all recordings, and estimate the column of each cue."""
-    train, test, rate = read_recordings(folder, facts)
-    made = measure_all(pd.concat([train, test])["sound"], rate, listed_cues(cues))
-    train = train.drop(columns="sound").join(made[: len(train)])
-    return train, test.drop(columns="sound").join(made[len(train) :].reset_index(drop=True))
-
-
 def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Read all recordings, and estimate the column of each cue."""
     used = dict.fromkeys(cue.measure for cue in cues)
     lines = ["", "", f"FRAMES = {FRAMES}", *functions_source(measure_all, *(MEASURES[name] for name in used))]
     table = ", ".join(f'"{name}": {MEASURES[name].__name__}' for name in used)
@@ -176,3 +166,4 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "carrier": pitch, "hiss": steady, "swell": swell, "colour": colour, "clicks": clicks, "knocks": clicks,
     "repeats": repeats, "marker": marker, "closing": closing,
 }  # fmt: skip
+read = Reader(source).read

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once
-from sandmill.kinds.script_text import functions_source
+from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.models.package import TaskFacts
 
 _ARCHIVES = """\
@@ -24,18 +24,8 @@ train, test, rate = read_folder(f"{public}/essential_data", ID, TARGET)
 """
 
 
-def read_recordings(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Read the recordings of both parts, with ids and targets, and the sampling rate."""
-    if facts.kind == "audio_pairs":
-        return read_folder(f"{folder}/essential_data", facts.id_column, facts.target_column)
-    parts = ["day", facts.id_column, "part", facts.target_column]
-    train, rate = read_archive(f"{folder}/train2.zip", parts)
-    test, _ = read_archive(f"{folder}/test2.zip", parts[:3])
-    return train, test, rate
-
-
 def reading_lines(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Read the recordings of both parts, with ids and targets, and the sampling rate, as lines of a script."""
     reader, lines = (read_folder, _FOLDER) if facts.kind == "audio_pairs" else (read_archive, _ARCHIVES)
     return [*functions_source(reader), "", "", *lines.splitlines()]
 
@@ -81,14 +71,8 @@ def samples_of_wav(path: str) -> tuple[np.ndarray, int]:
         return samples / 32768, file.getframerate()
 
 
-def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read all recordings: ids and targets, and features of the sounds."""
-    train, test, rate = read_recordings(folder, facts)
-    return features(train, rate), features(test, rate)
-
-
 def source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Read all recordings: ids and targets, and features of the sounds."""
     made = "train, test = features(train, rate), features(test, rate)"
     return [*functions_source(features), *reading_lines(facts), made]
 
@@ -132,3 +116,4 @@ def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
 
 
 spectrogram = once(spectrogram)
+read = Reader(source).read

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once_a_file
-from sandmill.kinds.script_text import functions_source
+from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.table import read as tables_reader
-from sandmill.kinds.traits import Reader
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -26,45 +25,21 @@ Wanted = dict[str, tuple[str, list[str]]]
 """Name of a measure and the elements that it needs, by column."""
 
 
-def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read both tables with measures of each crystal beside the cells."""
-    train, test = tables_reader.read(folder, facts)
-    name = facts.id_column
-    symbols = common_symbols(f"{folder}/train", train[name])
-    return (
-        train.join(describe_crystals(f"{folder}/train", train[name], symbols)),
-        test.join(describe_crystals(f"{folder}/test", test[name], symbols)),
-    )
-
-
 def source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Read both tables with measures of each crystal beside the cells."""
     later = [*functions_source(common_symbols, describe_crystals), "", "", *_READING.splitlines()]
     return ["from collections import Counter", "from pathlib import Path", "", *tables_reader.source(facts), *later]
 
 
-def _read_measured(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    train, test = tables_reader.read(folder, facts)
-    wanted, name = _wanted(cues), facts.id_column
-    return (
-        train.join(measure_crystals(f"{folder}/train", train[name], wanted)),
-        test.join(measure_crystals(f"{folder}/test", test[name], wanted)),
-    )
-
-
 def _measured_source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
-    made = [f"    {column!r}: {needs!r}," for column, needs in _wanted(cues).items()]
+    made = [f"    {cue.column!r}: {(cue.measure, [str(part) for part in cue.parameters])!r}," for cue in cues]
     wanted = ["", "", "# Measure and elements of each column", "WANTED = {", *made, "}", ""]
     lines = [*tables_reader.source(facts), *functions_source(measure_crystals), *wanted]
     return ["from pathlib import Path", "", *lines, *_MEASURING.splitlines()]
 
 
-def _wanted(cues: tuple[Cue, ...]) -> Wanted:
-    return {cue.column: (cue.measure, [str(part) for part in cue.parameters]) for cue in cues}
-
-
-MEASURED = Reader(_read_measured, _measured_source)
-"""Estimate each column that the description explains beside the cells."""
+read, MEASURED = Reader(source).read, Reader(_measured_source)
+"""Read general measures, or estimate each column that the description explains, beside the cells."""
 
 
 def read_atoms(path: str) -> tuple[np.ndarray, list[str], np.ndarray]:

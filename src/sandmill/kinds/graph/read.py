@@ -4,34 +4,22 @@
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once
-from sandmill.kinds.script_text import functions_source
+from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.table import read as tables_reader
-from sandmill.kinds.traits import Reader, listed_cues
+from sandmill.kinds.traits import listed_cues
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
 
-def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read both files, with numbers in place of graphs."""
-    train, test = tables_reader.read(folder, facts)
-    return expand_graphs(train), expand_graphs(test)
-
-
 def source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Read both files, with numbers in place of graphs."""
     lines = [*tables_reader.source(facts), *functions_source(expand_graphs)]
     return [*lines, "", "", "train, test = expand_graphs(train), expand_graphs(test)"]
-
-
-def _read_measured(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    train, test = tables_reader.read(folder, facts)
-    return measure_table(train, listed_cues(cues)), measure_table(test, listed_cues(cues))
 
 
 def _measured_source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
@@ -41,8 +29,8 @@ def _measured_source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     return [*lines, "]", "train, test = measure_table(train, CUES), measure_table(test, CUES)"]
 
 
-MEASURED = Reader(_read_measured, _measured_source)
-"""Count the column of each cue."""
+read, MEASURED = Reader(source).read, Reader(_measured_source)
+"""Read general features, or count the column of each cue."""
 
 
 def expand_graphs(table: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,33 +18,13 @@ from sandmill.models.package import TaskFacts
 
 _KEPT = 12_000
 """Pictures that are remembered: those of the pilot and of the package of one design."""
-Pictures = tuple[pd.DataFrame, np.ndarray]
-"""Ids, cells and targets, and pixels of shape (pictures, height, width, 3) from 0 to 255."""
-
-
-def read_pictures(folder: Path, facts: TaskFacts) -> tuple[Pictures, Pictures]:
-    """Read both parts in the order of their tables, or of the names of files where there is none."""
-    layout: MediaFiles = kind_named(facts.kind).load("layout")
-    exact = {facts.id_column: str} | (dict.fromkeys(facts.target_columns, str) if facts.classes else {})
-    found = []
-    for part in layout.places[:2]:
-        path, is_zip = f"{folder}/{part.place}", part.place.endswith(".zip")
-        if part.table:
-            rows = pd.read_csv(folder / part.table, dtype=exact, keep_default_na=False, na_values=[""])
-            names = [part.name.text.replace("{id}", one) for one in rows[facts.id_column]]
-        else:
-            names = ZipFile(path).namelist() if is_zip else sorted(file.name for file in Path(path).iterdir())
-            columns = {"label": facts.target_column, "id": facts.id_column}
-            rows = named(names, part.name.pattern().pattern, columns)
-        wanted = [column for column in rows if part.is_train or column not in facts.target_columns]
-        found.append((rows[wanted], _known_pixels(unzipped(path, names) if is_zip else [path + one for one in names])))
-    (train, train_pixels), (test, test_pixels) = found
-    shown = [column for column in train if column in test or column in facts.target_columns]
-    return (train[shown], train_pixels), (test, test_pixels)
 
 
 def reading_lines(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which then has `train`, `test`, `train_pixels` and `test_pixels`."""
+    """Read both parts in the order of their tables, or of the names of files where there is none, as lines of a script.
+
+    It then has `train`, `test`, `train_pixels` and `test_pixels`.
+    """
     layout: MediaFiles = kind_named(facts.kind).load("layout")
     parts = layout.places[:2]
     is_named = facts.classes and not (facts.is_binary or facts.is_wide)
@@ -95,7 +75,11 @@ def pixels(files: Iterable[Any]) -> np.ndarray:
     return np.stack([np.asarray(Image.open(file).convert("RGB"), dtype=np.float32) for file in files])
 
 
-def _known_pixels(files: Iterable[Any]) -> np.ndarray:
+_plain = pixels
+
+
+@wraps(pixels)
+def _remembering(files: Iterable[Any]) -> np.ndarray:
     """Return the same as `pixels`. Calibration reads the same files several times, so each is decoded once."""
     contents = (file.getvalue() if isinstance(file, BytesIO) else Path(file).read_bytes() for file in files)
     return np.stack([_decoded(content) for content in contents]).astype(np.float32)
@@ -103,4 +87,7 @@ def _known_pixels(files: Iterable[Any]) -> np.ndarray:
 
 @lru_cache(_KEPT)
 def _decoded(content: bytes) -> np.ndarray:
-    return pixels([BytesIO(content)])[0].astype(np.uint8)
+    return _plain([BytesIO(content)])[0].astype(np.uint8)
+
+
+pixels = _remembering

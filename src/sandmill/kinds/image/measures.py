@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.image.canvas import Box
-from sandmill.kinds.image.files import read_pictures, reading_lines
+from sandmill.kinds.image.files import reading_lines
 from sandmill.kinds.image.scenes import WHOLE, Sight, sights_of
 from sandmill.kinds.memo import once
-from sandmill.kinds.script_text import WIDTH, functions_source, quoted
+from sandmill.kinds.script_text import WIDTH, Reader, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -44,15 +44,17 @@ INDICES: Mapping[str, str] = {
 """Colour index of each pixel as source. The weights of red, green and blue in colours are 0 for greys."""
 _MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
 """Pixels that differ from the background."""
+_PICTURES = Reader(reading_lines)
+"""Reads ids, cells and targets, and the pixels of both parts."""
 _OF_VALUES = ("level", "middle", "slope", "rough")
 """Measures that read the index in a box; most others read which pixels of the box belong to a thing."""
 
 
 def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read ids and targets, and an estimate of the column of each cue."""
-    lines = measuring_lines(cues)
+    names, lines = _PICTURES.run(folder, facts), measuring_lines(cues)
     train, test = (
-        pd.concat([table, estimates(pixels, lines)], axis=1) for table, pixels in read_pictures(folder, facts)
+        pd.concat([names[part], estimates(names[f"{part}_pixels"], lines)], axis=1) for part in ("train", "test")
     )
     return train, test
 

@@ -4,38 +4,29 @@
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.image.files import read_pictures, reading_lines
+from sandmill.kinds.image import files
+from sandmill.kinds.image.files import reading_lines
 from sandmill.kinds.memo import once
-from sandmill.kinds.script_text import functions_source
+from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.models.package import TaskFacts
 
 
-@dataclass(frozen=True)
-class Reader:
-    """Reads ids and targets, and features whose directions are those of the training pictures."""
+def _reader(make: Callable[..., list[pd.DataFrame]]) -> Reader:
+    """Read ids and targets, and features whose directions are those of the training pictures."""
 
-    features: Callable[[np.ndarray, np.ndarray], list[pd.DataFrame]]
-
-    def read(self, folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Read both parts."""
-        (train, train_pixels), (test, test_pixels) = read_pictures(folder, facts)
-        made = self.features(train_pixels, test_pixels)
-        return pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)
-
-    def source(self, facts: TaskFacts) -> list[str]:
-        """The same as lines of a script."""
+    def source(facts: TaskFacts) -> list[str]:
         return [
-            *functions_source(self.features),
+            *functions_source(make),
             *reading_lines(facts),
-            f"made = {self.features.__name__}(train_pixels, test_pixels)",
+            f"made = {make.__name__}(train_pixels, test_pixels)",
             "train, test = pd.concat([train, made[0]], axis=1), pd.concat([test, made[1]], axis=1)",
         ]
+
+    return Reader(source, files.pixels)
 
 
 def colour_statistics(pixels: np.ndarray) -> np.ndarray:
@@ -104,5 +95,5 @@ def few_features(train: np.ndarray, test: np.ndarray) -> list[pd.DataFrame]:
     return features(train, test, (4, 3, 8, 3))
 
 
-GENERAL, FEW = Reader(features), Reader(few_features)
+GENERAL, FEW = _reader(features), _reader(few_features)
 """Readers of tasks with many rows of each class, and with few."""

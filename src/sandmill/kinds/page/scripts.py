@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from sandmill.kinds.page.filters import smooth, stretch
+from sandmill.kinds.page.filters import over_background, smooth, stretch
 from sandmill.kinds.page.regions import best_limit, region_features, tidied
-from sandmill.kinds.page.regressions import boosting, patches, series_of, some
+from sandmill.kinds.page.regressions import boosting, features, moved_back, patches, series_of, some
 from sandmill.kinds.panel import OwnScript
 from sandmill.kinds.script_text import functions_source, spaced
 from sandmill.models.calibration import Rung
@@ -55,139 +55,52 @@ def save(pages):
     pd.DataFrame({ID: ids, TARGET: answer}).to_csv(out, index=False)
 '''
 
-_STRETCH = '''
-def stretch(pages):
-    """Make the darkest pixels of each page black and the lightest white."""
-    low, high = np.percentile(pages, [2, 90], axis=(1, 2), keepdims=True)
-    return np.clip((pages - low) / np.maximum(high - low, 0.05), 0, 1)
-'''
-
-_LEVEL = '''
-def level(pages):
-    """Divide each page by a wide median, which is its background."""
-    return pages / np.maximum(ndimage.median_filter(pages, (1, 9, 9), mode="nearest"), 0.05)
-'''
-
-_PATCHES = '''
-def patches(pages):
-    """The 3 by 3 pixels around each pixel."""
-    padded = np.pad(pages, ((0, 0), (1, 1), (1, 1)), mode="edge").astype(np.float32)
-    return np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)).reshape(pages.size, 9)
-'''
-
-_FEATURES = '''
-def contrast(pages):
-    """Distance of each pixel from the mean around it, compared with the spread around it."""
-    mean = ndimage.uniform_filter(pages, (0, 9, 9), mode="nearest")
-    variance = ndimage.uniform_filter(pages**2, (0, 9, 9), mode="nearest") - mean**2
-    return (pages - mean) / (np.sqrt(np.maximum(variance, 0)) + 0.5 * pages.std(axis=(1, 2), keepdims=True) + 1e-3)
-
-
-def features(pages):
-    """What is around each pixel: the page filtered in several ways, and its neighbours."""
-    levelled = level(pages)
-    far = np.pad(levelled, ((0, 0), (2, 2), (2, 2)), mode="edge")
-    views = [
-        pages,
-        stretch(pages),
-        contrast(pages),
-        ndimage.gaussian_filter(levelled, (0, 1.2, 1.2), mode="nearest"),
-        ndimage.uniform_filter(pages, (0, 7, 7), mode="nearest"),
-        ndimage.median_filter(levelled, (1, 3, 3), mode="nearest"),
-        pages / np.maximum(ndimage.grey_closing(pages, (1, 5, 5), mode="nearest"), 0.05),
-        # Lines that run over the whole page show in the means of its rows and columns
-        levelled.mean(axis=1, keepdims=True),
-        levelled.mean(axis=2, keepdims=True),
-        pages.std(axis=(1, 2), keepdims=True),
-        np.percentile(levelled, 10, axis=(1, 2), keepdims=True),
-        far[:, :-4, 2:-2],
-        far[:, 4:, 2:-2],
-        far[:, 2:-2, :-4],
-        far[:, 2:-2, 4:],
-    ]
-    flat = np.stack([np.broadcast_to(view, pages.shape) for view in views], axis=-1).reshape(pages.size, -1)
-    return np.hstack([flat, patches(levelled)]).astype(np.float32)
-
-
-def boosting(rounds):
-    return HistGradientBoostingRegressor(
-        max_iter=rounds, learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, max_bins=64, random_state=0
-    )
-
-
-def some(rows, most):
-    """Evenly spread rows."""
-    return np.linspace(0, rows - 1, min(rows, most)).astype(int)
-'''
-
 _READ = """
 
 dirty, clean, test = (read_pages(folder) for folder in ("train", "train_cleaned", "test"))
 """
 
-_BOOSTED = '''
-def boosted(train, wanted, test, rounds, most):
-    """Fit boosting to some of the pixels, and predict all of the test pages."""
-    rows = some(len(train), most)
-    return boosting(rounds).fit(train[rows], wanted[rows]).predict(test)
-'''
-
-_SLIPS = '''
+_SLIPS = """
 # The description states by how many pixels lines have slipped to the left, in turn
 SLIPS = {slips}
-
-
-def moved_back(pages):
-    """Undo the slips. A page may begin anywhere in the series: where neighbouring lines then fit best."""
-    height, width = pages.shape[1:]
-    tries = []
-    for begin in range(len(SLIPS)):
-        slips = [SLIPS[(begin + line) % len(SLIPS)] for line in range(height)]
-        columns = (np.arange(width) - np.array(slips)[:, None]) % width
-        tries.append(pages[:, np.arange(height)[:, None], columns])
-    smooth = [np.diff(ndimage.gaussian_filter(one, (0, 0.4, 0.4), mode="nearest"), axis=1) for one in tries]
-    best = np.argmin([(steps**2).mean(axis=(1, 2)) for steps in smooth], axis=0)
-    return np.array(tries)[best, np.arange(len(pages))]
-
-
-{train}, test = moved_back({train}), moved_back(test)
-'''
+{train}, test = moved_back({train}, SLIPS), moved_back(test, SLIPS)
+"""
 
 _TWICE = """
-x_train, x_test, y = features(dirty), features(test), clean.ravel()
+level, level_test = over_background(dirty, 11), over_background(test, 11)
+x_train, x_test, y = features(dirty, level), features(test, level_test), clean.ravel()
 
 # First predictions; those of training pages come from a model that has not seen them
 half = np.repeat(np.arange(len(dirty)) % 2, dirty[0].size)
 first, first_test = np.empty(len(y)), np.zeros(len(x_test))
 for part in (0, 1):
-    both = np.vstack([x_train[half == part], x_test])
-    said = boosted(x_train[half != part], y[half != part], both, 30, 15_000)
-    count = (half == part).sum()
-    first[half == part] = said[:count]
-    first_test += said[count:] / 2
+    rows = np.flatnonzero(half != part)
+    rows = rows[some(len(rows), 15_000)]
+    model = boosting(30).fit(x_train[rows], y[rows])
+    first[half == part] = model.predict(x_train[half == part])
+    first_test += model.predict(x_test) / 2
 
 # Second predictions also see what was first said of the neighbours
 x_train = np.hstack([x_train, patches(first.reshape(dirty.shape))])
 x_test = np.hstack([x_test, patches(first_test.reshape(test.shape))])
-answer = boosted(x_train, y, x_test, 70, 32_000)
-save(answer.reshape(test.shape))
+rows = some(len(y), 32_000)
+save(boosting(70).fit(x_train[rows], y[rows]).predict(x_test).reshape(test.shape))
 """
 
 _SMALL = """
-model = HistGradientBoostingRegressor(max_iter=50, learning_rate=0.12, min_samples_leaf=30, random_state=0)
-rows = np.linspace(0, dirty.size - 1, min(dirty.size, 30_000)).astype(int)
-model.fit(patches(stretch(dirty))[rows], clean.ravel()[rows])
+rows = some(dirty.size, 30_000)
+model = boosting(50).fit(patches(stretch(dirty))[rows], clean.ravel()[rows])
 save(model.predict(patches(stretch(test))).reshape(test.shape))
 """
 
 _CURVE = """
 # Mean clean value of the training pixels with about the same value
-values = level(dirty).ravel()
+values = over_background(dirty, 11).ravel()
 edges = np.unique(np.quantile(values, np.linspace(0, 1, 25)))
 place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
 counts = np.maximum(np.bincount(place), 1)
 knots, means = np.bincount(place, values) / counts, np.bincount(place, clean.ravel()) / counts
-save(np.interp(level(test), knots, means))
+save(np.interp(over_background(test, 11), knots, means))
 """
 
 _LINEAR = """
@@ -204,23 +117,20 @@ _IMPORTS = (
     ("np", "import numpy as np"),
     ("pd", "import pandas as pd"),
     ("Image", "from PIL import Image"),
-    ("ndimage", "from scipy import ndimage"),
-    ("HistGradientBoostingRegressor", "from sklearn.ensemble import HistGradientBoostingRegressor"),
     ("Ridge", "from sklearn.linear_model import Ridge"),
 )
 _Script: TypeAlias = tuple[Rung, str, tuple[str, ...]]
 """Rung, approach and parts of the source."""
-_LEARNED = (_STRETCH, _LEVEL, _PATCHES, _FEATURES, _BOOSTED, _READ)
 _SCRIPTS: tuple[_Script, ...] = (
     (
         Rung.REFERENCE,
         "gradient boosting on filtered pages, then once more with the first predictions around each pixel",
-        (*_LEARNED, _TWICE),
+        (_READ, _TWICE),
     ),
-    (Rung.COMPETENT, "gradient boosting on 3 by 3 pixels of stretched pages", (_STRETCH, _PATCHES, _READ, _SMALL)),
-    (Rung.COMPETENT, "pages divided by their background, then a curve fitted to clean pages", (_LEVEL, _READ, _CURVE)),
-    (Rung.COMPETENT, "a linear model of 3 by 3 pixels", (_PATCHES, _READ, _LINEAR)),
-    (Rung.NAIVE, "stretch the values of each page", (_STRETCH, _ONLY_TEST, "save(stretch(test))\n")),
+    (Rung.COMPETENT, "gradient boosting on 3 by 3 pixels of stretched pages", (_READ, _SMALL)),
+    (Rung.COMPETENT, "pages divided by their background, then a curve fitted to clean pages", (_READ, _CURVE)),
+    (Rung.COMPETENT, "a linear model of 3 by 3 pixels", (_READ, _LINEAR)),
+    (Rung.NAIVE, "stretch the values of each page", (_ONLY_TEST, "save(stretch(test))\n")),
     (Rung.NAIVE, "the dirty pages as they are", (_ONLY_TEST, "save(test)\n")),
     (Rung.NAIVE, "white paper", (_ONLY_TEST, "save(np.ones_like(test))\n")),
 )
@@ -311,8 +221,11 @@ _MASK_SCRIPTS: tuple[_Script, ...] = (
     (Rung.NAIVE, "what is nearer to the mean of marked pixels than to that of the others", (_MASK_READ, _NEAREST)),
     (Rung.NAIVE, "empty masks", (_MASK_READ, "save(np.zeros(test.shape))\n")),
 )
-_FUNCTIONS = (smooth, stretch, patches, some, boosting, region_features, best_limit, tidied)
-"""Functions of the library that scripts of masks use."""
+_FUNCTIONS = (
+    *(moved_back, smooth, stretch, patches, some, boosting),
+    *(over_background, features, region_features, best_limit, tidied),
+)
+"""Functions of the library that scripts use."""
 
 
 def ladder(facts: TaskFacts, data: object, cues: Sequence[Cue] = ()) -> tuple[OwnScript, ...]:
@@ -333,7 +246,9 @@ def ladder(facts: TaskFacts, data: object, cues: Sequence[Cue] = ()) -> tuple[Ow
 def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...], *, has_masks: bool) -> str:
     """Return a script: a head with what the task asks for, then parts. Imports that nothing names are left out."""
     cleaning = f"Clean the pages of test/: predict {facts.target_column} of each pixel."
-    blocks, save = "\n".join(parts).replace("\n\n\n\n", "\n\n\n"), _MASK_SAVE if has_masks else _SAVE
+    blocks, save = "\n".join(parts), _MASK_SAVE if has_masks else _SAVE
+    used = functions_source(*(one for one in _FUNCTIONS if f"{one.__name__}(" in blocks))
+    blocks = spaced("\n".join([_SCORES[facts.metric] if "score)" in blocks else "", *used, blocks]))
     head = _HEAD.format(
         asked="Mark the regions of the pictures in test/images/." if has_masks else cleaning,
         better="higher" if has_masks else "lower",
@@ -344,7 +259,4 @@ def _source(facts: TaskFacts, approach: str, parts: tuple[str, ...], *, has_mask
         imports="\n".join(line for name, line in _IMPORTS if name in blocks or name in _HEAD + save),
         id=facts.id_column,
     )
-    if has_masks:
-        used = functions_source(*(one for one in _FUNCTIONS if f"{one.__name__}(" in blocks))
-        blocks = spaced("\n".join([_SCORES[facts.metric] if "score)" in blocks else "", *used, blocks]))
     return f"{head}{save}\n{blocks}"

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.memo import once, once_a_file
-from sandmill.kinds.script_text import functions_source
-from sandmill.kinds.traits import Reader, listed_cues
+from sandmill.kinds.script_text import Reader, functions_source
+from sandmill.kinds.traits import listed_cues
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -32,23 +32,9 @@ train, test = train.join(made[0]), test.join(made[1])
 """
 
 
-def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read ids, targets and features. Principal components are fitted on the training recordings alone."""
-    train, test, train_signals, test_signals = read_files(folder, facts.id_column)
-    made = features(train_signals, test_signals)
-    return train.join(made[0]), test.join(made[1])
-
-
 def source(facts: TaskFacts) -> list[str]:
-    """Return source lines that do the same in a script; the script defines ID and TARGET before them."""
+    """Read ids, targets and features. Principal components are fitted on the training recordings alone."""
     return [*functions_source(read_signals, features), "", "", *_READING.splitlines(), *_MAKING.splitlines()]
-
-
-def _read_measured(folder: Path, facts: TaskFacts, cues: Sequence[Cue]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    train, test, train_signals, test_signals = read_files(folder, facts.id_column)
-    return train.join(measure_all(train_signals, listed_cues(cues))), test.join(
-        measure_all(test_signals, listed_cues(cues))
-    )
 
 
 def _measured_source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
@@ -58,15 +44,8 @@ def _measured_source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     return [*lines, "]", *_READING.splitlines(), *_MEASURING.splitlines()]
 
 
-MEASURED = Reader(_read_measured, _measured_source)
-"""Estimate the column of each cue."""
-
-
-def read_files(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
-    """Read ids and targets of both parts, and their signals."""
-    train = pd.read_csv(folder / "train.csv", dtype={name: str})
-    test = pd.DataFrame({name: sorted(path.stem for path in (folder / "test").iterdir())})
-    return train, test, read_signals(f"{folder}/train", train[name]), read_signals(f"{folder}/test", test[name])
+read, MEASURED = Reader(source).read, Reader(_measured_source)
+"""Read general features, or estimate the column of each cue."""
 
 
 def read_signals(folder: str, ids: pd.Series) -> np.ndarray:

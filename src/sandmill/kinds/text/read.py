@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sandmill.kinds.script_text import functions_source
+from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.table import read as tables_reader
-from sandmill.kinds.traits import Reader
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -20,23 +19,10 @@ train, test = read_objects(f"{public}/train.json"), read_objects(f"{public}/test
 """
 
 
-def read(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read both files, with numbers in place of texts. A text that is an id stays beside its numbers."""
-    train, test = read_files(folder, facts)
-    train, test = expand_texts(train, test, facts.id_column)
-    return train, test
-
-
 def source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script, which knows the names ID and TARGET."""
+    """Read both files, with numbers in place of texts. A text that is an id stays beside its numbers."""
     making = "train, test = expand_texts(train, test, ID)"
     return [*files_source(facts), *functions_source(expand_texts), "", "", making]
-
-
-def _read_measured(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    train, test = read_files(folder, facts)
-    known = [(cue.column, cue.measure, list(map(str, cue.parameters))) for cue in cues]
-    return measure_texts(train, facts.id_column, known), measure_texts(test, facts.id_column, known)
 
 
 def _measured_source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
@@ -48,22 +34,12 @@ def _measured_source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
     return [*files_source(facts), *known, "]", *functions_source(measure_texts), "", "", measuring]
 
 
-MEASURED = Reader(_read_measured, _measured_source)
-"""Measure every quantity that the description explains."""
-
-
-def read_files(folder: Path, facts: TaskFacts) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read CSV or JSON files as they are, with classes as text."""
-    if not tables_reader.files(facts)[0].endswith(".json"):
-        return tables_reader.read(folder, facts)
-    train, test = read_objects(f"{folder}/train.json"), read_objects(f"{folder}/test.json")
-    if facts.classes:
-        train = train.astype(dict.fromkeys(facts.target_columns, str))
-    return train, test
+read, MEASURED = Reader(source).read, Reader(_measured_source)
+"""Read general numbers, or measure every quantity that the description explains."""
 
 
 def files_source(facts: TaskFacts) -> list[str]:
-    """The same as lines of a script."""
+    """Read CSV or JSON files as they are."""
     train, _ = tables_reader.files(facts)
     if train.endswith(".json"):
         return [*functions_source(read_objects), "", "", *_JSON_READING.splitlines()]
