@@ -1,30 +1,20 @@
-"""What both flows share: retries, progress in the UI, lineage events, and runs whose process was killed."""
+"""What both flows share: retries, and progress in the UI."""
 
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, cast
-from uuid import UUID, uuid5
+from uuid import UUID
 
-import prefect
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import StateType
 from prefect.exceptions import CancelledRun
-from prefect.logging import get_run_logger
-from prefect.runtime import flow_run as this_run
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Crashed
 
 from sandmill.errors import InputError, IntegrityError, SandboxUnavailable
 from sandmill.pipeline.workers import end_with_this_process
-from sandmill.publish.lineage import LineageDataset, LineageRun, LineageSender, find_release, make_event, place_dataset
 
 SECONDS_BETWEEN_UPDATES = 2.0
 """Each update of a progress artifact is a call to the server."""
@@ -32,8 +22,6 @@ PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
 """For long work that resumes from its own files: there are no retries."""
 _VERDICTS = (InputError, IntegrityError, SandboxUnavailable)
 """Errors that equal input raises every time."""
-_PROCESS, _RECEIVER, _JOB = (f"sandmill-learn.{name}" for name in ("process", "lineage-to", "lineage-job"))
-"""Labels of a flow run. The next run reads them if the process of this one was killed."""
 
 
 def end_server_with_this_process() -> None:
@@ -95,69 +83,6 @@ def progress_artifact(key: str, description: str) -> Iterator[Callable[[float], 
     update_progress_artifact(artifact, progress=100.0)
 
 
-@contextmanager
-def lineage_events(receiver: str | None, release: str, folder: Path) -> Iterator[None]:
-    """Send START, and COMPLETE, FAIL or ABORT when the block ends. Without a receiver nothing is sent."""
-    if receiver is None:
-        yield
-        return
-    run = _lineage_run(str(this_run.id), f"{this_run.flow_name}.{folder.name}")
-    _label_this_run({_RECEIVER: receiver, _JOB: run.job})
-    sender = LineageSender(receiver, get_run_logger().warning)
-    sender.send(make_event("START", run, []))
-    inputs: list[LineageDataset] = []
-    try:
-        inputs.append(find_release(release))
-        yield
-    except BaseException as error:
-        sender.send(make_event("ABORT" if _is_cancelled(error) else "FAIL", run, inputs, error=str(error)))
-        raise
-    sender.send(make_event("COMPLETE", run, inputs, [place_dataset(str(folder))]))
-
-
-def mark_killed_runs_as_crashed() -> None:
-    """Record the process of this run, and mark runs of the same flow as Crashed whose process was killed."""
-    _label_this_run({_PROCESS: _describe_process(os.getpid())})
-    with get_client(sync_client=True) as client:
-        running = FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.RUNNING, StateType.CANCELLING]}}})
-        same_flow = FlowFilter.model_validate({"name": {"any_": [str(this_run.flow_name)]}})
-        for run in client.read_flow_runs(flow_filter=same_flow, flow_run_filter=running):
-            if not _is_killed(str(run.labels.get(_PROCESS, ""))):
-                continue
-            message = "The process ended without a report and was probably killed."
-            client.set_flow_run_state(run.id, Crashed(message=message), force=True)
-            if receiver := run.labels.get(_RECEIVER):
-                event = make_event("ABORT", _lineage_run(str(run.id), str(run.labels[_JOB])), error=message)
-                LineageSender(str(receiver), get_run_logger().warning).send(event)
-
-
 def _is_cancelled(error: BaseException) -> bool:
     """Return whether somebody ended the work, by Prefect or by a signal."""
     return isinstance(error, CancelledRun) or not isinstance(error, Exception)
-
-
-def _label_this_run(labels: dict[str, Any]) -> None:
-    with get_client(sync_client=True) as client:
-        client.update_flow_run_labels(UUID(str(this_run.id)), labels)
-
-
-def _lineage_run(flow_run: str, job: str) -> LineageRun:
-    tags = {"prefect_flow_run": flow_run}
-    return LineageRun(id=str(uuid5(UUID(flow_run), "1")), job=job, tags=tags, engine_version=prefect.__version__)
-
-
-def _describe_process(pid: int) -> str:
-    """Return boot, PID namespace, process id and start time: together they name one process. Empty if it has ended."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
-        return f"{boot} {Path('/proc/self/ns/pid').readlink()} {pid} {started}"
-    except (OSError, IndexError):
-        return ""
-
-
-def _is_killed(process: str) -> bool:
-    """Return whether a process of this boot and this namespace has ended. Others cannot be seen from here."""
-    here = _describe_process(os.getpid()).split()
-    seen = process.split()
-    return len(seen) == 4 and seen[:2] == here[:2] and _describe_process(int(seen[2])) != process

@@ -12,8 +12,6 @@ from sandmill_learn.flows.runs import (
     PLAIN,
     STORED,
     end_server_with_this_process,
-    lineage_events,
-    mark_killed_runs_as_crashed,
     progress_artifact,
 )
 from sandmill_learn.records import CurveRow
@@ -37,13 +35,11 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
 @flow(name="train-policy", flow_run_name="{request.method} on {request.release}, seed {request.seed}")
 def train_policy(request: TrainRequest, settings: TrainSettings) -> Trained:
     """Gather tasks, imitate teacher scripts, learn from rewards, save the best policy with its learning curve."""
-    mark_killed_runs_as_crashed()
     if finished := find_finished(request, settings):
         return finished
-    with lineage_events(settings.lineage_to, request.release, settings.to):
-        trained = fit_policy(gather_tasks(request, settings))
-        report_training(trained)
-        return trained
+    trained = fit_policy(gather_tasks(request, settings))
+    report_training(trained)
+    return trained
 
 
 @task(name="gather tasks", **STORED)
