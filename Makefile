@@ -60,9 +60,9 @@ learn: agent-env .venv/.learning  ## Train policies, score them on real tables (
 
 .venv/.learning: .venv/.ready learn/pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev]' -e './learn[plots]'; \
+	  uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[pipeline,dev]' -e ./learn; \
 	else \
-	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pipeline,dev]' -e './learn[plots]'; \
+	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pipeline,dev]' -e ./learn; \
 	fi
 	@touch $@
 

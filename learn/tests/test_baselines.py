@@ -4,7 +4,7 @@ import pytest
 
 from learn.tests.arms import StandInRunner, StandInTask
 from sandmill.errors import InputError
-from sandmill_learn.baselines import best_single, measure, nearest_neighbours, portfolio
+from sandmill_learn.baselines import best_single, measure, portfolio
 
 CANDIDATES = {name: lambda task, name=name: name for name in ("forest", "linear", "boost", "mean")}
 
@@ -40,7 +40,6 @@ def test_the_best_single_pipeline_is_chosen_for_each_form():
     measured = measure(CANDIDATES, TASKS, StandInRunner(gap_of), budget=1000)
     choose = best_single(measured, CANDIDATES, form)
     assert choose(StandInTask("new", ("form=a",))) == ["boost"]
-    assert best_single(measured.only(["forest", "linear"]), CANDIDATES, form)(TASKS[0]) == ["forest"]
     assert choose(StandInTask("new", ("form=never seen",))) == ["boost"]
 
 
@@ -48,16 +47,6 @@ def test_a_portfolio_adds_the_member_that_helps_most():
     measured = measure(CANDIDATES, TASKS, StandInRunner(gap_of), budget=1000)
     assert portfolio(measured, CANDIDATES, form, size=3)(TASKS[0]) == ["boost", "forest", "linear"]
     assert len(portfolio(measured, CANDIDATES, form, size=9)(TASKS[0])) == 4
-
-
-def test_nearest_neighbours_use_the_facts():
-    tasks = make_tasks(flat=6, curved=6)
-    measured = measure(
-        {name: CANDIDATES[name] for name in ("forest", "linear")}, tasks, StandInRunner(gap_of), budget=99
-    )
-    choose = nearest_neighbours(measured, CANDIDATES, form)
-    assert choose(StandInTask("new", ("form=a", "kind=flat"))) == ["linear"]
-    assert choose(StandInTask("new", ("form=a", "kind=curved"))) == ["forest"]
 
 
 def test_no_more_than_the_budget_is_executed():

@@ -1,14 +1,7 @@
 """An evaluation asks each task once for each sample, and leaves out what the sandbox spoiled."""
 
 from learn.tests.arms import StandInPolicy, StandInRunner, StandInTask
-from sandmill_learn.evaluate import (
-    SampleSettings,
-    best_temperature,
-    evaluate,
-    evaluate_choice,
-    evaluate_temperatures,
-    shuffled_facts,
-)
+from sandmill_learn.evaluate import SampleSettings, evaluate, evaluate_choice
 
 TASKS = [StandInTask(f"t{place}.d{draw}", family=f"t{place}") for place in range(3) for draw in range(2)]
 
@@ -53,31 +46,3 @@ def test_the_best_feedback_decides_and_the_final_score_counts():
         runner = StandInRunner(lambda _, text: gaps[text], lambda _, text: feedback[text], is_lower_better=lower)
         rows = evaluate_choice("portfolio", lambda task: ["a", "b", "c"], TASKS[:1], runner)
         assert [(row.gap, row.executions, row.seconds) for row in rows] == [(chosen, 3, 1.5)]
-
-
-def test_the_temperature_is_the_one_with_the_best_samples():
-    class Cooler(StandInPolicy):
-        def sample(self, prompts, *, n, temperature, seed):
-            return [[str(temperature)] * n for _ in prompts]
-
-    runner = StandInRunner(lambda _, text: 1 - abs(float(text) - 0.5))
-    rows = evaluate_temperatures("sft", Cooler(), TASKS, runner)
-    assert len(rows) == 4 * 4 * len(TASKS)
-    assert best_temperature(rows) == 0.5
-
-
-def test_shuffled_facts_come_from_another_family_of_the_same_form():
-    tasks = [
-        StandInTask(f"{form}{place}", (f"form={form}", f"n={place}"), str(place)) for form in "xy" for place in "123"
-    ]
-    prompts = shuffled_facts(tasks, 0, lambda task: task.facts[0])
-    for task in tasks:
-        assert prompts[task.id][0] == task.facts[0]
-        assert prompts[task.id] != task.facts
-    assert prompts == shuffled_facts(tasks[::-1], 0, lambda task: task.facts[0])
-
-
-def test_facts_that_are_given_replace_those_of_the_task():
-    policy, runner = StandInPolicy("a"), StandInRunner(lambda task_id, text: 0.5)
-    evaluate("arm", policy, TASKS[:2], runner, facts={"t0.d0": ("other",)})
-    assert policy.asked[0][0] == (("other",), ("metric=auc",))

@@ -39,10 +39,10 @@ def test_messages_have_a_share_and_an_estimate_from_the_work_of_this_process():
 
 def test_the_plan_counts_every_seed_and_the_tuning_of_rejection():
     settings = ProofSettings(seeds=2, updates=8, batch_tasks=2, group=4, samples=2)
-    plan = ProofPlan(settings, tested=10, development=4, validation=3)
+    plan = ProofPlan(settings, tested=10, validation=3)
     assert plan.scored == 30
     assert plan.grpo == 64 + 5 * 3 * 3 + 30
     trained = 3 * plan.rejection + 2 * plan.grpo
-    assert plan.total == 2 * (30 + 20) + 4 * 4 * 2 + trained + 64 + 10
-    more = ProofPlan(settings.model_copy(update={"arms": ("sft", "baselines")}), 10, 4, 3)
-    assert more.total == 2 * (30 + 20) + 4 * 4 * 2 + 2 * 64 + 60
+    assert plan.total == 2 * 30 + trained + 64 + 10
+    more = ProofPlan(settings.model_copy(update={"arms": ("sft", "baselines")}), 10, 3)
+    assert more.total == 2 * 30 + 64 + 40

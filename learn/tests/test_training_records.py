@@ -36,7 +36,6 @@ from sandmill_learn.training import (
     Trained,
     TrainRequest,
     TrainSettings,
-    draw_curves,
     find_finished,
 )
 
@@ -65,16 +64,6 @@ def test_a_file_that_is_no_curve_is_refused(tmp_path, text):
 
 def test_a_line_of_the_log_names_what_was_measured():
     assert ROWS[0].line == "sft 20: loss 0.500, entropy 1.250, requested 0, executed 0 (0.0 s)"
-
-
-def test_a_chart_has_a_line_for_each_figure(tmp_path):
-    pytest.importorskip("matplotlib")
-    draw_curves(tmp_path / "chart.svg", ROWS)
-    chart = (tmp_path / "chart.svg").read_text()
-    assert "reward" in chart
-    assert "validation" in chart
-    draw_curves(tmp_path / "chart.svg", ROWS[:1])
-    assert "loss" in (tmp_path / "chart.svg").read_text()
 
 
 def test_every_family_has_its_turn_with_the_next_replicate():

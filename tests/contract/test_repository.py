@@ -88,7 +88,7 @@ def test_constraints_pin_one_version_each_and_give_no_address():
     ("extra", "wanted"),
     [("", line) for line in PROJECT["dependencies"]]
     + [(name, line) for name in sorted(EXTRAS) for line in EXTRAS[name]]
-    + [("learn", line) for line in LEARN["dependencies"] + LEARN["optional-dependencies"]["plots"]],
+    + [("learn", line) for line in LEARN["dependencies"]],
 )
 def test_every_dependency_is_pinned_to_versions_that_it_allows(extra, wanted):
     requirement = Requirement(wanted)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
-from benchmarks.memory import family
 from flows.build_release import build_release
 from sandmill.models.request import RunSettings
 from sandmill.store.release import load
@@ -51,10 +50,19 @@ def _build(prefect_server, settings: RunSettings):
     return release, [run.state.name for run in runs if run.name.startswith("slots ")]
 
 
+def _family(pid: int) -> Iterator[int]:
+    """Yield a process and all that descend from it."""
+    yield pid
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _family(int(child))
+
+
 def _own_workers(pid: int) -> list[int]:
     """Processes of a Dask worker that run attempts."""
     found = []
-    for child in family(pid):
+    for child in _family(pid):
         with suppress(OSError):
             if b"sandmill.pipeline.workers" in Path(f"/proc/{child}/cmdline").read_bytes():
                 found.append(child)

@@ -4,18 +4,16 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.base import OnProgress
-from sandmill_learn.approaches import APPROACHES, Estimator
 from sandmill_learn.batches import ScriptRunner
 from sandmill_learn.evaluate import CHUNK, evaluate, evaluate_choice
 from sandmill_learn.results import Scored, clipped_gap
-from sandmill_learn.teacher import pipelines, write_script
+from sandmill_learn.teacher import pipelines
 
 if TYPE_CHECKING:
     from sandmill_learn.language import Language
@@ -34,9 +32,6 @@ FEWEST_TASKS = 4
 
 _FORM_FACT = "form="
 
-NEIGHBOUR_COUNTS = (1, 3, 5, 9, 15, 25)
-"""Numbers of neighbours to choose from."""
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -51,11 +46,6 @@ class Measured:
     def names(self) -> list[str]:
         """Return the names of the candidates."""
         return list(self.gaps)
-
-    def only(self, names: Iterable[str]) -> "Measured":
-        """Return the measurements of some candidates. Their executions are a share of all."""
-        kept = {name: self.gaps[name] for name in names}
-        return Measured(kept, self.tasks, len(kept) * len(self.tasks))
 
 
 def form_of(task: "LearningTask") -> str:
@@ -118,31 +108,6 @@ def portfolio(
     return lambda task: [candidates[name](task) for name in forms.get(form(task), everything)]
 
 
-def nearest_neighbours(measured: Measured, candidates: Mapping[str, FixedPipeline], form: FormOf = form_of) -> Answers:
-    """Answer with the pipeline that is best on the nearest training tasks of the same output form.
-
-    The distance is the number of facts that differ (Hamming). The number of neighbours is that of the largest mean
-    gap when each training family is left out in turn. A form without training tasks uses all tasks.
-    """
-    forms = _by_form(measured, form)
-    everything = list(measured.tasks)
-
-    def choose(task: "LearningTask", neighbours: int, ids: Sequence[str]) -> str:
-        nearest = sorted(ids, key=lambda other: (_distance(task, measured.tasks[other]), other))[:neighbours]
-        return _greedy(measured, nearest, 1)[0]
-
-    def gap_without_its_family(neighbours: int) -> float:
-        gaps = []
-        for task_id, task in measured.tasks.items():
-            others = [other for other in forms[form(task)] if measured.tasks[other].family != task.family]
-            if others:
-                gaps.append(measured.gaps[choose(task, neighbours, others)][task_id])
-        return float(np.mean(gaps)) if gaps else 0.0
-
-    best = max(NEIGHBOUR_COUNTS, key=gap_without_its_family)
-    return lambda task: [candidates[choose(task, best, forms.get(form(task), everything))](task)]
-
-
 def _by_form(measured: Measured, form: FormOf = form_of) -> dict[str, list[str]]:
     forms: dict[str, list[str]] = defaultdict(list)
     for task_id, task in measured.tasks.items():
@@ -170,26 +135,9 @@ def _greedy(measured: Measured, ids: Sequence[str], size: int) -> list[str]:
     return chosen
 
 
-def _distance(task: "LearningTask", other: "LearningTask") -> int:
-    return len(set(task.facts) ^ set(other.facts))
-
-
-BEST_SINGLE, PORTFOLIO, NEIGHBOURS, BOOSTING = "best-single", "portfolio-3", "nearest-neighbours", "tuned-boosting"
-BASELINES = (BEST_SINGLE, PORTFOLIO, NEIGHBOURS, BOOSTING)
+BEST_SINGLE, PORTFOLIO = "best-single", "portfolio-3"
+BASELINES = (BEST_SINGLE, PORTFOLIO)
 """Names of the arms. A greedy portfolio of 1 is the best single pipeline."""
-
-_DEPTHS = ("depth.1", "depth.2", "depth.3")
-_RATES = ("rate.0_03", "rate.0_05", "rate.0_1")
-_TREES = ("trees.50", "trees.100", "trees.200")
-_SUBSAMPLE = "subsample.0_5"
-
-_Choose = Callable[[Measured, Mapping[str, FixedPipeline]], Answers]
-_OF_PIPELINES: Mapping[str, _Choose] = {
-    BEST_SINGLE: best_single,
-    PORTFOLIO: partial(portfolio, size=3),
-    NEIGHBOURS: nearest_neighbours,
-}
-"""Baselines that choose among the fixed pipelines."""
 
 ChosenArms = Mapping[str, Answers]
 """Baselines whose choice is made, by name."""
@@ -198,20 +146,6 @@ ChosenArms = Mapping[str, Answers]
 def pipeline_candidates(language: "Language") -> dict[str, FixedPipeline]:
     """Return all fixed pipelines of the teacher."""
     return {name: partial(_answer, language, write) for name, write in pipelines(language).items()}
-
-
-def boosting_candidates(language: "Language") -> dict[str, FixedPipeline]:
-    """Return gradient boosting with each of 27 settings: depth, learning rate and number of trees."""
-    found: dict[str, FixedPipeline] = {}
-    for setting in product(_DEPTHS, _RATES, _TREES):
-        parts: Estimator = (*setting, _SUBSAMPLE)
-        changed = {
-            "classifiers": (("model.boost_classifier", *parts),),
-            "regressors": (("model.boost_regressor", *parts),),
-        }
-        approach = APPROACHES["boosting"].model_copy(update=changed)
-        found[" ".join(setting)] = partial(_answer, language, partial(write_script, language, approach))
-    return found
 
 
 def choose_baselines(
@@ -230,25 +164,19 @@ def choose_baselines(
         language: of the scripts.
         tasks: training tasks.
         runner: runs the scripts.
-        budget: executions that each baseline may ask for. Three of them use the same measurements.
+        budget: executions that each baseline may ask for. They use the same measurements.
         seed: of the order of the tasks.
-        names: baselines to choose. What none of them needs is not run.
+        names: baselines to choose.
         progress: is called after each chunk of scripts.
 
     Returns:
         The baselines, and the executions that each asked for.
     """
-    all_pipelines, boosting = pipeline_candidates(language), boosting_candidates(language)
-    arms: dict[str, Answers] = {}
-    spent: dict[str, int] = {}
-    for candidates, choices in ((all_pipelines, _OF_PIPELINES), (boosting, {BOOSTING: best_single})):
-        chosen = {name: choose for name, choose in choices.items() if name in names}
-        if not chosen:
-            continue
-        measured = measure(candidates, tasks, runner, budget=budget, seed=seed, progress=progress)
-        arms |= {name: choose(measured, candidates) for name, choose in chosen.items()}
-        spent |= dict.fromkeys(chosen, measured.executions)
-    return arms, spent
+    candidates = pipeline_candidates(language)
+    measured = measure(candidates, tasks, runner, budget=budget, seed=seed, progress=progress)
+    sizes = {BEST_SINGLE: 1, PORTFOLIO: 3}
+    arms = {name: portfolio(measured, candidates, size=size) for name, size in sizes.items() if name in names}
+    return arms, dict.fromkeys(arms, measured.executions)
 
 
 def score_baselines(

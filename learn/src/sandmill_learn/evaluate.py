@@ -1,12 +1,8 @@
 """Score any arm on a set of tasks: a policy, a function of a task, or answers that exist already."""
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
-
-import numpy as np
 
 from sandmill.models.base import Frozen, OnProgress
 from sandmill_learn.batches import ScriptRunner
@@ -44,9 +40,6 @@ class SampleSettings(Frozen):
 
 GREEDY = SampleSettings()
 
-TEMPERATURES = (0.25, 0.5, 0.75, 1.0)
-"""Temperatures to choose from."""
-
 
 def evaluate(
     arm: str,
@@ -55,7 +48,6 @@ def evaluate(
     runner: ScriptRunner,
     *,
     draws: SampleSettings = GREEDY,
-    facts: Mapping[str, Sequence[str]] | None = None,
     progress: OnProgress | None = None,
 ) -> list[Scored]:
     """Run the scripts of an arm on all tasks, and return one row for each.
@@ -68,11 +60,10 @@ def evaluate(
         tasks: to be scored on.
         runner: runs and grades answers. Its cache makes a repeated evaluation cheap.
         draws: number of samples, temperature and seed; the seed is also that of the rows.
-        facts: the prompt of each task by id. None means the facts of the task itself.
         progress: is called after each chunk of scripts.
     """
     chosen = list(tasks)
-    answers = _write(writer, chosen, draws, facts or {})
+    answers = _write(writer, chosen, draws)
     jobs = [(task, number, text) for task in chosen for number, text in enumerate(answers[task.id])]
     rows: list[Scored] = []
     masked = 0
@@ -104,7 +95,7 @@ def evaluate_choice(
     first one's row.
     """
     chosen, rows = list(tasks), []
-    answers = _write(writer, chosen, SampleSettings(), {})
+    answers = _write(writer, chosen, SampleSettings())
     rollouts = iter(runner.rollouts([(task.id, text) for task in chosen for text in answers[task.id]]))
     for task in chosen:
         tried = [(rollout, text) for text, rollout in zip(answers[task.id], rollouts, strict=False) if not rollout.mask]
@@ -118,47 +109,6 @@ def evaluate_choice(
     return rows
 
 
-def evaluate_temperatures(
-    arm: str,
-    policy: Policy,
-    tasks: "Sequence[LearningTask]",
-    runner: ScriptRunner,
-    *,
-    temperatures: Sequence[float] = TEMPERATURES,
-    samples: int = 4,
-    seed: int = 0,
-) -> list[Scored]:
-    """Return the rows of a policy at several temperatures, from which `best_temperature` chooses."""
-    draws = [SampleSettings(samples=samples, temperature=temperature, seed=seed) for temperature in temperatures]
-    return [row for one in draws for row in evaluate(arm, policy, tasks, runner, draws=one)]
-
-
-def best_temperature(rows: Iterable[Scored]) -> float:
-    """Return the temperature with the largest mean gap; the lowest one of equal ones."""
-    gaps: dict[float, list[float]] = defaultdict(list)
-    for row in rows:
-        gaps[row.temperature].append(row.gap)
-    return max(sorted(gaps), key=lambda temperature: float(np.mean(gaps[temperature])))
-
-
-def shuffled_facts(
-    tasks: "Iterable[LearningTask]", seed: int, form: "Callable[[LearningTask], str]"
-) -> dict[str, tuple[str, ...]]:
-    """Return, for each task, the facts of another task of the same output form.
-
-    If an arm scores the same with these, it does not use the facts beyond the output form. Tasks of one family count
-    as one: their facts come from another family, if the form has more than one.
-    """
-    generator = np.random.default_rng([seed, len("shuffled facts")])
-    prompts: dict[str, tuple[str, ...]] = {}
-    for _, group in groupby(sorted(tasks, key=lambda task: (form(task), task.family, task.id)), key=form):
-        members = list(group)
-        for task in members:
-            others = [other for other in members if other.family != task.family] or members
-            prompts[task.id] = tuple(others[int(generator.integers(len(others)))].facts)
-    return prompts
-
-
 def _feedback(rollout: "Rollout") -> float:
     """Return the feedback score so that larger is better."""
     grade = rollout.grade
@@ -167,15 +117,13 @@ def _feedback(rollout: "Rollout") -> float:
     return -grade.feedback_score if grade.is_lower_better else grade.feedback_score
 
 
-def _write(
-    writer: Writer, tasks: "Sequence[LearningTask]", draws: SampleSettings, facts: Mapping[str, Sequence[str]]
-) -> Mapping[str, Sequence[str]]:
+def _write(writer: Writer, tasks: "Sequence[LearningTask]", draws: SampleSettings) -> Mapping[str, Sequence[str]]:
     """Return the answers by task id. Greedy decoding gives one answer whatever the number of samples."""
     if isinstance(writer, Mapping):
         return writer
     if callable(writer):
         return {task.id: writer(task) for task in tasks}
     number = draws.samples if draws.temperature else 1
-    prompts = [facts.get(task.id, task.facts) for task in tasks]
+    prompts = [task.facts for task in tasks]
     texts = writer.sample(prompts, n=number, temperature=draws.temperature, seed=draws.seed)
     return {task.id: text for task, text in zip(tasks, texts, strict=True)}

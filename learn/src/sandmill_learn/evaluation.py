@@ -15,11 +15,10 @@ from sandmill_learn.baselines import BASELINES, choose_baselines, score_baseline
 from sandmill_learn.evaluate import SampleSettings, evaluate
 from sandmill_learn.executions import Executor
 from sandmill_learn.language import load_language
-from sandmill_learn.plots import difference_plot, forest_plot
 from sandmill_learn.records import write_file
 from sandmill_learn.results import Scored, write_results
 from sandmill_learn.settings import CPU_SECONDS
-from sandmill_learn.summary import arms_table, contrasts_table, group_arms
+from sandmill_learn.summary import arms_table, contrasts_table
 from sandmill_learn.task_sets import TaskSet, default_cache, from_folder, from_release
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class EvaluationRequest(Frozen):
     timeout: float = Field(default=CPU_SECONDS, gt=0, le=MOST_SECONDS)
     """Seconds of processor time that one script may use; the wall time may be 5 times as long"""
     to: Path | None = None
-    """Folder for results, table and charts; by default `evaluations/<name of the tasks>` in the policy's folder"""
+    """Folder for results and table; by default `evaluations/<name of the tasks>` in the policy's folder"""
     cache: Path | None = None
     """Folder for facts, measures and executed scripts, which makes a repeated run quick; by default that of the user"""
 
@@ -153,15 +152,9 @@ def tables_of(rows: Sequence[Scored], spent: dict[str, int]) -> tuple[TextTable,
 
 
 def write_report(request: EvaluationRequest, rows: Sequence[Scored], spent: dict[str, int]) -> tuple[TextTable, ...]:
-    """Write results.parquet, table.md and the charts, and return the tables."""
+    """Write results.parquet and table.md, and return the tables."""
     folder, tables = request.folder, tables_of(rows, spent)
     write_results(folder / RESULTS, rows)
-    forest_plot(folder / "arms.svg", rows)
-    greedy = {arm: group for (arm, temperature), group in group_arms(rows).items() if temperature == 0}
-    for name in BASELINES:
-        if name in greedy:
-            title = f"policy against {name}, greedy"
-            difference_plot(folder / f"against-{name}.svg", greedy[POLICY_ARM], greedy[name], title=title)
     text = "\n\n".join(f"## {table.title}\n\n{to_markdown(table)}" for table in tables)
     write_file(folder / TABLE, text + "\n")
     return tables

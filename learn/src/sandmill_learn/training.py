@@ -12,7 +12,6 @@ from sandmill.errors import InputError, Problem
 from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Frozen
 from sandmill_learn import grpo, rejection, sft
-from sandmill_learn.plots import learning_curves
 from sandmill_learn.policy import CHECKPOINT, MicroPolicy
 from sandmill_learn.records import CURVES_FILE, CurveRow, read_curves, recover_folder, write_curves, write_file
 from sandmill_learn.settings import (
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 RewardName = Literal[
     "ladder",
+    "ladder-facts",
     "gap",
     "sandmle-paper",
     "sandmle-release",
@@ -126,7 +126,7 @@ class TrainSettings(Frozen):
     """Threads of torch. Equal curves need equal numbers of threads."""
 
 
-REQUEST_FILE, RESULT_FILE, CHART_FILE = "request.json", "result.json", "curves.svg"
+REQUEST_FILE, RESULT_FILE = "request.json", "result.json"
 WORDS_FILE = "words.sha256"
 """Hash of the vocabulary of the policy."""
 
@@ -135,7 +135,7 @@ class Trained(Frozen):
     """The result of a training."""
 
     folder: Path
-    """Folder of the training. The policy is in `policy/`, the curve in `curves.csv`, its chart in `curves.svg`."""
+    """Folder of the training. The policy is in `policy/`, the curve in `curves.csv`."""
     rows: tuple[CurveRow, ...]
     message: str
     """What was trained, and how it ended."""
@@ -262,32 +262,12 @@ def _learn_from_rewards(
 
 
 def conclude(training: Training, rows: Sequence[CurveRow], messages: Sequence[str]) -> Trained:
-    """Write the curve, its chart and the result. A run that finds the result does nothing more."""
+    """Write the curve and the result. A run that finds the result does nothing more."""
     folder = training.settings.to
     write_curves(folder / CURVES_FILE, rows)
-    draw_curves(folder / CHART_FILE, rows)
     found = Trained(folder=folder, rows=tuple(rows), message="\n".join([_summary(training.request, rows), *messages]))
     write_file(folder / RESULT_FILE, found.model_dump_json(indent=1) + "\n")
     return found
-
-
-def draw_curves(path: Path, rows: Sequence[CurveRow]) -> None:
-    """Write a chart of reward, share of valid scripts and validation by update."""
-    names = {
-        "reward": "reward",
-        "valid": "valid scripts",
-        "greedy_gap": "validation, greedy",
-        "sampled_gap": "validation",
-    }
-    learned = [row for row in rows if row.stage != "sft"]
-    shown = {
-        label: [[(float(row.update), float(getattr(row, name))) for row in learned if getattr(row, name) is not None]]
-        for name, label in names.items()
-    }
-    if not learned:
-        shown = {"loss": [[(float(row.update), row.loss) for row in rows if row.loss is not None]]}
-    known = {label: curve for label, curve in shown.items() if curve[0]}
-    learning_curves(path, known, title="Learning curve", value="", per="update")
 
 
 def _start(request: TrainRequest) -> MicroPolicy:

@@ -1,7 +1,6 @@
 """An episode of several steps on one task, in the words of Gymnasium: `reset`, `step`, terminated, truncated."""
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import Coroutine
@@ -9,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from sandmill.errors import InputError, Problem, SandboxUnavailable, SandmillError
+from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, FactCredit, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
@@ -21,13 +20,10 @@ from sandmill.play.prompt import build_prompt
 from sandmill.play.score import submission_of
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.rewards import Reward, get_reward
+from sandmill.rewards.instrument import instrument
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
 from sandmill.scoring.grading.grade import check_format
 
-if TYPE_CHECKING:
-    from sandmill.rewards.instrument import InstrumentWith
-
-_LOG = logging.getLogger(__name__)
 _TRIES = 3
 """Attempts of a run while the sandbox fails before the agent's code starts."""
 
@@ -60,7 +56,7 @@ class MLEnv:
         reward: str | Reward = "ladder",
         limits: EpisodeLimits | None = None,
         sandbox: AsyncCodeRunner | None = None,
-        instrument: "bool | InstrumentWith" = False,
+        instrument: bool = False,
         sample: int = 0,
         explains: bool = False,
         **numbers: Any,
@@ -73,9 +69,7 @@ class MLEnv:
             limits: of the episode; or give its fields by name: `max_steps`, `max_submissions`, `time_budget`,
                 `timeout`.
             sandbox: runs the code. None means the sandbox of the task.
-            instrument: True inserts progress markers into scripts by fixed rules, which needs
-                `pip install 'sandmill[instrument]'`. A function from script to script, for example a call of a language
-                model, proposes their places instead.
+            instrument: whether progress markers are inserted into scripts.
             sample: number of the rollout among those of the same task.
             explains: whether the rollout says which stated facts its submission uses. It does so anyway where the
                 reward needs it.
@@ -201,7 +195,8 @@ class MLEnv:
         """Run a script, and check the format of what it leaves."""
         number = len(self._steps) + 1
         token = new_token()
-        result = await self._run_with_retries(await self._with_markers(code, token))
+        marked = await asyncio.to_thread(instrument, code, token) if self._instrument else code
+        result = await self._run_with_retries(marked)
         self._used_s += result.duration_s
         markers, stdout = read_markers(result.stdout, token)
         report = await asyncio.to_thread(check_format, submission_of(result), self.task.private)
@@ -226,20 +221,6 @@ class MLEnv:
             markers=markers,
             mask=result.outcome is Outcome.INFRA_ERROR,
         )
-
-    async def _with_markers(self, code: str, token: str) -> str:
-        if not self._instrument:
-            return code
-        from sandmill.rewards.instrument import instrument
-
-        using = None if self._instrument is True else self._instrument
-        try:
-            return await asyncio.to_thread(instrument, code, token, using)
-        except SandmillError:
-            raise
-        except Exception:  # noqa: BLE001  a failing language model must not end the episode
-            _LOG.warning("The places of markers were not proposed; the script runs without markers", exc_info=True)
-            return code
 
     async def _run_with_retries(self, code: str) -> RunResult:
         sandbox = self._sandbox or self.task.sandbox

@@ -31,33 +31,16 @@ MODEL_CLASSES = re.compile(
 NOT_CLASSES = frozenset({"Dataset", "DMatrix", "Pool"})
 """Containers of data in the modules of models."""
 FEATURE_CALLS = frozenset(
-    {
-        "assign",
-        "factorize",
-        "fillna",
-        "fit_resample",
-        "fit_transform",
-        "get_dummies",
-        "to_dummies",
-        "transform",
-        "with_columns",
-    }
+    (
+        *("assign", "factorize", "fillna", "fit_resample", "fit_transform"),
+        *("get_dummies", "to_dummies", "transform", "with_columns"),
+    )
 )
 TRAINING_CALLS = frozenset(
-    {
-        "backward",
-        "cross_val_predict",
-        "cross_val_score",
-        "cross_validate",
-        "curve_fit",
-        "fit",
-        "fit_predict",
-        "lstsq",
-        "minimize",
-        "partial_fit",
-        "polyfit",
-        "solve",
-    }
+    (
+        *("backward", "cross_val_predict", "cross_val_score", "cross_validate", "curve_fit", "fit"),
+        *("fit_predict", "lstsq", "minimize", "partial_fit", "polyfit", "solve"),
+    )
 )
 PREDICTION_CALLS = frozenset({"cross_val_predict", "decision_function", "fit_predict", "kneighbors", "polyval"})
 READING_CALLS = frozenset(
@@ -76,33 +59,24 @@ NO_FEATURES = re.compile(
     r"sub|sample|param|conf|model|score|result|env|kw|opt|pred|out|cache|seed|weight|metric|answer", re.IGNORECASE
 )
 """Words in the names of tables and dictionaries whose items are no features."""
-COMPOUND = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.If,
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.With,
-    ast.AsyncWith,
-    ast.Try,
-    ast.TryStar,
-    ast.Match,
+_COMPOUND = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While),
+    *(ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match),
 )
 _ENDS_BLOCK = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Plan:
-    """Markers by statement. A statement has the number of its place in the source; a block comes before its content."""
+    """Markers before and after each statement."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        """Number the statements of a script."""
-        found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
-        self.statements = sorted(found, key=lambda node: (node.lineno, node.col_offset))
-        self._numbers = {id(node): number for number, node in enumerate(self.statements)}
-        self.before: defaultdict[int, set[Marker]] = defaultdict(set)
-        self.after: defaultdict[int, set[Marker]] = defaultdict(set)
+    def __init__(self) -> None:
+        self.before: defaultdict[ast.stmt, set[Marker]] = defaultdict(set)
+        self.after: defaultdict[ast.stmt, set[Marker]] = defaultdict(set)
+
+    @property
+    def statements(self) -> set[ast.stmt]:
+        """Statements with markers."""
+        return {*self.before, *self.after}
 
     def add_after(self, body: Sequence[ast.stmt], place: int, markers: set[Marker]) -> None:
         """Add markers after a statement of a body.
@@ -111,26 +85,19 @@ class Plan:
         too, or the body ends, they go behind the last simple statement within the block.
         """
         node = body[place]
-        if not isinstance(node, COMPOUND):
-            self.after[self._numbers[id(node)]] |= markers
-        elif place + 1 < len(body) and not isinstance(body[place + 1], COMPOUND):
-            self.before[self._numbers[id(body[place + 1])]] |= markers
+        if not isinstance(node, _COMPOUND):
+            self.after[node] |= markers
+        elif place + 1 < len(body) and not isinstance(body[place + 1], _COMPOUND):
+            self.before[body[place + 1]] |= markers
         elif last := _last_simple(node):
             side = self.before if isinstance(last, _ENDS_BLOCK) else self.after
-            side[self._numbers[id(last)]] |= markers
-
-    def add_first(self, body: Sequence[ast.stmt], markers: set[Marker]) -> None:
-        """Add markers at the start of a body, unless this would change a docstring or a future import."""
-        first = body[0]
-        is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        if not isinstance(first, COMPOUND) and not is_docstring and not is_future_import(first):
-            self.before[self._numbers[id(first)]] |= markers
+            side[last] |= markers
 
 
 def plan_markers(tree: ast.Module) -> Plan:
     """Return the places of all markers."""
-    plan, names = Plan(tree), _ScriptNames(tree)
-    for body in bodies_of(tree):
+    plan, names = Plan(), _ScriptNames(tree)
+    for body in _bodies_of(tree):
         for place, node in enumerate(body):
             if markers := _markers_of(node, names):
                 plan.add_after(body, place, markers)
@@ -144,14 +111,14 @@ def _plan_imports(tree: ast.Module, plan: Plan) -> None:
     if top:
         plan.add_after(tree.body, top[-1], {Marker.IMPORTS})
         return
-    for body in bodies_of(tree):
+    for body in _bodies_of(tree):
         for place, node in enumerate(body):
             if _is_import(node):
                 plan.add_after(body, place, {Marker.IMPORTS})
 
 
 def _is_import(node: ast.stmt) -> bool:
-    return isinstance(node, (ast.Import, ast.ImportFrom)) and not is_future_import(node)
+    return isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_future_import(node)
 
 
 class _ScriptNames:
@@ -339,7 +306,7 @@ def _has_method(node: ast.ClassDef, *names: str) -> bool:
     return any(isinstance(part, ast.FunctionDef) and part.name in names for part in node.body)
 
 
-def bodies_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
+def _bodies_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
     """Yield the lists of statements in a node, all levels."""
     for child in ast.walk(node):
         for _, value in ast.iter_fields(child):
@@ -347,13 +314,13 @@ def bodies_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield value
 
 
-def is_future_import(node: ast.stmt) -> bool:
+def _is_future_import(node: ast.stmt) -> bool:
     """Return whether a statement is `from __future__ import ...`, which only others of its kind may precede."""
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _last_simple(node: ast.stmt) -> ast.stmt | None:
-    while isinstance(node, COMPOUND):
+    while isinstance(node, _COMPOUND):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Match)):
             return None
         node = node.body[-1]

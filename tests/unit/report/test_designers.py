@@ -2,11 +2,9 @@
 
 import pytest
 
-from benchmarks.designers import designers_table
 from sandmill.models.design_draft import Authorship
 from sandmill.models.llm import Usage
 from sandmill.report.designers import DesignerCounts
-from sandmill.report.text_tables import to_markdown
 from tests.factories import make_task
 
 AUTHORSHIP = Authorship(
@@ -52,12 +50,3 @@ def test_variety_and_distance_are_told_from_words():
     near = compare_designers([_record(0)], seeds={seed_id: _record(0).spec.story.overview})[0]
     far = compare_designers([_record(0)], seeds={seed_id: "entirely other words"})[0]
     assert near.seed_distance < far.seed_distance <= 1
-
-
-def test_designers_stand_side_by_side():
-    rows = compare_designers([_record(0), _record(1, designer="grammar")])
-    assert [(row.designer, row.usd_a_design) for row in rows] == [("grammar", None), ("llm", 0.01)]
-    shown = to_markdown(designers_table(("x@1", row) for row in rows))
-    assert "| x@1 | grammar |" in shown
-    assert "| 150 | 0.0100 |" in shown
-    assert "| - | - |" in shown

@@ -1,6 +1,5 @@
 """Instrumented scripts do what the scripts do, and print their milestones."""
 
-import ast
 import subprocess
 import sys
 import textwrap
@@ -14,7 +13,6 @@ from sandmill.models.rollout import Marker
 from sandmill.rewards import PRESETS
 from sandmill.rewards.instrument import instrument
 from sandmill.rewards.markers import marker_code, new_token, read_markers, without_marker_code
-from sandmill.rewards.proposals import REQUEST
 from tests.rollouts import grade_at, rollout_of
 
 TOKEN = "0123456789abcdef"
@@ -230,7 +228,6 @@ UNCHANGED = {
     "half a character": "x = '\udcff'\nm.fit(1)",
     "a byte order mark": "\ufeffm.fit(1)",
     "brackets": "x = " + "(" * 5000 + ")" * 5000,
-    "deep brackets": "x = " + "[" * 150 + "]" * 150 + "\nm.fit(1)",
     "a sum": "x = " + "-" * 100_000 + "1",
     "a long sum": "x = " + "1+" * 10_000 + "1\nm.fit(1)",
     "many attributes": "x = a" + ".b" * 10_000 + "\nm.fit(1)",
@@ -273,69 +270,6 @@ def test_a_token_that_is_no_plain_word_is_refused(token):
 
 def test_tokens_differ():
     assert len({new_token() for _ in range(100)}) == 100
-
-
-def test_without_libcst_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "libcst", None)
-    with pytest.raises(InputError, match=r"pip install 'sandmill\[instrument\]'"):
-        instrument("m.fit(1)", TOKEN)
-
-
-PLAIN = (
-    "import os\n\nclass Mean:\n    def fit(self):  # a comment\n        return 1\n\n"
-    "for i in (1, 2):\n    Mean().fit()\n"
-)
-PROPOSED = (
-    "import os\nprint('sandmill: imports')\nclass Mean:\n    def fit(self):\n        return 1\n"
-    "for i in (1, 2):\n    Mean().fit()\n    print('sandmill: trained')\nprint('free text')\n"
-)
-
-
-def test_an_llm_may_choose_the_places_but_its_code_is_not_used():
-    asked = []
-
-    def llm(code: str) -> str:
-        asked.append(REQUEST + code)
-        return PROPOSED
-
-    marked = instrument(PLAIN, TOKEN, using=llm)
-    assert "# a comment" in marked
-    assert "free text" not in marked
-    assert read_markers(run(marked).stdout, TOKEN) == ((Marker.IMPORTS, Marker.TRAINED), "")
-    assert asked == [REQUEST + PLAIN]
-    assert all(marker in REQUEST for marker in Marker)
-
-
-CHANGED = {
-    "no Python": "def (",
-    "an apology": "I cannot do this.",
-    "a statement is gone": PROPOSED.replace("    Mean().fit()\n", "    pass\n"),
-    "a statement is changed": PROPOSED.replace("return 1", "return 2"),
-    "a statement is added": PROPOSED + "os.remove('train.csv')\n",
-    "a print that runs code": PROPOSED + "print(os.getcwd())\n",
-    "a print to a file": PROPOSED + "print('x', file=f)\n",
-    "two statements are exchanged": PROPOSED.removeprefix("import os\n").replace("for i", "import os\nfor i"),
-    "only a part": "import os\nprint('sandmill: imports')\n",
-    "another loop": PROPOSED.replace("(1, 2)", "(1, 2, 3)"),
-}
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_a_proposal_that_changes_the_script_is_not_used(name):
-    assert instrument(PLAIN, TOKEN, using=lambda code: CHANGED[name]) == PLAIN
-
-
-def test_a_proposal_inside_blocks_and_before_docstrings():
-    code = 'def f():\n    """Text."""\n    if f:\n        return 1\n    with open("x") as a:\n        pass\n\nf()\n'
-    proposed = code.replace("        return 1", '        print("sandmill: trained")\n        return 1')
-    proposed = proposed.replace('    """Text', '    print("sandmill: imports")\n    """Text')
-    proposed = proposed.replace("        pass\n", '        pass\n    print("sandmill: data_loaded")\n')
-    marked = instrument(code, TOKEN, using=lambda given: proposed)
-    assert ast.get_docstring(ast.parse(marked).body[0]) == "Text."
-    found = {
-        n: m.value for n, line in enumerate(marked.splitlines(), 1) for m in Marker if marker_code(m, TOKEN) in line
-    }
-    assert found == {4: "trained", 6: "data_loaded"}
 
 
 FAKES = """

@@ -20,7 +20,6 @@ from sandmill_learn.evaluation import (
 from sandmill_learn.flows.runs import (
     PLAIN,
     end_server_with_this_process,
-    mark_killed_runs_as_crashed,
     progress_artifact,
 )
 from sandmill_learn.results import Scored
@@ -33,8 +32,7 @@ EXAMPLES = f"""{PROGRAMME} --policy policies/gap --tasks my-tables --release rel
 
 @flow(name="evaluate-policy", flow_run_name="{request.policy.name} on {request.tasks.name}")
 def evaluate_policy(request: EvaluationRequest) -> tuple[TextTable, ...]:
-    """Score a trained policy and the baselines on a folder of tasks, and write results, a table and charts."""
-    mark_killed_runs_as_crashed()
+    """Score a trained policy and the baselines on a folder of tasks, and write results and a table."""
     tasks = open_tasks(request)
     rows = score_trained_policy(request, tasks)
     spent: dict[str, int] = {}
@@ -67,7 +65,7 @@ def score_baseline_arms(request: EvaluationRequest, tasks: TaskSet) -> tuple[lis
 
 @task(name="report evaluation", **PLAIN)
 def report_evaluation(request: EvaluationRequest, rows: list[Scored], spent: dict[str, int]) -> tuple[TextTable, ...]:
-    """Write results, tables and charts, and show the tables as artifacts."""
+    """Write results and tables, and show the tables as artifacts."""
     tables = write_report(request, rows, spent)
     for table in tables:
         create_markdown_artifact(to_markdown(table), key=f"evaluation-{table.title.lower()}", description=table.title)

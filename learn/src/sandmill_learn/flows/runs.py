@@ -1,24 +1,25 @@
+<<<<<<< HEAD
 """What both flows share: retries, progress in the UI, and runs whose process was killed."""
+=======
+"""What both flows share: retries, and progress in the UI."""
+>>>>>>> w-d3
 
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
-from prefect.client.schemas.objects import StateType
 from prefect.exceptions import CancelledRun
+<<<<<<< HEAD
 from prefect.runtime import flow_run as this_run
+=======
+>>>>>>> w-d3
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Crashed
 
 from sandmill.errors import InputError, IntegrityError, SandboxUnavailable
 from sandmill.pipeline.workers import end_with_this_process
@@ -29,8 +30,11 @@ PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
 """For long work that resumes from its own files: there are no retries."""
 _VERDICTS = (InputError, IntegrityError, SandboxUnavailable)
 """Errors that equal input raises every time."""
+<<<<<<< HEAD
 _PROCESS = "sandmill-learn.process"
 """Label of a flow run. The next run reads it if the process of this one was killed."""
+=======
+>>>>>>> w-d3
 
 
 def end_server_with_this_process() -> None:
@@ -92,6 +96,7 @@ def progress_artifact(key: str, description: str) -> Iterator[Callable[[float], 
     update_progress_artifact(artifact, progress=100.0)
 
 
+<<<<<<< HEAD
 def mark_killed_runs_as_crashed() -> None:
     """Record the process of this run, and mark runs of the same flow as Crashed whose process was killed."""
     with get_client(sync_client=True) as client:
@@ -124,3 +129,8 @@ def _is_killed(process: str) -> bool:
     here = _describe_process(os.getpid()).split()
     seen = process.split()
     return len(seen) == 4 and seen[:2] == here[:2] and _describe_process(int(seen[2])) != process
+=======
+def _is_cancelled(error: BaseException) -> bool:
+    """Return whether somebody ended the work, by Prefect or by a signal."""
+    return isinstance(error, CancelledRun) or not isinstance(error, Exception)
+>>>>>>> w-d3

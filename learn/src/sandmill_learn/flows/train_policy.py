@@ -12,7 +12,10 @@ from sandmill_learn.flows.runs import (
     PLAIN,
     STORED,
     end_server_with_this_process,
+<<<<<<< HEAD
     mark_killed_runs_as_crashed,
+=======
+>>>>>>> w-d3
     progress_artifact,
 )
 from sandmill_learn.records import CurveRow
@@ -36,7 +39,6 @@ EXAMPLES = f"""{PROGRAMME} --release releases/micro --to trained/gap
 @flow(name="train-policy", flow_run_name="{request.method} on {request.release}, seed {request.seed}")
 def train_policy(request: TrainRequest, settings: TrainSettings) -> Trained:
     """Gather tasks, imitate teacher scripts, learn from rewards, save the best policy with its learning curve."""
-    mark_killed_runs_as_crashed()
     if finished := find_finished(request, settings):
         return finished
     trained = fit_policy(gather_tasks(request, settings))

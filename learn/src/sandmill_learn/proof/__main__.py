@@ -14,7 +14,6 @@ from sandmill_learn.proof.settings import ProofSettings
 PROGRAMME = "python -m sandmill_learn.proof"
 EXAMPLES = f"""{PROGRAMME} --release releases/learn --to proof
 {PROGRAMME} --seeds 5 --arms rejection gap sparse sandmle-paper partial-credit-grpo baselines
-{PROGRAMME} --arms gap --controls random-reward shuffled-facts
 {PROGRAMME} --release releases/small --smoke --to /tmp/smoke"""
 DESCRIPTION = "Train policies on a release, score them and the baselines on real tables, and print the table."
 
@@ -22,7 +21,6 @@ DESCRIPTION = "Train policies on a release, score them and the baselines on real
 def prove(settings: ProofSettings) -> None:
     """Run all units, then print and write the report."""
     from sandmill_learn.proof.arms import Proof
-    from sandmill_learn.proof.controls import run_control
     from sandmill_learn.proof.data import open_data
     from sandmill_learn.proof.progress import ProofProgress
     from sandmill_learn.proof.report import ProofReport
@@ -38,18 +36,12 @@ def prove(settings: ProofSettings) -> None:
     progress.begin(proof.plan.total)
     units = [proof.start(seed) for seed in seeds]
     spent: Mapping[str, int] = {}
-    units += proof.cooled(seeds)
     for arm in settings.baseline_arms:
         unit, spent = proof.baselines(arm)
         units.append(unit)
     if "rejection" in settings.arms:
         units += proof.rejection(seeds)
-    controls = settings.chosen_controls
-    rewards = settings.rewards
-    if "shuffled-facts" in controls and "gap" not in rewards:
-        rewards = ("gap", *rewards)
-    units += [proof.grpo(f"grpo-{reward}", seed, reward=reward) for reward in rewards for seed in seeds]
-    units += [run_control(proof, control, seed) for control in controls for seed in seeds]
+    units += [proof.grpo(f"grpo-{reward}", seed, reward=reward) for reward in settings.rewards for seed in seeds]
     report = ProofReport(units, spent)
     report.write(settings.to)
     for table in report.tables():

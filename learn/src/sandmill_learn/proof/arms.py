@@ -7,7 +7,6 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from sandmill.models.base import Frozen
 from sandmill.rewards import Reward
 from sandmill_learn import grpo, sft
 from sandmill_learn.baselines import BASELINES, choose_baselines, score_baselines
-from sandmill_learn.evaluate import SampleSettings, best_temperature, evaluate, evaluate_temperatures
+from sandmill_learn.evaluate import SampleSettings, evaluate
 from sandmill_learn.executions import Executor
 from sandmill_learn.language import load_language
 from sandmill_learn.policy import MicroPolicy
@@ -28,7 +27,7 @@ from sandmill_learn.results import Scored, read_results, write_results
 from sandmill_learn.settings import RejectionSettings
 from sandmill_learn.statistics import mean_of
 from sandmill_learn.summary import keep_sources
-from sandmill_learn.task_sets import LearningTask, TaskSet
+from sandmill_learn.task_sets import LearningTask
 
 _KEY, _RECORD, _ROWS, _CURVE = "key.json", "unit.json", "results.parquet", "curves.csv"
 
@@ -102,7 +101,7 @@ def _read_key(folder: Path) -> str | None:
     return key
 
 
-SFT, REJECTION, COOLED = "sft", "rejection", "sft-best-temperature"
+SFT, REJECTION = "sft", "rejection"
 _POLICY, _TRAINING, _ASKED = "policy", "training", "asked.json"
 
 
@@ -113,7 +112,7 @@ class Proof:
         self.settings, self.data = settings, data
         self.progress, self.say = progress, progress.say
         tested, validation = len(data.development) + len(data.final), len(data.validation)
-        self.plan = ProofPlan(settings, tested, len(data.development), validation)
+        self.plan = ProofPlan(settings, tested, validation)
         self.root = settings.to / "units"
         self._tested = {
             "tasks": fingerprint([task.digest for task in [*data.development.tasks(), *data.final.tasks()]]),
@@ -145,28 +144,6 @@ class Proof:
         """Load the policy of a unit that is complete."""
         return MicroPolicy.load(self.root / f"{arm}-seed{seed}" / _POLICY)
 
-    def cooled(self, seeds: Sequence[int]) -> list[UnitResult]:
-        """Score SFT at one temperature, which the development tables choose with the first seed."""
-        samples, start = self.settings.samples, self.settings.sft().model_dump(mode="json")
-
-        def try_temperatures(folder: Path) -> Outcome:
-            policy, tasks = self.policy(SFT, seeds[0]), self.data.development.tasks()
-            tester = self.data.tester()
-            rows = evaluate_temperatures(COOLED, policy, tasks, tester, samples=samples, seed=seeds[0])
-            return rows, (), Counts()
-
-        tried = self.unit("sft-temperatures", seeds[0], {"start": start}, try_temperatures, self.plan.temperatures)
-        temperature = best_temperature(tried.rows)
-        self.say(f"{COOLED}: T = {temperature:g} is best on development tables")
-
-        def score(seed: int, folder: Path) -> Outcome:
-            draws = SampleSettings(samples=samples, temperature=temperature, seed=seed)
-            rows = evaluate(COOLED, self.policy(SFT, seed), self.real_tasks(), self.data.tester(), draws=draws)
-            return rows, (), Counts()
-
-        settings = {"start": start, "temperature": temperature}
-        return [self.unit(COOLED, seed, settings, partial(score, seed), self.plan.cooled) for seed in seeds]
-
     def rejection(self, seeds: Sequence[int]) -> list[UnitResult]:
         """Tune rejection fine-tuning on the development tables with the first seed, and train the other seeds."""
         variants = self.settings.rejection_variants()
@@ -184,44 +161,29 @@ class Proof:
         seed: int,
         *,
         reward: str | Reward = "gap",
-        choose: Callable[[Executor], Sequence[LearningTask]] | None = None,
-        more: TaskSet | None = None,
-        is_validated: bool = True,
-        note: Any = None,
     ) -> UnitResult:
-        """Train and score GRPO.
-
-        Args:
-            arm: name of the arm.
-            seed: of the training.
-            reward: name of a preset, or a reward.
-            choose: returns the training tasks, and may run scripts for that, which count. None means all tasks.
-            more: tasks that the executor needs beside those of the release.
-            is_validated: whether validation tasks choose the checkpoint; otherwise it is the last one.
-            note: JSON data on what else is different, such as the choice of tasks.
-        """
+        """Train and score GRPO with a reward, or the preset of this name."""
         settings = self.settings.grpo()
         name = reward if isinstance(reward, str) else reward.preset
 
         def work(folder: Path) -> Outcome:
-            runner = self.data.learner(more)
-            tasks = choose(runner) if choose else self.data.training.tasks()
+            runner = self.data.learner()
             policy, curve = grpo.train(
                 self.policy(SFT, seed),
-                tasks,
+                self.data.training.tasks(),
                 runner,
                 settings,
                 seed=seed,
                 folder=folder / _TRAINING,
                 reward=reward,
-                validation=self.data.validation.tasks() if is_validated else (),
+                validation=self.data.validation.tasks(),
                 listen=lambda row: self.say(f"{arm} seed {seed}: {row.line}"),
                 explain=self.say,
             )
             policy.save(folder / _POLICY)
             return self.score(arm, policy, seed), curve, _counts(runner, curve)
 
-        described: dict[str, Any] = {"grpo": settings.model_dump(mode="json"), "reward": name, "note": note}
+        described: dict[str, Any] = {"grpo": settings.model_dump(mode="json"), "reward": name}
         described["start"] = self.settings.sft().model_dump(mode="json")
         return self.unit(arm, seed, described, work, self.plan.grpo)
 
@@ -248,16 +210,14 @@ class Proof:
         """Return the tasks of both parts."""
         return [*self.data.development.tasks(), *self.data.final.tasks()]
 
-    def score(
-        self, arm: str, policy: MicroPolicy, seed: int, facts: Mapping[str, Sequence[str]] | None = None
-    ) -> list[Scored]:
+    def score(self, arm: str, policy: MicroPolicy, seed: int) -> list[Scored]:
         """Return greedy rows and rows at temperature 1 on all real tables."""
         runner, rows = self.data.tester(), []
         for draws in (
             SampleSettings(seed=seed),
             SampleSettings(samples=self.settings.samples, temperature=1.0, seed=seed),
         ):
-            rows += evaluate(arm, policy, self.real_tasks(), runner, draws=draws, facts=facts)
+            rows += evaluate(arm, policy, self.real_tasks(), runner, draws=draws)
         return rows
 
     def unit(

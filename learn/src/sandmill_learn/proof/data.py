@@ -35,14 +35,9 @@ class ProofData:
     on_progress: Callable[[int, int], None] | None = None
     """Called after each script, by all executors."""
 
-    def learner(self, more: TaskSet | None = None) -> Executor:
-        """Return a new executor of training and validation tasks, whose counts begin at 0.
-
-        Args:
-            more: further training tasks.
-        """
-        tasks = self.training + self.validation
-        return self._executor(tasks + more if more else tasks)
+    def learner(self) -> Executor:
+        """Return a new executor of training and validation tasks, whose counts begin at 0."""
+        return self._executor(self.training + self.validation)
 
     def tester(self) -> Executor:
         """Return a new executor of the real tables."""

@@ -5,17 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sandmill_learn.evaluate import TEMPERATURES
 from sandmill_learn.proof.settings import ProofSettings
 
 _SECONDS_BETWEEN_LINES = 20.0
 """A unit that says nothing else for this long says how many of its scripts are done."""
 _LEAST_SHARE = 0.05
 """Share of all scripts that must be done before an estimate means anything."""
-SHUFFLED = "shuffled-facts"
-"""Name of the control that trains no policy: it scores that of the arm `gap`."""
-_CANDIDATES_SCORED = {"best-single": 1, "baselines": 6}
-"""Scripts for each real task: the portfolio has three, each other baseline one."""
+_CANDIDATES_SCORED = {"best-single": 1, "baselines": 4}
+"""Scripts for each real task: the portfolio has three, the single pipeline one."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +22,6 @@ class ProofPlan:
     settings: ProofSettings
     tested: int
     """Real tasks of both parts."""
-    development: int
-    """Real tasks for development."""
     validation: int
     """Synthetic tasks that choose checkpoints."""
 
@@ -34,16 +29,6 @@ class ProofPlan:
     def scored(self) -> int:
         """Greedy scripts and samples of one policy on all real tasks."""
         return self.tested * (1 + self.settings.samples)
-
-    @property
-    def temperatures(self) -> int:
-        """Scripts that the choice of a temperature takes."""
-        return len(TEMPERATURES) * self.development * self.settings.samples
-
-    @property
-    def cooled(self) -> int:
-        """Samples at one temperature."""
-        return self.tested * self.settings.samples
 
     @property
     def rejection(self) -> int:
@@ -58,21 +43,18 @@ class ProofPlan:
         return self.settings.executions + checks * self.validation * (1 + grpo.validation_samples) + self.scored
 
     def baselines(self, arm: str) -> int:
-        """The choice of the baselines, which measures one or two lists of pipelines, and their scores."""
-        lists = 2 if arm == "baselines" else 1
-        return lists * self.settings.baseline_budget + self.tested * _CANDIDATES_SCORED[arm]
+        """The choice of the baselines, which measures the pipelines, and their scores."""
+        return self.settings.baseline_budget + self.tested * _CANDIDATES_SCORED[arm]
 
     @property
     def total(self) -> int:
         """Scripts of all arms and seeds."""
         settings, arms = self.settings, self.settings.arms
-        number = settings.seeds * (self.scored + self.cooled) + self.temperatures
+        number = settings.seeds * self.scored
         if "rejection" in arms:
             number += (settings.seeds + len(settings.rejection_variants()) - 1) * self.rejection
         number += sum(self.baselines(arm) for arm in settings.baseline_arms)
-        trained = [*settings.rewards, *(name for name in settings.chosen_controls if name != SHUFFLED)]
-        number += settings.seeds * len(trained) * self.grpo
-        return number + settings.seeds * (SHUFFLED in settings.chosen_controls) * self.scored
+        return number + settings.seeds * len(settings.rewards) * self.grpo
 
 
 class ProofProgress:

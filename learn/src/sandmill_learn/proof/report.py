@@ -1,17 +1,15 @@
-"""Tables and charts of the proof."""
+"""Tables of the proof."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandmill.report.text_tables import TextTable, to_markdown
 from sandmill_learn.baselines import BASELINES
-from sandmill_learn.plots import difference_plot, forest_plot, learning_curves
 from sandmill_learn.proof.arms import UnitResult
 from sandmill_learn.proof.data import DEVELOPMENT, FINAL
 from sandmill_learn.records import write_file
 from sandmill_learn.results import write_results
-from sandmill_learn.summary import arms_table, contrasts_table, group_arms, keep_sources
+from sandmill_learn.summary import arms_table, contrasts_table, keep_sources
 
 
 class ProofReport:
@@ -37,32 +35,14 @@ class ProofReport:
         return tuple(table for table in titled if table.rows)
 
     def write(self, folder: Path) -> None:
-        """Write results.parquet, table.md and the charts."""
+        """Write results.parquet and table.md."""
         write_results(folder / "results.parquet", self.rows)
         parts = [f"## {table.title}\n\n{to_markdown(table)}" for table in self.tables()]
         write_file(folder / "table.md", "\n\n".join(parts) + "\n")
-        forest_plot(folder / "arms.svg", self.final)
-        for value, title in (("greedy_gap", "Greedy gap on validation tasks"), ("reward", "Mean reward of samples")):
-            path = folder / f"{value.replace('_', '-')}.svg"
-            learning_curves(path, self._curves(value), title=title, value=value.replace("_", " "))
-        greedy = {arm: group for (arm, at), group in group_arms(self.final).items() if at == 0}
-        main = self._main_arm()
-        for other in greedy:
-            if other != main and main in greedy:
-                title = f"{main} against {other}, final, greedy"
-                difference_plot(folder / f"against-{other}.svg", greedy[main], greedy[other], title=title)
 
     def _main_arm(self) -> str:
         arms = [unit.arm for unit in self.units]
         return next((arm for arm in ("grpo-gap", *arms) if arm in arms), "")
-
-    def _curves(self, value: str) -> dict[str, list[list[tuple[float, float]]]]:
-        curves: dict[str, list[list[tuple[float, float]]]] = defaultdict(list)
-        for unit in self.units:
-            points = [(float(row.requested), getattr(row, value)) for row in unit.curve]
-            if known := [(x, float(y)) for x, y in points if y is not None]:
-                curves[unit.arm].append(known)
-        return dict(curves)
 
     @staticmethod
     def _shown(unit: UnitResult) -> Sequence[str]:

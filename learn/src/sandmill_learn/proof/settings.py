@@ -1,7 +1,7 @@
 """Settings of the proof: which arms, how many seeds, how many executions, and what is scored."""
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -11,16 +11,6 @@ from sandmill_learn.settings import CPU_SECONDS, GrpoSettings, RejectionSettings
 
 Arm = Literal["sft", "rejection", "gap", "sparse", "sandmle-paper", "partial-credit-grpo", "best-single", "baselines"]
 """`sft` and `rejection`, the reward of a GRPO arm, the best single pipeline, and all baselines together."""
-
-Control = Literal[
-    "random-reward",
-    "shuffled-facts",
-    "make-classification",
-    "tasks-8",
-    "tasks-64",
-    "fixed-rows",
-]
-ControlChoice = Literal[Control, "all", "none"]
 
 _REJECTION_STEPS = 240
 """Optimiser steps of rejection fine-tuning, all rounds together. With 800, its policy scored worse on real tables."""
@@ -35,7 +25,7 @@ class ProofSettings(Frozen):
     release: str = "releases/learn"
     """Release to train on"""
     to: Path = Path("proof")
-    """Folder for units, results, tables and charts"""
+    """Folder for units, results and tables"""
     real: Path | None = None
     """Folder with development/ and final/, one folder for each real task; by default they are written to --to"""
     seeds: int = Field(default=3, ge=1, le=20)
@@ -43,8 +33,6 @@ class ProofSettings(Frozen):
     arms: tuple[Arm, ...] = ("sft", "rejection", "gap", "best-single")
     """Arms: sft, rejection, best-single or all baselines, and GRPO by its reward: gap, sparse, sandmle-paper,
     partial-credit-grpo"""
-    controls: tuple[ControlChoice, ...] = ("none",)
-    """Controls, each a GRPO arm with reward gap and one change; all or none"""
     updates: int = Field(default=24, ge=1)
     """Updates of a GRPO arm"""
     batch_tasks: int = Field(default=16, ge=1)
@@ -107,12 +95,6 @@ class ProofSettings(Frozen):
     def rewards(self) -> tuple[str, ...]:
         """Rewards of the GRPO arms."""
         return tuple(arm for arm in self.arms if arm not in ("sft", "rejection", "best-single", "baselines"))
-
-    @property
-    def chosen_controls(self) -> tuple[Control, ...]:
-        """The controls to run."""
-        every: tuple[Control, ...] = get_args(Control)
-        return every if "all" in self.controls else tuple(name for name in every if name in self.controls)
 
     def sft(self) -> SftSettings:
         """Return the settings of supervised fine-tuning."""
