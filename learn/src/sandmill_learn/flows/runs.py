@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""What both flows share: retries, progress in the UI, and runs whose process was killed."""
-=======
 """What both flows share: retries, and progress in the UI."""
->>>>>>> w-d3
 
 import subprocess
 import sys
@@ -15,10 +11,6 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.exceptions import CancelledRun
-<<<<<<< HEAD
-from prefect.runtime import flow_run as this_run
-=======
->>>>>>> w-d3
 from prefect.settings import PREFECT_API_URL
 
 from sandmill.errors import InputError, IntegrityError, SandboxUnavailable
@@ -30,11 +22,6 @@ PLAIN: dict[str, Any] = {"cache_policy": NO_CACHE}
 """For long work that resumes from its own files: there are no retries."""
 _VERDICTS = (InputError, IntegrityError, SandboxUnavailable)
 """Errors that equal input raises every time."""
-<<<<<<< HEAD
-_PROCESS = "sandmill-learn.process"
-"""Label of a flow run. The next run reads it if the process of this one was killed."""
-=======
->>>>>>> w-d3
 
 
 def end_server_with_this_process() -> None:
@@ -96,41 +83,6 @@ def progress_artifact(key: str, description: str) -> Iterator[Callable[[float], 
     update_progress_artifact(artifact, progress=100.0)
 
 
-<<<<<<< HEAD
-def mark_killed_runs_as_crashed() -> None:
-    """Record the process of this run, and mark runs of the same flow as Crashed whose process was killed."""
-    with get_client(sync_client=True) as client:
-        client.update_flow_run_labels(UUID(str(this_run.id)), {_PROCESS: _describe_process(os.getpid())})
-        running = FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.RUNNING, StateType.CANCELLING]}}})
-        same_flow = FlowFilter.model_validate({"name": {"any_": [str(this_run.flow_name)]}})
-        for run in client.read_flow_runs(flow_filter=same_flow, flow_run_filter=running):
-            if _is_killed(str(run.labels.get(_PROCESS, ""))):
-                message = "The process ended without a report and was probably killed."
-                client.set_flow_run_state(run.id, Crashed(message=message), force=True)
-
-
 def _is_cancelled(error: BaseException) -> bool:
     """Return whether somebody ended the work, by Prefect or by a signal."""
     return isinstance(error, CancelledRun) or not isinstance(error, Exception)
-
-
-def _describe_process(pid: int) -> str:
-    """Return boot, PID namespace, process id and start time: together they name one process. Empty if it has ended."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        started = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
-        return f"{boot} {Path('/proc/self/ns/pid').readlink()} {pid} {started}"
-    except (OSError, IndexError):
-        return ""
-
-
-def _is_killed(process: str) -> bool:
-    """Return whether a process of this boot and this namespace has ended. Others cannot be seen from here."""
-    here = _describe_process(os.getpid()).split()
-    seen = process.split()
-    return len(seen) == 4 and seen[:2] == here[:2] and _describe_process(int(seen[2])) != process
-=======
-def _is_cancelled(error: BaseException) -> bool:
-    """Return whether somebody ended the work, by Prefect or by a signal."""
-    return isinstance(error, CancelledRun) or not isinstance(error, Exception)
->>>>>>> w-d3

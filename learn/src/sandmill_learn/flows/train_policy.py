@@ -12,10 +12,6 @@ from sandmill_learn.flows.runs import (
     PLAIN,
     STORED,
     end_server_with_this_process,
-<<<<<<< HEAD
-    mark_killed_runs_as_crashed,
-=======
->>>>>>> w-d3
     progress_artifact,
 )
 from sandmill_learn.records import CurveRow
