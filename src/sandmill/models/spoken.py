@@ -37,6 +37,8 @@ class Spoken:
     """What stands behind its numbers, in the plural."""
     is_share: bool = False
     """Whether its numbers are percent of a whole."""
+    others: tuple[str, ...] = ()
+    """What people say instead, where a paraphrase is known."""
 
 
 def spoken(meaning: str, *, is_number: bool = True) -> Spoken:
