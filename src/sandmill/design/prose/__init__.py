@@ -128,7 +128,9 @@ class Pen:
         if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
             other, shown = self.pick(others)
             return with_unit(self._written(other), other, shown)
-        is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
+        # A paraphrase does not say what is measured as clearly as the meaning does.
+        is_certain = bool(unit) or name == "thousand" or bool(known and known.others)
+        is_shown = is_certain or self.rng.random() < _CHANCE_OF_UNIT
         written = digits(value) if is_shown and abs(value) < 1 else self._written(value)
         return with_unit(written, value, name if is_shown else "")
 
