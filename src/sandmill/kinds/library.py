@@ -24,11 +24,8 @@ AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 def load_domains() -> tuple[Domain, ...]:
     """Return all domains of the library, sorted by name, each with the words of its people."""
     domains: tuple[Domain, ...] = load_folder("table/domains", Domain)
-    have = {path.name for path in files("sandmill.kinds").joinpath("table/words").iterdir()}
     return tuple(
         domain.model_copy(update={"words": Words.model_validate(load_yaml(f"table/words/{domain.name}.yaml"))})
-        if f"{domain.name}.yaml" in have
-        else domain
         for domain in domains
     )
 
