@@ -18,7 +18,7 @@ SHARED = ("__init__.py", "solving.py", "texts.py", "words.yaml")
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "blind_v2": ("blind.py", *SHARED),
-        "parser_v1": ("parser.py", *SHARED),
+        "parser_v2": ("parser.py", *SHARED),
         "parser_induced_v1": ("induced.py", "parser.py", *SHARED),
     }
 )
@@ -45,7 +45,7 @@ def blind_v2(public: Path, facts: TaskFacts) -> Array:
     return answer(found, (blind_v1(plain, doc.child_frames), plain))
 
 
-def parser_v1(public: Path, facts: TaskFacts) -> Array:
+def parser_v2(public: Path, facts: TaskFacts) -> Array:
     """Read the texts by rules that were written with the generator's sources at hand."""
     from benchmarks.adversaries.parser import parse
 
@@ -74,6 +74,6 @@ def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
 
 
 ADVERSARIES: Mapping[str, Callable[[Path, TaskFacts], Array]] = MappingProxyType(
-    {"blind_v2": blind_v2, "parser_v1": parser_v1}
+    {"blind_v2": blind_v2, "parser_v2": parser_v2}
 )
 """Adversaries that need nothing but the public folder; `with_patterns` makes one from training tasks."""

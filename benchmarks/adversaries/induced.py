@@ -1,6 +1,6 @@
 """`parser_induced_v1`: patterns of sentences, aligned with the facts of training tasks, and matched to unseen texts.
 
-In a pattern, columns, numbers, levels and lists of them are slots. Tables and notes are read as `parser_v1` reads them.
+In a pattern, columns, numbers, levels and lists of them are slots. Tables and notes are read as `parser_v2` reads them.
 """
 
 import json

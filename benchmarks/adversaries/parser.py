@@ -1,4 +1,4 @@
-"""`parser_v1`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
+"""`parser_v2`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
 
 import re
 from collections import Counter

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import yaml
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
 from sandmill.models.columns import ChildTable
@@ -34,6 +35,13 @@ SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
 TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
 ENDS = r": (?=\S+,)|\. |, (?:one of|or in another unit|written|in the order|given as)|; (?:the unit|other|further|it )"
 """Where remarks of the list of columns follow a meaning."""
+_ENDS_OF_PHRASE = (
+    "is|are|was|were|has|have|had|reads?|exceeds?|reaches|goes|comes?|stays?|says?|does|counts?|the|lies|stands?|passes|falls"
+    "|divided|times|over|than|and|or|while|when|where|if"
+)
+PHRASE = re.compile(rf"\b(?:[Tt]he|[Aa]n?|[a-z]+'s) (?:(?!(?:{_ENDS_OF_PHRASE})\b)[a-z'-]+ ?)+(?:the [a-z' -]+)?")
+"""What a noun phrase looks like: an article or a possessive, and words up to a verb or a joint."""
+LEAST_ALIKE, LEAD = 0.15, 1.2
 LEAST_COVER = 0.7
 """Share of notes in which a value stands, at least, for its place to be taken for a value."""
 MOST_LEVELS = 12
@@ -221,8 +229,36 @@ class Doc:
                     continue
             unit = re.match(rf" ({self._units})\b", text[found.end() :]) if kind == "N" else None
             slots.append(Slot(kind, value, *found.span(), unit[1] if unit else ""))
+        if "`" not in text:
+            slots = sorted([*slots, *self._paraphrased(text, slots)], key=lambda slot: slot.start)
         has_digits = any(slot.kind == "N" and text[slot.end - 1].isdigit() for slot in slots)
         return [slot for slot in slots if not (has_digits and is_small_word(text, slot))]
+
+    def _paraphrased(self, text: str, slots: Sequence[Slot]) -> Iterator[Slot]:
+        """Match noun phrases that stand for nothing known with the nearest meaning of a column."""
+        taken = [(slot.start, slot.end) for slot in slots]
+        for found in PHRASE.finditer(text):
+            start, end = found.span()
+            end = min([end, *(begin for begin, _ in taken if start < begin < end)])
+            if end - start < 8 or any(begin < end and start < stop for begin, stop in taken):
+                continue
+            if name := self._nearest(text[start:end]):
+                yield Slot("T" if name == self.notes else "C", name, start, end)
+
+    @cached_property
+    def _vectors(self) -> tuple[Any, list[str], Any]:
+        """Vectors of the meanings of columns: TF-IDF of words' parts."""
+        names = [name for name in self.columns if name in self.meanings]
+        model = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
+        made = model.fit_transform([f"{self.meanings[name]} {name.replace('_', ' ')}" for name in names])
+        return model, names, made
+
+    def _nearest(self, phrase: str) -> str | None:
+        """Return the column whose meaning a phrase resembles clearly, if there is one."""
+        model, names, made = self._vectors
+        alike = (made @ model.transform([phrase]).T).toarray()[:, 0]
+        first, second = np.argsort(-alike)[:2] if len(names) > 1 else (0, 0)
+        return names[first] if alike[first] > LEAST_ALIKE and alike[first] > LEAD * alike[second] else None
 
     @cached_property
     def _units(self) -> str:

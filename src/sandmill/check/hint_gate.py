@@ -157,7 +157,7 @@ def _stated_numbers(text: str) -> list[float]:
 def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
     """Yield columns, numbers and levels of a fact that its texts lack. Columns may stand elsewhere in the file."""
     columns, fact, text = spec.mechanism.column_by_name, hint.fact, "\n".join(one.text for one in hint.passages)
-    said = _Said(text, file if hint.level == "plain" else text, spec)
+    said = _Said(text, file, spec)
     names, words, numbers, unit = list[str](), list[str](), list[float](), ""
     match fact:
         case Form(motif=Conditional(when=when) as motif):
@@ -205,7 +205,8 @@ def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
             names += [notes]
         case SameUnits(columns=(place, number)):
             names += [place, number]
-    yield from (f"the column {name}" for name in dict.fromkeys(names) if not said.column(name))
+    if hint.level == "plain":  # elsewhere columns are paraphrased
+        yield from (f"the column {name}" for name in dict.fromkeys(names) if not said.column(name))
     yield from (f"the level {word}" for word in dict.fromkeys(words) if not said.levels({word}))
     yield from (f"the number {number:g}" for number in numbers if not said.number(number, unit))
 
@@ -220,8 +221,8 @@ class _Said:
     spec: TaskSpec
 
     def column(self, name: str) -> bool:
-        """Whether a column is named, or meant by what sentences call it."""
-        return mentions(self.names, name) or self.spoken(name).phrase.lower() in self.names.lower()
+        """Whether a column is named."""
+        return mentions(self.names, name)
 
     def levels(self, names: Collection[str]) -> bool:
         """Whether all of some levels are named, with their names or in words."""

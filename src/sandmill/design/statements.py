@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sandmill.design.hints import HintPlan, Told, columns_of_place, columns_told
-from sandmill.design.prose import Pen, listed, named
+from sandmill.design.prose import Pen, listed, named, pen_for
 from sandmill.design.prose.entries import say_codes, say_same_units, say_summary
 from sandmill.design.prose.forms import (
     Clause,
@@ -34,6 +34,7 @@ from sandmill.models.knowledge import (
     NormWord,
     SameUnitsWord,
     When,
+    Words,
 )
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
@@ -69,6 +70,8 @@ _DECOY_GAP = 0.33
 _CHANCE_OF_SECOND_DECOY, _DECOY_DRAWS = 0.35, 8
 _CHANCE_OF_OWN_TEXT = 0.5
 """Chance that a plain text is one of the domain's own."""
+_CHANCE_OF_OWN_WORDS = 0.8
+"""Chance that a free text is one of those that people of the domain say, where there are any."""
 _CHANCE_OF_OTHER_BOUND = 0.4
 """Chance that a bound of a condition is said from its other side: `at least` instead of `above`."""
 _ROWS = 4000
@@ -91,6 +94,7 @@ class _Drawing:
     rng: np.random.Generator
     pen: Pen
     matters: bool
+    words: Words
 
     def cells(self, name: str, columns: Sequence[str]) -> Mapping[str, Floats]:
         """Draw cells of some columns."""
@@ -107,7 +111,11 @@ class _Drawing:
 
 
 def state_forms(
-    plan: HintPlan, columns: Mapping[str, Column], streams: Streams, meanings: Mapping[str, Spoken] | None = None
+    plan: HintPlan,
+    columns: Mapping[str, Column],
+    streams: Streams,
+    meanings: Mapping[str, Spoken] | None = None,
+    own: Words | None = None,
 ) -> tuple[tuple[Hint, ...], tuple[Motif, ...]]:
     """State all forms of a plan, at its level of reading.
 
@@ -116,7 +124,16 @@ def state_forms(
     """
     told, spare = (
         [
-            state_hint(word, columns, streams, matters=matters, level=plan.level, meanings=meanings, child=plan.child)
+            state_hint(
+                word,
+                columns,
+                streams,
+                matters=matters,
+                level=plan.level,
+                meanings=meanings,
+                child=plan.child,
+                words=own,
+            )
             for word in words
         ]
         for words, matters in ((plan.told, True), (plan.spare, False))
@@ -134,6 +151,7 @@ def state_hint(
     level: ReadingLevel = "plain",
     meanings: Mapping[str, Spoken] | None = None,
     child: ChildTable | None = None,
+    words: Words | None = None,
 ) -> Hint:
     """Draw the numbers of a form over the columns of a design and state it.
 
@@ -147,10 +165,11 @@ def state_hint(
         level: of reading.
         meanings: what sentences call the columns.
         child: child table of the design.
+        words: what people of the domain say.
     """
     name = _name(word)
-    pen = Pen(level, streams.generator(f"words {name}"), meanings or {})
-    drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, matters)
+    pen = pen_for(f"words {name}", level, streams, meanings or {})
+    drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, matters, words or Words())
     match word:
         case Hint(fact=Form(name=named_as, motif=Aggregate() as motif)) if child:
             return arrange(pen, word.fact, say_summary(pen, named_as, motif, child, word.text), matters=matters)
@@ -189,7 +208,12 @@ def _formula(word: FormulaWord, drawing: _Drawing) -> Hint:
     motif, others = _draw_use(plain, lambda: np.exp(evaluate_motif(plain, columns, cells)), drawing)
     decoys = [(Form(name=word.name, motif=other), other) for other in others]
     said = say_quantity(
-        pen, word.name, motif, lambda: define_quotient(pen, word.name, plain, word.texts), others=decoys
+        pen,
+        word.name,
+        motif,
+        lambda: define_quotient(pen, word.name, plain, word.texts),
+        others=decoys,
+        own=drawing.words.formulas.get(word.name),
     )
     return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
 
@@ -266,14 +290,16 @@ def _motif(hint: Hint, columns: Mapping[str, Column], streams: Streams) -> Motif
 def _condition(word: ConditionWord, drawing: _Drawing) -> Hint:
     """Draw cuts and levels until all conditions together hold in a fitting share of the rows."""
     pen, cells = drawing.pen, drawing.cells(word.name, columns_told(word))
-    clauses = _draw_clauses(word, cells, drawing)
-    said = say_condition(pen, word.name, word.column, clauses)
-    if own := drawing.own_text(word.texts):
-        said = Said(own.format(**_phrases(clauses)))
+    own = drawing.words.conditions.get(word.name, ()) if pen.is_free and pen.rng.random() < _CHANCE_OF_OWN_WORDS else ()
+    clauses = _draw_clauses(word, cells, drawing, has_own=bool(own))
+    said = say_condition(pen, word.name, word.column, clauses, own)
+    if plain := drawing.own_text(word.texts):
+        said = Said(plain.format(**_phrases(clauses)))
     if pen.level == "contested":
-        drawn = [_other_clauses(word, clauses, cells, drawing) for _ in range(drawing.decoys())]
+        drawn = [_other_clauses(word, clauses, cells, drawing, has_own=bool(own)) for _ in range(drawing.decoys())]
         decoys = [
-            (_form_of(word, other), say_condition(pen.quoted, word.name, word.column, other).whole) for other in drawn
+            (_form_of(word, other), say_condition(pen.quoted, word.name, word.column, other, own).whole)
+            for other in drawn
         ]
         said = replace(said, decoys=tuple(decoys))
     return arrange(pen, _form_of(word, clauses), said, matters=drawing.matters)
@@ -284,10 +310,12 @@ def _form_of(word: ConditionWord, clauses: Sequence[Clause]) -> Form:
     return Form(name=word.name, motif=Conditional(column=word.column, when=when))
 
 
-def _draw_clauses(word: ConditionWord, cells: Mapping[str, Floats], drawing: _Drawing) -> list[Clause]:
+def _draw_clauses(
+    word: ConditionWord, cells: Mapping[str, Floats], drawing: _Drawing, *, has_own: bool
+) -> list[Clause]:
     best, clauses = np.inf, list[Clause]()
     for _ in range(_TRIES):
-        drawn = [_clause(when, cells[when.column], len(word.when), drawing) for when in word.when]
+        drawn = [_clause(when, cells[when.column], len(word.when), drawing, has_own=has_own) for when in word.when]
         holds = [_holds(clause.condition, cells[clause.condition.column]) for clause in drawn]
         share = float(np.all(holds, axis=0).mean())
         widest = max(float(part.mean()) for part in holds)
@@ -300,7 +328,7 @@ def _draw_clauses(word: ConditionWord, cells: Mapping[str, Floats], drawing: _Dr
 
 
 def _other_clauses(
-    word: ConditionWord, true: Sequence[Clause], cells: Mapping[str, Floats], drawing: _Drawing
+    word: ConditionWord, true: Sequence[Clause], cells: Mapping[str, Floats], drawing: _Drawing, *, has_own: bool
 ) -> list[Clause]:
     """Draw the clauses of a decoy: of several draws, those that agree with the true ones in the fewest rows."""
 
@@ -309,13 +337,13 @@ def _other_clauses(
         return np.asarray(np.all(held, axis=0))
 
     mine = all_hold(true)
-    drawn = [_draw_clauses(word, cells, drawing) for _ in range(_DECOY_DRAWS)]
+    drawn = [_draw_clauses(word, cells, drawing, has_own=has_own) for _ in range(_DECOY_DRAWS)]
     return min(drawn, key=lambda clauses: float((mine == all_hold(clauses)).mean()))
 
 
-def _clause(when: When, cells: Floats, parts: int, drawing: _Drawing) -> Clause:
-    """Draw one condition, and how a sentence says it."""
-    rng, column, is_free = drawing.rng, drawing.columns[when.column], drawing.pen.is_free
+def _clause(when: When, cells: Floats, parts: int, drawing: _Drawing, *, has_own: bool) -> Clause:
+    """Draw one condition, and how a sentence says it. People's own sentences say `above` and `at most` alone."""
+    rng, column, is_free = drawing.rng, drawing.columns[when.column], drawing.pen.is_free and not has_own
     share = float(rng.uniform(0.3, 0.5) if parts == 1 else rng.uniform(0.5, 0.75))
     if isinstance(column.distribution, Categorical):
         names = column.distribution.levels
@@ -367,14 +395,17 @@ def _norm(word: NormWord, drawing: _Drawing) -> Hint:
     )
     norms = tuple(_round_value(column, cells, float(ndtr(score)))[0] for score in rng.permutation(scores))
     motif = NormDistance(column=word.column, by=word.by, norms=norms)
-    said = say_norms(pen, word.name, motif, by.levels)
-    if own := drawing.own_text(word.texts):
+    own = drawing.words.norms.get(word.name, ()) if pen.is_free and pen.rng.random() < _CHANCE_OF_OWN_WORDS else ()
+    said = say_norms(pen, word.name, motif, by.levels, own)
+    if plain := drawing.own_text(word.texts):
         written = norm_list(pen, list(zip(by.levels, norms, strict=True)), may_vary=False)
-        said = Said(own.format(norms=written))
+        said = Said(plain.format(norms=written))
     if pen.level == "contested":
         turns = pen.rng.permutation(np.arange(1, len(norms)))[: drawing.decoys()]
         others = [motif.model_copy(update={"norms": (*norms[turn:], *norms[:turn])}) for turn in turns]
-        decoys = [(Form(name=word.name, motif=one), say_norms(pen.quoted, word.name, one, by.levels)) for one in others]
+        decoys = [
+            (Form(name=word.name, motif=one), say_norms(pen.quoted, word.name, one, by.levels, own)) for one in others
+        ]
         said = replace(said, decoys=tuple((fact, other.whole) for fact, other in decoys))
     return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sandmill.design.hints import HintPlan
-from sandmill.design.prose import Pen, meanings_of
+from sandmill.design.prose import Pen, meanings_of, pen_for
 from sandmill.design.prose.entries import say_in_text, say_sentinel, say_units
 from sandmill.design.prose.forms import DESCRIPTION, Said, arrange
 from sandmill.design.rule import Rule
@@ -84,7 +84,7 @@ def draw_notes(
     texts = [str(text) for text in rng.permutation(_TEXTS)]
     hints = list[Hint]()
     for value, text in zip(values, texts, strict=False):
-        pen = Pen(level, streams.generator(f"words {value.column}"), meanings_of(domain))
+        pen = Pens(level, meanings_of(domain, has_paraphrases=False)).of(f"words {value.column}", streams)
         told = Said(_told(text, value.column, meanings[value.column], notes))
         said = say_in_text(pen, value.column, notes) if pen.is_free else told
         hints.append(arrange(pen, _fact(value, notes, by_name[value.column]), said, matters=True))
@@ -254,7 +254,7 @@ class Pens:
 
     def of(self, name: str, streams: Streams) -> Pen:
         """Return the pen for one fact."""
-        return Pen(self.level, streams.generator(name), self.meanings)
+        return pen_for(name, self.level, streams, self.meanings)
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ def tell(
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
     pens = Pens(level, meanings)
-    forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens.meanings)
+    forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens.meanings, domain.words)
     profile = shape.profile if shape else None
     return Telling(
         converted,

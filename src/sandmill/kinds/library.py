@@ -10,6 +10,7 @@ import yaml
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
 from sandmill.models.domain import Domain, SpareWords, World, WorldMedium
+from sandmill.models.knowledge import Words
 from sandmill.models.plan import Slot
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -19,9 +20,14 @@ AnyMedium = TypeVar("AnyMedium", bound=Medium)
 AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
 
 
+@cache
 def load_domains() -> tuple[Domain, ...]:
-    """Return all domains of the library, sorted by name."""
-    return load_folder("table/domains", Domain)
+    """Return all domains of the library, sorted by name, each with the words of its people."""
+    domains: tuple[Domain, ...] = load_folder("table/domains", Domain)
+    return tuple(
+        domain.model_copy(update={"words": Words.model_validate(load_yaml(f"table/words/{domain.name}.yaml"))})
+        for domain in domains
+    )
 
 
 def load_spare_words() -> SpareWords:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen, Name
 from sandmill.models.columns import Cycle, LogNormal, Normal, Quantiles, Uniform
-from sandmill.models.knowledge import Knowledge
+from sandmill.models.knowledge import Knowledge, Words
 
 LevelNames = Literal["city", "surname", "company", "street", "product_code", "postal_code", "profession", "vehicle"]
 """Kinds of level names of high-cardinality columns."""
@@ -174,6 +174,8 @@ class Domain(Frozen):
     targets: TargetWords
     knows: Knowledge = Knowledge()
     """Dependences, priors and facts. Domains without them get independent columns and no hints."""
+    words: Words = Words()
+    """How its people speak. Texts of domains without them repeat the meanings of columns."""
 
     @model_validator(mode="after")
     def _pairs_name_columns(self) -> "Domain":

@@ -215,6 +215,29 @@ class NotesWord(Frozen):
     """Sentences without digits that mean nothing for any target."""
 
 
+class QuantityTexts(Frozen):
+    """How people say a quantity, its limit and its norm, in their own words."""
+
+    means: Texts = Field(min_length=2)
+    """What it is and how it is computed; its name stands in each."""
+    limits: Texts = Field(min_length=2)
+    """Sentences with `{n}`: it counts whether the quantity is above it."""
+    norms: Texts = Field(min_length=2)
+    """Sentences with `{n}`: it counts by the factor to it, either way."""
+
+
+class Words(Frozen):
+    """How people of a domain speak of its columns and facts: paraphrases that share few words with the meanings."""
+
+    columns: dict[str, Texts] = {}
+    """Noun phrases in the singular, by column."""
+    formulas: dict[str, QuantityTexts] = {}
+    conditions: dict[str, Texts] = {}
+    """Sentences with `{first}` (and `{second}`), which become the number or the levels of each part."""
+    norms: dict[str, Texts] = {}
+    """Sentences with `{norms}`."""
+
+
 class TargetPrior(Frozen):
     """What is plausible of one target."""
 

@@ -1,7 +1,7 @@
 """What a sentence calls a column: a noun phrase in the singular, made of the column's meaning."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sandmill.models.english import repeats_word
 
@@ -23,7 +23,9 @@ _END_OF_HEAD = re.compile(
     r"|\w+ed|and|about|sent|driven|swept|as|through|beside|over|across|along|into|during|where|whose|gone|milled|fed|fallen|near|pumped|laid|made|seen"
     r"|reported|agreed|claimed|changed|added|removed|filled|forecast|ordered|needed|posted|planned|the|so)\b.*$"
 )
-_CLAUSE = re.compile(r"(?:How|Who|What|Where|Whether|Which|Whom)\b")
+_QUALIFIER = re.compile(r",( (?:as|at|in|read) .*)$")
+"""What tells a column from another of the same meaning, such as `, as planned`."""
+_CLAUSE = re.compile(r"(?:How|Who|What|When|Where|Whether|Which|Whom|Why)\b")
 _NOT_PLURAL = re.compile(r"(?:ss|us|is|glass|gas|bus|SI|series|lens|means|news)$")
 
 
@@ -37,6 +39,8 @@ class Spoken:
     """What stands behind its numbers, in the plural."""
     is_share: bool = False
     """Whether its numbers are percent of a whole."""
+    others: tuple[str, ...] = ()
+    """What people say instead, where a paraphrase is known."""
 
 
 def spoken(meaning: str, *, is_number: bool = True) -> Spoken:
@@ -45,6 +49,10 @@ def spoken(meaning: str, *, is_number: bool = True) -> Spoken:
     Units and scales behind the meaning are left out: `Share of crews that stand idle in percent` becomes `the share of
     crews that stand idle`. What stands in the plural is counted, or called an entry, so that verbs are in the singular.
     """
+    qualifier = found[1] if (found := _QUALIFIER.search(meaning)) else ""
+    if qualifier:
+        plain = spoken(meaning.removesuffix(f",{qualifier}"), is_number=is_number)
+        return replace(plain, phrase=f"{plain.phrase}{qualifier}")
     whole = _SCALE.sub("", meaning)
     found = _UNIT.search(whole) or _INNER_UNIT.search(whole)
     unit = found[1] if found else ""

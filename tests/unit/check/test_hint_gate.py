@@ -154,12 +154,3 @@ def test_numbers_in_words_are_checked():
     other = hint.model_copy(update={"fact": hint.fact.model_copy(update={"motif": motif})})
     changed = with_hints(package, lambda hints: (other if one == hint else one for one in hints))
     assert any("does not state the number" in found for found in findings(changed))
-
-
-def test_columns_that_prose_means_are_checked():
-    package, hint = find_at("prose", Formula)
-    names = [name for name in package.spec.story.column_meanings if name not in hint.fact.motif.top[0]]
-    motif = hint.fact.motif.model_copy(update={"bottom": ((names[0],),)})
-    other = hint.model_copy(update={"fact": hint.fact.model_copy(update={"motif": motif})})
-    changed = with_hints(package, lambda hints: (other if one == hint else one for one in hints))
-    assert any(f"does not state the column {names[0]}" in found for found in findings(changed))

@@ -16,6 +16,7 @@ from sandmill.models.english import capitalized, repeats_word, with_article
 from sandmill.models.hints import ReadingLevel
 from sandmill.models.numerals import SHARES, UNITS, digits, spellings, with_unit
 from sandmill.models.spoken import Spoken, level_words, spoken
+from sandmill.rng import Streams
 
 Item = TypeVar("Item")
 
@@ -52,6 +53,8 @@ class Pen:
     """What sentences call columns. Others are named."""
     quotes: bool = True
     """Whether sentences may quote somebody. Sentences that are quoted themselves may not."""
+    turn: int = 0
+    """Place of the paraphrase of each column, so that a fact calls it alike throughout."""
 
     @property
     def is_free(self) -> bool:
@@ -59,8 +62,11 @@ class Pen:
         return self.level != "plain"
 
     def column(self, name: str) -> str:
-        """Return what a sentence calls a column."""
-        return self.meanings[name].phrase if self.is_free and name in self.meanings else f"`{name}`"
+        """Return what a sentence calls a column: a paraphrase if one is known."""
+        if not self.is_free or name not in self.meanings:
+            return f"`{name}`"
+        said = self.meanings[name]
+        return said.others[(self.turn + len(name)) % len(said.others)] if said.others else said.phrase
 
     def unit(self, name: str) -> str:
         """Return the unit of a column, as its meaning says it; empty if it says none."""
@@ -122,13 +128,21 @@ class Pen:
         if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
             other, shown = self.pick(others)
             return with_unit(self._written(other), other, shown)
-        is_shown = bool(unit) or name == "thousand" or self.rng.random() < _CHANCE_OF_UNIT
+        # A paraphrase does not say what is measured as clearly as the meaning does.
+        is_certain = bool(unit) or name == "thousand" or bool(known and known.others)
+        is_shown = is_certain or self.rng.random() < _CHANCE_OF_UNIT
         written = digits(value) if is_shown and abs(value) < 1 else self._written(value)
         return with_unit(written, value, name if is_shown else "")
 
     def _written(self, value: float) -> str:
         words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
         return self.pick(words) if words and (is_long or self.rng.random() < _CHANCE_OF_WORDS) else digits(value)
+
+
+def pen_for(name: str, level: ReadingLevel, streams: Streams, meanings: Mapping[str, Spoken]) -> Pen:
+    """Return the pen for the sentences of one name."""
+    rng = streams.generator(name)
+    return Pen(level, rng, meanings, turn=int(rng.integers(12)) if level != "plain" else 0)
 
 
 def _is_short(value: float) -> bool:
@@ -147,8 +161,8 @@ def named(name: str) -> dict[str, str]:
     return {"name": words, "a_name": with_article(words)}
 
 
-def meanings_of(domain: Domain) -> dict[str, Spoken]:
-    """Return what sentences call the columns of a domain.
+def meanings_of(domain: Domain, *, has_paraphrases: bool = True) -> dict[str, Spoken]:
+    """Return what sentences call the columns of a domain; no paraphrases where a sentence gives the meaning.
 
     Media have no meanings that a sentence could use: their texts say how items show a column, some in reverse.
     """
@@ -159,7 +173,9 @@ def meanings_of(domain: Domain) -> dict[str, Spoken]:
     found = {word.name: spoken(word.meaning, is_number=False) for word in others}
     numbers = [(word.name, word.meaning) for word in domain.numeric]
     numbers += [(word.name, word.meaning) for word in knows.identities]
-    return found | {name: spoken(meaning) for name, meaning in numbers}
+    found |= {name: spoken(meaning) for name, meaning in numbers}
+    own = domain.words.columns if has_paraphrases else {}
+    return {name: replace(said, others=own.get(name, ())) for name, said in found.items()}
 
 
 def total_of(parts: Collection[str], word: str, joint: str) -> str:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from sandmill.design.prose import Pen, listed, named, phrases, quotient_of
 from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, Passage, TextFile
+from sandmill.models.knowledge import QuantityTexts
 from sandmill.models.motifs import Condition, Distance, Formula, NormDistance
 
 DESCRIPTION: TextFile = "description.md"
@@ -14,6 +15,8 @@ _LISTS = ("each", "paired", "ordered", "relative")
 """Forms of lists of norms."""
 _CHANCE_OF_AFFIRMATION = 0.4
 """Chance that a text with decoys quotes the fact as well, so that quotes mark neither."""
+_CHANCE_OF_OWN_MEANING, _CHANCE_OF_OWN_USE = 0.8, 0.7
+"""Chances that the words of the domain's people are taken where there are any."""
 _CHANCE_OF_APART = 0.5
 """Chance that a decoy stands at another place of the text than the fact."""
 
@@ -74,8 +77,14 @@ def arrange(pen: Pen, fact: Fact, said: Said, *, matters: bool, file: TextFile =
     return Hint(fact=fact, text=said.whole, file=file, matters=matters, level="prose" if is_lower else level)
 
 
-def use_of(pen: Pen, x: str, motif: Formula | Distance, unit: str | None = None) -> str:
+def use_of(
+    pen: Pen, x: str, motif: Formula | Distance, unit: str | None = None, own: QuantityTexts | None = None
+) -> str:
     """State the limit or the norm of a quantity; that it counts, if it has neither."""
+    value = motif.above if motif.above is not None else motif.norm
+    if own and value is not None and pen.rng.random() < _CHANCE_OF_OWN_USE:
+        texts = own.norms if motif.above is None else own.limits
+        return pen.pick(texts).format(n=pen.number(value, unit=unit))
     if motif.above is not None:
         number = pen.number(motif.above, unit=unit)
         over, upto = pen.say("over", n=number), pen.say("upto", n=number)
@@ -95,6 +104,7 @@ def say_quantity(
     definition: Callable[[], tuple[str, str]],
     unit: str | None = None,
     others: Sequence[tuple[Fact, Formula | Distance]] = (),
+    own: QuantityTexts | None = None,
 ) -> Said:
     """Say how a quantity is worked out, and its limit or norm.
 
@@ -105,16 +115,23 @@ def say_quantity(
         definition: writes the quantity as a noun phrase, and a sentence that defines its name.
         unit: that stands behind its numbers.
         others: decoys with another number.
+        own: what people of the domain say.
     """
     phrase, defined = definition()
+    own = own if pen.is_free else None
+    is_own = own is not None and bool(pen.rng.random() < _CHANCE_OF_OWN_MEANING)
+    if own and is_own:
+        defined = pen.pick(own.means)
     fields = named(name)
     x = f"the {fields['name']}"
-    use = use_of(pen, x, motif, unit)
+    use = use_of(pen, x, motif, unit, own)
     is_plain = motif.above is None and motif.norm is None
     if is_plain and pen.is_free:
         whole = f"{defined} {use}"
     elif is_plain:
         whole = defined
+    elif is_own:
+        whole = f"{defined} {use}"
     elif pen.is_free and pen.rng.random() > _CHANCE_OF_NAME:
         whole = use_of(pen, phrase, motif, unit)
     elif pen.is_free and pen.rng.random() < _CHANCE_OF_LATE_DEFINITION:
@@ -129,8 +146,8 @@ def say_quantity(
         old, new = (one.above if one.above is not None else one.norm or 0.0 for one in (before, motif))
         shown_old, shown_new = pen.number(old, unit=unit), pen.number(new, unit=unit)
         correction = pen.say("corrected", x=x, old=shown_old, new=shown_new)
-        corrected = f"{defined} {use_of(pen, x, before, unit)}", correction, former
-    decoys = tuple((fact, use_of(pen.quoted, x, other, unit)) for fact, other in others)
+        corrected = f"{defined} {use_of(pen, x, before, unit, own)}", correction, former
+    decoys = tuple((fact, use_of(pen.quoted, x, other, unit, own)) for fact, other in others)
     first = pen.say("followed", **fields) if is_plain else use
     return Said(whole, (first, defined) if is_plain else (defined, use), corrected, decoys)
 
@@ -156,15 +173,32 @@ def clause_of(pen: Pen, clause: Clause) -> str:
     return pen.say(clause.relation, c=column, n=pen.number(clause.value, clause.condition.column))
 
 
-def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Clause]) -> Said:
-    """Say when a column counts, or which circumstance counts."""
+def value_of(pen: Pen, clause: Clause) -> str:
+    """Say the number or the levels of one condition."""
+    return pen.levels(clause.names) if clause.names else pen.number(clause.value, clause.condition.column)
+
+
+def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Clause], own: Sequence[str] = ()) -> Said:
+    """Say when a column counts, or which circumstance counts.
+
+    Args:
+        pen: writes the sentences.
+        name: of the circumstance.
+        column: that counts in it alone; None: the circumstance itself counts.
+        clauses: that hold together.
+        own: what people of the domain say, in place of the grammar's sentences.
+    """
     # A list of levels stands last, so that nothing that follows it is taken for one of them.
     parts = [clause_of(pen, clause) for clause in sorted(clauses, key=lambda clause: bool(clause.names))]
     two = parts[1] if len(parts) > 1 else ""
     where = pen.say("joined", one=parts[0], two=two) if two else parts[0]
     fields = {"w": where, "one": parts[0], "two": two, "x": pen.column(column) if column else ""}
     frames = ("counts", "counts_if_both") if column else ("holds", "hold_both")
-    whole = pen.say(*(frames if two else frames[:1]), **fields)
+    if own:
+        values = dict(zip(("first", "second"), (value_of(pen, clause) for clause in clauses), strict=False))
+        whole = pen.pick(own).format(**values)
+    else:
+        whole = pen.say(*(frames if two else frames[:1]), **fields)
     names = named(name)
     halves = (
         pen.say("named_counts" if column else "named_holds", **fields, **names),
@@ -173,20 +207,22 @@ def say_condition(pen: Pen, name: str, column: str | None, clauses: Sequence[Cla
     return Said(whole, halves)
 
 
-def say_norms(pen: Pen, name: str, motif: NormDistance, levels: Sequence[str]) -> Said:
-    """Say the norms of a column by the levels of a category."""
+def say_norms(pen: Pen, name: str, motif: NormDistance, levels: Sequence[str], own: Sequence[str] = ()) -> Said:
+    """Say the norms of a column by the levels of a category, where they are in one place as the domain's people do."""
     pairs = list(zip(levels, motif.norms, strict=True))
     fields = {"x": pen.column(motif.column), "by": pen.column(motif.by)}
 
     def written(some: Sequence[tuple[str, float]]) -> str:
         return norm_list(pen, some)
 
-    def stated(norms: str) -> str:
+    def stated(norms: str, *, is_whole: bool = False) -> str:
+        if own and is_whole:
+            return pen.pick(own).format(norms=norms)
         if pen.rng.random() < 0.25:
             return pen.say("level_whole", norms=norms, **fields)
         return f"{pen.say('level_norm', norms=norms, **fields)} {pen.say('either_side')}"
 
-    whole = stated(written(pairs))
+    whole = stated(written(pairs), is_whole=True)
     middle = (len(pairs) + 1) // 2
     rest = pen.say("norms_rest", norms=written(pairs[middle:]), **fields)
     halves = f"{stated(written(pairs[:middle]))} {pen.say('see_rest')}", rest
@@ -197,7 +233,7 @@ def say_norms(pen: Pen, name: str, motif: NormDistance, levels: Sequence[str]) -
         pen.levels([level]) for level, one, other in zip(levels, motif.norms, former.norms, strict=True) if one != other
     ]
     correction = pen.say("swapped", first=moved[0], second=moved[1], **fields)
-    text = stated(written(list(zip(levels, former.norms, strict=True))))
+    text = stated(written(list(zip(levels, former.norms, strict=True))), is_whole=True)
     return Said(whole, halves, (text, correction, Form(name=name, motif=former)))
 
 
