@@ -101,7 +101,6 @@ SCREENS = {
     "show task": command("show", "releases/micro", TASK),
     "releases": command("releases", "releases"),
     "seeds": command("seeds"),
-    "diff": command("diff", "releases/micro@1", "releases/micro@2"),
     "verify": command("verify", "releases/micro"),
     "verify rerun": command("verify", "releases/micro", "--rerun"),
     "doctor": command("doctor"),
