@@ -116,7 +116,7 @@ class BuildSummary:
             self.shown.append(record)
 
     def designers(self) -> list[DesignerCosts]:
-        """Sum up by designer. A build has one, so all its attempts and the price of rejected drafts are booked on it."""
+        """Sum up by designer. A build has one, on which all attempts and the price of rejected drafts are booked."""
         return [
             DesignerCosts(
                 designer=name,
