@@ -21,7 +21,6 @@ from sandmill.play.score import score
 from sandmill.provenance import library_digest
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
-from sandmill.sandbox.sandbox import BackendName
 from sandmill.store.release import StoredRelease, load
 from tests.redteam.attacks import Attack
 from tests.redteam.siege import Siege, Target, lay_trap, open_target
@@ -71,7 +70,7 @@ class RedTeamRecord(Frozen):
     attacks: tuple[AttackOutcome, ...]
 
 
-def attack_task(release: StoredRelease, task_id: str, families: Sequence[str], backend: BackendName) -> RedTeamRecord:
+def attack_task(release: StoredRelease, task_id: str, families: Sequence[str]) -> RedTeamRecord:
     """Run the attacks on one task of a release, one after another.
 
     Raises:
@@ -83,7 +82,7 @@ def attack_task(release: StoredRelease, task_id: str, families: Sequence[str], b
         (pulled,) = release.pull(folder / "pulled", [task_id])
         (folder / "trap").mkdir()
         target = open_target(pulled)
-        with lay_trap(folder / "trap", [target]) as trap, Sandbox(backend) as box:
+        with lay_trap(folder / "trap", [target]) as trap, Sandbox() as box:
             siege, sample = Siege(box, [target], trap), _rewards(target, _sample(target))
             outcomes = [
                 _run(siege, target, family, name, attack, sample)
@@ -137,11 +136,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("release", help="folder or S3 prefix of a dataset, with @version if not the latest")
     parser.add_argument("--task", help="id of the task; default: the first of the release")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="only this family; may be repeated")
-    parser.add_argument("--backend", default="auto", choices=("auto", "warm", "bwrap"), help="of the sandbox")
     parser.add_argument("--to", type=Path, help="file for the record of all attacks")
     given = parser.parse_args(arguments)
     release = load(given.release)
-    record = attack_task(release, given.task or release.task_ids[0], given.family or FAMILIES, given.backend)
+    record = attack_task(release, given.task or release.task_ids[0], given.family or FAMILIES)
     if given.to:
         given.to.write_text(record.model_dump_json(indent=1) + "\n")
     sys.stdout.write(to_table(record))

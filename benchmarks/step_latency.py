@@ -69,8 +69,8 @@ def main() -> None:
         folder = Path(name)
         folder.chmod(0o755)
         public = _write_public(folder)
-        with Sandbox("warm") as warm, Sandbox("bwrap") as bwrap:
-            _print_steps(_measure_steps(runs, warm, bwrap, folder, public))
+        with Sandbox("warm") as warm:
+            _print_steps(_measure_steps(runs, warm, folder, public))
             _print_throughput(runs, warm, public)
         _print_grades(runs, warm, folder)
 
@@ -78,7 +78,7 @@ def main() -> None:
 Seconds = dict[str, list[float]]
 
 
-def _measure_steps(runs: int, warm: Sandbox, bwrap: Sandbox, folder: Path, public: Path) -> dict[str, Seconds]:
+def _measure_steps(runs: int, warm: Sandbox, folder: Path, public: Path) -> dict[str, Seconds]:
     """Seconds by model and kind; the first round is not counted."""
     python = str(warm.agent_env.python)
     found: dict[str, Seconds] = {}
@@ -94,7 +94,6 @@ def _measure_steps(runs: int, warm: Sandbox, bwrap: Sandbox, folder: Path, publi
             for model, code in {name: _code(name) for name in MODELS}.items():
                 kinds: dict[str, Callable[[], float]] = {
                     "cold python": lambda code=code: _timed(lambda: _run_cold(python, folder, code)),  # type: ignore[misc]
-                    "bwrap": lambda code=code: _timed(lambda: _step(bwrap, code, public)),  # type: ignore[misc]
                     "warm": lambda code=code: _timed(lambda: _step(warm, code, public)),  # type: ignore[misc]
                     "compute": lambda code=code: _compute(computer, code),  # type: ignore[misc]
                 }

@@ -8,9 +8,9 @@ FROM python:3.11-slim
 
 ENV SANDMILL_AGENT_ENV=/opt/agent-env
 
-# The sandbox needs bubblewrap, and LightGBM needs libgomp1.
+# LightGBM needs libgomp1.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends bubblewrap libgomp1 \
+    && apt-get install -y --no-install-recommends libgomp1 \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app

@@ -11,9 +11,9 @@ ENV DO_NOT_TRACK=1 \
     SANDMILL_AGENT_ENV=/opt/agent-env \
     SANDMILL_CLONE=/app
 
-# The sandbox needs bubblewrap, and LightGBM needs libgomp1.
+# LightGBM needs libgomp1.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends bubblewrap libgomp1 \
+    && apt-get install -y --no-install-recommends libgomp1 \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app

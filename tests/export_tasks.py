@@ -12,7 +12,7 @@ import numpy as np
 
 from sandmill.calibrate.board import leaderboard, thresholds
 from sandmill.draw.describe import describe
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.fingerprint import files_digest
 from sandmill.models.calibration import BoardEntry, Calibration, Tier
 from sandmill.models.package import TaskFacts
@@ -30,21 +30,18 @@ HIGHER: Pair = (TargetKind.BINARY, MetricName.ROC_AUC)
 LOWER: Pair = (TargetKind.REGRESSION, MetricName.RMSE)
 ENTRIES = 20
 
-SETTINGS = ExportSettings(
-    Manifest(
-        dataset="micro",
-        version="0001-0123abcd",
-        content="c" * 64,
-        created=datetime(2026, 1, 1, tzinfo=UTC).isoformat(),
-        tasks=1,
-        plan_fingerprint="f" * 64,
-        secret_id="0123456789ab",
-        code_version="0.1.0",
-        seeds=("parcels",),
-        parts=(),
-    )
+MANIFEST = Manifest(
+    dataset="micro",
+    version="0001-0123abcd",
+    content="c" * 64,
+    created=datetime(2026, 1, 1, tzinfo=UTC).isoformat(),
+    tasks=1,
+    plan_fingerprint="f" * 64,
+    secret_id="0123456789ab",
+    code_version="0.1.0",
+    seeds=("parcels",),
+    parts=(),
 )
-INSECURE = ExportSettings(SETTINGS.manifest, is_insecure=True)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def test_an_attempt_makes_the_frozen_task(name):
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_an_export_writes_the_frozen_files(name, small_release, tmp_path):
     release = load(small_release)
-    export(release, name, tmp_path / "to", release.task_ids[:1], is_insecure=name == "sandmle")
+    export(release, name, tmp_path / "to", release.task_ids[:1])
     files = {
         str(path.relative_to(tmp_path / "to")): path.read_bytes()
         for path in (tmp_path / "to").rglob("*")

@@ -21,8 +21,6 @@ from tests.servers import TOKEN, Command
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-BACKENDS = ("warm", "bwrap")
-
 
 @pytest.fixture
 def start(tmp_path) -> Iterator[Callable[..., Command]]:
@@ -95,11 +93,10 @@ time.sleep(300)
 """
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_no_process_is_left_after_kill_9(start, public, backend):
-    if missing := missing_for(backend):
+def test_no_process_is_left_after_kill_9(start, public):
+    if missing := missing_for("warm"):
         pytest.skip(missing[0].saw)
-    server = start("--concurrency", 2, "--backend", backend).wait()
+    server = start("--concurrency", 2).wait()
     box = sandmill.RemoteSandbox([server.address], token=TOKEN)
     running = [later(lambda: box.run(SLEEPERS, public=public, timeout=200)) for _ in range(2)]
     assert wait_until(lambda: len(sleeping(family(server.process.pid))) == 6)

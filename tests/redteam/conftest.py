@@ -60,7 +60,7 @@ def siege(request, targets, trap, agent_env) -> Iterator[Siege]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Besiege the backends that a file names."""
     if "siege" in metafunc.fixturenames:
-        backends = getattr(metafunc.module, "BACKENDS", ("warm", "bwrap"))
+        backends = getattr(metafunc.module, "BACKENDS", ("warm",))
         metafunc.parametrize("siege", backends, indirect=True, scope="module")
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.redteam.attacks import Attack
 from tests.redteam.siege import Siege
 
-BACKENDS = ("warm", "bwrap", "warm without root", "bwrap without root")
+BACKENDS = ("warm", "warm without root")
 NOTHING = ("no_submission",)
 
 

@@ -514,7 +514,6 @@ def no_sandbox(monkeypatch):
 
     capability = backends.Capability(False, (Problem("namespaces", "none", "some"),))
     monkeypatch.setattr(backends, "probe", lambda: capability)
-    monkeypatch.setattr(backends.shutil, "which", lambda name: None)
 
 
 @pytest.fixture
@@ -531,11 +530,11 @@ def test_without_a_sandbox_no_script_of_a_release_runs(no_sandbox, tmp_path):
 
     release = HostileRelease(tmp_path)
     message = refuses("verify", release.ref, "--rerun")
-    assert "apt-get install bubblewrap" in message
+    assert "namespaces: saw none" in message
     assert "--unconfined" in message
     opened = sandmill.load(release.ref)
     (task_id,) = opened.task_ids
-    with pytest.raises(SandboxUnavailable, match="bubblewrap"):
+    with pytest.raises(SandboxUnavailable, match="namespaces"):
         rerun_task(opened.package(task_id), opened.record(task_id))
 
 

@@ -6,7 +6,7 @@ from sandmill.models.reports import Outcome
 from tests.redteam.attacks import NOTHING, OK, Attack
 from tests.redteam.siege import Siege
 
-BACKENDS = ("warm", "bwrap", "warm without root")
+BACKENDS = ("warm", "warm without root")
 
 
 def all_were_run(results):

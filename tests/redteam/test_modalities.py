@@ -19,7 +19,7 @@ from tests.unit.sandbox.conftest import make_box
 
 pytestmark = pytest.mark.timeout(1800)
 
-BACKENDS = ("bwrap",)
+BACKENDS = ("warm",)
 EITHER = ("ok", "invalid_submission")
 _CARDS = Path(__file__).parents[2] / "src" / "sandmill" / "seeds" / "cards"
 SEEDS = (

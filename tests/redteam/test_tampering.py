@@ -5,7 +5,7 @@ import pytest
 from tests.redteam.attacks import INVALID, NOTHING, OK, TAMPER, Attack
 from tests.redteam.siege import Siege
 
-BACKENDS = ("warm", "bwrap", "warm without root")
+BACKENDS = ("warm", "warm without root")
 
 
 ATTACKS = {

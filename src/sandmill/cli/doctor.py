@@ -70,28 +70,22 @@ def doctor(
 
 
 def _check_all(root: str) -> Iterator[CheckResult]:
-    yield from check_isolation()
+    yield check_isolation()
     yield check_agent_env()
     yield from check_root(root)
 
 
-def check_isolation() -> Iterator[CheckResult]:
-    """Check both backends that isolate, and which of them runs use."""
-    from sandmill.errors import SandboxUnavailable
-    from sandmill.sandbox.sandbox import choose_backend, missing_for, probe
+def check_isolation() -> CheckResult:
+    """Check whether this machine can isolate runs."""
+    from sandmill.sandbox.sandbox import probe
 
-    for backend in ("warm", "bwrap"):
-        missing = missing_for(backend)
-        saw = "; ".join(f"{problem.where}: {problem.saw}" for problem in missing)
-        hints = " ".join(problem.hint for problem in missing if problem.hint)
-        yield CheckResult(f"sandbox: {backend}", "info" if missing else "ok", saw or "isolates", hints)
-    try:
-        chosen = choose_backend("auto")
-    except SandboxUnavailable:
-        yield CheckResult("sandbox in use", "info", "none: agents' code is refused", "see the two lines above")
-        return
-    rights = "as root, with a uid for each run" if probe().is_root else "in user namespaces, under one uid"
-    yield CheckResult("sandbox in use", "ok", f"{chosen}, {rights}")
+    found = probe()
+    if found.problems:
+        saw = "; ".join(f"{problem.where}: {problem.saw}" for problem in found.problems)
+        hints = " ".join(problem.hint for problem in found.problems if problem.hint)
+        return CheckResult("sandbox", "info", f"agents' code is refused: {saw}", hints)
+    rights = "as root, with a uid for each run" if found.is_root else "in user namespaces, under one uid"
+    return CheckResult("sandbox", "ok", f"isolates {rights}")
 
 
 def check_agent_env() -> CheckResult:

@@ -70,16 +70,13 @@ def export(
     to: Annotated[str, option("DIR", "New folder to write into.")],
     name: Annotated[
         str,
-        option("NAME", "harbor, hf, mlebench, mledojo, nemo-gym, rllm, sandmle, sft, skyrl or verl.", flag="--format"),
+        option("NAME", "harbor, hf, mlebench, nemo-gym, rllm, sandmle, sft, skyrl or verl.", flag="--format"),
     ],
     task: TaskOption = None,
     split: SplitOption = None,
     band: BandOption = None,
     metric: MetricOption = None,
     structure: StructureOption = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure-upstream-layout", help="With sandmle: answers where agents can read them.")
-    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write tasks in the format of a trainer or a benchmark.
@@ -94,7 +91,7 @@ def export(
     opened = load(release)
     with show_progress("exporting") as progress:
         wanted = selection(split=split, band=band, metric=metric, structure=structure)
-        task_ids = write_export(opened, name, to, task or None, **wanted, is_insecure=insecure, progress=progress)
+        task_ids = write_export(opened, name, to, task or None, **wanted, progress=progress)
     if as_json:
         facts = {"release": opened.ref, "format": name, "folder": to, "text_visible": name in TEXT_VISIBLE}
         write_json({**facts, "tasks": list(task_ids)})

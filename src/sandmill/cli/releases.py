@@ -1,4 +1,4 @@
-"""sandmill releases, diff and gc: datasets under a root, how versions differ, and what no version needs."""
+"""sandmill releases and gc: datasets under a root, and what no version needs."""
 
 import re
 import time
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import RELEASE_HELP, JsonOption, open_console, option, size_text, write_json, write_text
-from sandmill.errors import InputError, Problem, SandmillError, count, shorten
+from sandmill.cli.screen import JsonOption, open_console, option, size_text, write_json
+from sandmill.errors import InputError, Problem, count, shorten
 
 if TYPE_CHECKING:
     from sandmill.store.catalogue import VersionFacts
@@ -22,10 +22,6 @@ _MOST_COUNTS = 6
 GC_EXAMPLES = (
     "Examples: `sandmill gc releases` · `sandmill gc releases/micro --older-than 30d --delete` · "
     "`sandmill gc s3://bucket/releases --json`"
-)
-DIFF_EXAMPLES = (
-    "Examples: `sandmill diff releases/micro@1 releases/micro` · "
-    "`sandmill diff s3://bucket/releases/micro@3 releases/micro@3 --json`"
 )
 _SECONDS = {"d": 86_400, "h": 3_600}
 
@@ -84,53 +80,6 @@ def _counts(counts: dict[str, int]) -> str:
     if left := names[len(shown) :]:
         said.append(f"{len(left)} others {sum(counts[name] for name in left)}")
     return ", ".join(said) or "-"
-
-
-def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help=RELEASE_HELP)],
-    b: Annotated[str, typer.Argument(metavar="B", help=RELEASE_HELP)],
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Tasks of each list that are named at most; --json lists all.")
-    ] = 20,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare two releases: tasks added, removed and changed, and the inputs and figures that differ.
-
-    A task is changed if both releases have its id and its files differ. Tasks are compared by the digests of both
-    halves; where a private half is not readable, by their public files. Number and date of a version do not count.
-
-    Exit code: 0 if nothing differs, 1 if something does, 2 on errors.
-    """
-    from sandmill.store.catalogue import compare_releases, describe_fact
-    from sandmill.store.release import load
-
-    try:
-        found = compare_releases(load(a), load(b))
-    except SandmillError as error:
-        write_text(str(error), to_stderr=True)
-        raise typer.Exit(2) from error
-    if as_json:
-        write_json({**found.model_dump(mode="json"), "differs": found.differs})
-        if found.differs:
-            raise typer.Exit(1)
-        return
-    console = open_console()
-    console.print(f"{found.a} -> {found.b}", style="bold", soft_wrap=True)
-    if not found.differs:
-        console.print(f"nothing differs: {count(found.same, 'equal task')}, compared by {found.compared}")
-        return
-    for title, ids in {"+ added": found.added, "- removed": found.removed, "~ changed": found.changed}.items():
-        more = f" ... and {len(ids) - limit} more; see --limit" if len(ids) > limit else ""
-        if ids:
-            console.print(f"{title}: {count(len(ids), 'task')}: {' '.join(ids[:limit])}{more}")
-    console.print(f"= equal: {count(found.same, 'task')}, compared by {found.compared}")
-    if found.facts:
-        from sandmill.report.text_tables import TextTable
-
-        rows = tuple((one.part, shorten(one.name), describe_fact(one.a), describe_fact(one.b)) for one in found.facts)
-        console.print()
-        console.print_table(TextTable("", ("part", "fact", "A", "B"), rows))
-    raise typer.Exit(1)
 
 
 def gc(

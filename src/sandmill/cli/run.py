@@ -27,8 +27,8 @@ def run(
     ],
     timeout: Annotated[float, option("S", "Seconds of wall time.", min=0.1, max=MOST_SECONDS)] = 30.0,
     backend: Annotated[
-        Literal["auto", "warm", "bwrap", "subprocess"],
-        typer.Option(help="auto: warm, else bwrap; subprocess isolates nothing."),
+        Literal["auto", "warm", "subprocess"],
+        typer.Option(help="auto: warm; subprocess isolates nothing."),
     ] = "auto",
     memory_mb: Annotated[int | None, option("MB", "Memory of all its processes. Default: 2048.", min=128)] = None,
     cores: Annotated[int | None, option("N", "Processors it may use. Default: all.", min=1)] = None,

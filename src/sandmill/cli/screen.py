@@ -19,7 +19,6 @@ from sandmill.models.base import OnProgress
 if TYPE_CHECKING:
     from sandmill.report.text_tables import TextTable
 
-RELEASE_HELP = "Folder or S3 prefix of a dataset, with @version if not the latest."
 
 _PIPE_WIDTH = 1000
 """Characters of a line where the output is no terminal, so that no cell of a table is cut."""
@@ -30,7 +29,9 @@ def option(metavar: str, text: str, flag: str = "", **more: Any) -> Any:
     return typer.Option(*([flag] if flag else []), metavar=metavar, help=text, **more)
 
 
-ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help=RELEASE_HELP)]
+ReleaseArgument = Annotated[
+    str, typer.Argument(metavar="RELEASE", help="Folder or S3 prefix of a dataset, with @version if not the latest.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 TaskOption = Annotated[list[str] | None, option("ID", "Only this task; may be repeated.")]
 SplitOption = Annotated[list[str] | None, option("NAME", "Only this split; may be repeated.")]

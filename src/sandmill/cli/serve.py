@@ -3,7 +3,7 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -38,7 +38,6 @@ def serve(
     memory_mb: Annotated[int | None, option("MB", "Most memory of a run. Default: 2048.", min=128)] = None,
     cores: Annotated[int | None, option("N", "Most processors of a run. Default: all.", min=1)] = None,
     max_request_mb: Annotated[int, option("MB", "Largest request.", min=1, max=4096)] = 256,
-    backend: Annotated[Literal["auto", "warm", "bwrap"], typer.Option(help="auto: warm, else bwrap.")] = "auto",
 ) -> None:
     """Run and grade agents' code over HTTP, for trainers on other machines.
 
@@ -59,7 +58,7 @@ def serve(
     from sandmill.serve.serve import serve as start
 
     given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
-    box = Sandbox(backend, limits=RunLimits.model_validate(given))
+    box = Sandbox(limits=RunLimits.model_validate(given))
     settings = ServerSettings(timeout_s=timeout, max_request_bytes=max_request_mb << 20, grace_s=grace)
     raise_descriptor_limit()
     at_a_time = min(concurrency or os.cpu_count() or 1, most_runs())

@@ -36,27 +36,17 @@ class ExportTask:
         return files_of_runs(self.public)
 
 
-@dataclass(frozen=True)
-class ExportSettings:
-    """What all tasks of one export have in common."""
-
-    manifest: Manifest
-    """Of the release. Exports name the dataset and version, never the place of the release."""
-    is_insecure: bool = False
-    """Write the layout of the original project even where its agents can read the answers."""
-
-
-Export = Callable[[Iterable[ExportTask], ExportSettings], Iterator[tuple[str, bytes]]]
+Export = Callable[[Iterable[ExportTask], Manifest], Iterator[tuple[str, bytes]]]
 """Yields the relative path and the content of each file. Each task is in memory only while it is written.
 
-Files depend on the release and the settings alone: no time, no absolute path, no order of a set.
+Exports name dataset and version of the manifest. Files depend on the release alone: no time, no absolute path, no order
+of a set.
 """
 
 FORMATS: Mapping[str, str] = {
     "harbor": "sandmill.export.harbor:export",
     "hf": "sandmill.export.hf:export",
     "mlebench": "sandmill.export.mlebench:export",
-    "mledojo": "sandmill.export.mledojo:export",
     "nemo-gym": "sandmill.export.nemo_gym:export",
     "rllm": "sandmill.export.rows:rllm",
     "sandmle": "sandmill.export.sandmle:export",
@@ -66,5 +56,5 @@ FORMATS: Mapping[str, str] = {
 }
 """Module and function of each format, imported when it is used."""
 
-TEXT_VISIBLE = frozenset({"mlebench", "mledojo", "sandmle"})
+TEXT_VISIBLE = frozenset({"mlebench", "sandmle"})
 """Formats whose harness puts the description among the files, where scripts can search it for facts."""

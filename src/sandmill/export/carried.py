@@ -1,9 +1,7 @@
 """Parts that the exports for benchmarks share: files, descriptions, the grader as a module, a perfect submission."""
 
-import ast
 import csv
 import io
-import sys
 from collections.abc import Iterator, Mapping
 
 from sandmill.errors import InputError, Problem, name_some, require_extra
@@ -23,7 +21,7 @@ def prepare(raw: Path, public: Path, private: Path) -> None:
     """Refuse to run: the files of the task are in the folder `data` of the export."""
     raise NotImplementedError("The files of this task are in the folder `data` of the export.")
 '''
-"""prepare.py. mle-bench imports it when it loads a task, and MLE-Dojo expects the file."""
+"""prepare.py. mle-bench imports it when it loads a task."""
 
 
 def within(folder: str, files: Mapping[str, bytes | str]) -> Iterator[tuple[str, bytes]]:
@@ -55,37 +53,13 @@ def grader_module(task: ExportTask) -> str:
     return grader_source(task).partition('\n\nif __name__ == "__main__":')[0].rstrip() + "\n"
 
 
-def join_modules(docstring: str, *sources: str) -> str:
-    """Return one module with the statements of several. Imports come first; those of this package are left out."""
-
-    def package(line: str) -> str:
-        return line.split()[1].partition(".")[0]
-
-    imports: set[str] = set()
-    bodies = []
-    for source in sources:
-        lines: list[str | None] = list(source.splitlines())
-        for number, statement in enumerate(ast.parse(source).body):
-            is_import = isinstance(statement, ast.Import | ast.ImportFrom)
-            if is_import and package(line := ast.unparse(statement)) != "sandmill":
-                imports.add(line)
-            if is_import or (number == 0 and isinstance(statement, ast.Expr)):
-                first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
-                lines[first:last] = [None] * (last - first)
-        bodies.append("\n".join(line for line in lines if line is not None).strip("\n"))
-    standard = sorted(line for line in imports if package(line) in sys.stdlib_module_names)
-    others = sorted(imports.difference(standard))
-    head = "\n\n".join(filter(None, [f'"""{docstring}"""', "\n".join(standard), "\n".join(others)]))
-    return "\n\n\n".join([head, *bodies]) + "\n"
-
-
 def score_text(score: float) -> str:
     """Return a score of a leaderboard as text with its 5 decimals."""
     return format(score, ".5f")
 
 
 def check_names(task: ExportTask) -> None:
-    """Check that pandas keeps ids, class names and true texts: mle-bench and MLE-Dojo read all files with it.
+    """Check that pandas keeps ids, class names and true texts: mle-bench reads all files with it.
 
     Raises `InputError` if pandas would read a name as a missing value, a boolean or another number.
     """

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 from sandmill.errors import IntegrityError, Problem, RequestError
-from sandmill.export.base import FORMATS, Export, ExportSettings, ExportTask
+from sandmill.export.base import FORMATS, Export, ExportTask
 from sandmill.models.base import OnProgress
 from sandmill.store.files import leftovers, storage_faults
 from sandmill.store.part_files import reading_in_sequence
@@ -17,8 +17,6 @@ from sandmill.store.release import StoredRelease, require_some
 
 _PREFIX = ".export-"
 _NOTHING = "Nothing was written."
-_INSECURE_FORMAT = "sandmle"
-"""The only format whose original layout lets agents read the answers."""
 
 
 def export(
@@ -31,7 +29,6 @@ def export(
     band: str | Collection[str] = (),
     metric: str | Collection[str] = (),
     structure: str | Collection[str] = (),
-    is_insecure: bool = False,
     progress: OnProgress | None = None,
 ) -> tuple[str, ...]:
     """Write tasks of a release in the format of a trainer or a benchmark. Equal arguments give equal bytes.
@@ -47,7 +44,6 @@ def export(
         band: only tasks of these bands of difficulty.
         metric: only tasks of these metrics.
         structure: only tasks of these structures.
-        is_insecure: write the original layout of the format even where agents can read the answers. Only `sandmle`.
         progress: called with (tasks done, tasks in all).
 
     Returns:
@@ -56,7 +52,7 @@ def export(
     Raises:
         RequestError: an argument is wrong, no task is selected, or the folder holds something else.
     """
-    folder = _check(release, name, to, is_insecure)
+    folder = _check(release, name, to)
     wanted = release.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
     release.check_ids(wanted)
     if split or band or metric or structure:
@@ -64,21 +60,18 @@ def export(
         wanted = tuple(task_id for task_id in wanted if task_id in matching)
     require_some(release.ref, wanted)
     wanted = tuple(sorted(wanted))
-    files = _load_format(name)(_read_tasks(release, wanted, progress), ExportSettings(release.manifest, is_insecure))
+    files = _load_format(name)(_read_tasks(release, wanted, progress), release.manifest)
     with storage_faults(str(folder)):
         write = _compare if folder.is_dir() and any(folder.iterdir()) else _write_whole
         write(folder, _checked(files))
     return wanted
 
 
-def _check(release: StoredRelease, name: str, to: str | Path, is_insecure: bool) -> Path:
+def _check(release: StoredRelease, name: str, to: str | Path) -> Path:
     """Return the folder to write into, or raise an error with all wrong arguments."""
     problems, folder = [], Path()
     if name not in FORMATS:
         problems.append(Problem("--format", repr(name), f"one of {', '.join(FORMATS)}"))
-    if is_insecure and name != _INSECURE_FORMAT:
-        expected = f"it with --format {_INSECURE_FORMAT} only"
-        problems.append(Problem("--insecure-upstream-layout", f"it with --format {name}", expected))
     try:
         folder = check_destination(to, "export", _NOTHING)
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):

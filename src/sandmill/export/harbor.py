@@ -11,9 +11,10 @@ from importlib.resources import files
 from typing import Any
 
 from sandmill.errors import count
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.export.grader import grader_source
 from sandmill.models.base import Band
+from sandmill.models.release import Manifest
 from sandmill.scoring.gap import gap_closed
 
 WORKDIR = "/workdir"
@@ -114,20 +115,20 @@ def image_name() -> str:
     return f"sandmill-agent:{sha256((DOCKERFILE + agent_requirements()).encode()).hexdigest()[:12]}"
 
 
-def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the files of all task folders, then those of the dataset."""
     digests: dict[str, str] = {}
     for task in tasks:
-        files = task_files(task, settings)
+        files = task_files(task, manifest)
         yield from ((f"{FOLDER}/{task.task_id}/{path}", content) for path, content in files.items())
         digests[task.task_id] = task_digest(files)
-    yield from dataset_files(digests, settings)
+    yield from dataset_files(digests, manifest)
 
 
-def task_files(task: ExportTask, settings: ExportSettings) -> dict[str, bytes]:
+def task_files(task: ExportTask, manifest: Manifest) -> dict[str, bytes]:
     """Return the files of one task folder by path."""
     texts_by_path = {
-        "task.toml": _task_toml(task, settings),
+        "task.toml": _task_toml(task, manifest),
         "instruction.md": f"{task.description.rstrip()}\n\n{HOW_TO_SUBMIT}",
         "tests/test.sh": TEST_SH,
         "tests/verify.py": VERIFY_PY,
@@ -148,9 +149,8 @@ def task_digest(files: Mapping[str, bytes]) -> str:
     return f"sha256:{sha256(''.join(lines).encode()).hexdigest()}"
 
 
-def dataset_files(digests: Mapping[str, str], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def dataset_files(digests: Mapping[str, str], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the manifest of the dataset, the registry, the recipe of the image and the README."""
-    manifest = settings.manifest
     description = f"{count(len(digests), 'machine-learning task')} of micro scale with calibrated thresholds"
     names = {task_id: f"{ORGANIZATION}/{task_id}" for task_id in digests}
     dataset = _table(
@@ -178,8 +178,8 @@ def dataset_files(digests: Mapping[str, str], settings: ExportSettings) -> Itera
     yield "README.md", readme.encode()
 
 
-def _task_toml(task: ExportTask, settings: ExportSettings) -> str:
-    record, manifest = task.record, settings.manifest
+def _task_toml(task: ExportTask, manifest: Manifest) -> str:
+    record = task.record
     facts, structure, difficulty = record.facts, record.spec.structure, record.calibration.difficulty
     band, split = difficulty.band, [structure.split] if structure.split else []
     tags = [facts.kind, facts.target, facts.metric, *split, f"band-{band}", f"split-{record.split}"]

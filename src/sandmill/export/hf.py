@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from sandmill.errors import count
-from sandmill.export.base import ExportSettings, ExportTask
-from sandmill.models.release import SPLITS
+from sandmill.export.base import ExportTask
+from sandmill.models.release import SPLITS, Manifest
 from sandmill.store.arrow_tables import PUBLIC_TASKS, Row, public_task_row
 
 SHARD_BYTES = 64 << 20
@@ -46,7 +46,7 @@ release `{dataset}@{version}`.
 """
 
 
-def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield Parquet files of each split as soon as they are full, then README.md with their list."""
     waiting: dict[str, list[Row]] = defaultdict(list)
     sizes: dict[str, int] = defaultdict(int)
@@ -76,7 +76,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
         yield _shard(split, shards[split], waiting[split])
         shards[split] += 1
     lines = [f"  - split: {split}\n    path: data/{split}-*.parquet\n" for split in SPLITS if shards.get(split)]
-    named = {"dataset": settings.manifest.dataset, "version": settings.manifest.version}
+    named = {"dataset": manifest.dataset, "version": manifest.version}
     number = count(total, "task").capitalize()
     yield "README.md", _README.format(**named, count=number, data_files="".join(lines)).encode()
 

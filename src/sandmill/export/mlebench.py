@@ -7,9 +7,10 @@ from statistics import fmean
 import yaml
 
 from sandmill.export import carried
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
+from sandmill.models.release import Manifest
 from sandmill.models.texts import DESCRIPTION
 
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
@@ -100,7 +101,7 @@ if __name__ == "__main__":
 '''
 
 
-def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the files of each competition, its data, and shim.py."""
     yield "shim.py", _SHIM.encode()
     for task in tasks:

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from sandmill.export import harbor
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.export.harbor import image_name
-from sandmill.models.release import SPLITS
+from sandmill.models.release import SPLITS, Manifest
 
 _CONFIG = """\
 # harbor_dataset_path is the folder `tasks` of this export, harbor_jobs_dir a new folder for the results of Harbor.
@@ -60,7 +60,7 @@ older `harbor_agent` of NeMo Gym reads other rows.
 """
 
 
-def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a Harbor export, then the rows of each split, the configuration and README.md."""
     by_split: dict[str, list[str]] = defaultdict(list)
 
@@ -69,10 +69,10 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
             by_split[task.record.split].append(task.task_id)
             yield task
 
-    yield from (file for file in harbor.export(noted(), settings) if file[0] != "README.md")
+    yield from (file for file in harbor.export(noted(), manifest) if file[0] != "README.md")
     for split in (split for split in SPLITS if split in by_split):
         rows = [{"task_name": task_id, "responses_create_params": {"input": []}} for task_id in by_split[split]]
         yield f"data/{split}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    names = {"dataset": settings.manifest.dataset, "version": settings.manifest.version, "image": image_name()}
+    names = {"dataset": manifest.dataset, "version": manifest.version, "image": image_name()}
     yield "config.yaml", _CONFIG.format(**names).encode()
     yield "README.md", _README.format(**names).encode()

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.fingerprint import canonical_json
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
-from sandmill.models.release import SPLITS
+from sandmill.models.release import SPLITS, Manifest
 from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.store.arrow_tables import Row
 from sandmill.store.parquet import write_rows
@@ -32,24 +32,24 @@ _EXTRA_INFO = pa.struct([("split", _TEXT), ("index", pa.int64()), *((name, _TEXT
 """Facts of a row that trainers pass on. `index` is the number of the row in its file."""
 
 
-def verl(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def verl(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield rows that verl's `RLHFDataset` reads, for `sandmill.trainers.verl.compute_score`.
 
     The files are train.parquet, val.parquet and one test file for each held-out split.
     """
     others = {"ability": "machine-learning-engineering"}
-    return _referring(tasks, settings, "val", others, "reward_model", {"style": "rule"})
+    return _referring(tasks, manifest, "val", others, "reward_model", {"style": "rule"})
 
 
-def skyrl(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def skyrl(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield rows that SkyRL's `PromptDataset` reads, for an environment registered as `sandmill`.
 
     The files are train.parquet, validation.parquet and one test file for each held-out split.
     """
-    return _referring(tasks, settings, "validation", {"env_class": "sandmill"}, "reward_spec", {"method": "rule"})
+    return _referring(tasks, manifest, "validation", {"env_class": "sandmill"}, "reward_spec", {"method": "rule"})
 
 
-def rllm(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def rllm(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the rows that SandMLE's trainer registers in rLLM, with our prompt.
 
     SandMLE's training scripts validate on test.parquet, which is the split `validation`.
@@ -62,12 +62,12 @@ def rllm(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tupl
         reference = {"competition_id": facts["task_id"], "question": question, "digest": facts["digest"]}
         return {"prompt": [{"role": "user", "content": question}], "extra_info": reference}
 
-    return _parquet_files(tasks, settings, pa.schema([("prompt", _MESSAGES), ("extra_info", info)]), make, "test")
+    return _parquet_files(tasks, manifest, pa.schema([("prompt", _MESSAGES), ("extra_info", info)]), make, "test")
 
 
 def _referring(
     tasks: Iterable[ExportTask],
-    settings: ExportSettings,
+    manifest: Manifest,
     validation: str,
     others: Mapping[str, str],
     reward: str,
@@ -91,12 +91,12 @@ def _referring(
             **others,
         }
 
-    return _parquet_files(tasks, settings, schema, make, validation)
+    return _parquet_files(tasks, manifest, schema, make, validation)
 
 
 def _parquet_files(
     tasks: Iterable[ExportTask],
-    settings: ExportSettings,
+    manifest: Manifest,
     schema: pa.Schema,
     make: Callable[[str, Mapping[str, str], int], Row],
     validation: str,
@@ -113,8 +113,8 @@ def _parquet_files(
             "split": record.split,
             "task_id": task.task_id,
             "digest": record.digest,
-            "dataset": settings.manifest.dataset,
-            "version": settings.manifest.version,
+            "dataset": manifest.dataset,
+            "version": manifest.version,
             "metric": record.facts.metric.value,
             "band": record.calibration.difficulty.band.value,
         }

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
+from sandmill.models.release import Manifest
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import FeedbackAnswer, FeedbackStatus
 from sandmill.play.feedback import rounding_of
@@ -95,7 +96,7 @@ class _Chat:
         return self.turns, self.style, share
 
 
-def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tuple[str, bytes]]:
+def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the chats of all tasks of tables of the split `train` as one Parquet file, and README.md with counts."""
     import pyarrow as pa
 
@@ -110,7 +111,7 @@ def export(tasks: Iterable[ExportTask], settings: ExportSettings) -> Iterator[tu
     yield "data/train.parquet", write_rows(pa.schema([("messages", messages), *fields]), groups)
     counts = sorted(Counter(chat.group for chat in chats).items())
     listed = "\n".join(f"| {turns} | {style} | {share} | {number} |" for (turns, style, share), number in counts)
-    named = {"dataset": settings.manifest.dataset, "version": settings.manifest.version, "counts": listed}
+    named = {"dataset": manifest.dataset, "version": manifest.version, "counts": listed}
     yield "README.md", _README.format(rows=len(rows), tasks=len({chat.task_id for chat in chats}), **named).encode()
 
 

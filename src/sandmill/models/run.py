@@ -29,8 +29,6 @@ class Isolation(StrEnum):
 
     WARM = "warm"
     """Namespaces, seccomp and limits around a fork of a warm interpreter."""
-    BWRAP = "bwrap"
-    """The same limits around a new interpreter, in namespaces made by bubblewrap."""
     NONE = "none"
     """A plain subprocess without isolation, for development with trusted code."""
 

@@ -1,6 +1,7 @@
 """Add up the tasks of a build and publish them as a version, or say why nothing is published."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from sandmill.check.meta_leak import MOST_TASKS
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
 from sandmill.models.base import Frozen
+from sandmill.models.llm import Usage
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
@@ -18,9 +20,8 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.run import ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
-from sandmill.publish.release_report import make_report
+from sandmill.publish.release_report import DesignerCosts, make_report
 from sandmill.report.card import dataset_card
-from sandmill.report.designers import DesignerCounts, DesignerRow
 from sandmill.report.digest import OverviewCounts, ReleaseDigest
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.work import MixCounts
@@ -35,6 +36,7 @@ EMPTY_SLOTS_ALLOWED = 0.2
 """Share of slots that may stay empty. With more, the release is not what was asked for."""
 INTERNAL_ERRORS_ALLOWED = 0.01
 """Share of attempts that may fail in our own code; one attempt always may."""
+_NO_USAGE = Usage()
 MOST_SHOWN = 200
 """Records that are kept whole, for a table that a person reads."""
 
@@ -69,8 +71,6 @@ class Publication(Frozen):
 class BuildSummary:
     """Counts over the shards added so far."""
 
-    seeds: Mapping[str, str]
-    """Title and summary of each seed by its id."""
     counts: FunnelCounts = field(default_factory=FunnelCounts)
     mix: MixCounts = field(default_factory=MixCounts)
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
@@ -87,7 +87,8 @@ class BuildSummary:
     """The first records, at most `MOST_SHOWN`."""
     shown_slots: list[SlotReport] = field(default_factory=list)
     """Slots of the same shards."""
-    _designers: dict[str, DesignerCounts] = field(default_factory=dict)
+    usages: defaultdict[str, dict[str, Usage]] = field(default_factory=lambda: defaultdict(dict))
+    """Use of language models for each design, by designer and fingerprint. Replicates share a design."""
 
     def add_reports(self, key: str, reports: ShardReports) -> None:
         """Count the report tables of one shard."""
@@ -106,23 +107,33 @@ class BuildSummary:
         """Count one task."""
         self.digest.add(record)
         self.overview.add(record)
-        name = record.lineage.designer
-        self._designers.setdefault(name, DesignerCounts(name, self.seeds)).add(record)
+        author = record.lineage.authorship
+        self.usages[record.lineage.designer][record.lineage.spec_fingerprint] = author.usage if author else _NO_USAGE
         self.specs[record.spec.fingerprint] = record.spec
         if len(self.specs) > 2 * MOST_TASKS:
             self.specs = {key: self.specs[key] for key in sorted(self.specs)[:MOST_TASKS]}
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(record)
 
-    def designers(self) -> list[DesignerRow]:
-        """Sum up by designer."""
-        return [one.row(self.counts.attempts, self.counts.usd) for _, one in sorted(self._designers.items())]
+    def designers(self) -> list[DesignerCosts]:
+        """Sum up by designer. A build has one, on which all attempts and the price of rejected drafts are booked."""
+        return [
+            DesignerCosts(
+                designer=name,
+                attempts=self.counts.attempts,
+                designs=len(usages),
+                requests=sum(one.requests for one in usages.values()),
+                tokens=sum(one.prompt_tokens + one.answer_tokens for one in usages.values()),
+                usd=round(sum(one.usd for one in usages.values()) + (self.counts.usd if name == "llm" else 0.0), 6),
+            )
+            for name, usages in sorted(self.usages.items())
+        ]
 
 
 def summarize_build(plan: BuildPlan, shards: Sequence[ShardRef], settings: RunSettings) -> BuildSummary:
     """Add up the content of the shards of a build. Each table of each shard is read once."""
     store = open_dataset(plan, settings)
-    summary = BuildSummary({seed.id: f"{seed.title} {seed.summary}" for seed in plan.seeds})
+    summary = BuildSummary()
     for ref in shards:
         summary.add_reports(ref.key, read_shard_reports(store, ref))
         for record in read_shard_records(store, ref):

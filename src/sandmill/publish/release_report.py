@@ -110,7 +110,7 @@ _COSTS = pa.schema(
 
 
 class DesignerCosts(Frozen):
-    """The figures of a designer that a report shows; its file has more."""
+    """What the designs of one designer cost. Reports of older code hold more."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import resource
-import shutil
 import subprocess
 import sys
 import threading
@@ -27,15 +26,15 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
 from sandmill.sandbox.agent_env import GUEST, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
-from sandmill.sandbox.launchers import Bubblewrap, Launcher, PlainSubprocess, ServerGone, WarmServer
+from sandmill.sandbox.launchers import Launcher, PlainSubprocess, ServerGone, WarmServer
 from sandmill.sandbox.public_folder import check_public, readable, texts_of
 from sandmill.sandbox.view import refuse_exposed, shown_trees
 
 if TYPE_CHECKING:
     from sandmill.sandbox.remote import RemoteSandbox
 
-BackendName = Literal["auto", "warm", "bwrap", "subprocess"]
-BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "bwrap", "subprocess")
+BackendName = Literal["auto", "warm", "subprocess"]
+BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "subprocess")
 
 _PROBE_S = 30
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
@@ -45,7 +44,6 @@ _HELP = (
     "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1 "
     "kernel.apparmor_restrict_unprivileged_userns=0 (leave out settings that this kernel does not have)"
 )
-_BWRAP_HELP = "Debian and Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap"
 RUN_DESCRIPTORS = 16
 """Largest number of descriptors that one run has open in this process. Six are open while its code runs; starting the
 run and copying its files take more."""
@@ -55,7 +53,6 @@ _CANCEL_CHECK_S = 0.1
 """Interval at which a waiting run checks whether it was cancelled, in seconds."""
 _BACKENDS: Mapping[str, tuple[type[Launcher], Isolation]] = {
     "warm": (WarmServer, Isolation.WARM),
-    "bwrap": (Bubblewrap, Isolation.BWRAP),
     "subprocess": (PlainSubprocess, Isolation.NONE),
 }
 _MAX_CODE_BYTES = 1 << 20
@@ -91,16 +88,11 @@ def probe() -> Capability:
 
 def missing_for(backend: BackendName) -> tuple[Problem, ...]:
     """Return what a backend needs and this machine lacks. Empty if the backend works."""
-    if backend == "subprocess":
-        return ()
-    missing = probe().problems
-    if backend == "bwrap" and not shutil.which("bwrap"):
-        missing += (Problem("bwrap", "no such program on PATH", "bubblewrap 0.8 or newer", _BWRAP_HELP),)
-    return missing
+    return () if backend == "subprocess" else probe().problems
 
 
-def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subprocess"]:
-    """Return the requested backend. For `auto`, return the fastest backend that isolates.
+def choose_backend(requested: BackendName) -> Literal["warm", "subprocess"]:
+    """Return the requested backend; for `auto` the one that isolates.
 
     Raises `InputError` if there is no backend of this name. Raises `SandboxUnavailable` if it does not work on this
     machine. A backend with less isolation is never used instead.
@@ -109,7 +101,7 @@ def choose_backend(requested: BackendName) -> Literal["warm", "bwrap", "subproce
         problem = Problem("backend", repr(requested), f"one of {', '.join(BACKENDS)}")
         raise InputError("sandbox", [problem], "Nothing was run.")
     if requested == "auto":
-        requested = "warm" if not missing_for("warm") else "bwrap"
+        requested = "warm"
     if missing := missing_for(requested):
         raise SandboxUnavailable(f"backend {requested}", missing)
     return requested
@@ -198,8 +190,8 @@ class Sandbox:
         """Choose a backend and find the agent environment. No process is started yet.
 
         Args:
-            backend: `warm` (forks of an interpreter with imported libraries), `bwrap` (a new interpreter in
-                bubblewrap), `subprocess` (no isolation, for development only), `auto` (warm if possible, else bwrap).
+            backend: `warm` (forks of an interpreter with imported libraries), `subprocess` (no isolation, for
+                development only), `auto` (warm).
             limits: limits of each run. None means the defaults.
             agent_env: folder that `sandmill agent-env create --path` made. None means the default place.
 

@@ -87,7 +87,6 @@ def make_task(
 
 def described_files(facts: TaskFile) -> dict[str, bytes]:
     """Return the private files that follow from the facts of a task: task.json and leaderboard.csv."""
-    # mle-bench reads the column `score`, MLE-Dojo reads `rank,score`.
     board = [(rank, one.final, one.solver, str(one.tier)) for rank, one in enumerate(facts.calibration.board, start=1)]
     table = pl.DataFrame(board, schema=["rank", "score", "solver", "tier"], orient="row")
     return {

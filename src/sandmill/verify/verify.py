@@ -173,9 +173,7 @@ _LONGEST_LINE = 500  # characters kept of the last line of the errors
 
 def trusting_backend() -> BackendName:
     """Choose the backend for scripts that we wrote ourselves: one that isolates, else a plain subprocess."""
-    if not missing_for("warm"):
-        return "warm"
-    return "subprocess" if missing_for("bwrap") else "bwrap"
+    return "subprocess" if missing_for("warm") else "warm"
 
 
 def run_reference(script: str, public: Mapping[str, bytes], backend: BackendName) -> RunResult:

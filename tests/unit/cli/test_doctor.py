@@ -25,7 +25,7 @@ def test_doctor_finds_this_machine_ready(tmp_path):
     found = json.loads(ran.stdout)
     assert found["ready"] is True
     assert ran.exit_code == 0
-    wanted = {"sandbox in use", "agent environment", "root"}
+    wanted = {"sandbox", "agent environment", "root"}
     assert wanted <= {f["what"] for f in found["findings"]}
     assert "Ready." in run("doctor", "--root", str(tmp_path)).stdout
 
@@ -61,9 +61,9 @@ def test_a_machine_without_isolation_says_that_code_is_refused(monkeypatch):
 
     broken = backends.Capability(False, (Problem("user namespaces", "EPERM", "Linux", "sysctl x=1"),))
     monkeypatch.setattr(backends, "probe", lambda: broken)
-    found = list(check_isolation())
-    assert status(found, "sandbox: warm") == ("info", "user namespaces: EPERM", "sysctl x=1")
-    assert "refused" in status(found, "sandbox in use")[1]
+    found = check_isolation()
+    assert (found.status, found.do) == ("info", "sysctl x=1")
+    assert found.saw == "agents' code is refused: user namespaces: EPERM"
 
 
 def test_a_root_in_a_bucket_is_checked_and_left_as_it_was(s3_root, tmp_path):

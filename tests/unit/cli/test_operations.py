@@ -1,4 +1,4 @@
-"""The commands of an operator: releases, diff, gc, verify --rerun."""
+"""The commands of an operator: releases, gc, verify --rerun."""
 
 import json
 import os
@@ -25,8 +25,6 @@ from tests.designs import SECRET, make_rendered
 from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
-TASK = make_task(0).record.task_id
-
 
 def run(*arguments: object):
     return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
@@ -47,14 +45,14 @@ def both(request, tmp_path) -> str:
     )
 
 
-def _publish(store: Store, tasks: list[VerifiedTask], request: dict | None = None, secret: str = "0123456789ab") -> str:
+def _publish(store: Store, tasks: list[VerifiedTask], secret: str = "0123456789ab") -> str:
     """Publish a version with the report of its build, as `publish_release` does."""
     numbers = [task.record.lineage.slot for task in tasks]
     counts = OverviewCounts()
     for task in tasks:
         counts.add(task.record)
     refs = [fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)]
-    reports = {BUILD_REPORT: counts.overview(request).model_dump_json().encode()}
+    reports = {BUILD_REPORT: counts.overview().model_dump_json().encode()}
     manifest, _ = publish_shards(store, refs, secret_id=secret, reports=reports)
     return f"{store.root}@{manifest.version}"
 
@@ -124,71 +122,6 @@ def test_releases_of_a_public_mirror_counts_what_it_can_read(tmp_path):
     assert found["versions"][0]["bands"] == {}
     assert found["versions"][0]["tasks"] == 2
     assert found["versions"][0]["problem"] == ""
-
-
-def test_diff_of_equal_releases_is_quiet_and_exits_with_0(root):
-    store = Store(f"{root}/micro")
-    ref = _publish(store, [make_task(0), make_task(1)], {"tasks": 2})
-    ran = run("diff", ref, store.root)
-    assert ran.exit_code == 0
-    assert "nothing differs: 2 equal tasks, compared by digests" in ran.stdout
-
-
-def _changed_task() -> VerifiedTask:
-    """The task 1 with another training file, and libraries that task 0 does not have."""
-    task = make_task(1)
-    package = task.package.model_copy(update={"public": {**task.package.public, "train.csv": b"id,weight_kg,late\n"}})
-    lineage = task.record.lineage.model_copy(update={"libraries": {"numpy": "2.0.0"}})
-    record = task.record.model_copy(
-        update={"digest": files_digest(package.public, package.private), "lineage": lineage}
-    )
-    return VerifiedTask(package=package, record=record)
-
-
-def test_diff_names_tasks_request_libraries_mix_and_figures(both):
-    a = _publish(Store(f"{both}/a"), [make_task(0), make_task(1)], {"tasks": 2, "seed": 7})
-    b = _publish(Store(f"{both}/b"), [_changed_task(), make_task(2), make_task(3)], {"tasks": 3, "seed": 7})
-    ran = run("diff", a, b, "--json")
-    assert ran.exit_code == 1
-    found = json.loads(ran.stdout)
-    assert found["removed"] == [TASK]
-    assert found["changed"] == [make_task(1).record.task_id]
-    assert sorted(found["added"]) == sorted(make_task(number).record.task_id for number in (2, 3))
-    assert (found["same"], found["differs"], found["compared"]) == (0, True, "digests")
-    facts = {(fact["part"], fact["name"]): (fact["a"], fact["b"]) for fact in found["facts"]}
-    assert facts["request", "tasks"] == (2, 3)
-    assert ("request", "seed") not in facts
-    assert facts["libraries", "numpy"] == (None, ["2.0.0"])
-    assert facts["mix", "bands medium"] == (2, 3)
-    assert facts["figures", "tasks"] == (2, 3)
-    text = run("diff", a, b, "--limit", 1).stdout
-    for said in ("+ added: 2 tasks", "and 1 more", f"- removed: 1 task: {TASK}", "~ changed: 1 task", "not recorded"):
-        assert said in text
-
-
-def test_diff_of_public_mirrors_compares_public_files(tmp_path):
-    refs = [
-        _publish(Store(str(tmp_path / name)), tasks)
-        for name, tasks in (("a", [make_task(0), make_task(1)]), ("b", [make_task(0), _changed_task()]))
-    ]
-    store = Store(str(tmp_path / "b"))
-    for path in [path for path in store.list() if "/private/" in path or "/reports/" in path]:
-        if not path.startswith("shards/"):
-            store.remove(path)
-    ran = run("diff", *refs, "--json")
-    assert ran.exit_code == 1
-    found = json.loads(ran.stdout)
-    assert found["compared"] == "public files"
-    assert found["changed"] == [make_task(1).record.task_id]
-
-
-def test_diff_exits_with_2_on_errors(root):
-    ref = _publish(Store(f"{root}/a"), [make_task(0)])
-    for arguments in ((ref, f"{root}/none"), (ref, "ftp://x/y"), (f"{root}/a@9", ref)):
-        ran = run("diff", *arguments)
-        assert ran.exit_code == 2, arguments
-        assert ran.stdout == ""
-        assert "expected" in ran.stderr
 
 
 def test_gc_lists_and_removes_only_with_delete(both, monkeypatch):

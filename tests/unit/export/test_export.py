@@ -94,7 +94,7 @@ def test_an_empty_folder_is_filled(release, tmp_path):
 
 
 def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
-    def broken(tasks: object, settings: object) -> Iterator[tuple[str, bytes]]:
+    def broken(tasks: object, manifest: object) -> Iterator[tuple[str, bytes]]:
         yield "a.txt", b"a"
         raise OSError("disk")
 
@@ -106,7 +106,7 @@ def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../b", "", "A.txt"])
 def test_a_path_outside_of_the_folder_or_twice_is_refused(release, tmp_path, monkeypatch, path):
-    monkeypatch.setattr(frame, "_load_format", lambda name: lambda tasks, settings: iter([("a.txt", b""), (path, b"")]))
+    monkeypatch.setattr(frame, "_load_format", lambda name: lambda tasks, manifest: iter([("a.txt", b""), (path, b"")]))
     with pytest.raises(IntegrityError, match="Nothing was written"):
         export(release, "harbor", tmp_path / "to")
     assert list(tmp_path.iterdir()) == []
@@ -154,10 +154,10 @@ def test_all_wrong_arguments_are_one_error_and_nothing_is_written(root, tmp_path
     shutil.copytree(root, tmp_path / "micro")
     shutil.rmtree(next((tmp_path / "micro").glob("[0-9]*")) / "private")
     before = contents(tmp_path)
-    ran = run("export", tmp_path / "micro", "--format", "tar", "--to", "s3://bucket/x", "--insecure-upstream-layout")
+    ran = run("export", tmp_path / "micro", "--format", "tar", "--to", "s3://bucket/x")
     assert (ran.exit_code, ran.stdout) == (2, "")
-    assert "export: 4 problems" in ran.stderr
-    for part in ("'tar'; expected one of harbor, hf", "s3://bucket/x", "sandmle only", "no private half"):
+    assert "export: 3 problems" in ran.stderr
+    for part in ("'tar'; expected one of harbor, hf", "s3://bucket/x", "no private half"):
         assert part in ran.stderr
     assert ran.stderr.rstrip().endswith("Nothing was written.")
     assert contents(tmp_path) == before

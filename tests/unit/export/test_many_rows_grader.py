@@ -15,7 +15,7 @@ from sandmill.export.carried import check_names
 from sandmill.export.grader import compose
 from sandmill.export.mlebench import export
 from tests import many_rows
-from tests.export_tasks import SETTINGS, make_exported, write_export
+from tests.export_tasks import MANIFEST, make_exported, write_export
 from tests.many_rows import FORMS, guess_at, make_many, table_of
 from tests.submission_mutants import mutate
 from tests.unit.export.test_grader import assert_same, load
@@ -62,7 +62,7 @@ def test_texts_that_pandas_reads_as_missing_are_not_exported_to_mle_bench():
 def test_the_code_for_mle_bench_grades_tables_that_pandas_has_read(form, tmp_path, monkeypatch):
     monkeypatch.setattr(many_rows, "WORDS", [word for word in many_rows.WORDS if word not in ("", "None")])
     task, export_task = exported(form)
-    write_export(export([export_task], SETTINGS), tmp_path)
+    write_export(export([export_task], MANIFEST), tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     folder = tmp_path / "competitions" / export_task.task_id
     (folder / "__init__.py").write_text("")

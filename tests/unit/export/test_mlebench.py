@@ -18,12 +18,11 @@ import yaml
 
 from sandmill.errors import InputError
 from sandmill.export.mlebench import export
-from sandmill.export.mledojo import export as mledojo
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring.medals import above_median, medal_of
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.client_stubs.mlebench.grade_helpers import rank_score
-from tests.export_tasks import HIGHER, LOWER, SETTINGS, Exported, make_exported, secret_texts, write_export
+from tests.export_tasks import HIGHER, LOWER, MANIFEST, Exported, make_exported, secret_texts, write_export
 from tests.submission_mutants import mutate
 
 STUBS = Path(__file__).parents[2] / "client_stubs"
@@ -57,13 +56,13 @@ def competitions(tmp_path, monkeypatch) -> Path:
 def written(folder: Path, pair=HIGHER) -> Exported:
     """Make a task and write its export."""
     one = make_exported(pair)
-    write_export(export([one.task], SETTINGS), folder)
+    write_export(export([one.task], MANIFEST), folder)
     return one
 
 
 def test_the_files_are_those_of_mle_bench(tmp_path):
     one, other = make_exported(HIGHER), make_exported(LOWER)
-    paths = write_export(export([one.task, other.task], SETTINGS), tmp_path)
+    paths = write_export(export([one.task, other.task], MANIFEST), tmp_path)
     name = one.task.task_id
     assert {path for path in paths if name in path} == {
         *(f"competitions/{name}/{file}" for file in (*CODE, "kernels.txt")),
@@ -114,7 +113,7 @@ def test_the_rank_rule_on_milestones_gives_our_thresholds(pair, tmp_path):
     moved = bars.model_copy(update={"gold": round(bars.gold + (-0.01234 if lower else 0.01234), 5)})
     calibration = one.calibration.model_copy(update={"rule": "milestones", "thresholds": moved})
     record = one.task.record.model_copy(update={"calibration": calibration})
-    write_export(export([dataclasses.replace(one.task, record=record)], SETTINGS), tmp_path)
+    write_export(export([dataclasses.replace(one.task, record=record)], MANIFEST), tmp_path)
     board = pd.read_csv(tmp_path / "competitions" / one.task.task_id / "leaderboard.csv")
     assert dict(zip(board["milestone"], board["score"], strict=True)) == moved.model_dump()
     scores = board["score"].tolist()
@@ -223,7 +222,7 @@ def run_shim(folder: Path, *arguments: str) -> dict:
 
 def test_the_shim_grades_with_an_unchanged_package_and_finds_the_data(tmp_path):
     one = make_exported(LOWER)
-    write_export(export([one.task], SETTINGS), tmp_path / "out")
+    write_export(export([one.task], MANIFEST), tmp_path / "out")
     submission = tmp_path / "submission.csv"
     submission.write_bytes(one.honest)
     report, grade = run_shim(tmp_path / "out", str(submission), one.task.task_id), one.grade(one.honest)
@@ -253,18 +252,17 @@ assert any(competition.private_dir.iterdir())
 
 
 @pytest.mark.parametrize("name", ["null", "true", "01", "1e3", "NA", ""])
-@pytest.mark.parametrize("write", [export, mledojo], ids=["mlebench", "mledojo"])
-def test_a_class_that_pandas_would_change_is_refused(name, write):
+def test_a_class_that_pandas_would_change_is_refused(name):
     task = make_exported((TargetKind.MULTICLASS, MetricName.ACCURACY)).task
     facts = task.record.facts
     odd = facts.model_copy(update={"classes": (*facts.classes[:-1], name)})
     changed = dataclasses.replace(task, record=task.record.model_copy(update={"facts": odd}))
     with pytest.raises(InputError, match=task.task_id):
-        list(write([changed], SETTINGS))
+        list(export([changed], MANIFEST))
 
 
 def test_a_class_with_a_comma_or_a_space_is_kept():
     task = make_exported((TargetKind.MULTICLASS, MetricName.ACCURACY)).task
     facts = task.record.facts
     odd = facts.model_copy(update={"classes": (*facts.classes[:-1], 'ash, "old" beech')})
-    list(export([dataclasses.replace(task, record=task.record.model_copy(update={"facts": odd}))], SETTINGS))
+    list(export([dataclasses.replace(task, record=task.record.model_copy(update={"facts": odd}))], MANIFEST))

@@ -10,7 +10,7 @@ import pytest
 
 from sandmill.export import rows as formats
 from sandmill.models.release import SPLITS
-from tests.export_tasks import LOWER, SETTINGS, make_exported, secret_texts
+from tests.export_tasks import LOWER, MANIFEST, make_exported, secret_texts
 
 NAMES = {
     "verl": ("train", "val", "test_held_out_domain", "test_held_out_motif"),
@@ -26,7 +26,7 @@ TASKS = [make_exported(LOWER, seed, split) for seed, split in enumerate([*SPLITS
 
 
 def export(name: str, tasks=TASKS) -> dict[str, bytes]:
-    return dict(getattr(formats, name)([one.task for one in tasks], SETTINGS))
+    return dict(getattr(formats, name)([one.task for one in tasks], MANIFEST))
 
 
 def rows(content: bytes) -> list[dict]:

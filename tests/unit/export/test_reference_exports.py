@@ -1,4 +1,4 @@
-"""Exports of a real release: the reference solution wins gold in each benchmark, and the sample wins nothing."""
+"""Exports of a real release: the reference solution wins gold in mle-bench, and the sample wins nothing."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from sandmill.export.base import ExportTask
@@ -19,12 +18,6 @@ from sandmill.store.release import StoredRelease, load
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 STUBS = Path(__file__).parents[2] / "client_stubs"
-METRIC = """
-import runpy, sys
-import pandas as pd
-metric = runpy.run_path(sys.argv[1])["TaskMetrics"]()
-print(metric.evaluate(pd.read_csv(sys.argv[2]), pd.read_csv(sys.argv[3])))
-"""
 
 
 @pytest.fixture
@@ -33,7 +26,7 @@ def release(small_release) -> StoredRelease:
 
 
 def python(*arguments: object, cwd: Path) -> str:
-    """Run Python without this repository, and with the stand-ins of the benchmarks. Returns what it prints."""
+    """Run Python without this repository, and with the stand-in of the benchmark. Returns what it prints."""
     environment = {**os.environ, "PYTHONPATH": str(STUBS)}
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
@@ -52,8 +45,7 @@ def solve(task: ExportTask, folder: Path) -> Path:
 
 
 def test_the_reference_solution_wins_gold_and_the_sample_nothing(release, tmp_path):
-    for name in ("mlebench", "mledojo", "sandmle"):
-        export(release, name, tmp_path / name, is_insecure=name == "sandmle")
+    export(release, "mlebench", tmp_path / "mlebench")
     for task_id in release.task_ids:
         task = ExportTask(release.record(task_id), release.files("public", task_id), release.files("private", task_id))
         reference = solve(task, tmp_path / "work" / task_id)
@@ -62,29 +54,16 @@ def test_the_reference_solution_wins_gold_and_the_sample_nothing(release, tmp_pa
 
 
 def compare(task: ExportTask, submission: Path, folder: Path) -> Medal | None:
-    """Grade with the three exports and our grader, which must agree, and return the medal."""
+    """Grade with the export and our grader, which must agree, and return the medal."""
     facts, calibration, name = task.record.facts, task.record.calibration, task.task_id
     answers = read_answers(task.private["answers.csv"], facts)
     ours = grade_submission(submission.read_bytes(), answers, facts, calibration)
     thresholds = {f"{bar}_threshold": value for bar, value in ours.thresholds.model_dump().items()}
 
     mlebench = json.loads(python(folder / "mlebench" / "shim.py", "grade-sample", submission, name, cwd=folder))
-    public = folder / "sandmle" / name / "prepared" / "public"
-    sandmle = json.loads(python("evaluator.py", "--submission_path", submission, cwd=public))
-    for report in (mlebench, sandmle):
-        assert report["score"] == ours.score
-        assert report["is_lower_better"] is ours.is_lower_better
-        assert {bar: report[bar] for bar in thresholds} == thresholds
+    assert mlebench["score"] == ours.score
+    assert mlebench["is_lower_better"] is ours.is_lower_better
+    assert {bar: mlebench[bar] for bar in thresholds} == thresholds
     assert [medal for medal in Medal if mlebench[f"{medal}_medal"]] == ([ours.medal] if ours.medal else [])
     assert mlebench["above_median"] is ours.above_median
-
-    metric, data = folder / "mledojo" / "competitions" / name, folder / "mledojo" / "data" / name / "data"
-    printed = python(
-        "-c", METRIC, metric / "utils" / "metric.py", data / "private" / "test_answer.csv", submission, cwd=folder
-    )
-    board = pd.read_csv(data / "private" / "private_leaderboard.csv").iloc[:, 1]
-    assert float(printed) == ours.score
-    assert sum(board <= ours.score if not ours.is_lower_better else board >= ours.score) / len(board) == (
-        pytest.approx(ours.position_score)
-    )
     return ours.medal

@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 
 from sandmill.export.sandmle import export
-from sandmill.scoring.support import ANSWER_FORMS
 from tests.export_tasks import (
     HIGHER,
-    INSECURE,
     LOWER,
-    SETTINGS,
+    MANIFEST,
     Exported,
     make_exported,
     secret_texts,
@@ -34,12 +32,11 @@ KEYS = {
     "is_lower_better",
     *(f"{name}_threshold" for name in ("gold", "silver", "bronze", "median")),
 }
-PAIRS = sorted(ANSWER_FORMS)
 
 
-def write_task(one: Exported, folder: Path, settings=SETTINGS) -> Path:
+def write_task(one: Exported, folder: Path) -> Path:
     """Write the export of one task, and return its public folder."""
-    write_export(export([one.task], settings), folder)
+    write_export(export([one.task], MANIFEST), folder)
     return folder / one.task.task_id / "prepared" / "public"
 
 
@@ -148,16 +145,13 @@ def assert_one_object(done: subprocess.CompletedProcess[str], one: Exported, con
     )
 
 
-def test_the_files_are_those_of_sandmle_with_and_without_the_answers(one, tmp_path):
-    public = set(one.task.public)
-    assert {path.name for path in write_task(one, tmp_path / "safe").iterdir()} == public | {"evaluator.py"}
-    theirs = {path.name for path in write_task(one, tmp_path / "theirs", INSECURE).iterdir()}
-    assert theirs == public | {"evaluator.py", "answer.csv"}
+def test_the_files_are_those_of_sandmle_without_the_answers(one, public):
+    assert {path.name for path in public.iterdir()} == {*one.task.public, "evaluator.py"}
 
 
 def test_nothing_of_the_private_half_is_anywhere_in_the_export(tmp_path):
     tasks = [make_exported(pair) for pair in (HIGHER, LOWER)]
-    write_export(export([one.task for one in tasks], SETTINGS), tmp_path)
+    write_export(export([one.task for one in tasks], MANIFEST), tmp_path)
     text = b"\n".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not [secret for one in tasks for secret in secret_texts(one) if secret in text]
     assert b'"median"' in text
@@ -173,7 +167,7 @@ def test_the_description_names_files_without_our_folder(tmp_path):
 def test_the_lists_separate_training_from_evaluation_which_has_at_most_64_ids(tmp_path):
     splits = ["train"] * 3 + ["held_out_domain"] * 40 + ["validation"] * 30 + ["held_out_motif"] * 5
     tasks = [make_exported(seed=seed, split=split).task for seed, split in enumerate(splits)]
-    write_export(export(tasks, SETTINGS), tmp_path)
+    write_export(export(tasks, MANIFEST), tmp_path)
     train = json.loads((tmp_path / "ok_competitions_sanity.json").read_text())
     held_back = json.loads((tmp_path / "ok_competitions_sanity_random_64.json").read_text())
     ids = {split: {task.task_id for task in tasks if task.record.split == split} for split in splits}
@@ -274,23 +268,3 @@ def test_a_redirect_to_another_server_does_not_get_the_token(one, public, submis
         done = evaluate(public, submission, SANDMILL_SERVER=address, SANDMILL_TOKEN_FILE=token_file)
     assert done.returncode == 2
     assert TOKEN not in repr(other.requests)
-
-
-@pytest.mark.parametrize("pair", [PAIRS[number] for number in range(0, len(PAIRS), 14)], ids="-".join)
-def test_the_insecure_layout_grades_alone(pair, tmp_path):
-    one = make_exported(pair)
-    public = write_task(one, tmp_path / "out", INSECURE)
-    submission = tmp_path / "submission.csv"
-    for content in (one.honest, one.sample):
-        submission.write_bytes(content)
-        assert_one_object(evaluate(public, submission), one, content)
-    submission.write_bytes(one.invalid()["a missing row"])
-    assert_invalid(evaluate(public, submission))
-
-
-def test_the_insecure_layout_can_be_moved_and_takes_a_path_relative_to_the_public_folder(one, tmp_path):
-    moved = tmp_path / "moved"
-    shutil.move(write_task(one, tmp_path / "out", INSECURE), moved)
-    (moved / "submission.csv").write_bytes(one.honest)
-    assert_one_object(evaluate(moved, Path("submission.csv")), one, one.honest)
-    assert_invalid(evaluate(moved, Path("answer.csv")))

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sandmill.calibrate.scripts.demonstrations import STYLES
-from sandmill.export.base import ExportSettings, ExportTask
+from sandmill.export.base import ExportTask
 from sandmill.export.sft import export
 from sandmill.models.calibration import Rung, ScriptScore
 from sandmill.models.structure import MetricName, TargetKind
@@ -17,7 +17,7 @@ from tests.hinted_designs import small_rendered
 
 TASK = (TargetKind.BINARY, MetricName.ROC_AUC)
 DRAFT = "print('a draft')\n"
-SETTINGS = ExportSettings(SimpleNamespace(dataset="micro", version="0001-ab12cd34"))
+MANIFEST = SimpleNamespace(dataset="micro", version="0001-ab12cd34")
 
 
 def task_of(split: str = "train") -> ExportTask:
@@ -32,7 +32,7 @@ def task_of(split: str = "train") -> ExportTask:
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return dict(export([task_of(), task_of("validation")], SETTINGS))
+    return dict(export([task_of(), task_of("validation")], MANIFEST))
 
 
 @pytest.fixture(scope="module")
@@ -78,4 +78,4 @@ def test_rows_are_of_the_split_train_and_hold_nothing_of_the_final_part(files, r
     text = str(rows)
     assert "0.123456" not in text
     assert str(CALIBRATION.thresholds.gold) not in text
-    assert files == dict(export([task_of()], SETTINGS))
+    assert files == dict(export([task_of()], MANIFEST))

@@ -6,6 +6,8 @@ import pytest
 
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded
 from sandmill.models.base import Stage
+from sandmill.models.design_draft import Authorship
+from sandmill.models.llm import Usage
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
@@ -132,17 +134,31 @@ def test_up_to_one_percent_of_the_attempts_may_fail_in_our_own_code(build):
 def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits():
     filled = {0, 1, 2}
     with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
-        require_filled(BuildSummary({}, filled=filled), 4)
-    require_filled(BuildSummary({}, filled=filled, internal=[("key", crashed(3))]), 4)
+        require_filled(BuildSummary(filled=filled), 4)
+    require_filled(BuildSummary(filled=filled, internal=[("key", crashed(3))]), 4)
 
 
 def test_only_a_sample_of_the_designs_of_a_large_release_is_kept(monkeypatch):
     monkeypatch.setattr("sandmill.pipeline.publishing.MOST_TASKS", 5)
-    summary = BuildSummary({})
+    summary = BuildSummary()
     records = [make_task(number).record for number in range(11)]
     for record in records:
         summary.add_record(record)
     assert sorted(summary.specs) == sorted(record.spec.fingerprint for record in records)[:5]
+
+
+def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
+    usage = Usage(requests=5, prompt_tokens=100, answer_tokens=50, usd=0.01)
+    author = Authorship(models=("openai/first",), replies=("ab" * 32,), usage=usage)
+    summary = BuildSummary()
+    summary.counts.attempts, summary.counts.usd = 6, 0.02
+    for design in ("a", "a", "b"):
+        record = make_task(0).record
+        changed = {"designer": "llm", "authorship": author, "spec_fingerprint": design * 64}
+        summary.add_record(record.model_copy(update={"lineage": record.lineage.model_copy(update=changed)}))
+    (row,) = summary.designers()
+    assert (row.designer, row.attempts, row.designs, row.requests, row.tokens) == ("llm", 6, 2, 10, 300)
+    assert row.usd == pytest.approx(0.04)
 
 
 def _publication(**changed):

@@ -10,7 +10,7 @@ from sandmill.sandbox import Sandbox
 from sandmill.sandbox.sandbox import Capability, missing_for, probe
 from tests.sandbox_corpus import write_public
 
-ISOLATED = ("warm", "bwrap", "warm without root", "bwrap without root")
+ISOLATED = ("warm", "warm without root")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """The agent environment: its pins match the project, it is complete or absent, and messages say how to create it."""
 
 import json
-import shutil
 import sys
 import threading
 from pathlib import Path
@@ -150,18 +149,12 @@ def test_the_text_of_a_script_is_no_part_of_the_message():
 def test_what_cannot_be_isolated_is_refused_with_help(agent_env, monkeypatch):
     problem = backends.Problem("with user namespaces", "unshare: Operation not permitted", "Linux", "sysctl user.max")
     monkeypatch.setattr(backends, "probe", lambda: backends.Capability(False, (problem,)))
-    for backend in ("auto", "warm", "bwrap"):
+    for backend in ("auto", "warm"):
         with pytest.raises(SandboxUnavailable, match=r"(?s)not permitted.*sysctl"):
             Sandbox(backend)
     assert Sandbox("subprocess").isolation.value == "none"
 
 
 def test_an_unknown_backend_is_an_input_error_that_lists_the_known_ones():
-    with pytest.raises(InputError, match="saw 'docker'; expected one of auto, warm, bwrap, subprocess"):
+    with pytest.raises(InputError, match="saw 'docker'; expected one of auto, warm, subprocess"):
         Sandbox("docker")
-
-
-def test_bubblewrap_that_is_missing_is_named(agent_env, monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
-        Sandbox("bwrap")

@@ -43,11 +43,9 @@ while True:
 """
 
 
-@pytest.mark.parametrize("name", ["warm", "bwrap"])
-def test_no_process_survives_a_time_out(name, open_box, public):
-    box = open_box(name)
+def test_no_process_survives_a_time_out(warm, public):
     marker = f"sm{os.getpid() % 10000}{time.monotonic_ns() % 10**7}"[:15]
-    result = box.run(BOMB.replace("MARKER", marker), public=public, timeout=2)
+    result = warm.run(BOMB.replace("MARKER", marker), public=public, timeout=2)
     assert result.outcome is Outcome.TIMEOUT
     assert 10 < len(result.stdout.split()) < 100_000
     assert living(marker) == []
@@ -71,9 +69,8 @@ open("submission.csv", "w").write("x")
 
 
 def test_processes_are_counted_for_each_run(agent_env, public):
-    for name in ("warm", "bwrap"):
-        with make_box(name, limits=RunLimits(processes=8)) as box:
-            code = """
+    with make_box("warm", limits=RunLimits(processes=8)) as box:
+        code = """
 import os, time
 made = 0
 try:
@@ -83,10 +80,10 @@ try:
 except OSError: pass
 print(made)
 """
-            assert 2 <= int(box.run(code, public=public).stdout) <= 7
+        assert 2 <= int(box.run(code, public=public).stdout) <= 7
 
 
-def test_memory_of_all_processes_together_is_bounded(open_box, public):
+def test_memory_of_all_processes_together_is_bounded(warm, public):
     code = """
 import os, time
 x = bytearray(b"1") * (900 << 20)
@@ -96,11 +93,10 @@ for i in range(4):
         time.sleep(60)
 time.sleep(60)
 """
-    for name in ("warm", "bwrap"):
-        result = open_box(name).run(code, public=public, timeout=50)
-        assert result.outcome is Outcome.OOM, result
-        assert result.duration_s < 40
-        assert "2048 MB" in result.detail
+    result = warm.run(code, public=public, timeout=50)
+    assert result.outcome is Outcome.OOM, result
+    assert result.duration_s < 40
+    assert "2048 MB" in result.detail
 
 
 def test_forks_that_share_memory_do_not_hide_it(agent_env, public):
@@ -151,9 +147,8 @@ def hold():
 threading.Thread(target=hold).start()
 ctypes.CDLL(None).syscall(60, 0)
 """
-    for name in ("warm", "bwrap"):
-        with make_box(name, limits=RunLimits(memory_mb=256)) as box:
-            assert box.run(code, public=public, timeout=15).outcome is Outcome.OOM
+    with make_box("warm", limits=RunLimits(memory_mb=256)) as box:
+        assert box.run(code, public=public, timeout=15).outcome is Outcome.OOM
 
 
 CORES = """
@@ -169,7 +164,7 @@ print(max(seen), len(os.sched_getaffinity(0)))
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is only one processor")
-@pytest.mark.parametrize("name", ["warm", "bwrap", "warm without root", "bwrap without root"])
+@pytest.mark.parametrize("name", ["warm", "warm without root"])
 def test_a_run_keeps_to_its_processors(name, agent_env, public):
     with make_box(name, limits=RunLimits(cores=1)) as box:
         result = box.run(CORES, public=public)
@@ -196,12 +191,11 @@ DISK = {
 
 
 @pytest.mark.parametrize("name", DISK)
-def test_files_are_bounded(name, open_box, public):
+def test_files_are_bounded(name, warm, public):
     code, said = DISK[name]
-    for backend in ("warm", "bwrap"):
-        result = open_box(backend).run(code, public=public)
-        assert result.outcome is Outcome.RUNTIME_ERROR
-        assert said in result.stderr
+    result = warm.run(code, public=public)
+    assert result.outcome is Outcome.RUNTIME_ERROR
+    assert said in result.stderr
 
 
 def test_what_is_sparse_is_not_copied_beyond_the_limit(agent_env, public, tmp_path):

@@ -97,7 +97,7 @@ class Ended:
         return ProcessEnding(0, 5.0, 1.0)
 
 
-@pytest.mark.parametrize(("isolation", "seconds"), [(Isolation.WARM, 3.0), (Isolation.BWRAP, 5.0)])
+@pytest.mark.parametrize(("isolation", "seconds"), [(Isolation.WARM, 3.0), (Isolation.NONE, 5.0)])
 def test_what_a_warm_process_used_before_the_code_is_not_the_runs(isolation, seconds, tmp_path):
     order = RunOrder("pass", tmp_path, None, 10.0, RunLimits())
     assert attend(order, isolation, lambda channels, *_: Ended(channels, tmp_path)).cpu_s == seconds

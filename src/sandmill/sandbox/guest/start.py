@@ -1,4 +1,4 @@
-"""Entry script of the agent's interpreter: `python start.py probe|serve|cold ...`. It works without sandmill."""
+"""Entry script of the agent's interpreter: `python start.py probe|serve|bare ...`. It works without sandmill."""
 
 import sys
 from pathlib import Path

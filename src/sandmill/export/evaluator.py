@@ -1,15 +1,21 @@
-"""Ask a server of `sandmill serve` for the grade. The address and the token come from the environment."""
+"""Grade a submission, with the command `python evaluator.py --submission_path PATH`.
 
+SandMLE runs it in the public folder of a task. A server of `sandmill serve` gives the grade. Its address and its token
+come from the environment.
+"""
+
+import argparse
 import json
 import os
 import stat
+import sys
 import time
 import urllib.error
 import urllib.request
 from typing import Any
 
-from sandmill.export.evaluator_command import NotGraded
-
+THRESHOLDS = ("gold", "silver", "bronze", "median")
+LONGEST_MESSAGE = 2000
 MOST_BYTES = 64 * 1024 * 1024
 """Largest submission in bytes."""
 MOST_REPLY = 16 * 1024 * 1024
@@ -21,6 +27,45 @@ WAIT_S = 120.0
 """Longest wait for one reply, in seconds."""
 BUSY = (429, 502, 503, 504)
 """Status codes after which another attempt may succeed."""
+
+
+class NotGraded(Exception):
+    """The submission was not graded, for a reason that is no fault of the submission."""
+
+
+def evaluate(task_id: str) -> None:
+    """Grade the file that the command line names, and print one JSON object.
+
+    The exit code is 1 for an invalid submission and 2 if nothing was graded. The reason is on standard error.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--submission_path", required=True)
+    path = parser.parse_args().submission_path
+    try:
+        result = grade_by_server(path, task_id)
+        line = json.dumps(to_result(result), allow_nan=False) if result["score"] is not None else ""
+    except NotGraded as error:
+        stop(2, f"The submission was not graded: {error}")
+    except Exception as error:
+        stop(2, f"The submission was not graded: the evaluator failed with {type(error).__name__}.")
+    if not line:
+        stop(1, "; ".join(result["problems"]) or "There is no valid submission.")
+    print(line)
+
+
+def to_result(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that SandMLE's reward reads."""
+    return {
+        "score": float(report["score"]),
+        "is_lower_better": bool(report["is_lower_better"]),
+        **{f"{name}_threshold": float(report["thresholds"][name]) for name in THRESHOLDS},
+    }
+
+
+def stop(code: int, message: str) -> None:
+    """Write a message for the agent and exit."""
+    sys.stderr.write(message[:LONGEST_MESSAGE] + "\n")
+    sys.exit(code)
 
 
 def grade_by_server(path: str, task_id: str) -> dict[str, Any]:
