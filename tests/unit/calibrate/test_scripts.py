@@ -17,7 +17,7 @@ from sandmill.calibrate.rungs import GradedTest, ScoredScript
 from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.findings import FeatureSource, write_feature
 from sandmill.draw import draw_pilot
-from sandmill.kinds.script_text import WIDTH, comment, fold, listed, number, quoted
+from sandmill.kinds.script_text import WIDTH, fold, number, quoted
 from sandmill.models.calibration import Rung
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
@@ -271,15 +271,6 @@ def test_a_wave_has_two_columns():
     feature = write_feature(("wave", 0, 24.0), SOURCE)
     assert feature.names == ("a_sin_24", "a_cos_24")
     assert feature.lines[0] == 'turn = 2 * np.pi * df["a"] / 24'
-
-
-def test_long_lines_are_broken_at_brackets_and_mean_the_same():
-    line = f"    x = call(first({listed(['a, (b', 'c'] * 12)}), second=[1, 2], third={{'k': (1, 2)}})"
-    pieces = fold([line])
-    assert max(map(len, pieces)) <= WIDTH
-    assert ast.dump(ast.parse("\n".join(piece[4:] for piece in pieces))) == ast.dump(ast.parse(line[4:]))
-    assert fold(["x = 1"]) == ["x = 1"]
-    assert all(piece.startswith("    # ") for piece in comment("word " * 60, 4))
 
 
 @pytest.mark.parametrize("text", ["plain", 'with "quotes"', "back\\slash", "line\nbreak", "ü"])
