@@ -130,7 +130,12 @@ def test_a_panel_aside_answers_for_its_rows_and_leaves_no_trace(tmp_path: Path, 
 
 @pytest.mark.parametrize(
     ("target", "metric"),
-    [("binary", "f1"), ("multiclass", "log_loss"), ("regression", "rmsle"), ("multi_target", "mae_columns")],
+    [
+        ("binary", "f1"),
+        ("regression", "rmsle"),
+        pytest.param("multiclass", "log_loss", marks=pytest.mark.slow),
+        pytest.param("multi_target", "mae_columns", marks=pytest.mark.slow),
+    ],
 )
 def test_what_was_fitted_for_other_test_rows_gives_the_same_bytes(
     tmp_path: Path, target: str, metric: str, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,10 @@ CASES = {
     "several numbers": ("multi_target", "rmsle_columns"),
 }
 """Target and metric, one for every way to answer."""
+OFTEN = ("probabilities", "labels of two", "probabilities of classes", "lists of classes", "grades", "sets", "numbers")
+EACH_CASE = pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[] if case in OFTEN else pytest.mark.slow) for case in CASES]
+)
 
 ALLOWED = {"os", "sys", "numpy", "pandas", "sklearn"}
 TEST_ROWS = 900
@@ -99,7 +103,7 @@ def final_score(answer: np.ndarray, written: Written) -> float:
     return test.metric.rounded(test.truth[test.is_final], answer[test.is_final])
 
 
-@pytest.mark.parametrize("case", CASES)
+@EACH_CASE
 def test_a_script_scores_what_is_recorded(case):
     written, scripts = made(case)
     assert [script.score.rung for script in scripts] == list(Rung)
@@ -110,7 +114,7 @@ def test_a_script_scores_what_is_recorded(case):
         assert (script.score.final, script.score.feedback) == (final_score(answer, written), feedback)
 
 
-@pytest.mark.parametrize("case", CASES)
+@EACH_CASE
 def test_scripts_are_short_clean_and_their_own(case, tmp_path):
     for script in made(case)[1]:
         lines = script.source.splitlines()

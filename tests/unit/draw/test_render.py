@@ -45,7 +45,7 @@ def cases() -> Iterator[tuple[TargetKind, MetricName, SplitKind]]:
 
 
 CASES = list(cases())
-FAST = [case for place, case in enumerate(CASES) if (place // len(SplitKind) + place) % len(SplitKind) == 0]
+FAST = [case for place, case in enumerate(CASES) if (place // len(SplitKind) + place) % len(SplitKind) == 1]
 """One split of every form, each split in turn."""
 
 
