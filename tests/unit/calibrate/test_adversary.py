@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
-from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS, fit_weights, selected_features
+from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS, fit_weights
 from sandmill.calibrate.adversary.links import ordered_chances, responses_of, rising
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.solvers.table import Table
@@ -163,12 +163,6 @@ def test_a_probability_never_falls_along_its_response():
     unseen = np.linspace(-1, 1, 40)[:, None]
     model = rising(unseen, (unseen[:, 0] < 0).astype(int))
     assert model.predict_proba([[1.0]])[0, 1] > model.predict_proba([[-1.0]])[0, 1]
-
-
-def test_the_columns_of_a_wide_target_share_what_is_selected(tmp_path: Path):
-    table = Table.read(tmp_path, small_table(tmp_path, "multi_target", "rmse_columns").facts)
-    first, second, _ = table.columns()
-    assert selected_features(first) is selected_features(second)
 
 
 def test_another_draw_takes_the_weights_and_predicts_on_the_scale_of_its_own_rows(tmp_path: Path):

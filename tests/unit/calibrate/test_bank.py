@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.adversary.bank import MASS, bank_of, cook, form, forms_of, windows_of
+from sandmill.calibrate.adversary.bank import MASS, bank_of
 from sandmill.calibrate.adversary.sparse import LEVEL, FeatureSampler, average_models
-from sandmill.calibrate.solvers.features import cuts_of
 from sandmill.calibrate.solvers.table import Table
 from tests.unit.calibrate.tables import days, write_table
 
@@ -46,33 +45,6 @@ def test_a_feature_of_a_missing_cell_is_its_mean(tmp_path: Path):
     row = bank.train[start + list(squares.left).index(place)]
     assert (row[gap] == 0).all()
     assert (row[~gap] != 0).all()
-
-
-def test_forms_are_what_their_names_say(tmp_path: Path):
-    sources = bank_of(table_of(tmp_path, missing=0.0)).known
-    first, second = sources.scores[:, 0], sources.scores[:, 1]
-    expected = {
-        "product": first * second,
-        "least": np.minimum(first, second),
-        "most": np.maximum(first, second),
-        "apart": np.abs(first - second),
-        "ratio": np.log(sources.raw[:, 0] / sources.raw[:, 1]),
-    }
-    for kind, values in expected.items():
-        np.testing.assert_allclose(cook(form(kind, [(0, 1)]), sources)[:, 0], values, atol=1e-12, err_msg=kind)
-    inside = cook(form("window", [(0, 0, 45.0, 55.0)]), sources)[:, 0]
-    assert inside.tolist() == ((sources.raw[:, 0] > 45) & (sources.raw[:, 0] <= 55)).astype(float).tolist()
-    hours = sources.raw[:, 4]
-    np.testing.assert_allclose(
-        cook(form("wave", [(4, 0, 24.0, 0.5)]), sources)[:, 0], np.cos(np.pi * hours / 12), atol=1e-9
-    )
-
-
-def test_windows_lie_between_cuts():
-    cells = np.arange(100.0)
-    assert len(cuts_of(cells)) == 9
-    assert all(low < high for low, high in windows_of(cells))
-    assert cuts_of(np.array([0.0, 1.0] * 20)) == [0.0, 0.5] or set(cuts_of(np.array([0.0, 1.0] * 20))) <= {0.0, 0.5}
 
 
 def test_outliers_do_not_move_standard_scores(tmp_path: Path):
@@ -135,12 +107,3 @@ def test_a_block_carries_many_small_effects():
     wanted = (flags @ effects + 0.5 * rng.normal(size=150))[:, None]
     found = average_models(rng.normal(size=(50, 150)), np.full(50, -np.log(50)), wanted, [flags])
     assert np.corrcoef(found.block_weights[:, 0], effects)[0, 1] > 0.95
-
-
-def test_pairs_are_limited_to_the_first_columns(tmp_path: Path):
-    sources = bank_of(table_of(tmp_path)).known
-    wide = type(sources)(np.hstack([sources.raw] * 6), np.hstack([sources.scores] * 6), sources.flags)
-    positive, is_date = np.ones(wide.raw.shape[1], dtype=bool), np.zeros(wide.raw.shape[1], dtype=bool)
-    products = next(made for made in forms_of(wide, positive, is_date) if made.kind == "product")
-    assert len(products) == 24 * 23 / 2
-    assert products.right.max() == 23

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.calibrate.board import gap_steps, leaderboard, medal_rows, median_rows, thresholds
+from sandmill.calibrate.board import gap_steps, leaderboard, medal_rows, thresholds
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.calibration import BoardEntry, Thresholds, Tier
 
@@ -17,30 +17,6 @@ def board(scores: list[float], lower: bool = False) -> tuple[BoardEntry, ...]:
         for number, score in enumerate(scores)
     ]
     return leaderboard(entries, lower)
-
-
-@pytest.mark.parametrize(
-    ("entries", "rows"),
-    [
-        (1, (1, 1, 1)),
-        (4, (1, 1, 1)),
-        (9, (1, 1, 3)),
-        (20, (2, 4, 8)),
-        (29, (2, 5, 11)),
-        (99, (9, 19, 39)),
-        (100, (10, 20, 40)),
-        (249, (10, 49, 99)),
-        (250, (10, 50, 100)),
-        (499, (10, 50, 100)),
-        (500, (11, 50, 100)),
-        (999, (11, 50, 100)),
-        (1000, (12, 50, 100)),
-        (1500, (13, 75, 150)),
-        (5000, (20, 250, 500)),
-    ],
-)
-def test_medal_rows_are_the_published_ones(entries: int, rows: tuple[int, int, int]):
-    assert medal_rows(entries) == rows
 
 
 def published(n: int) -> tuple[int, int, int]:
@@ -105,12 +81,6 @@ def test_thresholds_are_board_scores_and_fall_strictly(scores: list[float], lowe
     ladder = [bars.gold, bars.silver, bars.bronze, bars.median]
     assert ladder == sorted(ladder, reverse=not lower)
     assert len(set(ladder)) == 4
-
-
-@given(st.integers(1, 2000))
-def test_the_middle_rows_are_the_median(entries: int):
-    rows = median_rows(entries)
-    assert sum(rows) / len(rows) == median(range(1, entries + 1))
 
 
 def bars_at(*places: float, lower: bool = False) -> tuple[Thresholds, float, float]:

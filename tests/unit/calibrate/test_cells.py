@@ -10,7 +10,6 @@ import pytest
 
 from sandmill.calibrate import run_panel
 from sandmill.calibrate.solvers.designs import level_flags, plain, raw_numbers
-from sandmill.calibrate.solvers.features import wave_recipes
 from sandmill.calibrate.solvers.table import Table
 from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import Written, days, failures, off_the_board, standard, write_table
@@ -56,14 +55,6 @@ def plain_width(table: Table) -> int:
     """Columns of the usual design: numbers, calendar, one for each level."""
     flags = sum(table.train[name].nunique(dropna=False) for name in table.kinds.categorical)
     return len(table.kinds.numeric) + len(table.kinds.calendar) + flags
-
-
-def test_waves_over_dates_have_the_periods_of_the_calendar(tmp_path: Path):
-    written = write_table(tmp_path, train=60, test=100, add=dated)
-    table = Table.read(written.folder, written.facts)
-    place = table.kinds.numeric.index("seen")
-    periods = {period for _, column, period in wave_recipes(table) if column == place}
-    assert {7.0, 30.4375, 365.25} <= periods
 
 
 @pytest.mark.parametrize("period", [7, 365.25])

@@ -61,19 +61,6 @@ def test_what_is_said_of_training_rows_comes_from_trees_that_have_not_seen_them(
     assert np.corrcoef(forest.unseen[:, 0], noise[:, 0])[0, 1] < 0.2
 
 
-def test_the_same_rows_grow_the_same_forest():
-    features, latent = rows(80, 0)
-    one, two = (Forest("random", 10).fit(features, latent[:, None]).predict(features) for _ in range(2))
-    assert one.tobytes() == two.tobytes()
-
-
-def test_columns_grown_together_are_the_columns_of_one_answer():
-    features, latent = rows(80, 0)
-    said = Forest("extra", 30).fit(features, np.column_stack([latent, -latent])).predict(features)
-    assert said.shape == (80, 2)
-    assert said[:, 0] == pytest.approx(-said[:, 1])
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
 def test_a_feature_that_trees_cannot_hold_is_refused(bad: float):
     features, latent = rows(20, 0)

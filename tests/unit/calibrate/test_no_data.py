@@ -58,14 +58,10 @@ def detail(description: str, truth: Any, trivial: float) -> str:
 @pytest.mark.parametrize(
     ("target", "metric", "guesses"),
     [
-        ("binary", "roc_auc", 3),
         ("binary", "f1", 3),
-        ("multiclass", "log_loss", 5),
         ("multiclass", "map_at_k", 3),
         ("ordinal", "qwk", 5),
         ("multilabel", "log_loss_columns", 3),
-        ("multilabel", "f1_micro", 5),
-        ("regression", "rmse", 8),
         ("count", "rmsle", 8),
         ("multi_target", "mae_columns", 8),
     ],
@@ -130,7 +126,7 @@ def test_guesses_that_would_be_refused_have_no_score(tmp_path: Path, target: str
 
 @pytest.mark.parametrize(
     ("target", "metric"),
-    [("multiclass", "log_loss"), ("multilabel", "lwlrap"), ("multi_target", "mae_columns"), ("regression", "r2")],
+    [("multiclass", "log_loss"), ("multilabel", "lwlrap")],
 )
 def test_a_sound_task_passes_whatever_its_target(tmp_path: Path, target: str, metric: str):
     assert 0 <= best_of(write_table(tmp_path, target, metric, test=ROWS, classes=3)) < 0.03

@@ -12,7 +12,7 @@ from sandmill.calibrate.steadiness import (
     steadiness,
 )
 from sandmill.errors import ItemRejected
-from sandmill.models.calibration import Interval, Sizing, Steadiness
+from sandmill.models.calibration import Sizing, Steadiness
 from sandmill.scoring import get_metric
 
 ROWS = 1000
@@ -42,12 +42,6 @@ def steps_of(step: float, spread: float) -> ThresholdScores:
     """Equal steps and independent deviations."""
     point = -step * np.arange(4.0)
     return ThresholdScores(point, point[:, None] + spread * np.random.default_rng(1).normal(size=(4, 4000)))
-
-
-def test_small_steps_are_foretold_for_the_same_rows_as_they_were_met():
-    ladder = steps_of(0.02, 0.015)
-    assert ladder.order_at(ROWS, ROWS, gap=1.0) == ladder.order_held
-    assert 0.3 < ladder.order_held < 0.9
 
 
 def test_deviations_shrink_with_the_square_root_of_rows():
@@ -91,15 +85,6 @@ def test_intervals_are_on_the_scale_of_the_metric(metric: str):
     assert found.order_held == ladder.order_held
 
 
-def test_intervals_narrow_with_more_rows():
-    def width(interval: Interval) -> float:
-        return interval[1] - interval[0]
-
-    few, many = (steadiness(ladder_of(APART, rows=rows), get_metric("rmse")) for rows in (200, 5000))
-    assert width(many.gold) < width(few.gold) / 3
-    assert width(many.median) < width(few.median) / 3
-
-
 def held(share: float) -> Steadiness:
     return Steadiness(gold=(0, 1), silver=(0, 1), bronze=(0, 1), median=(0, 1), order_held=share)
 
@@ -110,9 +95,3 @@ def test_an_order_that_holds_in_too_few_bootstraps_is_refused():
         require_order(held(0.945), SIZING)
     assert (caught.value.stage, caught.value.reason) == ("calibrate", "unsteady_order")
     assert "3000 rows" in caught.value.detail
-
-
-def test_near_entries_are_refused_on_few_rows_and_pass_on_many():
-    with pytest.raises(ItemRejected):
-        require_order(steadiness(ladder_of(NEAR, rows=300), get_metric("rmse")), SIZING)
-    require_order(steadiness(ladder_of(NEAR, rows=20_000), get_metric("rmse")), SIZING)

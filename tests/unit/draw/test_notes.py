@@ -130,11 +130,6 @@ def test_files_hold_notes_in_place_of_the_columns_and_all_readers_agree():
         assert [words.index(found) for (found,) in roofs] == draw.complete["roof"].tolist()
 
 
-def test_copies_have_the_same_note():
-    frame = pd.read_csv(BytesIO(render(SPEC, SECRET).package.public["train.csv"]), dtype=str)
-    assert frame.duplicated([name for name in frame if name != "id"]).sum() > 5
-
-
 def test_designs_whose_notes_and_columns_disagree_are_refused():
     with pytest.raises(ValidationError, match="notes hold"):
         type(SPEC).model_validate({**SPEC.model_dump(), "notes": None})

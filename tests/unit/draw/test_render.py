@@ -45,8 +45,8 @@ def cases() -> Iterator[tuple[TargetKind, MetricName, SplitKind]]:
 
 
 CASES = list(cases())
-FAST = [case for place, case in enumerate(CASES) if (place // len(SplitKind) + place) % 2 == 0]
-"""Half of them: two splits of every form, and half of the forms in every split."""
+FAST = [case for place, case in enumerate(CASES) if (place // len(SplitKind) + place) % len(SplitKind) == 1]
+"""One split of every form, each split in turn."""
 
 
 @cache
@@ -64,7 +64,7 @@ def rendered(request):
     return rendered_of(*request.param)
 
 
-@pytest.fixture(params=FAST[::5], ids=lambda case: "-".join(case))
+@pytest.fixture(params=FAST[:4], ids=lambda case: "-".join(case))
 def some_rendered(request):
     """A few cases, in which every split occurs."""
     return rendered_of(*request.param)
@@ -80,7 +80,7 @@ def rows(content):
 
 def test_every_form_is_tried_in_every_split():
     tried = {(target, ANSWER_FORMS[target, metric], split) for target, metric, split in CASES}
-    assert {case[2] for case in FAST[::5]} == set(SplitKind)
+    assert {case[2] for case in FAST[:4]} == set(SplitKind)
     assert tried == {(target, encoding, split) for target, encoding in FORMS for split in SplitKind}
     assert len(FORMS) == 12
 
@@ -142,39 +142,6 @@ def as_submission(rendered):
                 cells = [repr(float(cell)) for cell in answer]
         writer.writerow([row_id, *cells])
     return out.getvalue().encode()
-
-
-def test_the_oracle_beats_every_constant(rendered):
-    metric, truth = get_metric(rendered.package.facts.metric), rendered.answers.truth
-    sign = -1 if metric.is_lower_better else 1
-    best = max(sign * metric.score(truth, constant) for constant in constants(rendered.package.facts, truth))
-    assert sign * metric.score(truth, rendered.oracle) > best
-
-
-def constants(facts, truth):
-    """Predictions that are the same for all rows, the best of them among these."""
-    count, classes = len(truth), len(facts.classes)
-    shares = truth.mean(axis=0) if truth.ndim == 2 else np.bincount(truth.astype(int).clip(0)) / count
-    match facts.encoding:
-        case "probability":
-            return [np.full(count, truth.mean())]
-        case "label":
-            return [np.full(count, code) for code in range(classes)]
-        case "class_probabilities":
-            return [np.tile(np.pad(shares, (0, classes - len(shares))).clip(1e-6), (count, 1))]
-        case "label_probabilities":
-            return [np.tile(shares, (count, 1))]
-        case "label_list":
-            best = np.argsort(-shares)
-            return [
-                np.tile(np.isin(np.arange(classes), best[:size]).astype(int), (count, 1)) for size in range(classes)
-            ]
-        case "ranked_list":
-            return [np.tile(np.argsort(-shares)[: facts.list_length], (count, 1))]
-        case "values":
-            return [np.tile(np.quantile(truth, q, axis=0), (count, 1)) for q in (0.3, 0.5, 0.7)]
-        case _:
-            return [np.full(count, cell) for cell in (*np.quantile(truth, (0.1, 0.3, 0.5, 0.7)), truth.mean())]
 
 
 def test_sizes_parts_and_columns_are_those_of_the_design(rendered):

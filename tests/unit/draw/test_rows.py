@@ -5,7 +5,6 @@ import pytest
 
 from sandmill.draw.rows import _POOL, _stratify, draw_test, draw_train
 from sandmill.mechanism import draw_rows
-from sandmill.models.faults import Duplicates
 from sandmill.models.links import MulticlassLink, class_names
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
@@ -32,16 +31,6 @@ def test_strata_have_the_shares_that_classes_have_at_large(task):
         assert counts.sum() == rows
         assert np.abs(counts - wanted).max() <= 1
         assert counts.min() >= 2
-
-
-def test_strata_of_a_thousand_rows_are_those_of_the_test_part():
-    """The pool that strata are counted in is itself a draw: its error is less than a row in forty."""
-    spec = make_spec(*TASKS[0], split=SplitKind.STRATIFIED)
-    train = draw_train(spec.mechanism, spec.split, Streams(SECRET, "train"), 1000).draw.target
-    test = draw_test(spec.mechanism, Streams(SECRET, "test"), 20_000).draw.target
-    noise = spec.mechanism.label_noise()
-    assert noise is None or noise.where == "both"
-    assert abs(train.mean() - test.mean()) < 4.5 * np.sqrt(0.25 / (_POOL * 1000) + 0.25 / 20_000)
 
 
 @pytest.mark.parametrize(
@@ -77,21 +66,6 @@ def test_taken_rows_are_rows_of_the_pool_in_its_order():
     for name, cells in taken.draw.observed.items():
         np.testing.assert_array_equal(cells, pool.observed[name][places])
     np.testing.assert_array_equal(taken.draw.target, pool.target[places])
-
-
-def test_what_a_copy_in_a_stratum_was_copied_from_is_there_too():
-    mechanism = gapped(MulticlassLink(classes=("a", "b", "c"), intercepts=(0.0, -1.0, -2.0)))
-    copied = mechanism.model_copy(update={"pathologies": (*mechanism.pathologies, Duplicates(rate=0.3))})
-    streams = Streams(SECRET, "pool")
-    plain = draw_rows(mechanism, streams, range(_POOL * 200), is_train=True)
-    train = draw_train(copied, SplitKind.STRATIFIED, streams, 200).draw
-    source = {cells: place for place, cells in enumerate(zip(*plain.complete.values(), strict=True))}
-    sources = [source[cells] for cells in zip(*train.complete.values(), strict=True)]
-    pool = draw_rows(copied, streams, range(_POOL * 200), is_train=True)
-    of_pool = [source[cells] for cells in zip(*pool.complete.values(), strict=True)]
-    original = {place for place, of in enumerate(of_pool) if of == place}
-    assert set(sources) <= original
-    assert len(set(sources)) < 190
 
 
 def test_parts_share_no_number():

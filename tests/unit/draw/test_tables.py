@@ -74,14 +74,6 @@ def test_units_of_other_parts_and_secrets_have_other_names():
     assert len({name for frame in frames for name in frame["ward"]}) == 6
 
 
-def test_no_two_units_have_one_name():
-    units = 5000
-    observed = {name: np.resize(of[:1], units) for name, of in OBSERVED.items()} | {"ward": np.arange(float(units))}
-    for number in range(4):
-        frame = features(table(), observed, Streams(SECRET, f"part {number}"))
-        assert frame["ward"].n_unique() == units
-
-
 def test_some_numbers_have_their_unit_behind_them():
     rows = 4000
     observed = {name: np.resize(of, rows) for name, of in OBSERVED.items()}

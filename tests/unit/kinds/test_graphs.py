@@ -17,7 +17,7 @@ LEAST = {"weight": 0.85, "touch": 0.85}
 """Means over the random weights of some links: correlation of the measure with the column."""
 
 
-@pytest.fixture(scope="module", params=[0.1, 0.5, 0.9])
+@pytest.fixture(scope="module", params=[0.5, *(pytest.param(place, marks=pytest.mark.slow) for place in (0.1, 0.9))])
 def drawn(request):
     medium = choose_medium(request.param)
     rng = np.random.default_rng(0)

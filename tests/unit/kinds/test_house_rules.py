@@ -15,8 +15,7 @@ from sandmill.kinds.token.design import _rule
 from sandmill.kinds.token.layout import LAYOUTS
 from sandmill.kinds.token.render import fill
 from sandmill.kinds.token.speech import readers_of, say_by_custom
-from sandmill.models.calibration import Rung, Tier
-from sandmill.models.kind import kind_named
+from sandmill.models.calibration import Rung
 from sandmill.models.texts import DESCRIPTION
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
@@ -145,12 +144,3 @@ def test_the_reference_script_follows_the_rules_and_no_other_does(task, tmp_path
             ]
             scores[script.rung] = np.mean(followed)
     assert scores == {Rung.REFERENCE: 1.0, Rung.COMPETENT: 0.0, Rung.NAIVE: 0.0}
-
-
-def test_the_kinds_give_gold_for_reading():
-    for language in LANGUAGES:
-        kind = kind_named(f"tokens_{language}")
-        panel = kind.load("panel")
-        assert {entry.tier for entry in panel.READERS} == {Tier.READER}
-        assert set(panel.TWINS) == {entry.name for entry in panel.READERS}
-        assert set(panel.TWINS.values()) <= {entry.name for entry in panel.ENTRIES}

@@ -17,7 +17,6 @@ from sandmill.kinds import image as images
 from sandmill.kinds.files.item_files import image_findings
 from sandmill.kinds.image import files as image_files
 from sandmill.kinds.image import measures as image_measures
-from sandmill.kinds.image import read as image_features
 from sandmill.kinds.script_text import imports
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_named
@@ -113,14 +112,6 @@ def test_measures_follow_their_columns(rendered, folder):
         is_named = image_measures.sights_of(scene)[sight].levels
         found[cue.measure] = np.mean(seen == truth) if is_named else np.corrcoef(seen, truth)[0, 1]
     assert min(found.values()) > LEAST_FOUND, found
-
-
-def test_few_features_are_fewer_than_the_usual_ones_and_need_no_test_picture():
-    pixels = np.random.default_rng(0).uniform(0, 255, (40, 24, 24, 3)).astype(np.float32)
-    few, usual = (make(pixels[:30], pixels[30:]) for make in (image_features.few_features, image_features.features))
-    assert [table.shape for table in few] == [(30, 18), (10, 18)]
-    assert usual[0].shape[1] > 2 * few[0].shape[1]
-    pd.testing.assert_frame_equal(few[0], image_features.few_features(pixels[:30], pixels[35:])[0])
 
 
 def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):

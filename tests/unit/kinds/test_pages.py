@@ -1,7 +1,6 @@
 """Pages to clean and pictures to mark: each follows from its own row, lines slip as stated, and panels are ladders."""
 
 import io
-from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -10,7 +9,6 @@ from PIL import Image
 
 from sandmill import fingerprint as fingerprints
 from sandmill.calibrate.conditions import run_source, script_surroundings
-from sandmill.calibrate.milestones import LEAST_ENSEMBLES, LEAST_ORDINARY, ORDINARY
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.check import check_package
 from sandmill.check.file_gates import mask_findings, pair_findings
@@ -346,16 +344,6 @@ def test_the_target_that_gates_judge_is_the_share_of_a_mask(rendered):
     broken = answers.with_columns(pl.lit("9 9 9").alias(package.facts.target_column)).write_csv().encode()
     changed = package.model_copy(update={"private": {"answers.csv": broken}})
     assert any("masks that are no runs" in str(finding) for finding in check_package(changed))
-
-
-@pytest.mark.parametrize("kind", SEEDS)
-def test_panels_have_readers_ensembles_and_ordinary_runs_to_place_medals(kind):
-    found = kind_named(kind).load("panel")
-    assert set(found.TWINS) == {entry.name for entry in found.READERS if entry.tier is Tier.READER}
-    assert set(found.TWINS.values()) <= {entry.name for entry in found.ENTRIES}
-    tiers = Counter(entry.tier for entry in found.ENTRIES)
-    assert sum(tiers[tier] for tier in ORDINARY) >= LEAST_ORDINARY
-    assert tiers[Tier.ENSEMBLE] >= LEAST_ENSEMBLES
 
 
 @of_pages

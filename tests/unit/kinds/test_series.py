@@ -20,7 +20,7 @@ LEAST = {"bursts": 0.85, "coupling": 0.8, "lag": 0.6, "growth": 0.7, "place": 0.
 """Traits that a recording of 128 steps shows with more noise: correlation of the measure with the column."""
 
 
-@pytest.fixture(scope="module", params=[0.1, 0.6])
+@pytest.fixture(scope="module", params=[0.6, pytest.param(0.1, marks=pytest.mark.slow)])
 def recordings(request):
     medium = choose_medium(request.param)
     rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kstest, lognorm, norm, uniform
 
 from sandmill.mechanism.columns import log_density, probability_below, quantile, standardize
-from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform, Unit
+from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform
 
 U = (np.arange(20_000) + 0.5) / 20_000
 CONTINUOUS = [
@@ -74,8 +74,3 @@ def test_a_split_by_time_parts_the_days(is_train, days):
 def test_positive_quantities_are_never_rounded_to_nought():
     column = Column(name="p", distribution=LogNormal(median=1, sigma=2), decimals=1)
     assert quantile(column, U).min() == 0.1
-
-
-def test_a_unit_is_no_matter_of_one_chance():
-    with pytest.raises(TypeError, match="ward is not continuous"):
-        quantile(Column(name="ward", distribution=Unit(prefix="W", size=3)), U)

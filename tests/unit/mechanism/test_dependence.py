@@ -162,12 +162,6 @@ def test_cells_are_what_their_written_numbers_stand_for():
     assert np.isfinite(predicted).all()
 
 
-def test_a_column_without_another_unit_is_written_as_it_is():
-    values = np.array([1.0, np.nan, 3.0])
-    assert encode(SITE, values, np.zeros(3)) is values
-    assert decode(SITE, values, np.zeros(3)) is values
-
-
 LIMITED = (
     Column(name="low", distribution=Normal(mean=3, sd=2), decimals=1, loadings=(0.5,)),
     Column(name="high", distribution=Normal(mean=4, sd=2), decimals=1, loadings=(0.5,)),
