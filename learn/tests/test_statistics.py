@@ -14,7 +14,6 @@ from sandmill_learn.statistics import (
     mean_interval,
     mean_of,
     paired_difference,
-    script_entropy,
     sign_test,
 )
 
@@ -104,13 +103,6 @@ def test_ten_wins_of_twelve_are_what_the_sign_test_says():
     found = sign_test(scored_rows("a", np.array([0.1] * 10 + [-0.1] * 2 + [0])), scored_rows("b", np.zeros(13)))
     assert (found.wins, found.losses, found.ties) == (10, 2, 1)
     assert found.p_value == pytest.approx(2 * sum([66, 12, 1]) / 2**12)
-
-
-def test_the_entropy_is_that_of_scripts_within_a_task():
-    same = scored_rows("a", np.zeros(3))
-    assert script_entropy(same) == 0
-    two = [row.model_copy(update={"sample": 1, "script_digest": "two"}) for row in same]
-    assert script_entropy(same + two) == 1.0
 
 
 def test_the_gap_given_valid_leaves_invalid_scripts_out():

@@ -64,11 +64,6 @@ def is_valid(row: Scored) -> float:
     return float(row.valid)
 
 
-def place(row: Scored) -> float:
-    """Return the position score."""
-    return row.position_score
-
-
 def unit_means(rows: Iterable[Scored], value: Value = gap) -> dict[int, dict[str, float]]:
     """Return the mean of each family by seed: first over the samples of a task, then over the tasks of a family."""
     tasks: dict[tuple[int, str, str], list[float]] = defaultdict(list)
@@ -142,26 +137,9 @@ def sign_test(arm: Sequence[Scored], other: Sequence[Scored], value: Value = gap
     return SignTest(wins=wins, losses=losses, ties=len(differences) - wins - losses, p_value=p_value)
 
 
-def script_entropy(rows: Iterable[Scored]) -> float:
-    """Return the entropy in bits of the scripts that an arm samples for one task, averaged over seeds and tasks.
-
-    n samples give at most log2(n) bits, so compare equal numbers of samples only.
-    """
-    groups: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for row in rows:
-        groups[row.seed, row.task_id].append(row.script_digest)
-    return float(np.mean([_entropy(digests) for digests in groups.values()])) if groups else float("nan")
-
-
 def gap_given_valid(rows: Iterable[Scored]) -> float:
     """Return the mean gap of valid submissions, over families that have one."""
     return mean_of((row for row in rows if row.valid), gap)
-
-
-def _entropy(digests: Sequence[str]) -> float:
-    counts = np.unique(np.array(digests), return_counts=True)[1]
-    shares = counts / counts.sum()
-    return float(abs(-(shares * np.log2(shares)).sum()))
 
 
 def _table(

@@ -14,8 +14,8 @@ Mode = tuple[str, float]
 
 
 _ARMS = (
-    *("arm", "scripts", "seeds", "gap [95 %]", "any medal", "gold", "valid", "gap if valid", "entropy"),
-    *("different", "position", "seconds", "executions"),
+    *("arm", "scripts", "seeds", "gap [95 %]", "any medal", "gold", "valid", "gap if valid"),
+    *("different", "executions"),
 )
 _DIFFERENCES = (
     *("arm", "against", "gap [95 %]", "any medal [95 %]", "medals, relative"),
@@ -37,14 +37,9 @@ class ArmSummary(Frozen):
     gold: float
     valid: float
     gap_given_valid: float
-    entropy: float
-    """Bits of the scripts within a task; 0 for an arm that writes one."""
     distinct_scripts: float
     """Number of different scripts over all tasks, averaged over seeds. With one script a task, it shows whether the arm
     adapts to tasks."""
-    position_score: float
-    seconds: float
-    """Mean wall time of a script."""
 
 
 def group_arms(rows: Iterable[Scored]) -> dict[Mode, list[Scored]]:
@@ -72,10 +67,7 @@ def summarize(rows: Sequence[Scored]) -> ArmSummary:
         gold=statistics.mean_of(rows, statistics.gold_medal),
         valid=statistics.mean_of(rows, statistics.is_valid),
         gap_given_valid=statistics.gap_given_valid(rows),
-        entropy=statistics.script_entropy(rows),
         distinct_scripts=sum(map(len, scripts.values())) / len(scripts),
-        position_score=statistics.mean_of(rows, statistics.place),
-        seconds=statistics.mean_of(rows, lambda row: row.seconds),
     )
 
 
@@ -139,10 +131,7 @@ def _cells(summary: ArmSummary, spent: Mapping[str, int]) -> tuple[str, ...]:
         f"{summary.gold:.2f}",
         f"{summary.valid:.2f}",
         _number(summary.gap_given_valid),
-        f"{summary.entropy:.2f}",
         f"{summary.distinct_scripts:.0f}",
-        f"{summary.position_score:.2f}",
-        f"{summary.seconds:.1f}",
         str(spent.get(summary.arm, "-")),
     )
 

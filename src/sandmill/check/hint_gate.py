@@ -1,18 +1,15 @@
-"""Gates on hints and notes: they state facts in full, and readers who use them get what the mechanism uses."""
+"""Gates on hints and notes: they state the facts of the mechanism in full. Calibration shows that they can be used."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from sandmill.check.description_gate import mentions
 from sandmill.check.giveaways import GIVEAWAYS
-from sandmill.check.package_tables import PackageTables, as_numbers, note_values
+from sandmill.check.package_tables import PackageTables, note_values
 from sandmill.errors import count
-from sandmill.mechanism.columns import Floats
-from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical, Column
 from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, InText, SameUnits, Sentinel, Units
 from sandmill.models.motifs import (
@@ -31,12 +28,10 @@ from sandmill.models.spoken import Spoken, level_words, spoken
 from sandmill.models.texts import DESCRIPTION
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
-_TOLERANCE = 1e-6
-"""Largest difference between a motif as a reader computes it and as the mechanism does, relative to its spread."""
 
 
 def check_hints(tables: PackageTables) -> Iterator[str]:
-    """Check that hints stand in their files in full, say what is so, and can be used."""
+    """Check that hints stand in their files in full, and say what is so."""
     spec, mechanism = tables.spec, tables.spec.mechanism
     dictionary = tables.package.public.get(DATA_DICTIONARY, b"").decode(errors="replace")
     if said := [phrase for phrase in GIVEAWAYS if phrase in dictionary.lower()]:
@@ -68,8 +63,6 @@ def check_hints(tables: PackageTables) -> Iterator[str]:
         ]:
             yield f"{DESCRIPTION}: the text on {cue.column} does not state {', '.join(unsaid)}"
     yield from _check_decodings(spec)
-    if not tables.faults:
-        yield from _check_use(tables)
 
 
 def _check_decodings(spec: TaskSpec) -> Iterator[str]:
@@ -85,65 +78,6 @@ def _check_decodings(spec: TaskSpec) -> Iterator[str]:
     for gap in spec.mechanism.missing():
         if gap.sentinel is not None and Sentinel(column=gap.column, value=gap.sentinel) not in facts:
             yield f"no hint states the number for missing cells of {gap.column}"
-
-
-def _check_use(tables: PackageTables) -> Iterator[str]:
-    """Check that a reader who follows the hints computes the same motifs as the mechanism.
-
-    Numbers that stand for missing cells lie outside of the values of their columns.
-    """
-    spec, columns = tables.spec, tables.spec.mechanism.column_by_name
-    for fact in (hint.fact for hint in spec.hints):
-        if isinstance(fact, Sentinel) and fact.column in tables.test.columns:
-            cells = pl.concat([frame[fact.column] for frame in (tables.train, tables.test)]).drop_nulls()
-            low, high = float(np.min(cells.to_numpy())), float(np.max(cells.to_numpy()))
-            if low <= fact.value <= high:
-                yield f"{fact.column}: {fact.value:g} means a missing cell, but values reach from {low:g} to {high:g}"
-    for raw, typed in ((tables.items.train, tables.train), (tables.items.test, tables.test)):
-        declared = pl.concat([typed, note_values(spec, typed)], how="horizontal")
-        read = _as_reader(raw, spec)
-        true = {name: as_numbers(declared[name], columns[name]) for name in declared.columns if name in columns}
-        for hint in spec.hints:
-            if not isinstance(hint.fact, Form) or isinstance(motif := hint.fact.motif, Aggregate):
-                continue
-            if not set(columns_of(motif)) <= true.keys():
-                continue
-            known = np.all([~np.isnan(true[name]) for name in columns_of(motif)], axis=0)
-            mine, theirs = (
-                evaluate_motif(motif, columns, {name: cells[known] for name, cells in some.items()})
-                for some in (read, true)
-            )
-            if not np.allclose(mine, theirs, rtol=0, atol=_TOLERANCE * max(1.0, float(np.ptp(theirs)))):
-                yield f"the hint {_name(hint)} gives other values in the files than in the mechanism"
-
-
-def _as_reader(frame: pl.DataFrame, spec: TaskSpec) -> dict[str, Floats]:
-    """Parse cells as a reader does: plain numbers, with the sentinels and units that hints state."""
-    columns = spec.mechanism.column_by_name
-
-    def read(name: str, cells: pl.Series) -> Floats:
-        is_number = cells.dtype == pl.String and not isinstance(columns[name].distribution, Categorical)
-        # What stands behind a number is its unit.
-        return as_numbers(cells.str.replace(r"\s.*$", "") if is_number else cells, columns[name])
-
-    found = {name: read(name, frame[name]) for name in frame.columns if name in columns}
-    facts = [hint.fact for hint in spec.hints]
-    for fact in facts:
-        if isinstance(fact, InText) and fact.notes in frame.columns:
-            words = frame[fact.notes].str.extract(fact.pattern)
-            if fact.levels:
-                code_of = {word: float(code) for code, word in enumerate(fact.levels)}
-                found[fact.column] = np.array([code_of.get(word, np.nan) for word in words], dtype=np.float64)
-            else:
-                found[fact.column] = read(fact.column, words)
-        if isinstance(fact, Sentinel) and fact.column in found:
-            found[fact.column] = np.where(found[fact.column] == fact.value, np.nan, found[fact.column])
-    for fact in facts:
-        if isinstance(fact, Units) and {fact.column, fact.by} <= found.keys():
-            levels = found[fact.by].astype(np.intp)
-            factor, offset = np.asarray(fact.factors)[levels], np.asarray(fact.offsets)[levels]
-            found[fact.column] = (found[fact.column] - offset) / factor
-    return found
 
 
 def _name(hint: Hint) -> str:

@@ -35,7 +35,7 @@ from sandmill.models.motifs import (
 )
 from sandmill.models.structure import PathologyKind
 
-_FEWEST_PLAIN, _MOST_PLAIN = 2, 4
+FEWEST_PLAIN, MOST_PLAIN = 2, 4
 _FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
 _MIN_HIDDEN_SHARE, _MAX_HIDDEN_SHARE = 0.08, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1, in designs without told motifs."""
@@ -64,7 +64,6 @@ _EASIEST_FOLLOWERS, _SINGLE_FOLLOWERS = 0.2, 0.06
 """Factor at hardness 0 on the variance of all plain motifs but the first, and of all hidden motifs but the first; the
 same in designs whose texts state one fact."""
 
-FEWEST_PLAIN, MOST_PLAIN = 2, 4
 _CARRIERS = {
     "ratio": "two lognormal columns",
     "periodic": "a column of `periods`",
@@ -155,9 +154,9 @@ def choose_rule(
         except NoFreeColumn:
             hidden = [motif for motif in hidden if not isinstance(motif, LocalRule)]
     # Kinds may repeat, so their counts vary between designs.
-    order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * _MOST_PLAIN)]
-    count = int(rng.integers(_FEWEST_PLAIN, _MOST_PLAIN + 1))
-    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS][:_MOST_PLAIN]
+    order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * MOST_PLAIN)]
+    count = int(rng.integers(FEWEST_PLAIN, MOST_PLAIN + 1))
+    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS][:MOST_PLAIN]
     if not_leading and not plain:
         plain = _choose(order, 1, vocabulary, {*taken, *not_leading}, rng)
         taken.update(name for motif in plain for name in columns_of(motif))

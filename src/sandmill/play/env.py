@@ -5,9 +5,10 @@ import os
 import time
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any, Self, TypeVar
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
@@ -284,41 +285,29 @@ class MLEnv:
         return grade
 
 
-class BackgroundLoop:
-    """An event loop in a thread of its own, started at first use."""
-
-    def __init__(self) -> None:
-        self._reset()
-        # A fork copies the loop without the thread that runs it.
-        os.register_at_fork(after_in_child=self._reset)
-
-    def _reset(self) -> None:
-        self._lock = Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def run(self, coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine to its end, and return its result. It is cancelled if the wait is interrupted."""
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                Thread(target=self._loop.run_forever, name="sandmill-coroutines", daemon=True).start()
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+@lru_cache(maxsize=1)
+def _background() -> asyncio.AbstractEventLoop:
+    """Start an event loop in a thread of its own. A fork has the loop without its thread, and starts another one."""
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="sandmill-coroutines", daemon=True).start()
+    return loop
 
 
-_background = BackgroundLoop()
+os.register_at_fork(after_in_child=_background.cache_clear)
 
 
 def run_sync(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run a coroutine on the loop that all callers in this process share.
+    """Run a coroutine to its end on the loop that all callers in this process share, and return its result.
 
     Calls from several threads run at the same time. The caller may have an event loop of its own; this call blocks it.
+    The coroutine is cancelled if the wait is interrupted.
     """
-    return _background.run(coroutine)
+    future = asyncio.run_coroutine_threadsafe(coroutine, _background())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 class SyncMLEnv:

@@ -196,28 +196,16 @@ def _markers_of(node: ast.stmt, names: _ScriptNames) -> set[Marker]:
 
 
 def _calls_of(node: ast.stmt) -> Iterator[ast.Call]:
-    for part in _own_expressions(node):
-        stack: list[ast.AST] = [part]
-        while stack:
-            inner = stack.pop()
-            if isinstance(inner, ast.Call):
-                yield inner
-            if not isinstance(inner, ast.Lambda):
-                stack += ast.iter_child_nodes(inner)
-
-
-def _own_expressions(node: ast.stmt) -> list[ast.AST]:
-    match node:
-        case ast.With(items=items) | ast.AsyncWith(items=items):
-            return [item.context_expr for item in items]
-        case ast.For(iter=part) | ast.AsyncFor(iter=part) | ast.Match(subject=part):
-            return [part]
-        case ast.If(test=part) | ast.While(test=part):
-            return [part]
-        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr() | ast.Return() | ast.Assert():
-            return [node]
-        case _:
-            return []
+    """Yield the calls of a statement itself, without those of its block and of functions without a name."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Raise)):
+        return
+    blocks = (ast.stmt, ast.excepthandler, ast.match_case, ast.Lambda)
+    stack: list[ast.AST] = [node]
+    while stack:
+        inner = stack.pop()
+        if isinstance(inner, ast.Call):
+            yield inner
+        stack += [part for part in ast.iter_child_nodes(inner) if not isinstance(part, blocks)]
 
 
 def _call_markers(call: ast.Call, names: _ScriptNames) -> Iterator[Marker]:

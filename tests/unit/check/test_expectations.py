@@ -250,6 +250,7 @@ def test_summaries_of_shards_add_up_to_one_row_an_expectation():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_threads_may_check_at_the_same_time():
     packages = [make_package(task_id=f"sm{number:012x}", seed=number) for number in range(4)]
     with ThreadPoolExecutor(4) as pool:

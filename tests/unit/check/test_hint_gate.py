@@ -70,14 +70,6 @@ def test_a_wrong_number_for_missing_cells_is_found():
     assert any(f"no hint states the number for missing cells of {other.column}" in problem for problem in problems)
 
 
-def test_a_number_for_missing_cells_among_the_values_is_found():
-    package, hint = find(Sentinel)
-    cells = read_package(package).train[hint.fact.column].drop_nulls()
-    inside = hint.model_copy(update={"fact": hint.fact.model_copy(update={"value": float(cells.median())})})
-    problems = findings(with_hints(package, lambda hints: [*hints, inside]))
-    assert any("means a missing cell, but values reach" in problem for problem in problems)
-
-
 def test_units_that_no_hint_states_are_found():
     package, hint = find(Units)
     problems = findings(with_hints(package, lambda hints: [one for one in hints if one != hint]))
@@ -93,18 +85,6 @@ def test_a_hint_about_its_own_use_that_is_wrong_is_found():
     used = hint.model_copy(update={"matters": True})
     problems = findings(with_hints(package, lambda hints: [used if one == hint else one for one in hints]))
     assert any("is not part of the rule" in problem for problem in problems)
-
-
-def test_a_reader_who_follows_the_hints_must_get_the_values_of_the_mechanism():
-    for slot in (10, 21, 25):
-        package = small_rendered(slot).package
-        for column in package.spec.mechanism.columns:
-            forms = [hint.fact.motif for hint in package.spec.hints if isinstance(hint.fact, Form)]
-            if column.conversion and any(isinstance(m, Formula) and column.name in str(m) for m in forms):
-                untold = with_hints(package, lambda hints: [h for h in hints if not isinstance(h.fact, Units)])
-                assert any("gives other values" in problem for problem in findings(untold))
-                return
-    pytest.fail("none of these designs converts a column of a formula")
 
 
 def test_words_about_the_mechanism_in_the_dictionary_are_found():

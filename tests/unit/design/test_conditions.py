@@ -189,6 +189,7 @@ def test_high_cardinality_columns_have_many_levels_and_the_same_ones_every_time(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_other_seeds_draw_other_level_names():
     assert draw_level_names("city", 30, 1) == draw_level_names("city", 30, 1) != draw_level_names("city", 30, 2)
     with pytest.raises(ValueError, match="the word list of city gave"):

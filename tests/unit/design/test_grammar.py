@@ -109,7 +109,10 @@ def test_periods_and_units_come_with_the_frame():
     assert not any(isinstance(motif, Drift | UnitEffect) for motif in plain)
 
 
-@pytest.mark.parametrize("kind", DECLARED)
+@pytest.mark.parametrize(
+    "kind",
+    [PathologyKind.MISSING, *(pytest.param(k, marks=pytest.mark.slow) for k in DECLARED if k != PathologyKind.MISSING)],
+)
 def test_faults_that_the_seed_has_are_carried_over(kind):
     seed = make_seed(*TASKS[0], missing_share=0.0, pathologies=(kind,))
     slot = Slot(number=0, seed=seed, band=Band.HARD)

@@ -70,7 +70,7 @@ def parts(shards: list[FinishedShard]) -> dict[str, str]:
     return {part.path: part.sha256 for shard in shards for part in shard.parts.values()}
 
 
-@pytest.mark.parametrize("pieces", [20, 40, 80])
+@pytest.mark.parametrize("pieces", [*(pytest.param(n, marks=pytest.mark.slow) for n in (20, 80)), 40])
 def test_a_killed_shard_goes_on_from_its_finished_slots_with_the_same_bytes(settings, tmp_path, fill, pieces):
     plan = build_plan(replicates=2)
     whole = Scripted(workers=2)
@@ -162,7 +162,7 @@ def test_the_suites_judge_each_task_by_itself():
     assert (row["rows"], row["failing_tasks"], row["success"]) == (len(made.tasks), 0, True)
 
 
-@pytest.mark.parametrize("tasks", [TASKS, 45])
+@pytest.mark.parametrize("tasks", [TASKS, pytest.param(45, marks=pytest.mark.slow)])
 def test_any_number_of_workers_makes_the_same_tasks(settings, tmp_path, fill, tasks):
     builds = []
     for number, workers in enumerate((Scripted(1), Scripted(4), Scripted(4, backwards=True))):

@@ -19,6 +19,12 @@ from sandmill.seeds.cards import LITE
 from tests.designs import SECRET
 
 SEEDS = {seed.id: seed for seed in ingest(()).supported if seed.id in LITE}
+LONG = {
+    "denoising-dirty-documents",
+    "text-normalization-challenge-english-language",
+    "text-normalization-challenge-russian-language",
+}
+"""Structures whose files take seconds to render."""
 
 
 def slot_of(seed_id: str, band: Band = Band.HARD) -> Slot:
@@ -35,7 +41,10 @@ def test_every_structure_has_a_kind():
     assert len(kinds) >= 20
 
 
-@pytest.mark.parametrize("seed_id", sorted(LITE))
+@pytest.mark.parametrize(
+    "seed_id",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in sorted(LITE)],
+)
 def test_a_structure_renders_what_all_gates_accept_and_what_can_be_graded(seed_id):
     spec = small(design_task(slot_of(seed_id), Streams(SECRET, seed_id), 0.5))
     made = render(spec, SECRET)

@@ -193,7 +193,7 @@ def test_a_cell_after_a_control_character_is_an_invalid_submission(package, cali
 
 
 def test_a_bug_of_the_grader_earns_nothing_and_is_logged(package, calibration, monkeypatch, caplog):
-    monkeypatch.setattr("sandmill.scoring.grading.grade.parse_once", lambda *_: 1 / 0)
+    monkeypatch.setattr("sandmill.scoring.grading.grade.parse_submission", lambda *_: 1 / 0)
     report = grade(package, calibration, submission_with(package, 1.0))
     assert (report.outcome, report.score, report.medal) == (Outcome.INVALID_SUBMISSION, None, None)
     assert "ZeroDivisionError" in report.problems[0]
@@ -234,9 +234,9 @@ def change(folder, path, value):
 
 UNFIT = {
     "an empty board": ("calibration.board", [], "calibration.board"),
-    "a threshold that is no number": ("calibration.thresholds.gold", float("nan"), "calibration.thresholds.gold"),
-    "an infinite threshold": ("calibration.thresholds.bronze", float("-inf"), "calibration.thresholds.bronze"),
-    "an infinite end of the gap": ("calibration.oracle", float("inf"), "calibration.oracle"),
+    "a threshold that is no number": ("calibration.thresholds.gold", float("nan"), "calibration"),
+    "an infinite threshold": ("calibration.thresholds.bronze", float("-inf"), "calibration"),
+    "an infinite end of the gap": ("calibration.oracle", float("inf"), "calibration"),
     "no gap": ("calibration.oracle", 0.5, "calibration.oracle"),
     "a metric of other targets": ("facts.metric", "rmse", "facts.metric"),
     "cells of another metric": ("facts.metric", "roc_auc", "facts.encoding"),

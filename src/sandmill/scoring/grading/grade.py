@@ -1,11 +1,9 @@
 """Grade a submission against private answers: score, medal, place, share of the gap."""
 
 import logging
-from collections import OrderedDict
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 
@@ -15,7 +13,6 @@ from sandmill.models.calibration import Calibration
 from sandmill.models.package import TaskFacts
 from sandmill.models.reports import Check, GradeReport, Outcome
 from sandmill.scoring import get_metric
-from sandmill.scoring.base import Array
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading.private_half import PrivateHalf, read_private, read_regular_file
 from sandmill.scoring.medals import above_median, medal_of, position_of
@@ -25,10 +22,6 @@ GRADER_FAULT = "grader"
 """Place of a problem that is a bug of the grader."""
 
 _LOG = logging.getLogger(__name__)
-_KEPT = 32
-"""Predictions that are kept: half a megabyte each, with the submission, for a test of 15,000 rows."""
-_parsed: OrderedDict[tuple[bytes, int], tuple[Answers, TaskFacts, Array]] = OrderedDict()
-_lock = Lock()
 
 
 def grade_submission(
@@ -106,7 +99,7 @@ def _score_parts(submission: bytes, answers: Answers, facts: TaskFacts) -> tuple
     Unexpected errors are logged and raised as `InvalidSubmission` too, so that one file does not stop a training run.
     """
     try:
-        prediction = parse_once(submission, facts, answers)
+        prediction = parse_submission(submission, facts, answers.ids, answers.lengths)
         metric = get_metric(facts.metric)
         with np.errstate(all="ignore"):
             final, feedback = (
@@ -136,29 +129,6 @@ def grade_folder(task_dir: Path, submission: Path) -> GradeReport:
     return grade_submission(read_regular_file(submission), answers, task.facts, task.calibration)
 
 
-def parse_once(content: bytes, facts: TaskFacts, answers: Answers) -> Array:
-    """Return the same as `parse_submission`, without parsing if this submission to these answers is among the last.
-
-    The result is read-only.
-
-    Raises:
-        InvalidSubmission: if the submission is not valid.
-    """
-    key = content, id(answers)
-    with _lock:
-        found = _parsed.get(key)
-    # The answers are kept too, so that no other answers get their id.
-    if found is not None and found[0] is answers and found[1] == facts:
-        return found[2]
-    prediction = parse_submission(content, facts, answers.ids, answers.lengths)
-    prediction.setflags(write=False)
-    with _lock:
-        _parsed[key] = answers, facts, prediction
-        while len(_parsed) > _KEPT:
-            _parsed.popitem(last=False)
-    return prediction
-
-
 @dataclass(frozen=True)
 class FormatReport:
     """Result of checking the format of one submission."""
@@ -179,7 +149,7 @@ def check_format(submission: bytes | None, private: PrivateHalf) -> FormatReport
         return FormatReport()
     formal = tuple(Check)[: tuple(Check).index(Check.VALUES) + 1]
     try:
-        parse_once(submission, private.task.facts, private.answers)
+        parse_submission(submission, private.task.facts, private.answers.ids, private.answers.lengths)
     except InvalidSubmission as error:
         return FormatReport(formal[: error.passed], tuple(map(str, error.problems)))
     return FormatReport(formal)

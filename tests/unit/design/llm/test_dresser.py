@@ -79,7 +79,9 @@ def test_every_kind_can_be_designed_by_a_model():
     assert set(SEEDS) == {"tokens_english", "tokens_russian", "image_fields", "image_masks"}
 
 
-@pytest.mark.parametrize("kind", sorted(SEEDS))
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if "image" in kind else []) for kind in sorted(SEEDS)]
+)
 def test_texts_are_the_models_and_what_is_done_to_items_is_the_mediums(kind):
     outcome, ask = narrated(kind)
     assert isinstance(outcome, Designed), outcome
