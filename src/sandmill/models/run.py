@@ -29,6 +29,8 @@ class Isolation(StrEnum):
 
     WARM = "warm"
     """Namespaces, seccomp and limits around a fork of a warm interpreter."""
+    BWRAP = "bwrap"
+    """The same in bubblewrap: in rollouts of earlier versions."""
     NONE = "none"
     """A plain subprocess without isolation, for development with trusted code."""
 
