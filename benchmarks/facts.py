@@ -2,13 +2,19 @@
 
 Readers see the stated quantities as columns. Blind models are those whose predictions are not held against the facts.
 Run from the repository root: python -m benchmarks.facts --tasks 60
+
+Of a published release, what reader.py wins on the published and on fresh draws, and the cost of a fresh draw:
+python -m benchmarks.facts --release releases/micro --draws 20
 """
 
 import argparse
-from collections import defaultdict
+import gc
+import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import numpy as np
 
@@ -19,14 +25,19 @@ from sandmill.calibrate.readers import read_table, run_readers, stated_facts
 from sandmill.design import design_task
 from sandmill.draw import render
 from sandmill.errors import ItemRejected
+from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.request import BuildRequest
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
+from sandmill.play.release import load
 from sandmill.rng import Streams
 from sandmill.scoring.base import Array
+from sandmill.scoring.medals import medal_of
 from sandmill.seeds import ingest
 
+PREFIX = "sandmill-fresh-"
+"""Of the temporary folders of fresh draws."""
 BLIND = ("linear", "random_forest", "blend_usual")
 READERS = ("reader_linear", "reader_search")
 CHANCE = ("shuffled", "noise", "constant")
@@ -86,9 +97,59 @@ def report(credits: Credits, lost: Mapping[str, int]) -> Iterator[str]:
         cells = [f"{np.median(found[name]):.2f}" if found.get(name) else "" for name in NAMES]
         yield f"| {kind} | {len(found.get('oracle', ()))} | {lost.get(kind, 0)} | {' | '.join(cells)} |"
     pooled = {name: [value for found in credits.values() for value in found.get(name, ())] for name in NAMES}
+    medians = {name: f"{np.median(values):.2f}" if values else "" for name, values in pooled.items()}
+    yield f"| median | | | {' | '.join(medians.values())} |"
     for title, low in ((".8 or more", 0.8), ("above .05", 0.050001)):
         shares = [f"{np.mean(np.array(pooled[name]) >= low):.0%}" if pooled[name] else "" for name in NAMES]
         yield f"| {title} | | | {' | '.join(shares)} |"
+
+
+def report_release(ref: str, draws: int, opened: int) -> Iterator[str]:
+    """Write the medals of the readers' scripts, the seconds that fresh draws take, and the folders that they leave.
+
+    Args:
+        ref: a release.
+        draws: fresh draws of each table that its script runs on.
+        opened: fresh draws that are opened for their times, of all tasks in turn.
+    """
+    release = load(ref)
+    records = {task_id: release.record(task_id) for task_id in release.task_ids}
+    before = _folders()
+    won: dict[str, Counter[str]] = {"published": Counter(), "fresh": Counter()}
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for task_id, record in records.items():
+        script = release.files("private", task_id).get(RUNG_FILES[Rung.READER], b"").decode()
+        if not script or record.calibration.reading_gain is None:
+            continue
+        recorded, measured = record.calibration.scripts[-1].final, record.calibration
+        medal = medal_of(recorded, measured.thresholds, measured.is_lower_better)
+        won["published"][str(medal)] += 1
+        for group in range(draws):
+            fresh = release.task(task_id).fresh(group)
+            grade = fresh.grade(fresh.run(script, timeout=60))
+            won["fresh"][str(grade.medal if grade.score is not None else "no submission")] += 1
+    for task_id, group in islice(_turns(list(records)), opened):
+        started = time.process_time()
+        release.task(task_id).fresh(group).public  # noqa: B018
+        seconds[records[task_id].facts.kind].append(time.process_time() - started)
+    for name, medals in won.items():
+        number = sum(medals.values())
+        yield f"{name} draws: {number} runs of reader.py; " + ", ".join(
+            f"{medal} {times / number:.0%}" for medal, times in medals.most_common()
+        )
+    for kind, values in sorted(seconds.items()):
+        low, high = np.quantile(values, [0.5, 0.95])
+        yield f"{kind}: {len(values)} fresh draws opened, processor s p50 {low:.2f}, p95 {high:.2f}"
+    gc.collect()
+    yield f"folders left: {len(_folders() - before)}"
+
+
+def _turns(task_ids: Sequence[str]) -> Iterator[tuple[str, int]]:
+    return ((task_id, group) for group in count(1000) for task_id in task_ids)
+
+
+def _folders() -> set[str]:
+    return {path.name for path in Path(gettempdir()).glob(f"{PREFIX}*")}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -96,7 +157,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=60, help="tables whose rule uses stated facts")
     parser.add_argument("--seed", type=int, default=77)
+    parser.add_argument("--release", help="measure reader.py and fresh draws of a published release; nothing is built")
+    parser.add_argument("--draws", type=int, default=20, help="fresh draws of each table that reader.py runs on")
+    parser.add_argument("--opened", type=int, default=1000, help="fresh draws that are opened")
     given = parser.parse_args(arguments)
+    if given.release:
+        print("\n".join(report_release(given.release, given.draws, given.opened)))
+        return
     credits: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     lost: defaultdict[str, int] = defaultdict(int)
     for spec in hinted_designs(given.tasks, given.seed):

@@ -18,3 +18,10 @@ def test_datasets_loads_the_folder(run_client, exported, small_release):
         for task_id in release.task_ids
     }
     assert seen["streamed"] in release.task_ids
+
+
+def test_datasets_loads_chats_as_parquet_and_as_json_lines(run_client, exported):
+    folder = exported("sft")
+    seen = run_client("datasets", "check_chats.py", folder)
+    assert seen["parquet"] == seen["jsonl"] == len((folder / "data" / "train.jsonl").read_text().splitlines())
+    assert {"messages", "task_id", "turns", "style", "facts_used", "facts_stated", "lines"} == set(seen["columns"])

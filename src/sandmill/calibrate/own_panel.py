@@ -29,7 +29,7 @@ from sandmill.calibrate.rungs import GradedTest, PossibleScript, ScoredScript
 from sandmill.errors import ItemRejected
 from sandmill.kinds.panel import Entry, OwnScript
 from sandmill.models.base import Stage
-from sandmill.models.calibration import Rung
+from sandmill.models.calibration import LADDER, Rung
 from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
@@ -122,7 +122,7 @@ def write_own_ladder(
     """
     found: list[OwnScript] = list(kind_named(facts.kind).load("panel").ladder(facts, panel.table, cues))
     chosen: list[PossibleScript] = []
-    for rung in Rung:
+    for rung in LADDER:
         able = (
             PossibleScript(one.approach, answer, test.feedback(answer), partial(str, one.source))
             for one in found
@@ -135,7 +135,7 @@ def write_own_ladder(
         if best is None:
             raise ItemRejected(Stage.CALIBRATE, "script_failed", f"no {rung} script gives a valid submission")
         chosen.append(best)
-    return tuple(test.scored(rung, one) for rung, one in zip(Rung, chosen, strict=True))
+    return tuple(test.scored(rung, one) for rung, one in zip(LADDER, chosen, strict=True))
 
 
 def _run_script(source: str, folder: Path, facts: TaskFacts, answers: Answers) -> Array | None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -61,6 +61,12 @@ class Calibrated:
     """Processor time of the panel."""
     fidelity: Fidelity | None = None
     """Traits of the task and of its seed, once the gates have passed."""
+
+    def with_script(self, script: ScoredScript) -> "Calibrated":
+        """Return the same with one more script, and its score in the record."""
+        recorded = {"scripts": (*self.calibration.scripts, script.score)}
+        scripts = {**self.scripts, script.score.file: script.source}
+        return replace(self, calibration=self.calibration.model_copy(update=recorded), scripts=scripts)
 
 
 def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrated:

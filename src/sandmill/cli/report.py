@@ -26,7 +26,7 @@ REPORT_EXAMPLES = (
     "`sandmill report s3://bucket/releases/micro@3 --to report --private`"
 )
 CURRICULUM_EXAMPLES = (
-    "Examples: `sandmill curriculum releases/micro rollouts` · "
+    "Examples: `sandmill curriculum releases/micro` · `sandmill curriculum releases/micro rollouts` · "
     "`sandmill curriculum releases/micro rollouts/base rollouts/step-100 --json`"
 )
 
@@ -69,21 +69,26 @@ def report(
 def curriculum(
     release: ReleaseArgument,
     rollouts: Annotated[
-        list[str], typer.Argument(metavar="ROLLOUTS...", help="Folders that `sandmill rollout` wrote.")
-    ],
+        list[str] | None, typer.Argument(metavar="[ROLLOUTS]...", help="Folders that `sandmill rollout` wrote.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the tasks that rollouts solve always, sometimes and never, with their band and structure.
+    """List the tasks that rollouts solve always, sometimes and never, and propose a curriculum of reading.
 
     A rollout solves a task with bronze or better. The frontier are the tasks that some rollouts solve and some do not.
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
     Each further folder is compared with the first one on the tasks of both.
+
+    The curriculum of reading sorts training tasks by what their texts state: one plain fact, then more facts and harder
+    levels. Most of the mix goes to the first stage that rollouts do not master. It needs no rollouts.
     """
     from sandmill.play.release import load
+    from sandmill.report.reading_mix import reading_stages, reading_table
     from sandmill.report.rollouts import Solved, compare_folders, curriculum_table, make_curriculum
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 
+    rollouts = rollouts or []
     refuse_options(
         "sandmill curriculum",
         "Nothing was written.",
@@ -97,6 +102,7 @@ def curriculum(
     check_release(opened, folders)
     facts_of = [list(folder.facts()) for folder in folders]
     found = make_curriculum(opened.ref, facts_of, opened.places())
+    stages = reading_stages(map(opened.record, opened.task_ids), {task.task_id: task for task in found.tasks})
     designs = _designs(opened) if len(folders) > 1 else {}
     further = zip(rollouts[1:], facts_of[1:], strict=True)
     compared = {place: compare_folders(facts_of[0], others, designs) for place, others in further}
@@ -107,12 +113,16 @@ def curriculum(
                 **{kind.value: [task.task_id for task in found.of(kind)] for kind in Solved},
                 "reward_variance": [task.task_id for task in found.tasks if task.has_reward_variance],
                 "tasks": [task.model_dump(mode="json") for task in found.tasks],
+                "reading": [stage.model_dump() for stage in stages],
                 "differences": {place: one.model_dump() for place, one in compared.items()},
             }
         )
         return
     console = open_console()
-    console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold", soft_wrap=True)
+    console.print_table(reading_table(stages))
+    if not rollouts:
+        return
+    console.print(f"\n{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold", soft_wrap=True)
     for kind in (Solved.FRONTIER, Solved.NEVER, Solved.ALWAYS):
         solved = found.of(kind)
         differ = sum(task.has_reward_variance for task in solved)

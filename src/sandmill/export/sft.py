@@ -4,6 +4,7 @@ Only the split `train` is read. Rows hold texts of public files, scripts that ar
 feedback part: no answers, no thresholds, no score on the final part.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ _BLIND_STYLES = 3
 """Styles of each task whose script uses no stated fact. They differ between tasks."""
 _DRAFTS = (Rung.NAIVE, Rung.COMPETENT)
 _NEXT = "Write a better script. Use what the texts of the task state."
+_LONG = 40
+"""Lines from which a script counts as long."""
 _GROUP_ROWS = 64
 _README = """\
 ---
@@ -46,23 +49,22 @@ configs:
 # {dataset} {version}, demonstrations
 
 {rows} chats of {tasks} tasks of the split `train`, for supervised fine-tuning. They teach one thing: turn what the
-description states into columns, then fit a plain model. They do not teach exploration or tuning. Scripts are written
-from the stated facts and the public tables, and hold no number that was searched in the data. Tasks of other kinds than
-tables have no rows.
+description states into columns, then fit plain models, which cross-validation may choose. They do not teach
+exploration. Scripts are written from the stated facts and the public tables, and hold no number that was searched in
+the data. Tasks of other kinds than tables have no rows. `data/train.jsonl` has the same rows as `data/train.parquet`.
 
 | column | content |
 |---|---|
 | `messages` | `system`, `user`, `assistant`; with a draft two turns |
 | `task_id` | name of the task |
 | `turns` | 1, or 2 for a draft, its output and an improvement |
-| `style` | how the last script models |
+| `style` | how the last script models; `reader` is the published `reader.py` |
 | `facts_used`, `facts_stated` | stated facts that the last script uses, and that the task states |
+| `lines` | lines of the last script |
 
 The drafts of rows with two turns are the published scripts `naive.py` and `competent.py`. Their scores on the feedback
 part were measured when the release was proved.
 
-| turns | style | facts used | rows |
-|---|---|---|---:|
 {counts}
 """
 
@@ -76,28 +78,33 @@ class _Chat:
     messages: tuple[tuple[str, str], ...]
 
     @property
-    def turns(self) -> int:
-        return sum(role == "assistant" for role, _ in self.messages)
-
-    @property
     def row(self) -> Row:
         return {
             "messages": [{"role": role, "content": content} for role, content in self.messages],
             "task_id": self.task_id,
-            "turns": self.turns,
+            "turns": sum(role == "assistant" for role, _ in self.messages),
             "style": self.style,
             "facts_used": self.used,
             "facts_stated": self.stated,
+            "lines": self.messages[-1][1].count("\n") - 1,
         }
 
-    @property
-    def group(self) -> tuple[int, str, str]:
-        share = "none" if not self.used else "all" if self.used == self.stated else "some"
-        return self.turns, self.style, share
+
+def count_rows(rows: Iterable[Row]) -> list[str]:
+    """Return a table of the numbers of rows by turns, style, use of facts and length."""
+    counts = Counter(
+        (row["turns"], row["style"], _share(row), "long" if row["lines"] >= _LONG else "short") for row in rows
+    )
+    head = ["| turns | style | facts used | script | rows |", "|---|---|---|---|---:|"]
+    return head + [f"| {' | '.join(map(str, (*group, number)))} |" for group, number in sorted(counts.items())]
+
+
+def _share(row: Row) -> str:
+    return "none" if not row["facts_used"] else "all" if row["facts_used"] == row["facts_stated"] else "some"
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
-    """Yield the chats of all tasks of tables of the split `train` as one Parquet file, and README.md with counts."""
+    """Yield the chats of all tables of the split `train` as Parquet and as JSON lines, and README.md with counts."""
     import pyarrow as pa
 
     from sandmill.store.parquet import write_rows
@@ -106,17 +113,21 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     rows = [chat.row for chat in chats]
     text, whole = pa.string(), pa.int64()
     messages = pa.list_(pa.struct([("role", text), ("content", text)]))
-    fields = [("task_id", text), ("turns", whole), ("style", text), ("facts_used", whole), ("facts_stated", whole)]
+    numbers = [(name, whole) for name in ("facts_used", "facts_stated", "lines")]
+    fields = [("task_id", text), ("turns", whole), ("style", text), *numbers]
     groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
     yield "data/train.parquet", write_rows(pa.schema([("messages", messages), *fields]), groups)
-    counts = sorted(Counter(chat.group for chat in chats).items())
-    listed = "\n".join(f"| {turns} | {style} | {share} | {number} |" for (turns, style, share), number in counts)
-    named = {"dataset": manifest.dataset, "version": manifest.version, "counts": listed}
+    yield "data/train.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    named = {"dataset": manifest.dataset, "version": manifest.version}
+    named["counts"] = "\n".join(count_rows(rows))
     yield "README.md", _README.format(rows=len(rows), tasks=len({chat.task_id for chat in chats}), **named).encode()
 
 
 def _chats(task: ExportTask) -> Iterator[_Chat]:
-    """Yield the chats of one task: every style with all facts, some without any, one with a part, and two drafts."""
+    """Yield the chats of one task: every style with all facts, some without any, one with a part, and two drafts.
+
+    The published reader's script stands for its style; releases that have none get one of the same style.
+    """
     import pandas as pd
 
     from sandmill.calibrate.readers import stated_facts
@@ -137,6 +148,9 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
     start = (("system", SYSTEM), ("user", _prompt(task)))
 
     def script(style: str, used: Sequence[int]) -> str:
+        published = task.private.get(RUNG_FILES[Rung.READER])
+        if published and style == READER_STYLE and len(used) == number:
+            return _answer(published.decode())
         return _answer(demonstration(facts, train, stated, style, use=used))
 
     for style, used in wanted:

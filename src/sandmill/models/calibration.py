@@ -174,14 +174,23 @@ class SolveRate(Frozen):
 
 
 class Rung(StrEnum):
-    """The scripts that are published with a task, best first."""
+    """The scripts that are published with a task."""
 
     REFERENCE = "reference"
     COMPETENT = "competent"
     NAIVE = "naive"
+    READER = "reader"
+    """A short script without searched numbers. Tables have it, but those of older releases."""
 
 
-RUNG_FILES = {Rung.REFERENCE: "solution.py", Rung.COMPETENT: "competent.py", Rung.NAIVE: "naive.py"}
+LADDER = (Rung.REFERENCE, Rung.COMPETENT, Rung.NAIVE)
+"""The scripts that every task has, best first."""
+RUNG_FILES = {
+    Rung.REFERENCE: "solution.py",
+    Rung.COMPETENT: "competent.py",
+    Rung.NAIVE: "naive.py",
+    Rung.READER: "reader.py",
+}
 """Name of each script among a task's private files."""
 
 
@@ -249,7 +258,7 @@ class Calibration(Private):
     reference: str = ""
     scripts: tuple[ScriptScore, ...] = ()
     scripts_rise: bool = True
-    """Whether each of the scripts beats the next lower one on the final part."""
+    """Whether each of the scripts that every task has beats the next lower one on the final part."""
     no_data: float = Field(default=0.0, ge=0)
     """Share of the gap closed by the best prediction from description and file shapes alone."""
     informed: float | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from sandmill.calibrate.acceptance import OffBand
+from sandmill.calibrate.rungs import ScoredScript
 from sandmill.calibrate.stage import Calibrated, calibrate_design
 from sandmill.check import Finding, check_package
 from sandmill.design import design_task
@@ -18,7 +19,7 @@ from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 from sandmill.rng import Streams
 from sandmill.verify.traits import fidelity_of
-from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
+from sandmill.verify.verify import describe_ending, prove_reader, trusting_backend, verify_task
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Ended(Generic[Result]):
     stage: Stage
     """The last stage that it reached."""
     seconds: Mapping[Stage, float] = field(default_factory=dict)
+    reader: ScoredScript | None = None
+    """The reader's script of a table, of a proof."""
 
 
 @dataclass
@@ -112,9 +115,13 @@ def prove(made: Calibrated, secret: bytes) -> Ended[Verification]:
             if not facts.holds:
                 failed = ", ".join(name for name, value in facts if value is False)
                 raise ItemRejected(Stage.VERIFY, "not_proved", f"{failed}; script ended {describe_ending(run)}")
+            reader = prove_reader(made.package, made.calibration, trusting_backend())
+            if reader:
+                scores = {**facts.script_scores, reader.score.file: reader.score.final}
+                facts = facts.model_copy(update={"script_scores": scores})
     except ItemRejected as error:
         return Ended(Failed.after(made, error), clock.stage, clock.seconds)
-    return Ended(facts, clock.stage, clock.seconds)
+    return Ended(facts, clock.stage, clock.seconds, reader)
 
 
 def rejection_of(findings: Sequence[Finding]) -> ItemRejected:

@@ -255,6 +255,7 @@ class ShardBuild:
             self._reject(one, Failed.after(made, rejection_of(findings)))
             self._tell(Stage.CHECK)
             return
+        made = made.with_script(ended.reader) if ended.reader else made
         slot.tasks.append(make_task(made, one.attempt, ended.result, self.plan, self.code, self.secret))
         slot.is_closed = True
         difficulty = made.calibration.difficulty

@@ -18,7 +18,7 @@ from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.tables import MAX_COLUMNS, child_excess, table_excess
 from sandmill.models.base import Frozen, Part, Stage
-from sandmill.models.calibration import RUNG_FILES, BoardEntry, MilestoneEntry, Tier
+from sandmill.models.calibration import LADDER, RUNG_FILES, BoardEntry, MilestoneEntry, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Outcome, Verification
@@ -34,9 +34,6 @@ from sandmill.store.release import StoredRelease
 from sandmill.verify.verify import describe_ending, trusting_backend, verify_task
 
 _LONGEST = 300  # characters of a message that a task made our code raise
-
-PRIVATE_FILES = frozenset({"answers.csv", *RUNG_FILES.values()})
-"""Private files that a rerun reads."""
 
 MAX_SCRIPT_BYTES = 1 << 20
 MAX_BOARD = 200
@@ -140,7 +137,8 @@ def _task_faults(package: TaskPackage, record: TaskRecord) -> Iterator[str]:
     }
     faults = list(layout.path_faults(package.spec, package.public))
     yield from faults or layout.excess(package.public, sizes)
-    missing = PRIVATE_FILES - package.private.keys()
+    rungs = {*LADDER, *(script.rung for script in record.calibration.scripts)}
+    missing = {"answers.csv", *(RUNG_FILES[rung] for rung in rungs)} - package.private.keys()
     if missing:
         yield f"private/ lacks {', '.join(sorted(missing))}"
     for path, content in answers.items():
@@ -161,7 +159,7 @@ def _prove_again(
     package: TaskPackage, record: TaskRecord, secret: bytes | None, backend: BackendName, is_other: bool
 ) -> tuple[list[str], list[str]]:
     """Return the problems, and the differences of a task of other code: what only that code can repeat."""
-    scripts = {name: package.private[name].decode() for name in RUNG_FILES.values()}
+    scripts = {name: package.private[name].decode() for name in RUNG_FILES.values() if name in package.private}
     differences: list[str] = []
     rendered = None
     try:

@@ -8,6 +8,7 @@ does not run.
 import atexit
 from collections.abc import Mapping
 from functools import cache, partial
+from io import BytesIO
 from math import isclose
 from pathlib import Path
 from statistics import median
@@ -17,12 +18,13 @@ from sandmill.calibrate.board import gap_steps, thresholds
 from sandmill.calibrate.measure import band_of
 from sandmill.calibrate.milestones import milestone_faults, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, entries_of
+from sandmill.calibrate.rungs import ScoredScript
 from sandmill.calibrate.steadiness import LEAST_HELD
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
-from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, Thresholds, Tier
+from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, ScriptScore, Thresholds, Tier
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.reports import GradeReport, Medal, Outcome, Verification
@@ -75,6 +77,37 @@ def verify_task(
         == (again.public, again.private["answers.csv"]),
     )
     return verification, run
+
+
+def prove_reader(package: TaskPackage, measured: Calibration, backend: BackendName) -> ScoredScript | None:
+    """Write the reader's script of a table and run it. Its medal decides nothing.
+
+    Returns:
+        None for other kinds, and if the script leaves no valid submission.
+    """
+    import pandas as pd
+
+    from sandmill.calibrate.readers import stated_facts
+    from sandmill.calibrate.scripts.demonstrations import READER_STYLE, demonstration
+
+    if package.facts.kind != "table":
+        return None
+    stated = stated_facts(package.spec, package.public)
+    train = pd.read_csv(BytesIO(package.public["train.csv"]))
+    source = demonstration(package.facts, train, stated, READER_STYLE)
+    answers = read_answers(package.private["answers.csv"], package.facts)
+    run = run_reference(source, package.public, backend)
+    report = grade_submission(run.submission, answers=answers, facts=package.facts, calibration=measured)
+    if report.score is None or report.feedback_score is None:
+        return None
+    score = ScriptScore(
+        rung=Rung.READER,
+        file=RUNG_FILES[Rung.READER],
+        approach="what the texts state, and models that cross-validation chooses",
+        feedback=report.feedback_score,
+        final=report.score,
+    )
+    return ScoredScript(source, score)
 
 
 def is_micro(package: TaskPackage, seconds: float) -> bool:

@@ -25,7 +25,7 @@ from sandmill.calibrate.rungs import GradedTest
 from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
-from sandmill.models.calibration import RUNG_FILES, Calibration, Rung, ScriptScore, Sizing, Thresholds, Tier
+from sandmill.models.calibration import LADDER, RUNG_FILES, Calibration, ScriptScore, Sizing, Thresholds, Tier
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.gap import gap_closed
@@ -144,7 +144,7 @@ def scripted(lower: bool, *finals: float) -> tuple[Calibration, tuple[ScriptScor
         ScriptScore(
             rung=rung, file=RUNG_FILES[rung], approach=f"a {rung}", feedback=0.0, final=-final if lower else final
         )
-        for rung, final in zip(Rung, finals, strict=True)
+        for rung, final in zip(LADDER, finals, strict=True)
     )
     return found, scores
 

@@ -18,7 +18,7 @@ from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.findings import FeatureSource, write_feature
 from sandmill.draw import draw_pilot
 from sandmill.kinds.script_text import WIDTH, fold, number, quoted
-from sandmill.models.calibration import Rung
+from sandmill.models.calibration import LADDER
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
 from tests.designs import SECRET, make_text_spec
@@ -106,7 +106,7 @@ def final_score(answer: np.ndarray, written: Written) -> float:
 @EACH_CASE
 def test_a_script_scores_what_is_recorded(case):
     written, scripts = made(case)
-    assert [script.score.rung for script in scripts] == list(Rung)
+    assert [script.score.rung for script in scripts] == list(LADDER)
     test = graded(written)
     for script in scripts:
         answer = run(script.source, written)

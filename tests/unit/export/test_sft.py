@@ -1,6 +1,7 @@
 """Chats for supervised fine-tuning: scripts in several styles, with and without facts, and improvements of drafts."""
 
 import ast
+import json
 from io import BytesIO
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 
 from sandmill.calibrate.scripts.demonstrations import STYLES
 from sandmill.export.base import ExportTask
-from sandmill.export.sft import export
+from sandmill.export.sft import count_rows, export
 from sandmill.models.calibration import Rung, ScriptScore
 from sandmill.models.structure import MetricName, TargetKind
 from tests.factories import CALIBRATION
@@ -79,3 +80,22 @@ def test_rows_are_of_the_split_train_and_hold_nothing_of_the_final_part(files, r
     assert "0.123456" not in text
     assert str(CALIBRATION.thresholds.gold) not in text
     assert files == dict(export([task_of()], MANIFEST))
+
+
+def test_json_lines_hold_the_same_rows_and_their_numbers_are_counted(files, rows):
+    assert [json.loads(line) for line in files["data/train.jsonl"].decode().splitlines()] == rows
+    assert all(row["lines"] == script_of(row["messages"][-1]).count("\n") + 1 for row in rows)
+    counts = count_rows([{**rows[0], "lines": 39}, {**rows[0], "lines": 40}, {**rows[0], "facts_used": 0}])
+    assert counts[2:] == [
+        f"| 1 | {rows[0]['style']} | {rest} | 1 |" for rest in ("all | long", "all | short", "none | short")
+    ]
+    assert "\n".join(count_rows(rows)) in files["README.md"].decode()
+
+
+def test_the_published_script_of_a_reader_stands_for_its_style():
+    task = task_of()
+    task.private["reader.py"] = b"print('published')\n"
+    made = [json.loads(line) for line in dict(export([task], MANIFEST))["data/train.jsonl"].decode().splitlines()]
+    published = [row for row in made if script_of(row["messages"][-1]) == "print('published')"]
+    assert {(row["style"], row["turns"]) for row in published} == {("reader", 1), ("reader", 2)}
+    assert all(row["facts_used"] == row["facts_stated"] for row in published)

@@ -10,7 +10,7 @@ from sandmill.fingerprint import files_digest
 from sandmill.kinds.table import TABLE
 from sandmill.models import kind as registry
 from sandmill.models.base import Stage
-from sandmill.models.calibration import RUNG_FILES
+from sandmill.models.calibration import LADDER, RUNG_FILES
 from sandmill.models.kind import register
 from sandmill.models.plan import ShardPlan
 from sandmill.models.request import BuildRequest
@@ -101,7 +101,12 @@ def test_a_task_is_published_with_its_files_record_and_costs():
     shard = made()
     for task in shard.tasks:
         package, record = task.package, task.record
-        assert set(package.private) == {"answers.csv", "task.json", "leaderboard.csv", *RUNG_FILES.values()}
+        assert set(package.private) == {
+            "answers.csv",
+            "task.json",
+            "leaderboard.csv",
+            *(RUNG_FILES[rung] for rung in LADDER),
+        }
         assert record.digest == files_digest(package.public, package.private)
         assert record.verification.holds
         assert record.spec.fingerprint == record.lineage.spec_fingerprint

@@ -29,7 +29,7 @@ from sandmill.calibrate.solvers.columns import settle, solve
 from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.kinds.script_text import listed, quoted
-from sandmill.models.calibration import Rung
+from sandmill.models.calibration import LADDER
 from sandmill.scoring.base import Array
 
 MOST_TOGETHER, FINALISTS = 3, 4
@@ -68,7 +68,7 @@ def write_ladder(
         chosen = [reference]
         for ranked in (bench.usual(), bench.first_tries()):
             chosen += filter(None, [test.first_below(chosen[-1], ranked)])
-    return tuple(test.scored(rung, one) for rung, one in zip(Rung, chosen, strict=True))
+    return tuple(test.scored(rung, one) for rung, one in zip(LADDER, chosen, strict=True))
 
 
 class _Bench:
