@@ -39,7 +39,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
 def fill_and_publish(plan: BuildPlan, settings: RunSettings, kept: KeptTasks | None = None) -> str:
     """Fill the slots of a plan, and publish their tasks with those that are kept as the next version."""
     shards: list[ShardRef] = []
-    with open_runner(settings) as runner, show_progress(plan, settings):
+    with open_runner(settings) as runner, show_progress(plan):
         # Empty slots, in shards. sandmill.pipeline.attempt has the steps of one, docs/stages.md their functions.
         while pending := plan_next_round(plan, shards, settings):
             if plan.request.designer == "llm":

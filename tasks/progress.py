@@ -18,11 +18,10 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
 from pydantic import TypeAdapter
 
+from sandmill.errors import count
 from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan
-from sandmill.models.request import RunSettings
 from sandmill.pipeline.shard import Listener, ShardProgress
-from sandmill.report.pace import STAGE_WORDS, BuildFigures, Moment, seconds_left
 
 SECONDS_BETWEEN_UPDATES = 2.0
 """Each update is a call to the server."""
@@ -31,6 +30,14 @@ SECONDS_BETWEEN_LINES = 15.0
 LABEL = "sandmill.progress."
 """Labels of a flow run with the state of each shard. Shards may be filled by processes of other machines."""
 _PROGRESS = TypeAdapter(ShardProgress)
+STAGE_WORDS = {
+    Stage.DESIGN: "designing",
+    Stage.GENERATE: "drawing rows",
+    Stage.CALIBRATE: "measuring difficulty",
+    Stage.CHECK: "checking files",
+    Stage.VERIFY: "running the scripts again",
+    Stage.PUBLISH: "keeping finished tasks",
+}
 
 
 def shard_reporter(shard: ShardPlan) -> Listener:
@@ -53,21 +60,19 @@ def shard_reporter(shard: ShardPlan) -> Listener:
 class BuildProgress:
     """What all shards of a build have reported so far."""
 
-    def __init__(self, slots: int, workers: int, stage: str) -> None:
-        self._slots, self._workers, self._stage = slots, workers, stage
-        self._first: dict[str, ShardProgress] = {}
-        """First report of each shard. What it holds may be the work of an earlier run."""
+    def __init__(self, slots: int, stage: str) -> None:
+        self._slots, self._stage = slots, stage
+        self._kept: dict[str, int] = {}
+        """Tasks in the first report of each shard. They are the work of an earlier run."""
         self._latest: dict[str, ShardProgress] = {}
-        self._started = 0.0
 
-    def hear(self, labels: Mapping[str, Any], seconds: float) -> None:
-        """Take in the labels of the flow run, read at this time."""
+    def hear(self, labels: Mapping[str, Any]) -> None:
+        """Take in the labels of the flow run."""
         reports = {name: _PROGRESS.validate_json(text) for name, text in labels.items() if name.startswith(LABEL)}
         news = [report for name, report in reports.items() if report != self._latest.get(name)]
         # A finished shard says nothing about those that are still at work.
         self._stage = next((STAGE_WORDS[one.stage] for one in news if not one.is_stored), self._stage)
-        self._started = self._started if self._first else seconds
-        self._first = reports | self._first
+        self._kept = {name: report.made for name, report in reports.items()} | self._kept
         self._latest = reports
 
     def _sum(self, name: str) -> int:
@@ -83,21 +88,20 @@ class BuildProgress:
         """Percent of the slots that hold a task. After the last one, the release is still to be published."""
         return min(99.0, 100.0 * self.made / self._slots)
 
-    def line(self, seconds: float) -> str:
-        """Write the line of this time."""
-        kept, steered = sum(one.made for one in self._first.values()), self._sum("steered")
-        start = Moment(self._started, sum(one.ended for one in self._first.values()), kept)
-        faulty, in_band = self._sum("rejected") - steered, self._sum("in_band")
-        figures = BuildFigures(self._slots, self.made, in_band, kept, steered, faulty, self._stage)
-        now = Moment(seconds, self._sum("ended"), self.made)
-        return figures.line(seconds_left(start, now, self._slots, self._workers))
+    def line(self) -> str:
+        """Write one line. Designs off the band are no faults: the search for the band goes on from them."""
+        kept, in_band, steered = sum(self._kept.values()), self._sum("in_band"), self._sum("steered")
+        other = f", {self.made - in_band} in another" if self.made > in_band else ""
+        before = f" ({kept} kept from before)" if kept else ""
+        aside = f"{count(steered, 'design')} off the band, {self._sum('rejected') - steered} faulty"
+        return f"{in_band} of {self._slots} tasks in band{other}{before}; {self._stage}; {aside}"
 
 
 @contextmanager
-def show_progress(plan: BuildPlan, settings: RunSettings) -> Iterator[None]:
+def show_progress(plan: BuildPlan) -> Iterator[None]:
     """Show how far the whole build is, while its shards are filled in this process or elsewhere."""
     stage = "language models write the designs" if plan.request.designer == "llm" else STAGE_WORDS[Stage.DESIGN]
-    progress = BuildProgress(plan.request.tasks, settings.workers, stage)
+    progress = BuildProgress(plan.request.tasks, stage)
     show = _line_writer(f"{plan.request.name}-progress")
     has_ended = Event()
     follow = partial(_follow, progress, show, UUID(str(this_run.id)), has_ended)
@@ -118,8 +122,8 @@ def _follow(progress: BuildProgress, show: Callable[..., None], run_id: UUID, ha
         while not is_last:
             is_last = has_ended.wait(SECONDS_BETWEEN_UPDATES)
             with get_client(sync_client=True) as client:
-                progress.hear(client.read_flow_run(run_id).labels, time.monotonic())
-            show(progress.line(time.monotonic()), progress.share, progress.made, is_last)
+                progress.hear(client.read_flow_run(run_id).labels)
+            show(progress.line(), progress.share, progress.made, is_last)
     except Exception as error:  # noqa: BLE001
         # A build does not fail because nobody can see how far it is.
         get_run_logger().warning("progress is not shown any more: %s", error)

@@ -25,7 +25,6 @@ API = 2
 """Version of the messages. A client refuses a server with another one."""
 QUEUED_BEAT, STARTED_BEAT = b" ", b"\n"
 """White space that a server sends before a reply: while a run of the request waits, and when all have started."""
-SCRATCH_ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 DEEPEST_PATH = 32
 """Most parts of a path in a scratch folder."""
 LONGEST_PATH_BYTES = 2048
@@ -81,7 +80,6 @@ def _inner_path(path: str) -> str:
 Base64 = Annotated[bytes, BeforeValidator(_decoded), PlainSerializer(_encoded, when_used="json")]
 InnerPath = Annotated[str, AfterValidator(_inner_path)]
 """Path of a file or folder inside a scratch folder. The agent's code chooses these names."""
-ScratchId = Annotated[str, Field(pattern=SCRATCH_ID_PATTERN)]
 Digest = Annotated[str, Field(pattern=HASH_PATTERN)]
 Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS)]
 
@@ -147,10 +145,8 @@ class RunRequest(Frozen):
     """Wall time in seconds. None means the longest that the server allows."""
     limits: RunLimits | None = None
     """None means the limits of the server. No limit may exceed the server's."""
-    scratch_id: ScratchId | None = None
-    """Scratch folder on the server, chosen by the client. It is made at its first use."""
     scratch: tuple[ScratchEntry, ...] | None = None
-    """Scratch folder that travels with the request, instead of `scratch_id`. Its changes are in the reply."""
+    """Scratch folder that travels with the request. Its changes are in the reply."""
     scratch_bytes: int = Field(default=64 << 20, ge=0)
     """Most bytes of files of this scratch folder in the reply. Further files are skipped."""
 
@@ -158,8 +154,6 @@ class RunRequest(Frozen):
     def _check_choices(self) -> Self:
         if (self.task_id is None) == (self.public is None):
             raise ValueError("expected either task_id or public")
-        if self.scratch_id is not None and self.scratch is not None:
-            raise ValueError("expected at most one of scratch_id and scratch")
         return self
 
 
@@ -199,7 +193,6 @@ class ScoreRequest(Frozen):
     code: str
     task_id: TaskId
     timeout: Seconds | None = None
-    scratch_id: ScratchId | None = None
     preset: str = "gap"
     """Reward of the run. A request that names none has the reward of clients that knew no other default."""
 

@@ -47,11 +47,6 @@ class ShardProgress:
     steered: int = 0
     """Rejected attempts that only missed their band. The search goes on from them."""
 
-    @property
-    def ended(self) -> int:
-        """Attempts that have ended."""
-        return self.made + self.rejected
-
 
 Listener = Callable[[ShardProgress], None]
 

@@ -17,7 +17,6 @@ from sandmill import __version__
 from sandmill.errors import InputError, Problem, SandmillError, shorten
 from sandmill.models import remote
 from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader, json_pieces
-from sandmill.serve.folders import ScratchBusy, ScratchFull
 from sandmill.serve.gate import RequestGate
 from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
 from sandmill.serve.runs import RunService, UnknownPublic
@@ -25,7 +24,7 @@ from sandmill.serve.runs import RunService, UnknownPublic
 _BEAT_S = 0.5
 """Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
 _MOST_PROBLEMS = 20
-_RETRY_SCRATCH_S, _RETRY_ROOM_S = 10, 2
+_RETRY_ROOM_S = 2
 
 Message = TypeVar("Message", bound=BaseModel)
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -97,11 +96,6 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
         with ExitStack() as held:
             folder = await _receive(request, remote.PublicUpload, service, held)
             return remote.PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
-
-    @app.delete("/v1/scratch/{scratch_id}", status_code=204)
-    async def delete(scratch_id: str) -> Response:
-        was_there = await asyncio.to_thread(service.scratches.delete, scratch_id)
-        return Response(status_code=204) if was_there else _refusal(404, "no such scratch folder")
 
     return RequestGate(app, token=token, most_bytes=settings.max_request_bytes, is_stopping=is_stopping)
 
@@ -205,8 +199,6 @@ def _add_errors(app: FastAPI) -> None:
         UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
         NoRoom: lambda _: _refusal(429, "other requests fill the memory", retry_after_s=_RETRY_ROOM_S),
         FrameError: lambda error: _refusal(422, f"the request is not a frame: {error}"),
-        ScratchBusy: lambda _: _refusal(409, "another run uses this scratch folder"),
-        ScratchFull: lambda _: _refusal(429, "too many scratch folders", retry_after_s=_RETRY_SCRATCH_S),
         RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),

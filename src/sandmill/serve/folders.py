@@ -1,14 +1,12 @@
-"""Folders that a server keeps for its clients: uploaded public files, and scratch folders of episodes."""
+"""Folders of public files that clients upload to a server."""
 
 import shutil
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from time import monotonic
 
 from sandmill.errors import InputError, Problem
 from sandmill.sandbox.public_folder import check_names, check_public, digest_of
@@ -82,71 +80,3 @@ class PublicFolders:
                 return
             del self._sizes[digest]
             shutil.rmtree(self._root / digest, ignore_errors=True)
-
-
-class ScratchBusy(Exception):
-    """Another run uses this scratch folder now."""
-
-
-class ScratchFull(Exception):
-    """The server keeps as many scratch folders as it may."""
-
-
-@dataclass
-class _Scratch:
-    path: Path
-    used_at: float
-    is_busy: bool = False
-
-
-class ScratchFolders:
-    """Scratch folders by an id that the client chooses. One run at a time uses a folder."""
-
-    def __init__(self, root: Path, most_folders: int, ttl_s: float) -> None:
-        self._root, self._most_folders, self._ttl_s = root, most_folders, ttl_s
-        self._lock = threading.RLock()
-        self._folders: dict[str, _Scratch] = {}
-        root.mkdir(mode=0o700)
-
-    def claim(self, scratch_id: str) -> Path:
-        """Reserve the folder of an id for one run, and make it at its first use.
-
-        Raises `ScratchBusy` if another run uses it. Raises `ScratchFull` if there is no room for a new one.
-        """
-        with self._lock:
-            self.expire()
-            if scratch_id not in self._folders:
-                if len(self._folders) >= self._most_folders:
-                    raise ScratchFull
-                self._folders[scratch_id] = _Scratch(Path(mkdtemp(dir=self._root)), monotonic())
-            known = self._idle(scratch_id)
-            known.is_busy = True
-            return known.path
-
-    def release(self, scratch_id: str) -> None:
-        """End a reservation."""
-        with self._lock:
-            known = self._folders[scratch_id]
-            known.is_busy, known.used_at = False, monotonic()
-
-    def delete(self, scratch_id: str) -> bool:
-        """Remove a folder. Returns whether there was one. Raises `ScratchBusy` if a run uses it."""
-        with self._lock:
-            if scratch_id not in self._folders:
-                return False
-            path = self._idle(scratch_id).path
-            del self._folders[scratch_id]
-        shutil.rmtree(path, ignore_errors=True)
-        return True
-
-    def expire(self) -> None:
-        """Remove the folders that nobody has used for a while."""
-        with self._lock:
-            limit = monotonic() - self._ttl_s
-            for name in [name for name, one in self._folders.items() if not one.is_busy and one.used_at < limit]:
-                shutil.rmtree(self._folders.pop(name).path, ignore_errors=True)
-
-    def _idle(self, scratch_id: str) -> _Scratch:
-        if (known := self._folders[scratch_id]).is_busy:
-            raise ScratchBusy
-        return known

@@ -1,14 +1,12 @@
 """Check requests, queue their runs, and turn every outcome into a reply. A run never ends in an exception."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
-from typing import TypeVar
 
 from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.models.remote import RunReply, RunRequest, ScoreReply, ScoreRequest, ScratchChanges, limits_above
@@ -18,7 +16,7 @@ from sandmill.models.run import RunLimits, RunResult
 from sandmill.play.score import score
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.carried import MOST_NAME_BYTES, changes_of, hashes_of, read_scratch, skipped_note, write_scratch
-from sandmill.serve.folders import PublicFolders, ScratchFolders
+from sandmill.serve.folders import PublicFolders
 from sandmill.serve.queue import RunQueue, Ticket
 from sandmill.serve.settings import ServerSettings
 from sandmill.serve.tasks import ServedTasks, sampled_bytes
@@ -27,10 +25,6 @@ _LEAST_SUBMISSION_MB = 4
 """Submissions up to this size, in MB, are copied for every task, so that its grader names the problem."""
 _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
-
-Reply = TypeVar("Reply")
-QueuedCall = Callable[[Event, Path | None], Reply]
-"""What a thread of the queue does. It gets the event that cancels it, and the scratch folder of the run."""
 
 
 class UnknownPublic(Exception):
@@ -45,7 +39,6 @@ class RunService:
     ) -> None:
         self.box, self.tasks, self.queue, self.settings = box, tasks, queue, settings
         self.publics = PublicFolders(state / "public", settings.public_bytes)
-        self.scratches = ScratchFolders(state / "scratch", settings.scratch_folders, settings.scratch_ttl_s)
         self._carried = state / "carried"
         self._carried.mkdir(mode=0o700)
 
@@ -53,14 +46,13 @@ class RunService:
         """Queue all runs of a request or none.
 
         Raises `InputError` with the problems of all runs. Raises `UnknownPublic` if a public folder must be uploaded
-        first. Raises `ScratchBusy` or `ScratchFull` if a scratch folder cannot be used now. Raises `QueueFull` or
-        `BatchTooLarge` if the queue has no room.
+        first. Raises `QueueFull` or `BatchTooLarge` if the queue has no room.
         """
         self._check(requests)
         if any(request.public and not self.publics.find(request.public) for request in requests):
             raise UnknownPublic
-        jobs = [(request.scratch_id, partial(self._run, request)) for request in requests]
-        return self.submit(jobs, [self._reply_bytes(request) for request in requests])
+        jobs = [partial(self._run, request) for request in requests]
+        return self.queue.submit(jobs, [self._reply_bytes(request) for request in requests])
 
     def submit_scores(self, requests: Sequence[ScoreRequest]) -> list[Ticket[ScoreReply]]:
         """Queue runs whose submissions are graded. Raises the errors of `submit_runs`."""
@@ -71,44 +63,13 @@ class RunService:
             # A task without answers or an unknown preset is refused before anything runs.
             score(self.tasks.open(task_id), nothing, preset)
 
-        def job(run: RunRequest, request: ScoreRequest) -> QueuedCall[ScoreReply]:
-            return lambda cancel, scratch: self._grade(self._run(run, cancel, scratch), request)
+        def job(run: RunRequest, request: ScoreRequest) -> Callable[[Event], ScoreReply]:
+            return lambda cancel: self._grade(self._run(run, cancel), request)
 
-        return self.submit([(run.scratch_id, job(run, one)) for run, one in zip(runs, requests, strict=True)])
-
-    def submit(
-        self, jobs: Sequence[tuple[str | None, QueuedCall[Reply]]], needs: Sequence[int] = ()
-    ) -> list[Ticket[Reply]]:
-        """Reserve the scratch folders of all jobs, then queue the jobs. For `needs` see `RunQueue.submit`."""
-
-        def bind(scratch_id: str | None, job: QueuedCall[Reply]) -> Callable[[Event], Reply]:
-            if not scratch_id:
-                return lambda cancel: job(cancel, None)
-            scratch = self.scratches.claim(scratch_id)
-            reserved.callback(self.scratches.release, scratch_id)
-
-            def work(cancel: Event) -> Reply:
-                try:
-                    return job(cancel, scratch)
-                finally:
-                    self.scratches.release(scratch_id)
-
-            return work
-
-        with ExitStack() as reserved:
-            tickets = self.queue.submit([bind(*job) for job in jobs], needs)
-            # From here on each job ends its own reservation.
-            reserved.pop_all()
-            return tickets
+        return self.queue.submit([job(run, one) for run, one in zip(runs, requests, strict=True)])
 
     def _check(self, requests: Sequence[RunRequest]) -> None:
         problems = [problem for place, one in enumerate(requests) for problem in self._problems(f"runs.{place}", one)]
-        used = Counter(one.scratch_id for one in requests if one.scratch_id)
-        problems += [
-            Problem("scratch_id", f"{name!r} {number} times", "one run at a time in a scratch folder")
-            for name, number in used.items()
-            if number > 1
-        ]
         if problems:
             raise InputError("request", problems, "Nothing was run.")
 
@@ -145,9 +106,9 @@ class RunService:
             return most
         return most + min(request.scratch_bytes, self.settings.reply_bytes) + 2 * MOST_NAME_BYTES
 
-    def _run(self, request: RunRequest, cancel: Event, scratch: Path | None) -> RunReply:
+    def _run(self, request: RunRequest, cancel: Event) -> RunReply:
         try:
-            reply = self._failure("cancelled") if cancel.is_set() else self._run_safely(request, cancel, scratch)
+            reply = self._failure("cancelled") if cancel.is_set() else self._run_safely(request, cancel)
         except SandmillError as error:
             return self._failure(str(error))
         except Exception as error:  # noqa: BLE001 - one run must not end the others of its batch
@@ -156,7 +117,7 @@ class RunService:
         # A cancelled run looks like one that the kernel killed, which would be a failure of the agent.
         return self._failure("cancelled") if cancel.is_set() else reply
 
-    def _run_safely(self, request: RunRequest, cancel: Event, scratch: Path | None) -> RunReply:
+    def _run_safely(self, request: RunRequest, cancel: Event) -> RunReply:
         with ExitStack() as stack:
             if request.task_id:
                 public: Path | None = self.tasks.open(request.task_id).public
@@ -164,7 +125,7 @@ class RunService:
                 public = stack.enter_context(self.publics.lend(request.public or ""))
             if public is None:
                 return self._failure("the server has removed the public folder; upload it again")
-            not_sent: list[str] = []
+            scratch, not_sent = None, list[str]()
             if request.scratch is not None:
                 # The agent has filled the folder. It must not cause an `infra_error`, also not when it is removed.
                 draft = TemporaryDirectory(dir=self._carried, ignore_cleanup_errors=True)

@@ -24,8 +24,6 @@ from sandmill.serve.tasks import ServedTasks
 
 _SEND_S = 5.0
 """Time for sending the last replies after all runs have ended, in seconds."""
-_SWEEP_S = 60.0
-"""Interval at which unused scratch folders are removed, in seconds."""
 _BACKLOG = 2048
 
 
@@ -37,7 +35,7 @@ class _Server(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self._service, self._stopping, self._announce = service, stopping, announce
-        self._stopped_at = self._swept_at = monotonic()
+        self._stopped_at = 0.0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then tell the caller."""
@@ -58,12 +56,9 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Decide every 0.1 seconds whether to end."""
-        queue, grace_s, now = self._service.queue, self._service.settings.grace_s, monotonic()
-        if now - self._swept_at > _SWEEP_S:
-            self._swept_at = now
-            self._service.scratches.expire()
+        queue, grace_s = self._service.queue, self._service.settings.grace_s
         if self._stopping.is_set():
-            waited = now - self._stopped_at
+            waited = monotonic() - self._stopped_at
             if waited > grace_s:
                 queue.cancel_all()
             if queue.is_idle or waited > grace_s + _SEND_S:

@@ -29,10 +29,6 @@ class ServerSettings:
     """Seconds in which running code may end after SIGTERM."""
     public_bytes: int = 2 << 30
     """Bytes of all uploaded public folders. The least recently used are removed first."""
-    scratch_folders: int = 256
-    """Most scratch folders at a time. Each holds at most `disk_mb` of the limits."""
-    scratch_ttl_s: float = 3600.0
-    """Seconds after its last use at which a scratch folder is removed."""
     reply_bytes: int = 512 << 20
     """Most bytes of a scratch folder that travel back in a reply."""
 

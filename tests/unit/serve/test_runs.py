@@ -46,8 +46,6 @@ def test_all_problems_of_a_request_are_named_and_nothing_runs(open_site, pulled)
         run("print a"),
         {"task_id": "unknown", "code": "print b", "timeout": 301},
         run("print c", limits={"memory_mb": 600}),
-        run("print d", scratch_id="s"),
-        run("print e", scratch_id="s"),
     ]
     status, body, _ = site.ask("POST", "/v1/runs", {"runs": runs})
     assert status == 422
@@ -55,7 +53,6 @@ def test_all_problems_of_a_request_are_named_and_nothing_runs(open_site, pulled)
         "runs.1.task_id: saw 'unknown'; expected a task of this server (lamps).",
         "runs.1.timeout: saw 301; expected at most 300 seconds.",
         "runs.2.limits: saw memory_mb 600; expected at most the limits of the server: memory_mb 512.",
-        "scratch_id: saw 's' 2 times; expected one run at a time in a scratch folder.",
     ]
     assert site.box.runs == []
 
@@ -69,8 +66,7 @@ def test_all_problems_of_a_request_are_named_and_nothing_runs(open_site, pulled)
         ({"runs": [run("x", extra=1)]}, "runs.0.extra: Extra inputs"),
         ({"runs": [{"code": "x"}]}, "expected either task_id or public"),
         ({"runs": [run("x", public="0" * 64)]}, "expected either task_id or public"),
-        ({"runs": [run("x", scratch_id="../up")]}, "runs.0.scratch_id"),
-        ({"runs": [run("x", scratch_id="s", scratch=[])]}, "at most one of scratch_id and scratch"),
+        ({"runs": [run("x", scratch=[{"path": "../up"}])]}, "runs.0.scratch.0.path"),
         ({"runs": [run("x", scratch=[{"path": "../up", "content": ""}])]}, "without . and .."),
         ({"runs": [run("x", scratch=[{"path": "/etc/x", "content": ""}])]}, "without . and .."),
         ({"runs": [run("x", scratch=[{"path": "a", "content": "?"}])]}, "not base64"),
@@ -140,38 +136,6 @@ def test_a_long_run_sends_white_space_while_it_goes_on(site):
     connection.request("POST", "/v1/runs", body, headers)
     # The first tells that the run has started, the last comes before the reply is encoded.
     assert re.match(rb' ?\n{3,}{"results"', connection.getresponse().read())
-
-
-def test_a_scratch_folder_lives_between_requests_until_it_is_deleted(site):
-    site.run(run("write a.txt 1", scratch_id="episode-1"))
-    assert site.run(run("list", scratch_id="episode-1"))[0]["stdout"] == "a.txt\n"
-    assert site.run(run("list", scratch_id="episode-2"))[0]["stdout"] == "\n"
-    folder = site.box.runs[0]["scratch"]
-    assert site.ask("DELETE", "/v1/scratch/episode-1")[0] == 204
-    assert not folder.exists()
-    assert site.ask("DELETE", "/v1/scratch/episode-1")[0] == 404
-    assert site.run(run("list", scratch_id="episode-1"))[0]["stdout"] == "\n"
-
-
-def test_one_run_at_a_time_uses_a_scratch_folder(site):
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(site.run, run("sleep 1", scratch_id="s"))
-        assert wait_until(lambda: site.service.queue.running == 1)
-        assert site.ask("POST", "/v1/runs", {"runs": [run("list", scratch_id="s")]})[0] == 409
-        assert site.ask("DELETE", "/v1/scratch/s")[0] == 409
-        waiting.result()
-    assert site.run(run("list", scratch_id="s"))
-
-
-def test_scratch_folders_are_limited_in_number_and_age(open_site, pulled):
-    site = open_site(pulled, scratch_folders=2, scratch_ttl_s=1.0)
-    site.run(run("write a 1", scratch_id="one"), run("list", scratch_id="two"))
-    status, body, headers = site.ask("POST", "/v1/runs", {"runs": [run("list", scratch_id="three")]})
-    assert (status, body["detail"], headers["retry-after"]) == (429, "too many scratch folders", "10")
-    time.sleep(1.1)
-    assert site.run(run("list", scratch_id="three"), run("list", scratch_id="one"))[1]["stdout"] == "\n"
-    # A refused request keeps no reservation.
-    assert site.ask("DELETE", "/v1/scratch/one")[0] == 204
 
 
 def test_a_scratch_folder_that_travels_comes_back_as_changes(site):

@@ -16,41 +16,36 @@ def labels(**shards: ShardProgress) -> dict[str, str]:
 
 
 def test_the_line_adds_up_all_shards_wherever_they_are_filled():
-    progress = BuildProgress(20, 2, "designing")
-    assert progress.line(1.0) == "0 of 20 tasks in band; designing; 0 designs off the band, 0 faulty; no estimate yet"
+    progress = BuildProgress(20, "designing")
+    assert progress.line() == "0 of 20 tasks in band; designing; 0 designs off the band, 0 faulty"
     nothing = ShardProgress(Stage.DESIGN, made=0, rejected=0)
-    progress.hear(labels(a=nothing, b=nothing), 10.0)
-    progress.hear(labels(a=FIRST, b=SECOND), 70.0)
-    line = progress.line(70.0)
-    assert line.startswith(
-        "3 of 20 tasks in band, 1 in another; measuring difficulty; 7 designs off the band, 1 faulty; "
+    progress.hear(labels(a=nothing, b=nothing))
+    progress.hear(labels(a=FIRST, b=SECOND))
+    assert progress.line() == (
+        "3 of 20 tasks in band, 1 in another; measuring difficulty; 7 designs off the band, 1 faulty"
     )
-    # 12 attempts in 60 seconds, and (5 * 3.6 + 12) / (5 + 4) attempts for each of 16 tasks.
-    assert line.endswith("about 4 min left")
     assert progress.share == 20.0
 
 
 def test_a_later_round_goes_on_where_the_first_ended():
-    progress = BuildProgress(20, 2, "designing")
+    progress = BuildProgress(20, "designing")
     done = [replace(one, made=9, in_band=9, is_stored=True) for one in (FIRST, SECOND)]
-    progress.hear(labels(a=done[0], b=done[1]), 0.0)
+    progress.hear(labels(a=done[0], b=done[1]))
     again = ShardProgress(Stage.CALIBRATE, made=1, rejected=2, in_band=1, steered=2)
-    progress.hear(labels(a=done[0], b=done[1], c=again), 10.0)
-    assert progress.line(10.0).startswith("19 of 20 tasks in band")
+    progress.hear(labels(a=done[0], b=done[1], c=again))
+    assert progress.line().startswith("19 of 20 tasks in band")
 
 
-def test_finished_shards_of_an_earlier_run_count_at_once_and_give_no_pace():
-    progress = BuildProgress(20, 2, "designing")
+def test_finished_shards_of_an_earlier_run_count_at_once():
+    progress = BuildProgress(20, "designing")
     kept = replace(FIRST, made=10, in_band=10, is_stored=True)
-    progress.hear(labels(a=kept), 5.0)
-    assert progress.line(5.0) == (
-        "10 of 20 tasks in band (10 kept from before); designing; 4 designs off the band, 1 faulty; no estimate yet"
+    progress.hear(labels(a=kept))
+    assert progress.line() == (
+        "10 of 20 tasks in band (10 kept from before); designing; 4 designs off the band, 1 faulty"
     )
 
 
 def test_a_build_is_not_complete_before_it_is_published():
-    progress = BuildProgress(10, 2, "designing")
-    progress.hear(labels(a=replace(FIRST, made=10, in_band=10, is_stored=True)), 0.0)
+    progress = BuildProgress(10, "designing")
+    progress.hear(labels(a=replace(FIRST, made=10, in_band=10, is_stored=True)))
     assert progress.share < 100
-    assert "left" not in progress.line(1.0)
-    assert "estimate" not in progress.line(1.0)
