@@ -22,7 +22,7 @@ from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """Version of the release layout. Readers refuse higher versions.
 
 Since version 2, each split has its own files. Since version 3, the manifest names the agent environment. Since version
