@@ -89,14 +89,19 @@ def ladder(calibration: Calibration, gap: Callable[[float], float], score: float
 
 
 def report_adversaries(sheets: Sequence["Sheet"], names: Sequence[str]) -> Iterator[str]:
-    """Write for each name which share is gold, and the mean gap and ladder, over hinted, other and all tasks."""
-    groups = {"hinted": True, "not hinted": False, "all": None}
+    """Write for each name which share is gold, and the mean gap and ladder, over all tasks and by reading level."""
+    groups: dict[str, Callable[["Sheet"], bool]] = {
+        "all": lambda sheet: True,
+        "hinted": lambda sheet: sheet.is_hinted,
+        "plain": lambda sheet: sheet.level == "plain",
+        "prose and above": lambda sheet: sheet.level not in ("none", "plain"),
+    }
     yield "| adversary | " + " | ".join(f"{group}: {TITLE}" for group in groups) + " |"
     yield "|---" * (len(groups) + 1) + "|"
     for name in names:
         cells = []
-        for wanted in groups.values():
-            some = [sheet for sheet in sheets if name in sheet.finals and wanted in (None, sheet.is_hinted)]
+        for is_in in groups.values():
+            some = [sheet for sheet in sheets if name in sheet.finals and is_in(sheet)]
             if some:
                 golds = mean(sheet.medal(name) is Medal.GOLD for sheet in some)
                 gaps = mean(max(sheet.gap(name), -1.0) for sheet in some)

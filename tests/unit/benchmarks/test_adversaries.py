@@ -127,8 +127,8 @@ def test_the_table_of_adversaries_pays_by_rungs():
     assert ladder(calibration, closed, 0.8) == pytest.approx(0.8)
     assert ladder(calibration, closed, 0.4) == 0.0
     sheet = SimpleNamespace(
-        finals={"one": 0.8}, is_hinted=True, calibration=calibration, closed=closed,
+        finals={"one": 0.8}, is_hinted=True, level="prose", calibration=calibration, closed=closed,
         medal=lambda _: None, gap=lambda _: closed(0.8),
     )  # fmt: skip
     lines = list(report_adversaries([sheet], ("one",)))
-    assert lines[-1] == "| one | 0% / 0.75 / 0.80 (1) |  | 0% / 0.75 / 0.80 (1) |"
+    assert lines[-1] == "| one | 0% / 0.75 / 0.80 (1) | 0% / 0.75 / 0.80 (1) |  | 0% / 0.75 / 0.80 (1) |"
