@@ -14,7 +14,7 @@ from sandmill_learn.lm.evaluate import interval  # noqa: E402
 from sandmill_learn.lm.folder import Record, read_parts, write_parts  # noqa: E402
 from sandmill_learn.lm.generate import Limits, Sampler  # noqa: E402
 from sandmill_learn.lm.grading import Graded, Grader, Table, ladder_of, reading_of  # noqa: E402
-from sandmill_learn.lm.grpo import GrpoSettings, advantages_of, train_grpo  # noqa: E402
+from sandmill_learn.lm.grpo import GrpoSettings, advantages_of, imitated, train_grpo  # noqa: E402
 from sandmill_learn.lm.llama import Llama, Shape  # noqa: E402
 from sandmill_learn.lm.prepare import bars_of, copy_code  # noqa: E402
 from sandmill_learn.lm.scripts import Pool  # noqa: E402
@@ -228,6 +228,11 @@ def test_groups_without_variance_have_no_advantage():
     assert max(advantages_of([0.5, 0.51])) < 0.2
 
 
+def test_rejection_imitates_the_best_quarter_that_earns_anything():
+    assert imitated([0.1, 0.4, 0.3, 0.2, 0.0, 0.0, -0.3, 0.0]) == [0, 1, 1, 0, 0, 0, 0, 0]
+    assert imitated([0.0, -0.3]) == [0, 0]
+
+
 def test_the_learning_rate_warms_up_and_falls():
     rates = [schedule(share) for share in (0.0, 0.03, 0.06, 0.5, 1.0)]
     assert rates[0] < rates[1] < rates[2] == pytest.approx(1.0)
@@ -279,11 +284,12 @@ class StubPool:
         return future
 
 
-def test_rewards_change_what_the_model_writes(tmp_path):
+@pytest.mark.parametrize("reward", ["gap", "rejection"])
+def test_rewards_change_what_the_model_writes(tmp_path, reward):
     torch.manual_seed(0)
     model = Llama.random(SHAPE, seed=3)
     sampler = Sampler(model, Limits(2, 16, 8, 4), END)
-    settings = GrpoSettings(seconds=300, prompts=2, samples=16, steps=30, learning_rate=1e-2, reward="gap")
+    settings = GrpoSettings(seconds=300, prompts=2, samples=16, steps=30, learning_rate=1e-2, reward=reward)
     tables = [_table(name="one"), _table(name="two")]
     record = Record(tmp_path)
     assert train_grpo(model, sampler, StubWords(), StubPool(), tables, settings, record) >= 15

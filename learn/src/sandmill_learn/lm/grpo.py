@@ -25,7 +25,10 @@ from sandmill_learn.lm.scripts import Pool, result_of
 from sandmill_learn.lm.sft import copy_state, make_optimizer
 from sandmill_learn.lm.weights import Words
 
-REWARDS = ("gap", "ladder", "ladder-facts")
+REWARDS = ("gap", "ladder", "ladder-facts", "rejection")
+"""What is paid. `rejection` is rejection fine-tuning: the best scripts of a group are imitated, none is pushed down."""
+_KEPT = 0.25
+"""Share of a group that rejection fine-tuning keeps at most."""
 _PATIENCE = 3
 """Updates in a row with the same kind of failure after which training stops."""
 _RARE = 0.25
@@ -180,6 +183,12 @@ def advantages_of(rewards: Sequence[float]) -> list[float]:
     return [(reward - float(np.mean(rewards))) / max(spread, 0.05) for reward in rewards]
 
 
+def imitated(rewards: Sequence[float]) -> list[float]:
+    """Return 1 for the best scripts of a group that earn anything, and 0 for the others."""
+    least = sorted(rewards, reverse=True)[max(1, round(_KEPT * len(rewards))) - 1]
+    return [float(reward > 0 and reward >= least) for reward in rewards]
+
+
 def _update(
     model: Llama,
     optimizer: torch.optim.AdamW,
@@ -191,8 +200,11 @@ def _update(
 ) -> dict[str, float]:
     """Make the steps of one update, and return the figures of its batch."""
     device, low, high = model.embedding.device, settings.clip[0], settings.clip[1]
-    rewards = [[one.reward(settings.reward) for one in group] for group in graded]
-    advantages = [advantages_of(group) for group in rewards]
+    is_rejection = settings.reward == "rejection"
+    paid = "ladder" if is_rejection else settings.reward
+    rewards = [[one.reward(paid) for one in group] for group in graded]
+    advantages = [(imitated if is_rejection else advantages_of)(group) for group in rewards]
+    bonus = 0.0 if is_rejection else state.bonus
     sizes = [sum(map(len, group)) for group in batch.answers]
     entropy_sum, clipped = torch.zeros((), device=device), torch.zeros((), device=device)
     norms = []
@@ -210,7 +222,7 @@ def _update(
             gain = gains.repeat_interleave(lengths)
             ratio = (chances - torch.cat([batch.former[place] for place in places])).clamp(-10, 10).exp()
             bounded = ratio.clamp(1 - low, 1 + high)
-            objective = torch.minimum(ratio * gain, bounded * gain) + state.bonus * entropies
+            objective = torch.minimum(ratio * gain, bounded * gain) + bonus * entropies
             (-objective.sum() / total).backward()
             entropy_sum += entropies.detach().sum()
             clipped += ((ratio != bounded) & (gain != 0)).sum()
@@ -227,7 +239,7 @@ def _update(
         "entropy": entropy,
         # Of tokens drawn at temperature 1 it equals the entropy, unless sampler and training pass differ.
         "surprise": -float(torch.cat(batch.former).mean()),
-        "bonus": state.bonus,
+        "bonus": bonus,
         "norm": float(np.mean(norms)),
         "clipped": float(clipped) / sum(sizes),
         "tokens": sum(sizes) / sum(map(len, batch.answers)),

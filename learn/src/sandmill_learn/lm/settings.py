@@ -56,7 +56,12 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument("--work", type=Path, default=Path("work"), help="checkpoints")
     parser.add_argument("--out", type=Path, default=Path("out"), help="log, figures, tables and samples")
     parser.add_argument("--model", default="packed", help="packed, tiny, random, or a folder of transformers")
-    parser.add_argument("--reward", default="ladder-facts", choices=("gap", "ladder", "ladder-facts"))
+    parser.add_argument(
+        "--reward",
+        default="ladder-facts",
+        choices=("gap", "ladder", "ladder-facts", "rejection"),
+        help="of grpo; rejection imitates the best scripts of each group instead",
+    )
     parser.add_argument("--seconds", type=float, help="time of the phase, in place of its own option")
     parser.add_argument("--sft-seconds", type=float, default=160.0)
     parser.add_argument("--grpo-seconds", type=float, default=180.0)
