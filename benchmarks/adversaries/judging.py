@@ -90,7 +90,7 @@ def ladder(calibration: Calibration, gap: Callable[[float], float], score: float
 
 def report_adversaries(sheets: Sequence["Sheet"], names: Sequence[str]) -> Iterator[str]:
     """Write for each name which share is gold, and the mean gap and ladder, over all tasks and by reading level."""
-    groups: dict[str, Callable[["Sheet"], bool]] = {
+    groups: dict[str, Callable[[Sheet], bool]] = {
         "all": lambda sheet: True,
         "hinted": lambda sheet: sheet.is_hinted,
         "plain": lambda sheet: sheet.level == "plain",
