@@ -221,9 +221,9 @@ class QuantityTexts(Frozen):
     means: Texts = Field(min_length=2)
     """What it is and how it is computed; its name stands in each."""
     limits: Texts = Field(min_length=2)
-    """Sentences with `{n}`: it counts whether the quantity is above it."""
+    """Sentences that give a limit as `{n}`, and say that only being above the limit matters."""
     norms: Texts = Field(min_length=2)
-    """Sentences with `{n}`: it counts by the factor to it, either way."""
+    """Sentences that give a norm as `{n}`, and say that the factor to it matters, up or down."""
 
 
 class Words(Frozen):

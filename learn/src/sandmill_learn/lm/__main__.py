@@ -41,7 +41,7 @@ def _run(arguments: Arguments, record: Record) -> int:
 
 
 def _limit_threads() -> None:
-    """Give every process one thread for arithmetic, before numpy is loaded: scripts run one a processor."""
+    """Limit numpy to one thread a process. Must run before numpy is imported."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
         os.environ[name] = "1"
 

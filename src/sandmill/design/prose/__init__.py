@@ -54,7 +54,7 @@ class Pen:
     quotes: bool = True
     """Whether sentences may quote somebody. Sentences that are quoted themselves may not."""
     turn: int = 0
-    """Place of the paraphrase of each column, so that a fact calls it alike throughout."""
+    """Number that chooses one of the paraphrases of a column. All sentences of one fact use the same paraphrase."""
 
     @property
     def is_free(self) -> bool:
@@ -128,7 +128,7 @@ class Pen:
         if others and self.rng.random() < _CHANCE_OF_OTHER_UNIT:
             other, shown = self.pick(others)
             return with_unit(self._written(other), other, shown)
-        # A paraphrase does not say what is measured as clearly as the meaning does.
+        # A paraphrase may leave open what is measured, so the unit is always written.
         is_certain = bool(unit) or name == "thousand" or bool(known and known.others)
         is_shown = is_certain or self.rng.random() < _CHANCE_OF_UNIT
         written = digits(value) if is_shown and abs(value) < 1 else self._written(value)
