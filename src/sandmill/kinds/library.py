@@ -10,6 +10,7 @@ import yaml
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
 from sandmill.models.domain import Domain, SpareWords, World, WorldMedium
+from sandmill.models.kind import Kind
 from sandmill.models.knowledge import Words
 from sandmill.models.plan import Slot
 
@@ -67,3 +68,13 @@ def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:
 def dressed_medium(media: Sequence[AnyWorldMedium], slot: Slot, world: World) -> AnyWorldMedium:
     """Return that medium with the texts of a world."""
     return medium_at(media, slot).dressed(world)
+
+
+def load_kinds(folder: str) -> tuple[Kind, ...]:
+    """Read the kinds of a folder. Entries whose names begin with `_` hold what several kinds share."""
+    made = []
+    for name, fields in load_yaml(f"{folder}/kinds.yaml").items():
+        if not name.startswith("_"):
+            tasks = {tuple(asked.split()): curve for asked, curve in fields["tasks"].items()}
+            made.append(Kind.model_validate({"name": name, **fields, "tasks": tasks}))
+    return tuple(made)
