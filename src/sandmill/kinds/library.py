@@ -1,6 +1,6 @@
 """Domains and media that are part of the library, and which of them a slot gets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -53,6 +53,13 @@ def load_folder(folder: str, model: type[Read]) -> tuple[Read, ...]:
 def load_yaml(path: str) -> Any:
     """Read a YAML file below `sandmill.kinds`."""
     return yaml.load(files("sandmill.kinds").joinpath(path).read_text(encoding="utf-8"), _Loader)
+
+
+@cache
+def load_texts(path: str) -> Mapping[str, Any]:
+    """Read a YAML file of texts in `sandmill.kinds` once; callers must not change what they get."""
+    found: Mapping[str, Any] = load_yaml(path)
+    return found
 
 
 def load_table(path: str, model: type[Read]) -> dict[str, Read]:
