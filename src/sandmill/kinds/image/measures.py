@@ -5,7 +5,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +15,14 @@ import pandas as pd
 from sandmill.kinds.image.canvas import Box
 from sandmill.kinds.image.files import reading_lines
 from sandmill.kinds.image.scenes import WHOLE, Sight, sights_of
+from sandmill.kinds.library import load_texts
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import WIDTH, Reader, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-INDICES: Mapping[str, str] = {
-    "grey": "pixels @ np.float32([1 / 3, 1 / 3, 1 / 3])",
-    "red": "pixels @ np.float32([1, -0.5, -0.5])",
-    "green": "pixels @ np.float32([-0.5, 1, -0.5])",
-    "blue": "pixels @ np.float32([-0.5, -0.5, 1])",
-    "yellow": "pixels @ np.float32([0.5, 0.5, -1])",
-    "magenta": "pixels @ np.float32([0.5, -1, 0.5])",
-    "cyan": "pixels @ np.float32([-1, 0.5, 0.5])",
-    "rust": "pixels @ np.float32([1, -1, 0])",
-    "warm": "pixels @ np.float32([1, 0, -1])",
-    "red_part": "pixels @ np.float32([1, 0, 0])",
-    "violet": "pixels @ np.float32([0.25, -1, 0.75])",
-    "leafy": "pixels @ np.float32([0, 1, -1])",
-    "grassy": "pixels @ np.float32([-1, 1, 0])",
-    "green_part": "pixels @ np.float32([0, 1, 0])",
-    "black": "pixels @ np.float32([-1 / 3, -1 / 3, -1 / 3])",
-    "white": "pixels.min(axis=3)",
-    "bright": "above_median(pixels)",
-    "dark": "-above_median(pixels)",
-    "object": "unlike_background(pixels)",
-}
-"""Colour index of each pixel as source. The weights of red, green and blue in colours are 0 for greys."""
+INDICES = load_texts("image/colours.yaml")
+"""Colour index of each pixel as source."""
 _MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
 """Pixels that differ from the background."""
 _PICTURES = Reader(reading_lines)
