@@ -158,7 +158,7 @@ def test_the_posterior_is_what_many_draws_give(seed):
     compare(random_mechanism(seed), seed, 1_000_000)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 10**6))
 def test_predicted_probabilities_are_realised_frequencies(seed):
     mechanism = random_mechanism(seed)

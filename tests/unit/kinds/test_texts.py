@@ -7,8 +7,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sandmill.check import check_package
-from sandmill.draw import render
 from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_folder
 from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium, WordSlot
@@ -82,20 +80,6 @@ def test_chinese_has_no_spaces_and_a_title_stands_beside_its_body():
     titled = [json.loads(text) for text in render_titled(CHANNEL, FACTORS, ROWS)]
     assert {item["title"] for item in titled} == {"About rain", "About sun"}
     assert [item["body"] for item in titled] == render_texts(CHANNEL, FACTORS, ROWS)
-
-
-@pytest.mark.slow
-def test_a_design_of_texts_renders_files_that_pass_the_gates():
-    rendered = render(make_text_spec(), SECRET)
-    package, spec = rendered.package, rendered.package.spec
-    assert package.public["train.csv"].startswith(f"id,{spec.channel.column},{spec.story.target}\n".encode())
-    assert [str(finding) for finding in check_package(package)] == []
-    page = package.public["description.md"].decode()
-    (said,) = (
-        line for line in page.splitlines() if f"`{spec.channel.column}`" in line and spec.channel.meaning in line
-    )
-    assert re.search(r"\btext\b", said.replace(spec.channel.meaning, ""))
-    assert render(spec, SECRET).package.public == package.public
 
 
 def test_designs_differ_in_which_words_stand_for_which_value():

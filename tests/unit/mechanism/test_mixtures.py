@@ -32,22 +32,6 @@ def test_merging_keeps_the_mean_and_nearly_the_quantiles(nodes):
         assert ((low - 1e-9 <= found[:, 0]) & (found[:, 0] <= high + 1e-9)).all()
 
 
-def test_few_values_are_left_as_they_are():
-    values, weights = scattered(5, _MIXTURE_NODES)
-    few = _merge(values, weights)
-    assert few.values is values
-    assert few.weights is weights
-
-
-def test_a_value_that_holds_nearly_all_the_probability_keeps_its_place():
-    values = np.concatenate([[2.0], np.linspace(-50, 50, 60)])[None]
-    weights = np.concatenate([[0.97], np.full(60, 0.03 / 60)])[None]
-    few = _merge(values, weights)
-    heavy = few.weights.argmax()
-    assert few.weights[0, heavy] >= 0.97
-    assert few.values[0, heavy] == pytest.approx(2.0, abs=0.05)
-
-
 @pytest.mark.parametrize("link", [GAUSSIAN, POSITIVE, COUNT], ids=lambda link: link.kind)
 def test_a_certain_score_gives_the_links_own_distribution(link):
     eta = np.array([-1.0, 0.0, 0.8])
