@@ -6,8 +6,9 @@ from math import hypot
 import numpy as np
 from scipy.special import expit, gammaln, ndtr, ndtri, softmax
 
+from sandmill.mechanism.cell_posterior import Mixture
 from sandmill.mechanism.columns import Floats
-from sandmill.mechanism.hidden import Mixture, expect_over_hidden, latent_mixtures
+from sandmill.mechanism.hidden import expect_over_hidden, latent_mixtures
 from sandmill.models import links
 from sandmill.models.links import CountLink, GaussianLink, PositiveLink
 from sandmill.models.mechanism import Mechanism

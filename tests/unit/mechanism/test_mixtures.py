@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sandmill.mechanism.hidden import _MIXTURE_NODES, Mixture, _merge
+from sandmill.mechanism.cell_posterior import Mixture
+from sandmill.mechanism.hidden import _MIXTURE_NODES, _merge
 from sandmill.mechanism.posterior import predict_number
 from sandmill.models.links import CountLink, GaussianLink, PositiveLink
 from tests.metric_samples import on_grid
