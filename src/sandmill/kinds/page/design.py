@@ -48,16 +48,8 @@ class Dirt(Frozen):
 
 
 _DIRT, _TRAITS = load_table("page/dirt.yaml", Dirt), load_texts("page/traits.yaml")
-_FADED = (0.1, 0.58)
-"""Share of the ink that is lost at strength 1, least and most."""
 _SERIES = (14, 17)
 """Fewest and most lines of a series of slips."""
-_FADE = ((0.5, 0.78), (0.2, 0.4))
-"""Least and most darkness of regions at hardness 0 and 1."""
-_CRUMBS = (3.0, 9.0)
-"""Most crumbs of a picture at hardness 0 and 1."""
-_BLUR = 0.15
-"""Most blur of a picture with regions."""
 
 
 def design_pages(
@@ -122,18 +114,18 @@ def choose_channel(medium: FieldsMedium | MasksMedium, knobs: Knobs, streams: St
     grain = ranged("grain", 0.01, _at(knobs.faults, dirt.grain))
     if isinstance(medium, MasksMedium):
         scene = medium.scenes[int(rng.integers(len(medium.scenes)))]
-        fade = [_at(knobs.signal, ends) for ends in zip(*_FADE, strict=True)]
-        crumbs = ranged("crumbs", 0.0, _at(knobs.skills, _CRUMBS))
+        fade = [_at(knobs.signal, ends) for ends in zip(*_TRAITS["fade"], strict=True)]
+        crumbs = ranged("crumbs", 0.0, _at(knobs.skills, _TRAITS["crumbs"]))
         own = [
             *(ranged(*trait) for trait in _TRAITS["scenes"][scene]),
             ranged("fade", *fade),
-            ranged("blur", 0.0, _BLUR),
+            ranged("blur", 0.0, _TRAITS["blur"]),
         ]
         traits = [*own, grain, crumbs]
     else:
         font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
         own = [ranged("density", *medium.density), ranged("weight", pen, 1.6 * pen), ranged("slant", 0.0, 0.25)]
-        fade = [1 - share * strength for share in _FADED[::-1]]
+        fade = [1 - share * strength for share in _TRAITS["faded"][::-1]]
         traits = [*own, ranged("ink", 0.8, 1.0), ranged("fade", *fade), grain]
     traits += [ranged("slip", 0.0, 1.0), *choose_dirt(medium, count, strength, dirt.ranges, rng)]
     shared: dict[str, Any] = {
