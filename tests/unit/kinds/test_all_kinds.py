@@ -23,8 +23,12 @@ from sandmill.seeds import ingest
 from tests.designs import SECRET
 
 KINDS = [kind for kind in known_kinds().values() if kind.channel]
-DEAR = {"series_files": pytest.mark.slow}
-MEASURED = [pytest.param(kind.name, marks=DEAR.get(kind.name, [])) for kind in KINDS if kind.measures]
+FAST = {
+    *("audio_pairs", "graph_table", "image_archive", "image_fields", "image_patients", "json_rows", "table_geometry"),
+    "tokens_russian",
+}
+"""Kinds of the fast tests, at least one of each modality but that of series, whose measures are slow."""
+CASES = {kind.name: pytest.param(kind.name, marks=[] if kind.name in FAST else pytest.mark.slow) for kind in KINDS}
 LEAST_FOUND = 0.35
 """Correlation of a number with its measure in the worst of items: small, blurred, and partly hidden."""
 MOST_LINES = 280
@@ -39,12 +43,12 @@ def rendered_of(name):
     return render(spec.model_copy(update={"sizes": Sizes(train=120, feedback=100, final=100)}), SECRET)
 
 
-@pytest.fixture(params=[kind.name for kind in KINDS])
+@pytest.fixture(params=CASES.values())
 def rendered(request):
     return rendered_of(request.param)
 
 
-@pytest.fixture(params=MEASURED)
+@pytest.fixture(params=[CASES[kind.name] for kind in KINDS if kind.measures])
 def measured(request):
     return rendered_of(request.param)
 

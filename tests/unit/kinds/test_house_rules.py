@@ -24,7 +24,7 @@ from tests.unit.draw.token_tasks import token_spec
 LANGUAGES = ("english", "russian")
 
 
-@pytest.fixture(scope="module", params=LANGUAGES)
+@pytest.fixture(scope="module", params=["english", pytest.param("russian", marks=pytest.mark.slow)])
 def task(request):
     spec = token_spec(f"tokens_{request.param}", hardness=0.4)
     return spec.channel, render(spec, b"secret")

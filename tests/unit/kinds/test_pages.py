@@ -154,8 +154,8 @@ def test_dirt_follows_the_latent_columns():
 @pytest.mark.parametrize("scene", SCENES)
 def test_regions_are_as_many_and_as_large_as_latent_columns_say(scene):
     def share(**latents):
-        values = {name: np.full(40, level) for name, level in latents.items()}
-        return marked_regions(mask_channel(scene), values, rows_of(range(40))).truth.mean()
+        values = {name: np.full(20, level) for name, level in latents.items()}
+        return marked_regions(mask_channel(scene), values, rows_of(range(20))).truth.mean()
 
     assert share(amount=0.0, size=0.5) == 0
     assert 0 < share(amount=0.5, size=0.5) < share(amount=1.0, size=0.5)
