@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
-from sandmill.models.columns import Unit
 from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.links import NumbersLink
 from sandmill.models.mechanism import Mechanism
@@ -50,15 +49,6 @@ def test_a_row_is_the_same_whatever_range_is_asked(task, slot, split, is_train, 
     np.testing.assert_array_equal(whole_rows(part), whole_rows(whole)[start : start + length])
 
 
-@settings(max_examples=15, deadline=None)
-@given(makers, links, st.integers(0, 200))
-def test_one_row_alone_is_drawn_as_among_others(maker, link, row):
-    mechanism, streams = with_copies(maker(link, noise_of(link))), Streams(SECRET, "alone")
-    whole = draw_rows(mechanism, streams, range(201), is_train=True)
-    alone = draw_rows(mechanism, streams, range(row, row + 1), is_train=True)
-    np.testing.assert_array_equal(whole_rows(alone)[0], whole_rows(whole)[row])
-
-
 @settings(max_examples=12, deadline=None)
 @given(makers, links, st.integers(0, 99))
 def test_copies_are_exact_and_of_earlier_rows_and_occur_at_the_declared_rate(maker, link, number):
@@ -96,20 +86,6 @@ def test_names_change_no_number(maker, link, seed):
     for name, new in zip(names, fresh, strict=True):
         np.testing.assert_array_equal(one.observed[name], other.observed[new])
         np.testing.assert_array_equal(one.complete[name], other.complete[new])
-    for left, right in zip(
-        arrays(posterior(mechanism, one.observed)), arrays(posterior(renamed, other.observed)), strict=True
-    ):
-        np.testing.assert_array_equal(left, right)
-
-
-@settings(max_examples=6, deadline=None)
-@given(tasks, slots, splits)
-def test_names_change_no_number_of_a_design(task, slot, split):
-    mechanism = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS).mechanism
-    names = {column.name: f"c{place}" for place, column in enumerate(mechanism.columns[::-1])}
-    renamed, streams = rename(mechanism, names), Streams(SECRET, "names")
-    one, other = (draw_rows(of, streams, range(60), is_train=True) for of in (mechanism, renamed))
-    np.testing.assert_array_equal(one.target, other.target)
     for left, right in zip(
         arrays(posterior(mechanism, one.observed)), arrays(posterior(renamed, other.observed)), strict=True
     ):
@@ -169,16 +145,6 @@ def test_rows_of_a_unit_share_what_is_the_units_and_units_are_about_as_large_as_
         np.maximum.at(most, of_row, draw.complete[name])
         assert (least == most)[np.unique(of_row)].all()
         assert len(np.unique(draw.complete[name])) > 1
-
-
-def test_there_are_designs_with_columns_of_the_unit():
-    specs = [make_spec(*task, slot, split=SplitKind.GROUPED) for task in TASKS[:4] for slot in range(4)]
-    assert all(
-        isinstance(c.distribution, Unit) == (c.name == s.mechanism.unit_column())
-        for s in specs
-        for c in s.mechanism.columns
-    )
-    assert sum(any(column.unit for column in spec.mechanism.columns) for spec in specs) > 8
 
 
 @settings(max_examples=8, deadline=None)

@@ -17,7 +17,7 @@ from sandmill.scoring import get_metric
 from tests.designs import SECRET, TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped, noise_of
 
-ROWS = 10_000
+ROWS = 5_000
 LIMIT = 4.5
 """Standard errors: of some thousand comparisons none should be further off."""
 MAKERS = {"gapped": gapped, "doubtful": doubtful}
@@ -149,7 +149,7 @@ def test_doubt_costs_the_oracle():
     metric = get_metric(MetricName.LOG_LOSS)
     for maker in MAKERS.values():
         mechanism = maker(BinaryLink(intercept=-0.3))
-        draw = draw_rows(mechanism, Streams(SECRET, "doubt"), range(6000), is_train=False)
+        draw = draw_rows(mechanism, Streams(SECRET, "doubt"), range(3000), is_train=False)
         certain, truth = mechanism.model_copy(update={"pathologies": ()}), draw.target.astype(int)
         seen = metric.score(truth, metric.decide(posterior(mechanism, draw.observed)))
         known = metric.score(truth, metric.decide(posterior(certain, draw.complete)))

@@ -160,6 +160,7 @@ def test_the_posterior_is_what_many_draws_give(seed):
 
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6))
+@pytest.mark.slow
 def test_predicted_probabilities_are_realised_frequencies(seed):
     mechanism = random_mechanism(seed)
     draw = draw_rows(mechanism, Streams(SECRET, f"calibrated {seed}"), range(8000), is_train=False)
@@ -184,9 +185,9 @@ def test_visible_columns_tell_of_a_hidden_one():
     bare = mechanism.model_copy(
         update={"columns": tuple(column.model_copy(update={"loadings": ()}) for column in mechanism.columns)}
     )
-    draw = draw_rows(mechanism, Streams(SECRET, "tells"), range(8000), is_train=False)
+    draw = draw_rows(mechanism, Streams(SECRET, "tells"), range(4000), is_train=False)
     loss = [
-        -np.log(posterior(of, draw.observed).probabilities[np.arange(8000), draw.target.astype(int)]).mean()
+        -np.log(posterior(of, draw.observed).probabilities[np.arange(4000), draw.target.astype(int)]).mean()
         for of in (mechanism, bare)
     ]
     assert loss[0] < loss[1] - 0.001

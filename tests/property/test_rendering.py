@@ -1,7 +1,6 @@
 import csv
 import io
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,16 +28,6 @@ def column(content, name):
     return [row[name] for row in csv.DictReader(io.StringIO(content.decode()))]
 
 
-@settings(max_examples=4, deadline=None)
-@given(tasks, slots, splits)
-def test_equal_design_and_secret_give_equal_bytes(task, slot, split):
-    spec = design(task, slot, split, ALL_FAULTS)
-    reread = type(spec).model_validate_json(spec.model_dump_json())
-    one, other = render(spec, SECRET), render(reread, SECRET)
-    assert one.package == other.package
-    np.testing.assert_array_equal(one.oracle, other.oracle)
-
-
 @settings(max_examples=5, deadline=None)
 @given(tasks, slots, splits)
 def test_replicates_and_secrets_share_the_rule_and_nothing_else(task, slot, split):
@@ -54,21 +43,6 @@ def test_replicates_and_secrets_share_the_rule_and_nothing_else(task, slot, spli
                 assert not set(column(other.public[name], key)) & set(column(first.public[name], key))
 
 
-@settings(max_examples=6, deadline=None)
-@given(tasks, slots, splits)
-def test_units_and_ids_of_train_and_test_are_apart(task, slot, split):
-    spec = design(task, slot, split)
-    package, unit = render(spec, SECRET).package, spec.mechanism.unit_column()
-    assert (unit is not None) == (split is SplitKind.GROUPED)
-    for key in ("id", *([unit] if unit else ())):
-        train, test = (column(package.public[name], key) for name in ("train.csv", "test.csv"))
-        assert not set(train) & set(test)
-        if key == unit:
-            parts = column(package.private["answers.csv"], "part")
-            names = [{name for name, part in zip(test, parts, strict=True) if part == of} for of in set(parts)]
-            assert not names[0] & names[1]
-
-
 def test_a_task_id_says_nothing_about_its_spec():
     ids = {task_id(f"{number:064x}", 0, SECRET) for number in range(1000)}
     assert len(ids) == 1000
@@ -76,7 +50,7 @@ def test_a_task_id_says_nothing_about_its_spec():
     assert task_id("0" * 64, 0, SECRET) != task_id("0" * 64, 1, SECRET)
 
 
-@pytest.mark.parametrize("place", range(len(TASKS)))
+@pytest.mark.parametrize("place", range(0, len(TASKS), 4))
 def test_hardness_adds_motifs_and_takes_rows_and_leaves_the_story_alone(place):
     for split in list(SplitKind)[place % 2 :: 2]:
         easy, hard = (make_spec(*TASKS[place], 3, hardness, split=split) for hardness in (0.1, 0.9))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sandmill.draw.tell import further_files, house_sections
+from sandmill.draw.tell import house_sections
 from sandmill.draw.wording import Wording
 from sandmill.kinds.files.base import Layout, layout_of
 from sandmill.kinds.files.media import SHOWN_CELL
@@ -75,7 +75,8 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
     if spec.channel and spec.channel.shown:
         rows = [(path, content.replace(SHOWN_CELL, f"<{spec.channel.shown[0]}>")) for path, content in rows]
-    rows += [(_path(name), content) for name, content in further_files(spec, words, layout.item)]
+    if child := spec.mechanism.child:
+        rows.append((_path(child.path), words.say("file_child", row=child.row, **item)))
     rows.append((_path(layout.sample), words.say("file_sample", **targets, **item)))
     rows = words.shuffled("files", rows)
     shown = {

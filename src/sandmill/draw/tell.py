@@ -4,26 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sandmill.draw.wording import Wording
+from sandmill.draw.wording import phrases
 from sandmill.fingerprint import fingerprint
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.spec import TaskSpec
 from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 
-_HOUSE = (
-    "How the house works",
-    "House rules",
-    "From daily practice",
-    "What the staff know",
-    "Notes on the work",
-    "Customs and terms",
-    "Answers to earlier questions",
-    "About the people and the place",
-    "Remarks of the host",
-)
-"""Headings of the paragraphs that state hints among other things."""
-_DICTIONARY = ("Data dictionary", "Codes and units", "Reference for the columns", "Key to the tables", "Legend")
 _MOST_IN_PARAGRAPH = 3
 _TWO_SECTIONS = 8
 """Statements from which they are spread over two sections."""
@@ -38,7 +25,8 @@ def house_sections(spec: TaskSpec) -> list[str]:
     if not items:
         return []
     items = [items[place] for place in rng.permutation(len(items))]
-    headings = [_HOUSE[place] for place in rng.permutation(len(_HOUSE))]
+    known = phrases()["headings_house"]
+    headings = [known[place] for place in rng.permutation(len(known))]
     middle = len(items) // 2 if len(items) >= _TWO_SECTIONS else 0
     sections = []
     for heading, part in zip(headings, filter(None, (items[:middle], items[middle:])), strict=False):
@@ -66,28 +54,15 @@ def _passages(spec: TaskSpec, file: str) -> list[str]:
     return [passage.text for hint in spec.hints for passage in hint.passages if passage.file == file]
 
 
-def data_dictionary(spec: TaskSpec) -> str | None:
-    """Write data_dictionary.md. None if no hint stands in it."""
+def dictionary_file(spec: TaskSpec) -> dict[str, bytes]:
+    """Return data_dictionary.md by its path; nothing if no hint stands in it."""
     entries = _passages(spec, DATA_DICTIONARY)
     if not entries:
-        return None
-    rng = _generator(spec, "dictionary")
+        return {}
+    rng, known = _generator(spec, "dictionary"), phrases()["headings_dictionary"]
     order = [entries[place] for place in rng.permutation(len(entries))]
-    return "\n\n".join([f"# {_DICTIONARY[int(rng.integers(len(_DICTIONARY)))]}", *order]) + "\n"
-
-
-def dictionary_file(spec: TaskSpec) -> dict[str, bytes]:
-    """Return the data dictionary by its path; nothing if the task has none."""
-    text = data_dictionary(spec)
-    return {} if text is None else {DATA_DICTIONARY: text.encode()}
-
-
-def further_files(spec: TaskSpec, words: Wording, item: str) -> list[tuple[str, str]]:
-    """Return name and content of the files that only some tasks have."""
-    found = []
-    if child := spec.mechanism.child:
-        found.append((child.path, words.say("file_child", row=child.row, **words.names_of(item))))
-    return found
+    text = "\n\n".join([f"# {known[int(rng.integers(len(known)))]}", *order]) + "\n"
+    return {DATA_DICTIONARY: text.encode()}
 
 
 def _generator(spec: TaskSpec, name: str) -> np.random.Generator:

@@ -1,6 +1,6 @@
 """Domains and media that are part of the library, and which of them a slot gets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ import yaml
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
 from sandmill.models.domain import Domain, SpareWords, World, WorldMedium
+from sandmill.models.kind import Kind
 from sandmill.models.knowledge import Words
 from sandmill.models.plan import Slot
 
@@ -54,6 +55,13 @@ def load_yaml(path: str) -> Any:
     return yaml.load(files("sandmill.kinds").joinpath(path).read_text(encoding="utf-8"), _Loader)
 
 
+@cache
+def load_texts(path: str) -> Mapping[str, Any]:
+    """Read a YAML file of texts in `sandmill.kinds` once; callers must not change what they get."""
+    found: Mapping[str, Any] = load_yaml(path)
+    return found
+
+
 def load_table(path: str, model: type[Read]) -> dict[str, Read]:
     """Read a file in `sandmill.kinds` with an entry for each name."""
     return {name: model.model_validate(entry) for name, entry in load_yaml(path).items()}
@@ -67,3 +75,13 @@ def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:
 def dressed_medium(media: Sequence[AnyWorldMedium], slot: Slot, world: World) -> AnyWorldMedium:
     """Return that medium with the texts of a world."""
     return medium_at(media, slot).dressed(world)
+
+
+def load_kinds(folder: str) -> tuple[Kind, ...]:
+    """Read the kinds of a folder. Entries whose names begin with `_` hold what several kinds share."""
+    made = []
+    for name, fields in load_yaml(f"{folder}/kinds.yaml").items():
+        if not name.startswith("_"):
+            tasks = {tuple(asked.split()): curve for asked, curve in fields["tasks"].items()}
+            made.append(Kind.model_validate({"name": name, **fields, "tasks": tasks}))
+    return tuple(made)

@@ -11,42 +11,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from sandmill.kinds.library import load_texts
 from sandmill.models.package import TaskFacts
 
 WIDTH = 100
-_NAMES = {
-    "sklearn.compose": "ColumnTransformer",
-    "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor RandomForestClassifier RandomForestRegressor",
-    "sklearn.decomposition": "TruncatedSVD",
-    "sklearn.feature_extraction.text": "CountVectorizer",
-    "sklearn.impute": "SimpleImputer",
-    "sklearn.kernel_approximation": "Nystroem",
-    "sklearn.linear_model": "LogisticRegression PoissonRegressor Ridge",
-    "sklearn.model_selection": "KFold StratifiedKFold",
-    "sklearn.multiclass": "OneVsRestClassifier",
-    "sklearn.neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "sklearn.pipeline": "FeatureUnion make_pipeline",
-    "sklearn.preprocessing": "FunctionTransformer OneHotEncoder StandardScaler TargetEncoder",
-    "sklearn.tree": "DecisionTreeClassifier DecisionTreeRegressor",
-}
-"""Names of scikit-learn that scripts use, by the module to import them from."""
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_STANDARD = {
-    "json": "import json",
-    "Path": "from pathlib import Path",
-    "re": "import re",
-    "struct": "import struct",
-    "wave": "import wave",
-    "BytesIO": "from io import BytesIO",
-    "ZipFile": "from zipfile import ZipFile",
-}
+_IMPORTS = load_texts("imports.yaml")
+_MODULES = {name: module for module, names in _IMPORTS["sklearn"].items() for name in names.split()}
 _FEW = 3
 """Most plain values of a broken list that stand on a line each; more share lines."""
 _MUCH = 20
 """Characters in brackets that are worth a line of their own."""
 _HELD = "\x00"
 """Stands for a space at which a line must not break."""
-_PACKAGES = {"np": "import numpy as np", "pd": "import pandas as pd"}
 
 
 def quoted(text: str) -> str:
@@ -86,8 +62,8 @@ def imports(body: str) -> list[str]:
     by_module: dict[str, list[str]] = {}
     for name in sorted(used & _MODULES.keys()):
         by_module.setdefault(_MODULES[name], []).append(name)
-    standard = [line for name, line in _STANDARD.items() if name in used]
-    packages = [line for name, line in _PACKAGES.items() if name in used]
+    standard = [line for name, line in _IMPORTS["standard"].items() if name in used]
+    packages = [line for name, line in _IMPORTS["packages"].items() if name in used]
     of_sklearn = fold(f"from {module} import {', '.join(names)}" for module, names in sorted(by_module.items()))
     return [*standard, *([""] if standard else []), *packages, *of_sklearn]
 

@@ -75,9 +75,19 @@ def trait_values(
     return trait.low + (trait.high - trait.low) * np.clip(values, 0, 1)
 
 
-def listed_cues(cues: Sequence[Cue]) -> list[tuple[str | float, ...]]:
-    """Return column, measure and parameters of each cue, as measures take them."""
-    return [(cue.column, cue.measure, *cue.parameters) for cue in cues]
+def cue_of(traced: Traced, trait: Trait, text: str, *known: str) -> Cue:
+    """Say how a column shows: names of levels, or values at 0 and at 1 and whatever else the measure has to know."""
+    column, ends = str(traced.column), (trait.low, trait.high)
+    if trait.levels:
+        return Cue(column=column, measure=traced.trait, parameters=traced.levels, text=f"{text}.")
+    text = f"{text}; {trait.low:g} at 0, {trait.high:g} at 1."
+    return Cue(column=column, measure=traced.trait, parameters=(*ends, *known), text=text)
+
+
+def cue_lines(comment: str, cues: Sequence[Cue]) -> list[str]:
+    """Return lines of a script with column, measure and parameters of each cue, as measures take them."""
+    listed = [f"    {(cue.column, cue.measure, *cue.parameters)!r}," for cue in cues]
+    return ["", "", f"# {comment}", "CUES = [", *listed, "]"]
 
 
 def generators(name: str, row_numbers: RowNumbers) -> Iterator[np.random.Generator]:

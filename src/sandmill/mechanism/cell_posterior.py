@@ -21,19 +21,14 @@ every row has such a cell, and in most rows the visible value is almost certain.
 
 
 @dataclass(frozen=True)
-class CellPosterior:
-    """Possible true values of a column's cells, and their probabilities.
-
-    Both arrays have shape (rows, nodes). Weights sum to 1 in each row.
-    """
+class Mixture:
+    """Possible values of a number and their probabilities, both of shape (rows, nodes). Weights of a row sum to 1."""
 
     values: Floats
     weights: Floats
 
 
-def cell_posterior(
-    column: Column, fault: CellFault, cuts: Sequence[float], observed: Mapping[str, Floats]
-) -> CellPosterior:
+def cell_posterior(column: Column, fault: CellFault, cuts: Sequence[float], observed: Mapping[str, Floats]) -> Mixture:
     """Compute the posterior of a column's true cells under a declared fault.
 
     The integral is split at `cuts`, the values of the column at which the rule jumps. For `Missing`, the observed rows
@@ -46,17 +41,17 @@ def cell_posterior(
         case UnitMixup(factor=factor, rate=rate):
             values = np.column_stack([seen, seen / factor])
             logs = log_density(column, values, _as_column(shift)) + np.log([1 - rate, rate / factor])
-            return CellPosterior(values, _normalized(logs))
+            return Mixture(values, _normalized(logs))
         case Outliers(rate=rate, spread=spread):
             as_seen = np.log(1 - rate) + log_density(column, seen, shift)
             as_error = np.log(rate) + log_density(column, seen, shift, spread)
             trust = _normalized(np.column_stack([as_seen, as_error]))
             hidden = _prior(column, cuts, shift, len(seen), OUTLIER_NODES)
             values = np.column_stack([seen, hidden.values])
-            return CellPosterior(values, np.column_stack([trust[:, 0], trust[:, 1:] * hidden.weights]))
+            return Mixture(values, np.column_stack([trust[:, 0], trust[:, 1:] * hidden.weights]))
 
 
-def _prior(column: Column, cuts: Sequence[float], shift: Floats | float, rows: int, nodes: int) -> CellPosterior:
+def _prior(column: Column, cuts: Sequence[float], shift: Floats | float, rows: int, nodes: int) -> Mixture:
     """Return the declared distribution as nodes: all values of a discrete column, else Gauss-Legendre between cuts."""
     match column.distribution:
         case Categorical(levels=levels, shares=shares):
@@ -72,11 +67,11 @@ def _prior(column: Column, cuts: Sequence[float], shift: Floats | float, rows: i
     weights = widths * w / 2
     # Cuts lie between two values that the files can hold, so no unrounded value moves to the other side of a cut.
     inside = np.clip(u.reshape(rows, -1), 1e-15, 1 - 1e-15)
-    return CellPosterior(quantile(unrounded(column), inside, shift), weights.reshape(rows, -1))
+    return Mixture(quantile(unrounded(column), inside, shift), weights.reshape(rows, -1))
 
 
-def _same_for_all(values: Floats, weights: Floats, rows: int) -> CellPosterior:
-    return CellPosterior(np.tile(values, (rows, 1)), np.tile(weights, (rows, 1)))
+def _same_for_all(values: Floats, weights: Floats, rows: int) -> Mixture:
+    return Mixture(np.tile(values, (rows, 1)), np.tile(weights, (rows, 1)))
 
 
 def _as_column(shift: Floats | float) -> Floats:

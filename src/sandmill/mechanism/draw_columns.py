@@ -5,6 +5,7 @@ that depend on them use streams of the row, or of the unit for columns that all 
 """
 
 from collections.abc import Mapping
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from sandmill.models.mechanism import Mechanism
 
 _UNITS_PER_BLOCK = 16
 """Each block of consecutive rows draws its units at random from this many new units, so units differ in size."""
+_OPERATIONS = {"sum": np.add, "difference": np.subtract, "product": np.multiply, "quotient": np.divide}
 _MOST_REDRAWS = 200
 """Draws of a row that breaks a limit. With 9 of 10 rows broken, about one row in a billion breaks a limit so often."""
 
@@ -114,17 +116,7 @@ def _depending(column: Column, u: NDArray[np.float64], factors: list[Floats], sh
 
 def _compute(column: Column, law: Identity, values: Mapping[str, Floats]) -> Floats:
     """Return what the parts of an identity give, rounded as in the files unless the column has another unit."""
-    result = values[law.of[0]]
-    for part in law.of[1:]:
-        match law.how:
-            case "sum":
-                result = result + values[part]
-            case "difference":
-                result = result - values[part]
-            case "product":
-                result = result * values[part]
-            case "quotient":
-                result = result / values[part]
+    result = reduce(_OPERATIONS[law.how], (values[part] for part in law.of))
     return result if column.conversion else np.asarray(np.round(result, column.decimals))
 
 

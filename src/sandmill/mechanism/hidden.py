@@ -1,13 +1,12 @@
 """Sum over hidden variables: uncertain cells, membership in the hidden subgroup, and unit effects."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.mechanism.cell_posterior import CellPosterior, cell_posterior
+from sandmill.mechanism.cell_posterior import Mixture, cell_posterior
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.coupled_cells import CoupledCells, coupled_cells
 from sandmill.mechanism.limits import columns_of_limit
@@ -26,14 +25,6 @@ _COUPLED = "<coupled cells>"
 """Key of the cells that depend on each other. No column can have this name."""
 _MIXTURE_NODES = 24
 """Largest number of latent scores that represent the distribution in one row."""
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Distribution of one latent score: possible values and their probabilities, both of shape (rows, nodes)."""
-
-    values: Floats
-    weights: Floats
 
 
 def expect_over_hidden(
@@ -123,7 +114,7 @@ def _grid(
         for fault in faults
     }
     coupled, alone = split_coupled(mechanism, faults)
-    posteriors: dict[str, CellPosterior | CoupledCells] = {
+    posteriors: dict[str, Mixture | CoupledCells] = {
         fault.column: cell_posterior(mechanism.column_by_name[fault.column], fault, cuts[fault.column], visible)
         for fault in alone
     }
@@ -131,10 +122,10 @@ def _grid(
         posteriors[_COUPLED] = coupled_cells(mechanism, coupled, cuts, visible)
     if mechanism.subgroup and any(isinstance(motif, LocalRule) for motif in motifs):
         chance = subgroup_chance(mechanism.subgroup, visible)
-        posteriors[SUBGROUP] = CellPosterior(np.tile([0.0, 1.0], (rows, 1)), np.column_stack([1 - chance, chance]))
+        posteriors[SUBGROUP] = Mixture(np.tile([0.0, 1.0], (rows, 1)), np.column_stack([1 - chance, chance]))
     if any(isinstance(motif, UnitEffect) for motif in motifs):
         nodes, mass = np.polynomial.hermite_e.hermegauss(_UNIT_NODES)
-        posteriors[UNIT_EFFECT] = CellPosterior(np.tile(nodes, (rows, 1)), np.tile(mass / mass.sum(), (rows, 1)))
+        posteriors[UNIT_EFFECT] = Mixture(np.tile(nodes, (rows, 1)), np.tile(mass / mass.sum(), (rows, 1)))
     values = {name: cells[:, None] for name, cells in visible.items()}
     sizes = [posterior.weights.shape[1] for posterior in posteriors.values()]
     picks = np.indices((1, *sizes)).reshape(1 + len(sizes), -1)[1:]

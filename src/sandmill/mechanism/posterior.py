@@ -6,8 +6,9 @@ from math import hypot
 import numpy as np
 from scipy.special import expit, gammaln, ndtr, ndtri, softmax
 
+from sandmill.mechanism.cell_posterior import Mixture
 from sandmill.mechanism.columns import Floats
-from sandmill.mechanism.hidden import Mixture, expect_over_hidden, latent_mixtures
+from sandmill.mechanism.hidden import expect_over_hidden, latent_mixtures
 from sandmill.models import links
 from sandmill.models.links import CountLink, GaussianLink, PositiveLink
 from sandmill.models.mechanism import Mechanism
@@ -110,27 +111,20 @@ _CELLS_PER_BLOCK = 4_000_000
 def predict_number(link: GaussianLink | PositiveLink | CountLink, latent: Mixture) -> NumberPredictive:
     """Return the posterior of a numeric target. The mean is in closed form; the grid is built on first use."""
     v, w = latent.values, latent.weights
-    match link:
-        case GaussianLink(location=location, scale=scale, noise=noise):
-            mean = location + scale * (w * v).sum(axis=1)
+    if isinstance(link, CountLink):
+        means, dispersion = np.exp(link.intercept + v), link.dispersion
+        return NumberPredictive((w * means).sum(axis=1), make=lambda: _counts(means, w, dispersion))
+    if isinstance(link, GaussianLink):
+        mean = link.location + link.scale * (w * v).sum(axis=1)
+    else:
+        spread = np.exp((link.sigma * link.noise) ** 2 / 2)
+        mean = link.median * spread * (w * np.exp(link.sigma * v)).sum(axis=1)
 
-            def grid() -> tuple[Floats, Floats]:
-                values, weights = _noisy(latent, noise)
-                return location + scale * values, weights
-
-        case PositiveLink(median=median, sigma=sigma, noise=noise):
-            mean = median * np.exp((sigma * noise) ** 2 / 2) * (w * np.exp(sigma * v)).sum(axis=1)
-
-            def grid() -> tuple[Floats, Floats]:
-                values, weights = _noisy(latent, noise)
-                return median * np.exp(sigma * values), weights
-
-        case CountLink(intercept=intercept, dispersion=dispersion):
-            means = np.exp(intercept + v)
-            mean = (w * means).sum(axis=1)
-
-            def grid() -> tuple[Floats, Floats]:
-                return _counts(means, w, dispersion)
+    def grid() -> tuple[Floats, Floats]:
+        values, weights = _noisy(latent, link.noise)
+        if isinstance(link, GaussianLink):
+            return link.location + link.scale * values, weights
+        return link.median * np.exp(link.sigma * values), weights
 
     return NumberPredictive(np.asarray(mean, dtype=np.float64), make=grid)
 

@@ -8,10 +8,9 @@ from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.kinds.files.archives import pack, unpack
 from sandmill.kinds.files.media import MediaFiles
-from sandmill.kinds.image import IMAGE_ARCHIVE
 from sandmill.models import kind as registry
 from sandmill.models.columns import Column, Date, Unit
-from sandmill.models.kind import register
+from sandmill.models.kind import kind_named, register
 from sandmill.models.spec import Sizes
 from sandmill.models.structure import SplitKind
 from tests.designs import SECRET, make_image_spec
@@ -33,7 +32,7 @@ def dated(monkeypatch):
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
 
     def make(layout, distribution, split, shown=("seen_at",)):
-        register(IMAGE_ARCHIVE.model_copy(update={"layout": f"{__name__}:{layout}"}))
+        register(kind_named("image_archive").model_copy(update={"layout": f"{__name__}:{layout}"}))
         spec = make_image_spec()
         column = Column(name="seen_at", distribution=distribution, decimals=0)
         mechanism = spec.mechanism.model_copy(update={"columns": (column, *spec.mechanism.columns)})

@@ -11,7 +11,7 @@ from sandmill.check.gates import check_package
 from sandmill.design import design_task
 from sandmill.draw.describe import describe
 from sandmill.draw.task_facts import task_facts
-from sandmill.draw.tell import data_dictionary
+from sandmill.draw.tell import dictionary_file
 from sandmill.models.base import Band
 from sandmill.models.english import article_of
 from sandmill.models.plan import Slot
@@ -36,7 +36,7 @@ def texts(per_seed):
         spec = design_task(slot, Streams(SECRET, f"prose {number}"), (0.2, 0.6, 0.9)[number % 3])
         facts = task_facts(spec)
         sample = ",".join([facts.id_column, *facts.submission_columns]) + "\n"
-        yield describe(spec, facts, sample.encode()), data_dictionary(spec) or ""
+        yield describe(spec, facts, sample.encode()), b"".join(dictionary_file(spec).values()).decode()
 
 
 def test_most_faults_of_real_sentences_are_found():

@@ -65,16 +65,6 @@ def test_sections_are_those_of_a_competition_page(described):
     assert text.endswith("\n")
 
 
-def test_every_file_column_label_and_class_is_named(described):
-    spec, facts, text = described
-    prose = said(text)
-    columns = [column.name for column in spec.mechanism.columns]
-    for name in (facts.id_column, *columns, *facts.target_columns):
-        assert f"`{name}`" in prose, name
-    for name in (*FILES, *facts.submission_columns, *facts.classes):
-        assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), name
-
-
 def test_no_file_is_named_without_its_folder(described):
     *_, text = described
     assert re.findall(r"(?<!public/)\b(?:train|test|sample_submission)\.csv", text) == []
@@ -174,7 +164,7 @@ STYLES = range(1, 60)
     ("target", "metric"), [("binary", "roc_auc"), ("multilabel", "f1_samples"), ("multi_target", "rmse_columns")]
 )
 def test_all_is_said_in_every_style(target, metric):
-    for style in STYLES:
+    for style in STYLES[::3]:
         split = (SplitKind.GROUPED, SplitKind.TEMPORAL, SplitKind.RANDOM)[style % 3]
         spec = styled(make_spec(target, metric, style % 2, split=split, pathologies=FAULTS), style)
         facts = task_facts(spec)
@@ -252,15 +242,3 @@ def test_a_host_hints_at_faults_that_no_cell_shows():
     words = Wording(spec.story.style)
     assert words.say("slips", columns=listed(outliers)) in text
     assert words.say("copies", train="`public/train.csv`", **words.names_of("row")) in text
-
-
-def test_names_are_listed_as_in_a_sentence():
-    assert listed(["a"]) == "`a`"
-    assert listed(["a", "b"]) == "`a` and `b`"
-    assert listed(["a", "b", "c"]) == "`a`, `b` and `c`"
-
-
-def test_what_code_can_import_is_named(described):
-    *_, text = described
-    environment = text.split("## Environment")[1].split("## Submission")[0]
-    assert [name for name in LIBRARIES if f" {name}" not in environment] == []

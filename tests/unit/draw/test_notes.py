@@ -96,8 +96,8 @@ def test_notes_have_two_to_five_sentences_in_drawn_order_and_no_filler_twice():
     assert set(first) == set(known)
 
 
-@pytest.mark.parametrize("size", [1, 50, 200])
-def test_the_note_of_a_row_does_not_depend_on_other_rows(size):
+def test_the_note_of_a_row_does_not_depend_on_other_rows():
+    size = 50
     columns, cells = SPEC.mechanism.column_by_name, {"balcony_m2": np.arange(200) / 4, "roof": np.arange(200) % 3.0}
     whole = write_notes(NOTES, columns, cells, RowNumbers.of(STREAMS, range(200)))
     last = {name: values[-size:] for name, values in cells.items()}

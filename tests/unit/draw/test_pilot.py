@@ -68,14 +68,6 @@ def test_a_pilot_does_not_depend_on_how_far_the_test_may_reach(case):
     np.testing.assert_array_equal(less.truth, more.truth)
 
 
-def test_a_pilot_has_the_columns_of_the_package_and_its_kind_of_truth(case):
-    pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
-    assert cells(pilot.files["test.csv"]).columns == cells(rendered.package.public["test.csv"]).columns
-    assert len(cells(pilot.files["test.csv"])) == len(pilot.truth) == ROWS
-    assert pilot.truth.dtype == rendered.answers.truth.dtype
-    assert pilot.truth.shape[1:] == rendered.answers.truth.shape[1:]
-
-
 def test_the_oracle_of_the_pilot_is_tuned_on_the_rows_of_the_package_s(case):
     pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
     with patch.object(ORACLE, "TUNING_ROWS", 2000):

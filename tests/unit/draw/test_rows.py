@@ -5,11 +5,10 @@ import pytest
 
 from sandmill.draw.rows import _POOL, _stratify, draw_test, draw_train
 from sandmill.mechanism import draw_rows
-from sandmill.models.links import MulticlassLink, class_names
+from sandmill.models.links import class_names
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.rng import Streams
 from tests.designs import SECRET, make_spec
-from tests.mechanisms import gapped
 
 TASKS = [
     (TargetKind.BINARY, MetricName.ROC_AUC),
@@ -51,21 +50,6 @@ def test_a_class_keeps_its_share_and_two_rows_where_there_are_two(counts, rows, 
     assert found.sum() == rows
     assert np.abs(found - np.array(expected)).max() <= 1
     assert found.min() >= min(2, min(counts))
-
-
-def test_taken_rows_are_rows_of_the_pool_in_its_order():
-    mechanism = gapped(MulticlassLink(classes=("a", "b", "c"), intercepts=(0.0, 0.0, 0.0)))
-    streams = Streams(SECRET, "pool")
-    pool = draw_rows(mechanism, streams, range(_POOL * 100), is_train=True)
-    taken = draw_train(mechanism, SplitKind.STRATIFIED, streams, 100)
-    place_of = {cells: place for place, cells in enumerate(zip(*pool.complete.values(), strict=True))}
-    places = [place_of[cells] for cells in zip(*taken.draw.complete.values(), strict=True)]
-    assert places == sorted(places)
-    for name, cells in taken.draw.complete.items():
-        np.testing.assert_array_equal(cells, pool.complete[name][places])
-    for name, cells in taken.draw.observed.items():
-        np.testing.assert_array_equal(cells, pool.observed[name][places])
-    np.testing.assert_array_equal(taken.draw.target, pool.target[places])
 
 
 def test_parts_share_no_number():

@@ -7,12 +7,14 @@ from datetime import date
 
 import numpy as np
 import polars as pl
+import pytest
 
 from sandmill.draw.csv_files import feature_frame, row_ids, target_frame
 from sandmill.kinds.files.tables import csv_bytes
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 from sandmill.models.faults import MixedTypes
+from sandmill.models.kind import kind_named
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Term
@@ -130,10 +132,14 @@ def test_each_kind_of_target_has_its_way_of_writing():
     assert written(several, pair) == [("1.25", "3.0"), ("0.5", "-4.0"), ("2.0", "0.25")]
 
 
-def test_row_names_are_unique_and_say_nothing_of_order():
-    names = row_ids(STREAMS, "test", range(20_000))
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [("table", r"[0-9a-f]{10}"), ("table_keys", r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{7}")],
+)
+def test_row_names_are_unique_and_say_nothing_of_order(kind, form):
+    names, made = row_ids(STREAMS, "test", range(20_000), kind_named(kind)), kind_named(kind)
     assert len(set(names)) == 20_000
-    assert all(re.fullmatch(r"[0-9a-f]{10}", name) for name in names)
+    assert all(re.fullmatch(form, name) for name in names)
     assert names != sorted(names)
-    assert not set(names) & set(row_ids(STREAMS, "train", range(20_000)))
-    assert row_ids(STREAMS, "test", range(7, 11)) == names[7:11]
+    assert not set(names) & set(row_ids(STREAMS, "train", range(20_000), made))
+    assert row_ids(STREAMS, "test", range(7, 11), made) == names[7:11]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from sandmill.draw.describe import columns_section
-from sandmill.draw.tell import data_dictionary, house_sections
+from sandmill.draw.tell import dictionary_file, house_sections
 from sandmill.draw.wording import Wording, phrases
 from sandmill.kinds.files.base import layout_of
 from sandmill.mechanism.units import encode
@@ -50,12 +50,12 @@ def test_texts_do_not_depend_on_the_size_of_the_test():
     spec = hinted(1)
     larger = spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"final": 7777})})
     assert house_sections(larger) == house_sections(spec)
-    assert data_dictionary(larger) == data_dictionary(spec)
+    assert dictionary_file(larger) == dictionary_file(spec)
 
 
 def test_a_task_without_such_hints_has_no_dictionary():
     spec = hinted(1)
-    assert data_dictionary(spec.model_copy(update={"hints": ()})) is None
+    assert not dictionary_file(spec.model_copy(update={"hints": ()}))
     assert DATA_DICTIONARY not in layout_of(spec).files_of(spec.model_copy(update={"hints": ()}))
     silent = make_image_spec()
     story = silent.story.model_copy(update={"asides": ()})

@@ -7,7 +7,6 @@ import polars as pl
 from sandmill.calibrate.solver_runs import child_tables
 from sandmill.check import check_package
 from sandmill.draw import render
-from sandmill.draw.csv_files import row_ids
 from sandmill.kinds.files.base import write_files
 from sandmill.kinds.table import read as tables_reader
 from sandmill.models.kind import kind_named
@@ -17,14 +16,6 @@ from tests.designs import SECRET, make_spec
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{7}")
 STREAMS = Streams(b"s" * 32, "stamps")
 KIND = kind_named("table_keys")
-
-
-def test_time_stamps_are_unique_and_depend_on_the_row_alone():
-    names = row_ids(STREAMS, "test", range(20_000), KIND)
-    assert all(STAMP.fullmatch(name) for name in names)
-    assert len(set(names)) == 20_000
-    assert not set(names) & set(row_ids(STREAMS, "train", range(20_000), KIND))
-    assert row_ids(STREAMS, "test", range(7, 11), KIND) == names[7:11]
 
 
 def test_a_task_with_keys_passes_the_gates_and_is_read_under_its_own_names(tmp_path):

@@ -103,7 +103,3 @@ def test_patterns_fill_their_fields():
 def _test_cells(rendered, spec):
     layout = LAYOUTS[spec.kind.name]
     return layout.read(rendered.package.public, rendered.package.facts, spec.feature_columns).test["before"]
-
-
-def test_a_design_depends_on_its_streams_alone():
-    assert token_spec("tokens_russian", 0.5) == token_spec("tokens_russian", 0.5)

@@ -62,12 +62,6 @@ def test_generic_features_are_few_numbers_without_gaps(folder):
     assert np.isfinite(made.to_numpy(float)).all()
 
 
-def test_a_crystal_depends_on_its_own_row_alone(crystals):
-    channel, latents, files = crystals
-    later = {name: values[100:] for name, values in latents.items()}
-    assert render_geometry(channel, later, RowNumbers.of(STREAMS, range(100, ROWS))) == files[100:]
-
-
 def test_all_atoms_lie_in_the_cell_and_names_say_what_they_are(crystals, folder):
     channel = crystals[0]
     lattice, symbols, places = read_atoms(str(Path(folder) / "0" / "geometry.xyz"))

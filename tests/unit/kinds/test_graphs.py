@@ -1,11 +1,10 @@
 """Hidden columns can be counted in graphs, and no graph depends on other rows."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sandmill.kinds.graph.channel import ENTRY, EXIT, TRAITS, choose_channel, choose_medium
-from sandmill.kinds.graph.read import column_of_links, expand_graphs, measure_all, parse_links
+from sandmill.kinds.graph.read import measure_all, parse_links
 from sandmill.kinds.graph.render import render_graphs
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.rng import Streams
@@ -63,19 +62,3 @@ def test_cells_hold_links_between_nodes_of_known_kinds(drawn):
         assert {node[0] for node in nodes - {ENTRY, EXIT}} <= {*channel.letters}
         assert all(1 <= weight <= 9 for *_, weight in links)
         assert len(cell) < 1500
-
-
-@pytest.mark.slow
-def test_generic_features_are_numbers_without_gaps(drawn):
-    cells = drawn[2][:50]
-    table = pd.DataFrame({"id": [f"{row:x}" for row in range(len(cells))], "links": cells})
-    assert column_of_links(table) == "links"
-    made = expand_graphs(table)
-    assert np.isfinite(made.drop(columns="id").to_numpy(float)).all()
-    assert made.shape[1] < 80
-
-
-def test_a_graph_depends_on_its_own_row_alone(drawn):
-    channel, latents, cells = drawn
-    later = {name: values[100:] for name, values in latents.items()}
-    assert render_graphs(channel, later, RowNumbers.of(STREAMS, range(100, ROWS))) == cells[100:]

@@ -1,5 +1,6 @@
 """Pictures: each follows from its own row, shows the latent values, and gives nothing away beside them."""
 
+import inspect
 import io
 import zipfile
 from io import BytesIO
@@ -13,9 +14,9 @@ from sandmill.check import check_package
 from sandmill.draw import render
 from sandmill.kinds.files.archives import archive_excess
 from sandmill.kinds.files.item_files import image_findings
-from sandmill.kinds.image import measures as image_measures
+from sandmill.kinds.image import files as image_files
 from sandmill.kinds.image.channel import ImageChannel, Seen
-from sandmill.kinds.image.layout import IMAGE_ARCHIVE, tiff_of_jpeg
+from sandmill.kinds.image.layout import tiff_of_jpeg
 from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.spec import Sizes
@@ -61,39 +62,6 @@ def test_a_turned_thing_shows_little_where_its_column_is_large():
     )
     ground = pixels_of(render_images(turned, LATENTS, ROWS))[:, 4:12, 1:3].mean(axis=(1, 2, 3))
     assert np.corrcoef(ground, LATENTS["light"])[0, 1] < -0.8
-
-
-def test_a_picture_depends_on_its_own_row_alone():
-    later = RowNumbers.of(ROWS.streams, range(100, 200))
-    half = {name: values[100:] for name, values in LATENTS.items()}
-    assert render_images(CHANNEL, LATENTS, ROWS)[100:] == render_images(CHANNEL, half, later)
-
-
-def test_a_package_of_pictures_passes_every_gate_and_is_read_back_as_written(rendered):
-    assert check_package(rendered.package) == []
-    items = IMAGE_ARCHIVE.read(rendered.package.public, rendered.package.facts, ("picture",))
-    assert items.faults == ()
-    again = IMAGE_ARCHIVE.write(items.train, items.test, rendered.package.facts)
-    assert again.items() <= rendered.package.public.items()
-    assert list(items.test["id"]) == list(rendered.answers.ids)
-    np.testing.assert_array_equal(
-        items.train[rendered.package.facts.target_column].cast(int), rendered.train_draw.target
-    )
-
-
-def test_what_is_measured_follows_the_latent_columns(rendered, tmp_path):
-    for name in ("train.zip", "test.zip"):
-        (tmp_path / name).write_bytes(rendered.package.public[name])
-    cues = rendered.package.spec.channel.cues
-    assert {cue.column for cue in cues} == set(rendered.package.spec.mechanism.column_by_name)
-    _, test = image_measures.read(tmp_path, rendered.package.facts, cues)
-    assert list(test["id"]) == list(rendered.answers.ids)
-    for cue in cues:
-        truth = rendered.test_draw.observed[cue.column]
-        if cue.measure == "objects.shape":
-            assert np.mean(test[cue.column] == truth) > 0.3
-        else:
-            assert np.corrcoef(test[cue.column], truth)[0, 1] > 0.45, cue
 
 
 def repacked(content, **changes):
@@ -193,3 +161,15 @@ def test_a_tiff_holds_the_pixels_of_the_decoded_picture(mode, size):
     content = jpeg(mode, size, 0)
     (made,) = tiff_of_jpeg([content])
     assert np.array_equal(np.asarray(Image.open(BytesIO(made))), np.asarray(Image.open(BytesIO(content))))
+
+
+def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):
+    paths = []
+    for number in range(3):
+        drawn = np.random.default_rng(number).integers(0, 256, (20, 20, 3)).astype(np.uint8)
+        paths.append(tmp_path / f"{number}.jpg")
+        Image.fromarray(drawn).save(paths[-1])
+    for files in (paths, [BytesIO(path.read_bytes()) for path in reversed(paths)], paths):
+        known = image_files.pixels(files)
+        assert known.dtype == np.float32
+        np.testing.assert_array_equal(known, inspect.unwrap(image_files.pixels)(files))

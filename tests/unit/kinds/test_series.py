@@ -61,12 +61,6 @@ def test_generic_features_are_numbers_without_gaps(signals):
     assert all(np.isfinite(part.to_numpy(float)).all() for part in made)
 
 
-def test_a_recording_depends_on_its_own_row_alone(recordings):
-    channel, latents, files = recordings
-    later = {name: values[100:] for name, values in latents.items()}
-    assert render_series(channel, later, RowNumbers.of(STREAMS, range(100, ROWS))) == files[100:]
-
-
 def test_all_files_have_one_size(recordings):
     channel, _, files = recordings
     assert {len(text) for text in files} == {len(",".join(channel.sensors)) + 1 + channel.steps * 30}

@@ -4,8 +4,18 @@ from datetime import date
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sandmill.mechanism.rule import EARTH_KM, SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, latent_score
+from sandmill.mechanism.rule import (
+    EARTH_KM,
+    SUBGROUP,
+    UNIT_EFFECT,
+    evaluate_motif,
+    evaluate_term,
+    great_circle_km,
+    latent_score,
+)
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 from sandmill.models.links import BinaryLink, MulticlassLink
 from sandmill.models.mechanism import Mechanism
@@ -141,3 +151,15 @@ def test_background_motifs_want_their_kind_of_column(column, problem):
             terms=(Term(weights=(1,), **column),),
             link=BinaryLink(intercept=0),
         )
+
+
+@given(st.floats(-80, 80), st.floats(-179, 179), st.floats(-80, 80), st.floats(-179, 179))
+def test_the_haversine_formula_is_the_angle_between_two_points_of_a_sphere(latitude, longitude, other, further):
+    def point(north, east):
+        north, east = np.radians(north), np.radians(east)
+        return np.array([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+
+    left, right = point(latitude, longitude), point(other, further)
+    angle = np.arctan2(np.linalg.norm(np.cross(left, right)), left @ right)
+    found = great_circle_km(*map(np.asarray, (latitude, longitude, other, further)))
+    assert found == pytest.approx(EARTH_KM * angle, rel=1e-6, abs=1e-3)

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log10
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandmill.kinds import traits
 from sandmill.kinds.library import draw_medium, load_table
@@ -70,15 +69,6 @@ class AudioChannel(Channel):
     """Largest loudness of the echo, relative to the sound."""
     spots: tuple[Spot, ...]
     heard: tuple[Heard, ...] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _bands_lie_apart(self) -> "AudioChannel":
-        ends = sorted((spot.low, spot.high) for spot in self.spots)
-        if any(high > low for (_, high), (low, _) in pairwise(ends)):
-            raise ValueError("bands of frequencies overlap")
-        if ends[-1][1] > self.rate / 2:
-            raise ValueError("a band lies above half the sampling rate")
-        return self
 
     @property
     def seconds(self) -> float:

@@ -1,9 +1,10 @@
 """Zip archives of item files, and of tables. They are the same bytes on every machine."""
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import polars as pl
@@ -70,29 +71,35 @@ def archive_excess(path: str, content: bytes, items: int, item: str) -> Iterator
 
     Entries that share bytes of the archive, and small files that decode to large items, are refused unread.
     """
+
+    def judge(archive: ZipFile) -> Iterator[str]:
+        infos = archive.infolist()
+        is_small = sum(info.file_size for info in infos) <= len(content) and len(infos) <= items
+        packed = [info.filename for info in infos if info.compress_type != ZIP_STORED]
+        if not is_small:
+            yield f"{path} holds more files or bytes than an archive of {items} {item}s can"
+        elif not packed:
+            faults = (fault for info in infos if (fault := item_fault(info.filename, archive.read(info))))
+            yield from (f"{path} holds {fault}" for fault in islice(faults, 1))
+        if len(infos) != items:
+            yield f"{path} has {len(infos)} files; its design has {items}"
+        if packed:
+            yield f"{path} holds compressed files ({name_some(packed)}); {item}s are stored as they are"
+
+    return _judged(path, content, judge)
+
+
+def _judged(path: str, content: bytes, judge: Callable[[ZipFile], Iterator[str]]) -> Iterator[str]:
+    """Yield what is wrong with an archive, which may be a stranger's."""
     if len(content) > MAX_FILE_BYTES:
         yield f"{path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
         return
     try:
         with ZipFile(BytesIO(content)) as archive:
-            infos = archive.infolist()
-            is_small = sum(info.file_size for info in infos) <= len(content) and len(infos) <= items
-            packed = [info.filename for info in infos if info.compress_type != ZIP_STORED]
-            faulty = [] if packed or not is_small else list(_item_faults(archive, infos))
+            faults = list(judge(archive))
     except BROKEN as error:
-        yield f"{path} is not a zip archive ({error})"
-        return
-    if not is_small:
-        yield f"{path} holds more files or bytes than an archive of {items} {item}s can"
-    yield from (f"{path} holds {fault}" for fault in faulty[:1])
-    if len(infos) != items:
-        yield f"{path} has {len(infos)} files; its design has {items}"
-    if packed:
-        yield f"{path} holds compressed files ({name_some(packed)}); {item}s are stored as they are"
-
-
-def _item_faults(archive: ZipFile, infos: list[ZipInfo]) -> Iterator[str]:
-    return (fault for info in infos if (fault := item_fault(info.filename, archive.read(info))))
+        faults = [f"{path} is not a zip archive ({error})"]
+    yield from faults
 
 
 def _tells_more(info: ZipInfo) -> bool:
@@ -178,21 +185,15 @@ class ZippedTables(Layout):
 
 def zipped_excess(path: str, content: bytes, least: int, most: int) -> Iterator[str]:
     """Say why an archive of one table is larger than a micro task's. It may be a stranger's."""
-    if len(content) > MAX_FILE_BYTES:
-        yield f"{path} has {len(content)} bytes; the most is {MAX_FILE_BYTES}"
-        return
-    try:
-        with ZipFile(BytesIO(content)) as archive:
-            infos = archive.infolist()
-            is_plain = len(infos) == 1 and infos[0].compress_type == ZIP_STORED and infos[0].file_size <= len(content)
-            table = archive.read(infos[0]) if is_plain else b""
-    except BROKEN as error:
-        yield f"{path} is not a zip archive ({error})"
-        return
-    if not is_plain:
-        yield f"{path} holds something else than one file without compression"
-        return
-    yield from table_excess(path, table, least, most)
+
+    def judge(archive: ZipFile) -> Iterator[str]:
+        infos = archive.infolist()
+        if len(infos) == 1 and infos[0].compress_type == ZIP_STORED and infos[0].file_size <= len(content):
+            yield from table_excess(path, archive.read(infos[0]), least, most)
+        else:
+            yield f"{path} holds something else than one file without compression"
+
+    return _judged(path, content, judge)
 
 
 def _pack(path: str, content: bytes) -> bytes:

@@ -50,15 +50,9 @@ def _is_small_png(content: bytes) -> bool:
 
 
 def _is_small_jpeg(content: bytes) -> bool:
-    return content[:3] == b"\xff\xd8\xff" and all(_is_small(*size) for size in _at_least_one(_jpeg_sizes(content)))
-
-
-def _jpeg_sizes(content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the sizes that the segments before the first scan give."""
-    for marker, start, _ in jpeg_segments(content):
-        if marker in _JPEG_SIZES:
-            height, width = struct.unpack_from(">HH", content, start + 1)
-            yield width, height
+    starts = [start for marker, start, _ in jpeg_segments(content) if marker in _JPEG_SIZES]
+    sizes = [struct.unpack_from(">HH", content, start + 1) for start in starts]
+    return content[:3] == b"\xff\xd8\xff" and bool(sizes) and all(_is_small(*size) for size in sizes)
 
 
 def jpeg_segments(content: bytes) -> Iterator[tuple[int, int, int]]:
@@ -156,13 +150,6 @@ def _is_small_text(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return "\r" not in text and "\0" not in text and text.count("\n") <= MAX_LINES
-
-
-def _at_least_one(sizes: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
-    found = list(sizes)
-    if not found:
-        raise ValueError("no size")
-    return found
 
 
 _PICTURE, _SOUND = f"of at most {MAX_SIDE} pixels a side", f"of one channel and at most {MAX_SAMPLES} samples"

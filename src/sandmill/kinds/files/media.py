@@ -76,6 +76,17 @@ def template(text: str) -> NameTemplate:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Training or test items, or copies of them."""
+
+    table: str | None
+    place: str
+    """Folder or archive."""
+    name: NameTemplate
+    is_train: bool
+
+
+@dataclass(frozen=True)
 class Copies:
     """The same items once more, in another encoding."""
 
@@ -87,16 +98,11 @@ class Copies:
     encode: Callable[[list[bytes]], list[bytes]]
     """Turns the contents of all items, training items first, into those of the copies."""
 
-
-@dataclass(frozen=True)
-class Part:
-    """Training or test items, or copies of them."""
-
-    table: str | None
-    place: str
-    """Folder or archive."""
-    name: NameTemplate
-    is_train: bool
+    @property
+    def parts(self) -> tuple[Part, Part]:
+        """Where the copies of the training items and of the test items are."""
+        name = template(self.name)
+        return Part(None, self.train, name, is_train=True), Part(None, self.test, name, is_train=False)
 
 
 @dataclass(frozen=True)
@@ -161,8 +167,7 @@ class MediaFiles(Layout):
         return (
             Part(self.train_table, self.train_items, template(self.train_name or self.name), is_train=True),
             Part(self.test_table, self.test_items, template(self.name), is_train=False),
-            *(Part(None, copy.train, template(copy.name), is_train=True) for copy in self.copies),
-            *(Part(None, copy.test, template(copy.name), is_train=False) for copy in self.copies),
+            *(part for copy in self.copies for part in copy.parts),
         )
 
     @property
@@ -203,7 +208,7 @@ class MediaFiles(Layout):
         contents = [cell.encode() if isinstance(cell, str) else bytes(cell) for cell in (*train[column], *test[column])]
         files |= self._lay_both(self.places[:2], (train, test), contents, facts)
         for copy in self.copies:
-            files |= self._lay_both(self._copied(copy), (train, test), copy.encode(contents), facts)
+            files |= self._lay_both(copy.parts, (train, test), copy.encode(contents), facts)
         return files
 
     def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
@@ -314,9 +319,6 @@ class MediaFiles(Layout):
             raise ValueError(f"no table of the layout holds {', '.join((*cells, *targets))}")
         return [*cells, *targets]
 
-    def _copied(self, copy: Copies) -> tuple[Part, ...]:
-        return tuple(part for part in self.places[2:] if part.place == (copy.train if part.is_train else copy.test))
-
     def _lay_both(
         self, parts: Sequence[Part], frames: Sequence[pl.DataFrame], contents: list[bytes], facts: TaskFacts
     ) -> dict[str, bytes]:
@@ -359,7 +361,7 @@ class MediaFiles(Layout):
     def _copy_faults(self, public: Files, frames: Sequence[pl.DataFrame], facts: TaskFacts) -> Iterator[str]:
         contents = [content for frame in frames for content in frame["content"]]
         for copy in self.copies:
-            expected = self._lay_both(self._copied(copy), frames, copy.encode(contents), facts)
+            expected = self._lay_both(copy.parts, frames, copy.encode(contents), facts)
             places = (copy.train, copy.test)
             there = {path for path in public if path in places or path.startswith(places)}
             if odd := sorted(path for path in there | expected.keys() if public.get(path) != expected.get(path)):

@@ -63,12 +63,8 @@ class GraphChannel(GraphParts, Channel):
     def _cue(self, traced: Traced, trait: Trait) -> Cue:
         first, *_ = letters = self.letters
         named = ", ".join(f"`{level}` for {letter}" for level, letter in zip(traced.levels, letters, strict=False))
-        text, column = trait.text.format(f"`{first}`", named, traced.levels), str(traced.column)
-        if trait.levels:
-            return Cue(column=column, measure=traced.trait, parameters=traced.levels, text=f"{text}.")
-        parameters = (trait.low, trait.high, *((first,) if trait.is_of_a_kind else ()))
-        text = f"{text}; {trait.low:g} at 0, {trait.high:g} at 1."
-        return Cue(column=column, measure=traced.trait, parameters=parameters, text=text)
+        text = trait.text.format(f"`{first}`", named, traced.levels)
+        return traits.cue_of(traced, trait, text, *((first,) if trait.is_of_a_kind else ()))
 
 
 class GraphMedium(GraphParts, Medium):

@@ -11,7 +11,7 @@ import pandas as pd
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.table import read as tables_reader
-from sandmill.kinds.traits import listed_cues
+from sandmill.kinds.traits import cue_lines
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -24,9 +24,8 @@ def source(facts: TaskFacts) -> list[str]:
 
 def _measured_source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     lines = [*tables_reader.source(facts), *functions_source(measure_table)]
-    lines += ["", "", "# Column, measure, and value at 0 and at 1 or names of levels", "CUES = ["]
-    lines += [f"    {cue!r}," for cue in listed_cues(cues)]
-    return [*lines, "]", "train, test = measure_table(train, CUES), measure_table(test, CUES)"]
+    lines += cue_lines("Column, measure, and value at 0 and at 1 or names of levels", cues)
+    return [*lines, "train, test = measure_table(train, CUES), measure_table(test, CUES)"]
 
 
 read, MEASURED = Reader(source).read, Reader(_measured_source)

@@ -5,7 +5,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +15,14 @@ import pandas as pd
 from sandmill.kinds.image.canvas import Box
 from sandmill.kinds.image.files import reading_lines
 from sandmill.kinds.image.scenes import WHOLE, Sight, sights_of
+from sandmill.kinds.library import load_texts
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import WIDTH, Reader, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-INDICES: Mapping[str, str] = {
-    "grey": "pixels @ np.float32([1 / 3, 1 / 3, 1 / 3])",
-    "red": "pixels @ np.float32([1, -0.5, -0.5])",
-    "green": "pixels @ np.float32([-0.5, 1, -0.5])",
-    "blue": "pixels @ np.float32([-0.5, -0.5, 1])",
-    "yellow": "pixels @ np.float32([0.5, 0.5, -1])",
-    "magenta": "pixels @ np.float32([0.5, -1, 0.5])",
-    "cyan": "pixels @ np.float32([-1, 0.5, 0.5])",
-    "rust": "pixels @ np.float32([1, -1, 0])",
-    "warm": "pixels @ np.float32([1, 0, -1])",
-    "red_part": "pixels @ np.float32([1, 0, 0])",
-    "violet": "pixels @ np.float32([0.25, -1, 0.75])",
-    "leafy": "pixels @ np.float32([0, 1, -1])",
-    "grassy": "pixels @ np.float32([-1, 1, 0])",
-    "green_part": "pixels @ np.float32([0, 1, 0])",
-    "black": "pixels @ np.float32([-1 / 3, -1 / 3, -1 / 3])",
-    "white": "pixels.min(axis=3)",
-    "bright": "above_median(pixels)",
-    "dark": "-above_median(pixels)",
-    "object": "unlike_background(pixels)",
-}
-"""Colour index of each pixel as source. The weights of red, green and blue in colours are 0 for greys."""
+INDICES, READINGS = load_texts("image/colours.yaml"), load_texts("image/readings.yaml")
+"""Colour index of each pixel as source, and what each measure reads."""
 _MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
 """Pixels that differ from the background."""
 _PICTURES = Reader(reading_lines)
@@ -123,34 +104,21 @@ def _colours(sight: Sight) -> set[str]:
 
 def _reading(sight: Sight) -> str:
     """Write what is measured as an expression of the colour indices."""
-    name, cut, limits = sight.measure, f"{sight.cut:g}", list(sight.cuts)
+    box, name = sight.boxes[0], sight.measure
     colour = "unlike" if sight.colour == "object" else sight.colour
-    values = _boxed(colour, sight.boxes[0])
-    match name:
-        case "level" if len(sight.boxes) > 1:
-            return f"np.mean([level(box({colour}, *edges)) for edges in boxes], axis=0)"
-        case "which_box":
-            return f"np.argmax([level(box({colour}, *edges)) for edges in boxes], axis=0)"
-        case "which_colour":
-            each = ", ".join(_boxed(one, sight.boxes[0]) for one in sight.colours)
-            return f"np.argmax([level(one) for one in ({each})], axis=0)"
-        case "amount":
-            return f"np.sum([(box({colour}, *edges) > {cut}).sum((1, 2)) for edges in boxes], axis=0)"
-        case "stripes":
-            return f"middle({_boxed(f'stripes({colour})', sight.boxes[0])})"
-        case "hue":
-            return f"hue({values}, {_boxed('grey', sight.boxes[0])})"
-        case "inside":
-            return f"inside({values}, {_boxed('unlike', sight.boxes[0])} > {cut})"
-        case "tint_inside":
-            warm, green = (_boxed(one, sight.boxes[0]) for one in ("warm", "green_part"))
-            return f"tint_inside({warm}, {green}, {_boxed('unlike', sight.boxes[0])} > {cut})"
-        case "columns_of":
-            return f"np.digitize(columns_of({values}, {cut}), {limits})"
-        case "steps":
-            return f"np.digitize(area({values} > {cut}), {limits})"
-        case _:
-            return f"{name}({values})" if name in _OF_VALUES else f"{name}({values} > {cut})"
+    usual = "of_values" if name in _OF_VALUES else "of_things"
+    form = "level_of_boxes" if name == "level" and len(sight.boxes) > 1 else name if name in READINGS else usual
+    inner = {one: _boxed(one, box) for one in ("grey", "unlike", "warm", "green_part")}
+    return READINGS[form].format(
+        **inner,
+        name=name,
+        colour=colour,
+        values=_boxed(colour, box),
+        striped=_boxed(f"stripes({colour})", box),
+        each=", ".join(_boxed(one, box) for one in sight.colours),
+        cut=f"{sight.cut:g}",
+        limits=list(sight.cuts),
+    )
 
 
 def _boxed(values: str, box: Box) -> str:

@@ -1,17 +1,18 @@
 """Small grey pictures with dirt: pages that exist once clean and once dirty, and pictures with masks of regions."""
 
 from collections.abc import Mapping
-from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from sandmill.kinds.library import load_yaml
+from sandmill.kinds.library import load_texts
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Channel, Cue
 from sandmill.models.domain import ItemWorld, World, WorldMedium
 
+TEXTS = "page/texts.yaml"
+"""Sentences on pages, on masks and on each scene, by trait."""
 SERIES = ", "
 """What separates the slips of a series in the description."""
 Style = Literal["writing", "plan", "map", "score", "label"]
@@ -92,7 +93,7 @@ class FieldsChannel(GreyChannel):
     @property
     def texts(self) -> Mapping[Trait, str]:
         """Sentences on clean and dirty pages."""
-        return _texts()["pages"]
+        return {**load_texts(TEXTS)["pages"]}
 
 
 class GreyMedium(WorldMedium):
@@ -140,7 +141,8 @@ class MasksChannel(GreyChannel):
     @property
     def texts(self) -> Mapping[Trait, str]:
         """Sentences on regions, and on what is not marked."""
-        return {**_texts()["masks"], **_texts()[self.scene]}
+        texts = load_texts(TEXTS)
+        return {**texts["masks"], **texts[self.scene]}
 
     @property
     def words(self) -> Mapping[str, str]:
@@ -161,10 +163,3 @@ class MasksMedium(GreyMedium):
     def dressed(self, world: World) -> Self:
         """Return the medium with the texts of a world. The name of the target says nothing of the old world."""
         return super().dressed(world).model_copy(update={"target": "mask_runs"})
-
-
-@cache
-def _texts() -> Mapping[str, Mapping[Trait, str]]:
-    """Sentences on pages, on masks and on each scene, by trait."""
-    found: Mapping[str, Mapping[Trait, str]] = load_yaml("page/texts.yaml")
-    return found

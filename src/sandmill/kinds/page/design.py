@@ -1,12 +1,11 @@
 """Design of tasks that clean pages or mark regions: what is drawn, its size, and what makes it dirty."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sandmill.kinds.library import dressed_medium, load_folder
+from sandmill.kinds.library import dressed_medium, load_folder, load_table, load_texts
 from sandmill.kinds.page.channel import (
     FieldsChannel,
     FieldsMedium,
@@ -14,9 +13,9 @@ from sandmill.kinds.page.channel import (
     MasksChannel,
     MasksMedium,
     Ranged,
-    Scene,
     Trait,
 )
+from sandmill.models.base import Frozen
 from sandmill.models.columns import Column, Uniform
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.links import RenderedLink
@@ -29,8 +28,7 @@ Ends = tuple[float, float]
 """Values at hardness 0 and 1, or the least and the most at strength 1."""
 
 
-@dataclass(frozen=True)
-class _Dirt:
+class Dirt(Frozen):
     """How much dirt pictures of a kind have. Pairs are values at hardness 0 and 1."""
 
     sizes: tuple[tuple[int, int], ...]
@@ -39,7 +37,7 @@ class _Dirt:
     """Kinds of dirt, beside noise and what is faint."""
     strength: Ends
     """Strength of all dirt, as a share of the ranges."""
-    ranges: Mapping[Trait, Ends]
+    ranges: dict[Trait, Ends]
     """Least and most of each dirt at strength 1."""
     grain: Ends
     """Most noise of a picture."""
@@ -49,52 +47,9 @@ class _Dirt:
     """Fewest and most pixels by which a line slips. After fewer, filters do nearly as well as readers."""
 
 
-_PAGES = _Dirt(
-    # 400 test pages of the largest size give 282,000 answer rows.
-    sizes=((24, 24), (20, 30), (24, 28), (22, 32), (28, 24), (20, 34)),
-    kinds=(2, 6),
-    strength=(0.42, 1.02),
-    ranges={
-        "stain": (0.1, 0.62), "fold": (0.1, 0.65), "shade": (0.05, 0.5), "rule": (0.1, 0.5), "weave": (0.05, 0.3),
-        "ghost": (0.1, 0.5), "blur": (0.0, 0.15), "specks": (0.0, 16.0),
-    },
-    grain=(0.02, 0.11),
-    slipped=(0.08, 0.22),
-    amounts=(2, 6),
-)  # fmt: skip
-_MASKS = _Dirt(
-    sizes=((32, 32), (32, 36), (36, 32), (34, 34), (32, 40), (38, 32)),
-    kinds=(2, 6),
-    strength=(0.45, 1.2),
-    ranges={
-        "stain": (0.1, 0.5), "fold": (0.1, 0.45), "shade": (0.05, 0.45), "rule": (0.08, 0.35), "weave": (0.05, 0.25),
-        "specks": (0.0, 16.0),
-    },
-    grain=(0.05, 0.13),
-    slipped=(0.27, 0.4),
-    amounts=(3, 8),
-)  # fmt: skip
-_FADED = (0.1, 0.58)
-"""Share of the ink that is lost at strength 1, least and most."""
-_BESIDE: dict[Trait, tuple[Trait, float, float]] = {
-    "stain": ("stain_size", 2.5, 8.0), "fold": ("fold_turn", 0.0, 1.0), "shade": ("shade_turn", 0.0, 1.0),
-    "rule": ("rule_step", 3.5, 7.0), "weave": ("weave_turn", 0.0, 1.0),
-}  # fmt: skip
-"""What else differs between pages that have a dirt, and its range."""
+_DIRT, _TRAITS = load_table("page/dirt.yaml", Dirt), load_texts("page/traits.yaml")
 _SERIES = (14, 17)
 """Fewest and most lines of a series of slips."""
-_FADE = ((0.5, 0.78), (0.2, 0.4))
-"""Least and most darkness of regions at hardness 0 and 1."""
-_CRUMBS = (3.0, 9.0)
-"""Most crumbs of a picture at hardness 0 and 1."""
-_BLUR = 0.15
-"""Most blur of a picture with regions."""
-_SCENES: dict[Scene, tuple[tuple[Trait, float, float], ...]] = {
-    "bodies": (("amount", 0.3, 3.4), ("size", 4.0, 7.5), ("wave", 0.1, 0.45)),
-    "layer": (("amount", 0.35, 2.2), ("size", 3.0, 7.0), ("wave", 0.2, 1.0)),
-    "grains": (("amount", 0.3, 8.4), ("size", 1.9, 3.4), ("wave", 0.05, 0.3)),
-}
-"""Number, size and outline of regions by what is marked. About one picture in twenty has none."""
 
 
 def design_pages(
@@ -153,20 +108,24 @@ def media_of(kind: Kind) -> tuple[FieldsMedium | MasksMedium, ...]:
 def choose_channel(medium: FieldsMedium | MasksMedium, knobs: Knobs, streams: Streams) -> FieldsChannel | MasksChannel:
     """Draw the size of pictures, what is on them, and the dirt. Knobs set how much dirt there is, not which comes."""
     has_masks = isinstance(medium, MasksMedium)
-    dirt, rng = (_MASKS if has_masks else _PAGES), streams.generator("pictures" if has_masks else "pages")
+    dirt, rng = _DIRT["masks" if has_masks else "pages"], streams.generator("pictures" if has_masks else "pages")
     height, width = dirt.sizes[int(rng.integers(len(dirt.sizes)))]
     strength, count = _at(knobs.signal, dirt.strength), round(_at(knobs.skills, dirt.kinds))
     grain = ranged("grain", 0.01, _at(knobs.faults, dirt.grain))
     if isinstance(medium, MasksMedium):
         scene = medium.scenes[int(rng.integers(len(medium.scenes)))]
-        fade = [_at(knobs.signal, ends) for ends in zip(*_FADE, strict=True)]
-        crumbs = ranged("crumbs", 0.0, _at(knobs.skills, _CRUMBS))
-        own = [*(ranged(*trait) for trait in _SCENES[scene]), ranged("fade", *fade), ranged("blur", 0.0, _BLUR)]
+        fade = [_at(knobs.signal, ends) for ends in zip(*_TRAITS["fade"], strict=True)]
+        crumbs = ranged("crumbs", 0.0, _at(knobs.skills, _TRAITS["crumbs"]))
+        own = [
+            *(ranged(*trait) for trait in _TRAITS["scenes"][scene]),
+            ranged("fade", *fade),
+            ranged("blur", 0.0, _TRAITS["blur"]),
+        ]
         traits = [*own, grain, crumbs]
     else:
         font, pen = int(rng.integers(2**31)), float(rng.uniform(0.9, 1.2))
         own = [ranged("density", *medium.density), ranged("weight", pen, 1.6 * pen), ranged("slant", 0.0, 0.25)]
-        fade = [1 - share * strength for share in _FADED[::-1]]
+        fade = [1 - share * strength for share in _TRAITS["faded"][::-1]]
         traits = [*own, ranged("ink", 0.8, 1.0), ranged("fade", *fade), grain]
     traits += [ranged("slip", 0.0, 1.0), *choose_dirt(medium, count, strength, dirt.ranges, rng)]
     shared: dict[str, Any] = {
@@ -193,8 +152,8 @@ def choose_dirt(
     for dirt in order[:count]:
         least, most = (edge * strength * shares[dirt] for edge in ranges[dirt])
         traits.append(ranged(dirt, least, most))
-        if dirt in _BESIDE:
-            traits.append(ranged(*_BESIDE[dirt]))
+        if beside := _TRAITS["beside"].get(dirt):
+            traits.append(ranged(*beside))
     return traits
 
 

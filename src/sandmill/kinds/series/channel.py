@@ -46,15 +46,10 @@ class SeriesChannel(Channel):
     @property
     def cues(self) -> tuple[Cue, ...]:
         """How each latent column can be measured."""
-        return tuple(self._cue(one, TRAITS[one.trait]) for one in self.traced if one.column)
-
-    def _cue(self, traced: Traced, trait: traits.Trait) -> Cue:
-        text, column = trait.text.format(*self.sensors, levels=traced.levels), str(traced.column)
-        if trait.levels:
-            return Cue(column=column, measure=traced.trait, parameters=traced.levels, text=f"{text}.")
-        ends = (trait.low, trait.high)
-        text = f"{text}; {trait.low:g} at 0, {trait.high:g} at 1."
-        return Cue(column=column, measure=traced.trait, parameters=ends, text=text)
+        return tuple(
+            traits.cue_of(one, trait, trait.text.format(*self.sensors, levels=one.levels))
+            for one, trait in ((one, TRAITS[one.trait]) for one in self.traced if one.column)
+        )
 
 
 class SeriesMedium(Medium):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from sandmill.kinds.memo import once, once_a_file
 from sandmill.kinds.script_text import Reader, functions_source
-from sandmill.kinds.traits import listed_cues
+from sandmill.kinds.traits import cue_lines
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -39,9 +39,8 @@ def source(facts: TaskFacts) -> list[str]:
 
 def _measured_source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     lines = functions_source(read_signals, measure_all)
-    lines += ["", "", "# Column, measure, value at 0 and at 1, or the names of levels", "CUES = ["]
-    lines += [f"    {cue!r}," for cue in listed_cues(cues)]
-    return [*lines, "]", *_READING.splitlines(), *_MEASURING.splitlines()]
+    lines += cue_lines("Column, measure, value at 0 and at 1, or the names of levels", cues)
+    return [*lines, *_READING.splitlines(), *_MEASURING.splitlines()]
 
 
 read, MEASURED = Reader(source).read, Reader(_measured_source)

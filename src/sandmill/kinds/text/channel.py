@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandmill.kinds.library import draw_medium
 from sandmill.models.base import Frozen
@@ -100,21 +100,6 @@ class TextMedium(TextParts, Medium):
     """Latent columns that become known only afterwards: training items alone may hold them."""
     cells: tuple[str, ...] = ()
     """Columns that files hold as cells beside the text. They show in no word."""
-
-    @model_validator(mode="after")
-    def _slots_name_columns(self) -> "TextMedium":
-        levels = {word.name: len(word.levels) for word in self.domain.categorical}
-        numbers = {word.name for word in self.domain.numeric}
-        wanted = {"share": 2, "presence": 1}
-        for slot in self.slots:
-            lists = levels.get(slot.column or "", 0) if slot.by == "level" else wanted.get(slot.by, len(slot.lists))
-            is_known = slot.by == "chance" or slot.column in (levels if slot.by == "level" else numbers)
-            if not is_known or len(slot.lists) != lists:
-                raise ValueError(f"slot of {slot.column}: saw {len(slot.lists)} lists; expected {lists}")
-        unseen = (numbers | levels.keys()) - {slot.column for slot in self.slots} - {*self.cells}
-        if unseen:
-            raise ValueError(f"columns that neither words nor cells show: {sorted(unseen)}")
-        return self
 
 
 def _cue_of(slot: WordSlot, column: str, item: str) -> Cue:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sandmill.kinds.library import load_texts
 from sandmill.kinds.token.channel import HouseRule
 from sandmill.kinds.token.layout import LAYOUTS, SENTENCE
 from sandmill.kinds.token.speech import Language, readers_of
@@ -21,20 +22,12 @@ EDGE = "<edge>"
 """Neighbour of the first and of the last token of a sentence."""
 SAME, SAY = "same", "say:"
 """Ways to read a token beside the readers: unchanged, or words that training rows have for it."""
-BASIC = frozenset(("cardinal", "ordinal", "decimal", "percent", "letters"))
-"""Readers of people in a hurry, of both languages."""
-FIRST = BASIC.union(
-    ("cardinal_f", "commas", "year", "year_pre", "money", "rubles", "dollars", "fraction", "date", "date_gen"),
-    ("date_dat", "long_date", "clock", "measure", "digits", "roman"),
+BASIC, FIRST, MOST = (
+    frozenset(name for step in steps for name in load_texts("token/readers.yaml")[step])
+    for steps in (("basic",), ("basic", "first"), ("basic", "first", "most"))
 )
-"""Readers that people write first."""
-MOST = FIRST.union(
-    ("cardinal_and", "commas_and", "cardinal_gen", "cardinal_dat", "year_gen", "year_oh", "ordinal_f_gen"),
-    ("ordinal_pre", "decimal_zero", "decimal_unit", "money_plain", "rubles_gen", "percent_gen", "dollars_gen"),
-    ("date_dm", "date_md", "long_date_plain", "clock_past", "clock_plain", "measure_gen", "meters", "minutes"),
-    ("roman_the", "roman_gen", "range", "slash_date_gen", "phone"),
-)
-"""Readers that people add once they have looked at the tokens."""
+"""Names of the readers that people in a hurry write, that people write first, and that they add after a look at the
+tokens. Each set holds the one before, for both languages."""
 CAPITALS = re.compile(r"[A-ZА-Я]{2,6}|[A-Z][a-z][A-Z]")
 ROMAN = re.compile(r"[IVXL]+")
 SITE = re.compile(r"[a-z]{3,}\.[a-z]{2,4}")

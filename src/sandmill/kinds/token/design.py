@@ -4,7 +4,7 @@ from datetime import date
 
 import numpy as np
 
-from sandmill.kinds.library import dressed_medium
+from sandmill.kinds.library import dressed_medium, load_texts
 from sandmill.kinds.token.channel import (
     HouseRule,
     HouseWord,
@@ -28,18 +28,8 @@ from sandmill.rng import Streams
 
 PREFIX = "tokens_"
 """Start of the names of the kinds; the language follows."""
-ROWS = (200, 150)
-"""Training sentences at hardness 0 and 1."""
-PHRASES = (4.2, 2.6)
-"""Phrases of a sentence on average."""
-AMBIGUOUS = (0.1, 4.0)
-"""Factor on the weight of groups whose tokens only the sentence explains."""
-BLUR, BARE = (0.02, 0.22), (0.04, 0.22)
-SLIPS = (0.004, 0.03)
-WORDS, WORD_WEIGHT = (6, 30), (0.8, 3.0)
-"""Abbreviations of a task, and the weight of their group."""
-UNUSUAL = (0.0, 1.0)
-"""Chance of a convention other than the usual one."""
+RANGES = load_texts("token/ranges.yaml")
+"""Values at hardness 0 and 1."""
 STATED = 0.5
 """Share of conventions and abbreviations that the description states."""
 MEANING = (
@@ -48,10 +38,6 @@ MEANING = (
 )
 RULES = 2
 """Rules of the house that a description states."""
-HOUSE = (0.11, 0.26)
-"""Share of the phrases of test sentences that have a token of these rules."""
-UNCOMMON = (0.03, 1.0)
-"""Factor on the weight of groups whose tokens few people write a reader for."""
 _FIRST_DAY, _DAYS, _OLD_DAYS = date(2019, 1, 1), 900, 600
 """Days on which sentences were written, and those of the training sentences among them."""
 _SPREAD = 0.9
@@ -72,7 +58,7 @@ def design_tokens(
         place = streams.generator("design").random() if slot.place is None else slot.place
         domain = domains[int(place * len(domains))]
     channel, customs = _channel(speech_of(kind.name.removeprefix(PREFIX)), domain, knobs, streams)
-    phrases = Normal(mean=_between(PHRASES, knobs.rows), sd=_SPREAD)
+    phrases = Normal(mean=_between("phrases", knobs.rows), sd=_SPREAD)
     days = Date(first=_FIRST_DAY, days=_DAYS, train_days=_OLD_DAYS)
     columns = (
         Column(name="phrases", distribution=phrases, decimals=2),
@@ -97,7 +83,7 @@ def design_tokens(
         metric=structure.metric,
         split=SplitKind.RANDOM,
         mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
-        sizes=Sizes(train=round(_between(ROWS, knobs.rows)), feedback=kind.most_feedback, final=kind.most_final),
+        sizes=Sizes(train=round(_between("rows", knobs.rows)), feedback=kind.most_feedback, final=kind.most_final),
         wanted=slot.band,
         hardness=hardness,
         knobs=knobs,
@@ -116,15 +102,15 @@ def _channel(
 ) -> tuple[TokenChannel, tuple[str, ...]]:
     """Draw the conventions and abbreviations of a task, and choose those that its description states."""
     rng = streams.generator("customs")
-    unusual, chosen = _between(UNUSUAL, knobs.skills), []
+    unusual, chosen = _between("unusual", knobs.skills), []
     for options in speech.conventions:
         # The usual convention stands first.
         is_unusual, place = rng.random() < unusual, int(rng.integers(1, len(options)))
         chosen.append(options[place] if is_unusual else options[0])
     readers = {before: after for custom in chosen for before, after in custom.readers.items()}
-    words = _words(speech, round(_between(WORDS, knobs.distractors)), rng)
+    words = _words(speech, round(_between("words", knobs.distractors)), rng)
     groups = [_adapted(group, readers, speech, domain, knobs) for group in speech.groups]
-    groups.append(words.model_copy(update={"weight": _between(WORD_WEIGHT, knobs.distractors)}))
+    groups.append(words.model_copy(update={"weight": _between("word_weight", knobs.distractors)}))
     channel = TokenChannel.model_validate(
         {
             "kind": f"{PREFIX}{speech.language}",
@@ -135,13 +121,13 @@ def _channel(
             "openings": domain.openings,
             "links": domain.links,
             "closings": domain.closings,
-            "blur": _between(BLUR, knobs.signal),
-            "bare": _between(BARE, knobs.signal),
-            "slips": _between(SLIPS, knobs.faults),
+            "blur": _between("blur", knobs.signal),
+            "bare": _between("bare", knobs.signal),
+            "slips": _between("slips", knobs.faults),
             "places": _PLACES,
             "house": _house(speech, readers, streams),
             "house_from": float(_OLD_DAYS),
-            "house_share": _between(HOUSE, knobs.skills),
+            "house_share": _between("house", knobs.skills),
         }
     )
     sayings = [said for reading in words.readings for said in reading.says]
@@ -193,9 +179,9 @@ def _adapted(
     """Read the tokens of a group as the task does, and weigh it."""
     weight = group.weight * domain.emphasis.get(group.name, 1.0)
     if group.name in speech.ambiguous:
-        weight *= _between(AMBIGUOUS, knobs.skills)
+        weight *= _between("ambiguous", knobs.skills)
     if group.name in speech.uncommon:
-        weight *= _between(UNCOMMON, knobs.skills)
+        weight *= _between("uncommon", knobs.skills)
     changed = tuple(
         reading.model_copy(update={"reader": readers.get(reading.reader, reading.reader)})
         if reading.reader
@@ -205,5 +191,7 @@ def _adapted(
     return group.model_copy(update={"weight": round(weight, 4), "readings": changed})
 
 
-def _between(ends: tuple[float, float], position: float) -> float:
-    return round(ends[0] + (ends[1] - ends[0]) * position, 4)
+def _between(name: str, position: float) -> float:
+    """Return the value of a range at a position of its knob."""
+    low, high = RANGES[name]
+    return round(float(low + (high - low) * position), 4)
