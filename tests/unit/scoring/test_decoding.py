@@ -13,7 +13,7 @@ HONEST = b"id,y\na1,1\na2,2\na3,3\n"
 
 @pytest.mark.parametrize("content", [HONEST.decode().encode("utf-16"), HONEST + bytes(10)])
 def test_zero_bytes_are_refused(content):
-    with pytest.raises(InvalidSubmission, match="file: saw zero bytes, as in UTF-16 .*; expected plain CSV in UTF-8"):
+    with pytest.raises(InvalidSubmission, match=r"file: saw zero bytes, as in UTF-16 .*; expected plain CSV in UTF-8"):
         parse_submission(content, BRIEF, IDS)
 
 
