@@ -1,4 +1,3 @@
-from sandmill.check.suites import failed_suites
 from sandmill.models.base import Band
 from sandmill.models.reports import SlotReport
 from sandmill.report.work import MixCounts, mix_table
@@ -20,16 +19,6 @@ def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
     medium, hard = rows_of(mix_table(mix))
     assert list(medium.values()) == ["medium", "0", "1", "0", "0", "0"]
     assert list(hard.values()) == ["hard", "3", "1", "1", "1", "1"]
-
-
-def test_failed_suites_are_grouped_and_hold_counts_alone():
-    row = {"table": "tasks", "expectation": "e", "columns": ["a"], "line": 3, "rows": 9, "secret": "x"}
-    failing = {**row, "success": False, "failing_rows": 2, "failing_tasks": 1}
-    sound = {**row, "success": True, "failing_rows": 0, "failing_tasks": 0}
-    found = failed_suites([failing, sound, {**failing, "line": 4}, {**sound, "table": "answers"}])
-    assert list(found) == ["tasks"]
-    assert [one["line"] for one in found["tasks"]] == [3, 4]
-    assert "secret" not in found["tasks"][0]
 
 
 def explain_missed_mix(*ends):
