@@ -8,9 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.store.files import Store
 from sandmill.store.secret import SECRET_PATH
 from sandmill.verify.rerun import TaskRerun
