@@ -111,6 +111,7 @@ def test_credentials_for_the_public_half_alone_are_recognised(s3_root, tmp_path,
     assert status(found, "S3 conditional writes")[0] == "info"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("root", ["s3://no-such-bucket-here/releases", "gs://bucket/releases"])
 def test_a_root_that_cannot_be_listed_is_bad(s3_root, root):
     found = list(check_root(root))
@@ -118,6 +119,7 @@ def test_a_root_that_cannot_be_listed_is_bad(s3_root, root):
     assert found[0].do
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_answer_is_found_at_once(s3_root, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert status(check_root("s3://bucket/releases"), "S3 endpoint")[0] == "bad"
