@@ -5,8 +5,6 @@ import logging
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from types import SimpleNamespace
 
 import pytest
@@ -182,13 +180,9 @@ def test_a_server_is_given_the_time_that_it_asks_for(store):
     assert len(server.received) == 2
 
 
-@pytest.mark.parametrize("is_moment", [False, True])
-def test_a_server_that_asks_for_too_much_time_is_passed_over(store, is_moment):
-    """A moment that were not understood would be tried again."""
-    hour = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True) if is_moment else "3600"
-
+def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
     def script(received):
-        return error(429, retry_after=hour) if received.body["model"] == "first" else good({"a": 4})
+        return error(429, retry_after="3600") if received.body["model"] == "first" else good({"a": 4})
 
     with serve(script) as server:
         (reply,) = _ask(_client(store, server, ("openai/first", "openai/second")), _prompt())
