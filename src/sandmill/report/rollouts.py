@@ -9,14 +9,12 @@ from enum import StrEnum
 from math import comb, fsum
 from statistics import pvariance
 
-from sandmill.errors import name_some
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.text_tables import TextTable
 
 _REWARD_STEP = 1e-9  # rewards that differ by less are equal
-_MOST_NAMED = 10  # tasks that a line names
 
 
 class RolloutGroup(Frozen):
@@ -56,12 +54,6 @@ class RolloutFigures(Frozen):
     failures: dict[str, int]
     caught: dict[str, float]
     """How far submissions use stated facts, by kind of fact: 0 to 1, where it was measured."""
-    always_0: tuple[str, ...]
-    """Tasks of which no rollout reached bronze."""
-    always_1: tuple[str, ...]
-    """Tasks of which every rollout reached bronze or better."""
-    without_variance: tuple[str, ...]
-    """Tasks with two or more rollouts of equal reward, which teach nothing to GRPO."""
 
 
 def pass_at_k(rollouts: int, passed: int, k: int) -> float:
@@ -80,9 +72,6 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
     medals = Counter(one.medal for one in counted if one.medal)
     prices = [one.usd for one in everything]
 
-    def tasks_where(holds: Callable[[Sequence[RolloutFacts]], bool]) -> tuple[str, ...]:
-        return tuple(sorted(task_id for task_id, group in by_task.items() if holds(group)))
-
     return RolloutFigures(
         tasks=len({one.task_id for one in everything}),
         masked=len(everything) - len(counted),
@@ -97,9 +86,6 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
         bands=_by_name(counted, lambda one: places[one.task_id].band, tuple(Band)),
         failures=dict(Counter(one.failure for one in everything if one.failure).most_common()),
         caught=_caught(counted),
-        always_0=tasks_where(lambda group: not any(one.is_solved for one in group)),
-        always_1=tasks_where(lambda group: all(one.is_solved for one in group)),
-        without_variance=tasks_where(lambda group: len(group) > 1 and not has_variance(group)),
     )
 
 
@@ -179,20 +165,14 @@ def pass_table(figures: RolloutFigures) -> TextTable:
 
 
 def figure_lines(figures: RolloutFigures) -> list[str]:
-    """Describe medals, costs, failures and uniform tasks, a line each."""
+    """Describe medals, stated facts, costs and failures, a line each."""
     medals = ", ".join(f"{name} {_percent(share)}" for name, share in figures.medals.items())
     tokens = f"{figures.prompt_tokens:,} of prompts, {figures.completion_tokens:,} of answers"
     price = "price not known" if figures.usd is None else f"{figures.usd:.4f} USD"
     failures = ", ".join(f"{name} {number}" for name, number in figures.failures.items()) or "none"
-    tasks = {
-        "Tasks where no rollout reached bronze": figures.always_0,
-        "Tasks where all rollouts reached bronze or better": figures.always_1,
-        "Tasks whose rollouts all have the same reward": figures.without_variance,
-    }
-    named = [f"{what}: {len(ids)}{f' ({name_some(ids, _MOST_NAMED)})' if ids else ''}." for what, ids in tasks.items()]
     caught = ", ".join(f"{kind} {_percent(value)}" for kind, value in figures.caught.items())
     read = [f"Stated facts that submissions use: {caught}."] if caught else []
-    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}.", *named]
+    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}."]
 
 
 def _percent(share: float | None) -> str:

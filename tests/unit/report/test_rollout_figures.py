@@ -82,13 +82,6 @@ def test_figures_by_hand():
     assert list(figures.bands) == ["easy", "hard"]
     assert figures.bands["hard"].medal == 1.0
     assert figures.failures == {"timeout": 1, "model_error": 1, "no_run": 1}
-    assert (figures.always_0, figures.always_1) == (("sm2", "sm3"), ("sm1",))
-    assert figures.without_variance == ()
-
-
-def test_tasks_of_equal_rewards_teach_nothing():
-    facts = [fact("sm1", sample, 0.3) for sample in range(3)] + [fact("sm2", 0, 0.1), fact("sm2", 1, 0.2)]
-    assert rollout_figures(facts, PLACES).without_variance == ("sm1",)
 
 
 def test_nothing_and_only_masked_rollouts_have_figures():
