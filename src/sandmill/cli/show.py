@@ -9,10 +9,15 @@ from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refus
 from sandmill.errors import Problem, count, shorten, visible
 
 if TYPE_CHECKING:
+    from sandmill.cli.screen import PlainConsole
     from sandmill.models.release import TaskRecord
+    from sandmill.report.text_tables import TextTable
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json`"
+SHOW_EXAMPLES = (
+    "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json` · "
+    "`sandmill show releases/micro --fidelity`"
+)
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -27,6 +32,10 @@ def show(
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
+    fidelity: Annotated[
+        bool,
+        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release holds, or one task of it.
@@ -52,6 +61,12 @@ def show(
         (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
     )
     opened = load(release)
+    if fidelity:
+        from sandmill.cli.show_fidelity import show_fidelity
+
+        opened.check_ids([task] if task else [])
+        show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
+        return
     if task is None:
         facts = _describe_release(opened, None if as_json else limit or _ROWS)
         write_json(facts) if as_json else _print_release(facts, len(opened.facts))
@@ -66,6 +81,12 @@ def show(
         write_json(record.model_dump(mode="json"))
         return
     _print_task(record)
+
+
+def _print_table(console: "PlainConsole", table: "TextTable", left: int) -> None:
+    console.print_table(table)
+    if left > 0:
+        console.print(f"... and {left} more; see --limit, or --json for all")
 
 
 def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, Any]:
@@ -98,9 +119,7 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     numeric = frozenset(place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
     cells = tuple(tuple(_short(row[name]) for name in columns) for row in rows)
-    console.print_table(TextTable("", tuple(columns), cells, numeric))
-    if total > len(rows):
-        console.print(f"... and {total - len(rows)} more; see --limit, or --json for all")
+    _print_table(console, TextTable("", tuple(columns), cells, numeric), total - len(rows))
     console.print()
     if facts["private"]:
         for band in Band:
