@@ -99,7 +99,7 @@ server: setup  ## Run a local Prefect server with its UI (PORT=4200)
 
 deploy: setup  ## Create the work pool and the deployments of prefect.yaml (PREFECT_API_URL or PORT)
 	@$(SERVER) work-pool inspect sandmill >/dev/null 2>&1 || $(SERVER) work-pool create sandmill --type process
-	@PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/python -m flows.deploy_flows
+	@SANDMILL_CLONE="$${SANDMILL_CLONE:-$(CURDIR)}" $(SERVER) --no-prompt deploy --all
 
 worker: setup  ## Run deployed flows on this machine (PREFECT_API_URL or PORT)
 	@$(SERVER) worker start --pool sandmill --type process

@@ -5,9 +5,9 @@ import sys
 from prefect import flow
 
 from sandmill.models.request import AuditRequest
-from tasks.killed_runs import mark_killed_runs_as_crashed, run_flow
 from tasks.operations import audited_state, report_audit, verify_latest
 from tasks.parameters import AuditOf
+from tasks.programs import run_flow
 
 PROGRAMME = "python -m flows.audit_release"
 EXAMPLES = f"""{PROGRAMME} --release releases/nightly
@@ -17,7 +17,6 @@ EXAMPLES = f"""{PROGRAMME} --release releases/nightly
 @flow(name="audit-release", flow_run_name="{request.release}")
 def audit_release(request: AuditOf) -> str:
     """Read every byte of the latest version, run a sample of tasks again, report drift of libraries."""
-    mark_killed_runs_as_crashed()
     audit = verify_latest(request)
     report_audit(audit)
     return audited_state(audit)

@@ -10,9 +10,9 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.preflight import check_inputs
 from sandmill.pipeline.publishing import KeptTasks
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
-from tasks.killed_runs import mark_killed_runs_as_crashed, run_flow
 from tasks.parameters import Request, Settings
-from tasks.progress import ENDINGS, show_progress
+from tasks.programs import run_flow
+from tasks.progress import show_progress
 from tasks.publishing import (
     cancelled_state,
     completed_state,
@@ -29,10 +29,9 @@ EXAMPLES = f"""{PROGRAMME} --name micro --tasks 12 --seed 7 --root releases
 {PROGRAMME} --name varied --tasks 100 --designer llm --model openai/gpt-4o-mini --max-usd 5"""
 
 
-@flow(name="build-release", flow_run_name="{request.name}, {request.tasks} tasks", **ENDINGS)
+@flow(name="build-release", flow_run_name="{request.name}, {request.tasks} tasks")
 def build_release(request: Request, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Ingest, design, generate, calibrate, check, verify, publish. Returns <root>/<dataset>@<version>."""
-    mark_killed_runs_as_crashed()
     return fill_and_publish(plan_release(request, ingest_seeds(request, settings)), settings)
 
 

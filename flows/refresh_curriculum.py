@@ -6,20 +6,18 @@ from prefect import flow
 
 from flows.build_release import fill_and_publish
 from sandmill.models.request import RefreshRequest, RunSettings
-from tasks.killed_runs import mark_killed_runs_as_crashed, run_flow
 from tasks.operations import keep_frontier, plan_next_version, report_refresh, unchanged_state
 from tasks.parameters import RefreshOf, Settings
-from tasks.progress import ENDINGS
+from tasks.programs import run_flow
 
 PROGRAMME = "python -m flows.refresh_curriculum"
 EXAMPLES = f"""{PROGRAMME} --release releases/micro --rollouts rollouts/step-100
 {PROGRAMME} --release s3://bucket/releases/micro --rollouts s3://bucket/rollouts/step-100 --target 0.4"""
 
 
-@flow(name="refresh-curriculum", flow_run_name="{request.release}", **ENDINGS)
+@flow(name="refresh-curriculum", flow_run_name="{request.release}")
 def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -> str:  # noqa: B008
     """Retire tasks solved always or never, keep the others, build new ones at the frontier, publish."""
-    mark_killed_runs_as_crashed()
     refresh = plan_next_version(request, settings)
     report_refresh(refresh)
     if refresh.plan is None:

@@ -14,7 +14,7 @@ from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.pipeline.run import ingest_seeds as read_seeds
-from tasks.policies import PLAIN, STORED, llm_calls_allowed
+from tasks.policies import PLAIN, STORED
 from tasks.progress import shard_reporter
 
 EXPECTATIONS = Path(__file__).parent.parent / "expectations"
@@ -52,8 +52,7 @@ def draft_designs(
     plan: BuildPlan, pending: tuple[ShardPlan, ...], shards: list[ShardRef], settings: RunSettings
 ) -> tuple[ShardPlan, ...]:
     """Ask language models for the designs of a round. Recorded answers are not asked for again."""
-    with llm_calls_allowed(settings.llm_calls):
-        return design_round(plan, pending, shards, settings)
+    return design_round(plan, pending, shards, settings)
 
 
 @task(name="fill shard", task_run_name="{shard.title}", tags=["cpu"], **STORED)

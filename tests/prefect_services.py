@@ -32,9 +32,9 @@ class Server:
         """Run a command of Prefect to its end, and return its output."""
         return self._run([PREFECT, "--no-prompt", *arguments], REPOSITORY)
 
-    def deploy(self, folder: Path = REPOSITORY) -> None:
+    def deploy(self) -> None:
         """Deploy as `make deploy` does."""
-        self._run([sys.executable, "-m", "flows.deploy_flows"], folder)
+        self.prefect("deploy", "--all")
 
     def _run(self, command: list[str], folder: Path) -> str:
         ran = subprocess.run(
@@ -52,12 +52,6 @@ class Server:
         address = f"{self.api}/deployments/{self.deployment(name, flow)['id']}/create_flow_run"
         made = httpx.post(address, json={"parameters": parameters}, timeout=60).raise_for_status().json()
         return str(made["id"])
-
-    def retry_as_the_ui_does(self, id: str) -> None:
-        """Ask for another attempt of a run that has ended."""
-        state = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}}
-        answer = httpx.post(f"{self.api}/flow_runs/{id}/set_state", json=state, timeout=60).raise_for_status().json()
-        assert answer["status"] == "ACCEPT", answer
 
     def deployment(self, name: str, flow: str = "build-release") -> dict[str, Any]:
         address = f"{self.api}/deployments/name/{flow}/{name}"

@@ -162,9 +162,3 @@ def test_what_looks_after_nightly_releases_looks_at_the_dataset_that_they_make()
     nightly = DEPLOYMENTS["nightly-release"]["parameters"]
     made = f"{nightly['settings']['root']}/{nightly['request']['name']}"
     assert DEPLOYMENTS["weekly-audit"]["parameters"]["request"]["release"] == made
-
-
-def test_the_schedules_of_all_flows_are_kept():
-    from flows.deploy_flows import FLOWS
-
-    assert {load_flow_from_entrypoint(raw["entrypoint"]).name for raw in DEPLOYMENTS.values()} == set(FLOWS)

@@ -1,26 +1,18 @@
 import json
-import os
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
-import httpx
 import pytest
-from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId, FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import Artifact, TaskRun
 from prefect.exceptions import PrefectHTTPStatusError
-from prefect.runtime import flow_run
-from prefect.states import Running, State
+from prefect.states import State
 
 import tasks.building
 import tasks.publishing
 from flows.build_release import build_release
-from flows.refresh_curriculum import refresh_curriculum
 from sandmill.errors import BudgetExceeded, SeedError, StoreError
 from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
@@ -30,10 +22,6 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
-from tasks.killed_runs import ProcessIdentity
-from tasks.progress import ENDINGS, end_progress, start_progress
-from tasks.publishing import SUITE_FAILED, emit_failed_suites
-from tests.prefect_services import wait_until
 from tests.releases import QUICKEST, REPOSITORY, SMALL, SMALL_RELEASE, small_settings
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(600)]
@@ -124,7 +112,7 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    names = "funnel mix difficulty rejections seeds progress version report"
+    names = "funnel mix difficulty rejections seeds version report"
     kept = {f"small-{name}" for name in names.split()}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
@@ -144,40 +132,6 @@ def test_the_run_is_named_after_the_version_and_its_last_message_and_an_artifact
     (page,) = [artifact.data for artifact in run.artifacts() if artifact.key == "small-version"]
     assert page.startswith(sentence)
     assert f"sandmill pull {run.reference} --to pulled" in page
-
-
-def _progress_of(run: Run) -> list[tuple[str | None, float]]:
-    return [(artifact.description, artifact.data) for artifact in run.artifacts() if artifact.type == "progress"]
-
-
-def test_a_build_of_several_shards_has_one_progress_to_its_end(built):
-    run, _ = built
-    # On a loaded machine Prefect's client repeats a request whose answer is late, and there are two equal artifacts.
-    ((text, share),) = set(_progress_of(run))
-    assert text is not None
-    assert text.startswith("Completed. 2 of 2 tasks in band")
-    assert share == 100
-
-
-def test_a_cancelled_build_ends_its_progress_as_cancelled(built, run, monkeypatch):
-    monkeypatch.setattr("flows.build_release.is_cancelled", lambda: True)
-    ((text, share),) = set(_progress_of(run(SMALL, built[1])))
-    assert text is not None
-    assert text.startswith("Cancelled. 2 of 2 tasks in band (2 kept from before)")
-    assert share < 100
-
-
-@pytest.mark.parametrize("of", [build_release, refresh_curriculum], ids=lambda of: of.name)
-def test_runs_that_fail_or_are_killed_end_their_progress(of, prefect_server):
-    assert all(end_progress in hooks for hooks in (of.on_failure_hooks, of.on_cancellation_hooks, of.on_crashed_hooks))
-
-    @flow(**ENDINGS)
-    def fail() -> None:
-        start_progress("failing-progress", "3 of 8 updates")
-        raise StoreError("the connection was dropped")
-
-    ((text, share),) = set(_progress_of(Run(fail(return_state=True), prefect_server)))
-    assert (text, share) == ("Failed. 3 of 8 updates", 0)
 
 
 def test_a_shard_is_one_task_run_named_after_its_slots(built):
@@ -223,13 +177,6 @@ def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
     assert set(counts.values()) == {1}
 
 
-def test_what_is_found_finished_is_counted_as_kept(built, run):
-    ((text, share),) = set(_progress_of(run(SMALL, built[1])))
-    assert text is not None
-    assert text.startswith("Completed. 2 of 2 tasks in band (2 kept from before)")
-    assert share == 100
-
-
 def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
     ended = run(BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),)), tmp_path / "root")
     assert ended.client.read_flow_run(ended.id).name == "micro, 2 tasks"
@@ -243,35 +190,6 @@ def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server
     assert ended.state.is_failed()
     assert "easy: asked 2, got 1." in ended.state.message
     assert {task.run_count for task in ended.task_runs()} == {1}
-
-
-def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run):
-    first, root = built
-    client, here = first.client, ProcessIdentity.of(os.getpid())
-    killed = replace(here, started=here.started - 1)
-    runs = {}
-    for name, process in {"killed": killed, "alive": here, "elsewhere": replace(killed, host="another")}.items():
-        runs[name] = client.create_flow_run(build_release, name=name, state=Running()).id
-        client.update_flow_run_labels(runs[name], process.labels)
-    runs["unlabelled"] = client.create_flow_run(build_release, name="unlabelled", state=Running()).id
-    progress = {"type": "progress", "data": 40.0, "description": "8 of 20 tasks in band"}
-    for name in ("killed", "alive"):
-        client.create_artifact(ArtifactCreate(key="small-progress", flow_run_id=runs[name], **progress))
-    run(SMALL, root)
-    of_runs = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[runs["killed"], runs["alive"]]))
-    shown = {(one.flow_run_id, one.data, one.description) for one in client.read_artifacts(artifact_filter=of_runs)}
-    assert shown == {
-        (runs["killed"], 40, "Crashed. 8 of 20 tasks in band"),
-        (runs["alive"], 40, "8 of 20 tasks in band"),
-    }
-    states = {name: client.read_flow_run(id).state for name, id in runs.items()}
-    assert {name: state.name for name, state in states.items()} == {
-        "killed": "Crashed",
-        "alive": "Running",
-        "elsewhere": "Running",
-        "unlabelled": "Running",
-    }
-    assert f"Process {here.pid} on {here.host} ended" in states["killed"].message
 
 
 def test_a_triggered_run_takes_what_it_does_not_name_from_its_deployment(prefect_server, monkeypatch):
@@ -308,43 +226,6 @@ def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(
     assert [task.run_count for task in ended.task_runs()] == [1], "a wrong input must not be tried again"
 
 
-def _suite_events(client: SyncPrefectClient, run: UUID) -> list[dict[str, Any]]:
-    """Events of failed suites that belong to a run. They reach the server a moment after they are emitted."""
-    wanted = {"event": {"name": [SUITE_FAILED]}, "related": {"id": [f"prefect.flow-run.{run}"]}}
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        address = f"{str(client.api_url).rstrip('/')}/events/filter"
-        if found := httpx.post(address, json={"filter": wanted}, timeout=60).raise_for_status().json()["events"]:
-            return list(found)
-        time.sleep(0.2)
-    return []
-
-
-def test_each_failed_suite_is_one_event_of_the_run_however_often_it_is_reported(prefect_server):
-    counts = {"rows": 9, "failing_rows": 2, "failing_tasks": 1, "columns": ["metric"], "expectation": "in_set"}
-    rows = [
-        {"table": "tasks", "line": 4, "success": False, **counts},
-        {"table": "tasks", "line": 9, "success": False, **counts},
-        {"table": "answers", "line": 4, "success": False, **counts},
-        {"table": "columns", "line": 4, "success": True, **counts},
-    ]
-
-    @flow
-    def report_twice() -> str:
-        emit_failed_suites("micro", rows)
-        emit_failed_suites("micro", rows)
-        return str(flow_run.id)
-
-    id = UUID(report_twice())
-    assert wait_until(lambda: len(_suite_events(prefect_server, id)) > 1, 60)
-    events = {event["payload"]["suite"]: event for event in _suite_events(prefect_server, id)}
-    assert set(events) == {"tasks", "answers"}
-    assert len(_suite_events(prefect_server, id)) == 2
-    assert [one["line"] for one in events["tasks"]["payload"]["failed"]] == [4, 9]
-    assert events["tasks"]["resource"]["prefect.resource.id"] == "sandmill.suite.micro.tasks"
-
-
-@pytest.mark.slow
 def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stricter, tmp_path):
     seeds = tuple(str(CARDS / f"{name}.yaml") for name in (*OTHERS, REGRESSION))
     ended = run(BuildRequest(name="micro", tasks=5, seed=7, seeds=seeds, mix=QUICKEST), tmp_path)
@@ -354,9 +235,6 @@ def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stri
     (rejections,) = [artifact for artifact in ended.artifacts() if artifact.key == "micro-rejections"]
     reasons = {(row["stage"], row["reason"]): row for row in json.loads(rejections.data)}
     assert ("check", "expectations") in reasons
-    (event,) = _suite_events(ended.client, ended.id)
-    assert event["resource"]["prefect.resource.id"] == "sandmill.suite.micro.tasks"
-    assert event["payload"]["failed"][0]["failing_tasks"] == int(reasons["check", "expectations"]["attempts"])
     assert json.loads(release.report("expectations/tasks.json")) == json.loads((tmp_path / "tasks.json").read_text())
 
 

@@ -151,14 +151,7 @@ def test_a_pool_is_paused(server: Server):
     server.prefect("work-pool", "resume", "sandmill")
 
 
-def test_a_limit_of_calls_to_language_models_is_made(server: Server):
-    (command,) = _those("gcl")
-    _run(server, command)
-    limit = httpx.get(f"{server.api}/v2/concurrency_limits/sandmill-llm", timeout=60).raise_for_status().json()
-    assert (limit["limit"], limit["active"]) == (32, True)
-
-
 def test_every_command_stands_in_a_test():
-    tested = [("deployment", "run"), ("deployment", "schedule"), ("work-pool", "pause"), ("gcl", "create")]
+    tested = [("deployment", "run"), ("deployment", "schedule"), ("work-pool", "pause")]
     tested += [("flow-run", word) for word in ("ls", "logs", "cancel", "retry")]
     assert {tuple(command.words[1:3]) for command in COMMANDS} <= set(tested)

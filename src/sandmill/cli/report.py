@@ -1,6 +1,5 @@
 """sandmill report and curriculum: a release as a page, and which of its tasks a model solves."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +18,6 @@ from sandmill.errors import InputError, Problem, count
 
 if TYPE_CHECKING:
     from sandmill.report.html.figure import Edition
-    from sandmill.store.release import StoredRelease
 
 REPORT_EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
@@ -77,14 +75,13 @@ def curriculum(
 
     A rollout solves a task with bronze or better. The frontier are the tasks that some rollouts solve and some do not.
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
-    Each further folder is compared with the first one on the tasks of both.
 
     The curriculum of reading sorts training tasks by what their texts state: one plain fact, then more facts and harder
     levels. Most of the mix goes to the first stage that rollouts do not master. It needs no rollouts.
     """
     from sandmill.play.release import load
     from sandmill.report.reading_mix import reading_stages, reading_table
-    from sandmill.report.rollouts import Solved, compare_folders, curriculum_table, make_curriculum
+    from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 
@@ -100,12 +97,8 @@ def curriculum(
     opened = load(release)
     folders = [RolloutFolder(Store(name)) for name in rollouts]
     check_release(opened, folders)
-    facts_of = [list(folder.facts()) for folder in folders]
-    found = make_curriculum(opened.ref, facts_of, opened.places())
+    found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
     stages = reading_stages(map(opened.record, opened.task_ids), {task.task_id: task for task in found.tasks})
-    designs = _designs(opened) if len(folders) > 1 else {}
-    further = zip(rollouts[1:], facts_of[1:], strict=True)
-    compared = {place: compare_folders(facts_of[0], others, designs) for place, others in further}
     if as_json:
         write_json(
             {
@@ -114,7 +107,6 @@ def curriculum(
                 "reward_variance": [task.task_id for task in found.tasks if task.has_reward_variance],
                 "tasks": [task.model_dump(mode="json") for task in found.tasks],
                 "reading": [stage.model_dump() for stage in stages],
-                "differences": {place: one.model_dump() for place, one in compared.items()},
             }
         )
         return
@@ -129,13 +121,3 @@ def curriculum(
         console.print(f"\n{kind}: {count(len(solved), 'task')}, {differ} with different rewards in a group")
         if solved:
             console.print_table(curriculum_table(solved))
-    for place, difference in compared.items():
-        console.print(f"\n{place} compared with {rollouts[0]}: {difference.describe()}")
-
-
-def _designs(release: "StoredRelease") -> dict[str, str]:
-    """Return the design of each task that has replicates; other tasks are designs of their own."""
-    if not any(row["replicate"] for row in release.read_columns("private/tasks", ["task_id", "replicate"])):
-        return {}
-    rows = release.read_columns("private/tasks", ["task_id", "record"])
-    return {row["task_id"]: str(json.loads(row["record"])["lineage"]["spec_fingerprint"]) for row in rows}

@@ -1,7 +1,5 @@
 """sandmill verify: check a release against its hashes, repeat its runs, render its tasks again."""
 
-import os
-import stat
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,8 +38,8 @@ def verify(
         Path | None,
         option(
             "FILE",
-            "With --rerun: the release secret, to render each design again. Default: secret/release.key of a "
-            "local dataset, if it is yours alone. Only for a release that you trust: a design may render for ever.",
+            "With --rerun: the release secret, to render each design again. Only for a release that you trust: a "
+            "design may render for ever.",
         ),
     ] = None,
     unconfined: Annotated[
@@ -89,7 +87,7 @@ def verify(
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     with show_progress("reading files") as progress:
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
-    secret = matching_secret(opened, str(secret_file)) if secret_file else own_secret(opened) if rerun else None
+    secret = matching_secret(opened, str(secret_file)) if secret_file else None
     chosen: tuple[str, ...] = ()
     other: list[TaskRerun] = []
     if rerun and not problems:
@@ -183,20 +181,3 @@ def matching_secret(release: "StoredRelease", place: str) -> bytes:
         return secret
     seen, wanted = f"secret {secret_id(secret)}", f"secret {release.manifest.secret_id}"
     raise InputError(place, [Problem("--secret-file", seen, wanted)], footer="Nothing ran again.")
-
-
-def own_secret(release: "StoredRelease") -> bytes | None:
-    """Return the secret that a build on this machine keeps beside a local release, or None.
-
-    It must be as builds write it: a file of this user that nobody else can read, with the secret of this release.
-    """
-    from sandmill.store.secret import SECRET_PATH, read_secret_file, secret_id
-
-    path = Path(release.store.root) / SECRET_PATH
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-    secret = read_secret_file(path) if is_own else b""
-    return secret if secret_id(secret) == release.manifest.secret_id else None

@@ -7,8 +7,6 @@ import math
 import os
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
 
@@ -246,17 +244,12 @@ def _failure(error: Exception) -> RequestFailed:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Read the Retry-After header: seconds or a date."""
+    """Read the seconds of the Retry-After header."""
     response: Any = getattr(error, "response", None)
     headers = getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
-    value = str(headers.get("retry-after") or "")
     try:
-        return max(0.0, float(value))
+        return max(0.0, float(headers.get("retry-after") or ""))
     except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
         return None
 
 

@@ -155,24 +155,6 @@ class MedalHardness(Frozen):
     version: int
 
 
-class SolveRate(Frozen):
-    """Share of simulated agents that reach bronze.
-
-    Each agent tries a few pipelines of a frozen distribution and submits the best by feedback score.
-    """
-
-    value: float = Field(ge=0, le=1)
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
-    """`low` and `high` are a 90 % confidence interval from a bootstrap over pipelines."""
-    pipelines: int = Field(ge=3)
-    """Pipelines run, including failed ones."""
-    attempts: int = 3
-    """Pipelines that an agent tries."""
-    version: int
-    """Version of the distribution of pipelines. Rates of different versions are not comparable."""
-
-
 class Rung(StrEnum):
     """The scripts that are published with a task."""
 
@@ -263,7 +245,8 @@ class Calibration(Private):
     """Share of the gap closed by the best prediction from description and file shapes alone."""
     informed: float | None = None
     """Score of a solver that knows the true form of the features: headroom between leaderboard and oracle."""
-    solve_rate: SolveRate | None = None
+    solve_rate: dict[str, Any] | None = None
+    """Share of simulated agents that reach bronze, in records of older releases."""
     lifts: tuple[dict[str, Any], ...] = ()
     """What each skill was worth, in records of older releases."""
 

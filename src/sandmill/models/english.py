@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from sandmill.models.words import WORDS
+
 _VOWEL = re.compile(r"[aeiou]|hour|honest|honou?r|heir|[fhlmnrsx](?![a-z])")
 """Beginnings that are spoken with a vowel: among them silent h, and single letters such as the x of `x_ray`."""
 _CONSONANT = re.compile(r"u(?![a-z])|eu|uni(?!n|m)|u[bkrst][aeiou]|one(?![a-z])|once")
@@ -29,40 +31,10 @@ _SURE_QUESTION = re.compile(
 _SHORT_QUESTION = re.compile(r"(?:What|Who|Where|When|Which \w+) (?:is|are|was|were) (?:\S+ ){0,5}\S+$")
 _OTHER_VERB = re.compile(r"\b(?:is|are|was|were|counts?|decides?|matters?|means?|goes|stands?)\b")
 
-_COMPARED = r"(?:above|below|at most|at least)"
 _TWICE = r"\b(?!that |had )([a-z]+) \1\b(?!-)"
-_RULES = (
-    ("a word stands twice", _TWICE),
-    ("two articles in a row", r"\b(?:[Aa]n?|[Tt]he) (?:an|the)\b"),
-    ("two comparisons with one number", rf"\b{_COMPARED} -?[\d.]*\d {_COMPARED}\b"),
-    ("a space before a mark", r"\w[)`]* (?:[,;?!](?=\s|$)|\.(?=\s|$))"),
-    ("two marks in a row", r",,|;;|[,;:]\.(?!\.)|(?<!\.)\.\.(?!\.)|(?<!\.)\.,"),
-    ("two brackets in a row", r"\) \((?!\w+\):)"),
-    ("the target without its article", r"\b(?:with|without|have|need|lack|lacking|for|of|show|to learn) targets? `"),
-    ("a sentence without a verb", r"(?m)^(?:Wanted|Asked|Required) for\b"),
-    ("a plural with `is`", r"\bis the (?:numbers|probabilities|values|targets)\b"),
-    ("an abbreviation in small letters", r"\b(?:Jpeg|Png|Wav|Tiff|Aiff|Csv|Roc|Auc|Rmse)\b"),
-    ("a thing said to be itself", r"\b(?:[Ee]ach|[Ee]very|[Oo]ne) (\w+) (?:is|lies|describes|represents|stands for|"
-     r"shows|covers|records:|describes:)(?: an?| one)? (?:\w+ )?\1\b"),
-    ("a column's name in a phrase", r"(?<![`\w./<-])[a-z]+(?:_[a-z]+)+(?: [a-z_]+)? ratio\b|"
-     r"\b[a-z]+ [a-z]+_\w+ ratio\b"),
-    ("coordinates of a thing that stays where it is",
-     r"\b(?:Latitude|Longitude) of the (?:bench|desk|table|oven|press|machine|screen)\b"),
-)  # fmt: skip
-_PATTERNS = tuple((fault, re.compile(pattern)) for fault, pattern in _RULES)
+_PATTERNS = tuple((fault, re.compile(pattern)) for fault, pattern in WORDS["faults"])
 
-_DIMENSIONS: tuple[dict[str, str], ...] = (
-    {"mg": "milligram", "g": "gram", "kg": "kilogram|kg", "t": "tonne",
-     "": "pound|ounce|lb|stone|grain|dram|hundredweight"},
-    {"um": "micrometre", "mm": "millimetre", "cm": "centimetre", "m": "metre|m", "km": "kilometre|km",
-     "": "nautical mile|inch|inches|feet|foot|ft|yard|mile|fathom"},
-    {"c": "Celsius|C", "f": "Fahrenheit|F", "": "kelvin"},
-    {"eur": "euro", "usd": "dollar", "": "franc|kronor|zloty"},
-    {"m2": "square metre", "dm2": "square decimetre", "ha": "hectare", "": "square (?:feet|foot|inch|inches|yard)"},
-    {"ml": "millilitre", "l": "litre", "litres": "litre", "m3": "cubic metre", "": "gallon|pint|hectolitre"},
-    {"kwh": "kilowatt hour|kWh", "kcal": "kilocalorie", "mwh": "megawatt hour", "": "megajoule|kilojoule|MJ"},
-    {"ms": "millisecond|ms", "s": "second|s", "min": "minute|min", "h": "hour"},
-)  # fmt: skip
+_DIMENSIONS: list[dict[str, str]] = WORDS["units_by_ending"]
 """Words for units of one dimension, by the ending of column names that states them; without one under the empty
 ending."""
 _NAME = re.compile(r"`(\w+)`")

@@ -60,54 +60,44 @@ class Trait(Frozen):
         return words.get(self.rule, f"at most {self.tolerance:g} times")
 
 
-def _hard(name: str, words: str) -> Trait:
-    return Trait(name=name, words=words, tier="hard")
-
-
-def _within(name: str, words: str, tolerance: float) -> Trait:
-    return Trait(name=name, words=words, tier="soft", rule="within", tolerance=tolerance)
-
-
-def _relative(name: str, words: str, tolerance: float) -> Trait:
-    return Trait(name=name, words=words, tier="soft", rule="relative", tolerance=tolerance)
-
-
-def _factor(name: str, words: str, tolerance: float) -> Trait:
-    return Trait(name=name, words=words, tier="soft", rule="factor", tolerance=tolerance)
+def _trait(name: str, words: str, rule: Rule = "equal", tolerance: float = 0.0) -> Trait:
+    return Trait(name=name, words=words, tier="hard" if rule == "equal" else "soft", rule=rule, tolerance=tolerance)
 
 
 TRAITS = (
-    _hard("target", "kind of target"),
-    _hard("outputs", "number of classes, grades, labels or numbers to predict"),
-    _hard("metric", "metric, and with it the form of a submission"),
-    _hard("split", "split of train and test: random, stratified, by group or by time"),
-    _hard("extra_files", "number of further data files"),
-    _hard("dictionary", "a file that describes columns, or none"),
-    _hard("child", "a file with several rows for a row, or none"),
-    _hard("has_date", "dates, or none"),
-    _hard("has_text", "free text, or none"),
-    _hard("has_category", "categories, or none"),
-    _relative("n_columns", "number of input columns", 0.3),
-    _within("mix", "mix of real, whole, two-valued, categorical, date and text columns (total variation)", 0.15),
-    _factor("levels_median", "different values of a category in 150 rows, median", 1.5),
-    _factor("levels_most", "different values of a category in 150 rows, most", 1.5),
-    _within("class_entropy", "entropy of class shares, bits", 0.2),
-    _relative("top_class", "share of the commonest class or label", 0.2),
-    _relative("rarest_class", "share of the rarest class or label", 0.2),
-    _within("missing", "share of empty cells", 0.05),
-    _within("missing_worst", "share of empty cells in the worst column", 0.1),
-    _within("missing_columns", "share of columns with empty cells", 0.15),
-    _within("repeats", "share of the commonest value of a number column, median", 0.1),
-    _within("distinct", "share of different values of a number column, median", 0.2),
-    _within("skew", "asinh of the skewness of number columns, median of absolute values", 0.4),
-    _within("skew_most", "asinh of the skewness of number columns, 90 % quantile of absolute values", 0.6),
-    _within("tails", "asinh of the excess kurtosis of number columns, median", 0.8),
-    _within("rho_share", "share of pairs of number columns with a rank correlation beyond .3", 0.15),
-    _within("rho_mean", "mean absolute rank correlation of pairs of number columns", 0.1),
-    _within("target_skew", "asinh of the skewness of a target of numbers", 0.6),
-    _within("target_repeats", "share of the commonest value of a target of numbers", 0.1),
-    _within("linear", "cross-validated score of a linear model, from trivial (0) to perfect (1)", 0.1),
-    _within("boosting", "cross-validated score of gradient boosting", 0.1),
+    _trait("target", "kind of target"),
+    _trait("outputs", "number of classes, grades, labels or numbers to predict"),
+    _trait("metric", "metric, and with it the form of a submission"),
+    _trait("split", "split of train and test: random, stratified, by group or by time"),
+    _trait("extra_files", "number of further data files"),
+    _trait("dictionary", "a file that describes columns, or none"),
+    _trait("child", "a file with several rows for a row, or none"),
+    _trait("has_date", "dates, or none"),
+    _trait("has_text", "free text, or none"),
+    _trait("has_category", "categories, or none"),
+    _trait("n_columns", "number of input columns", "relative", 0.3),
+    _trait(
+        "mix", "mix of real, whole, two-valued, categorical, date and text columns (total variation)", "within", 0.15
+    ),
+    _trait("levels_median", "different values of a category in 150 rows, median", "factor", 1.5),
+    _trait("levels_most", "different values of a category in 150 rows, most", "factor", 1.5),
+    _trait("class_entropy", "entropy of class shares, bits", "within", 0.2),
+    _trait("top_class", "share of the commonest class or label", "relative", 0.2),
+    _trait("rarest_class", "share of the rarest class or label", "relative", 0.2),
+    _trait("missing", "share of empty cells", "within", 0.05),
+    _trait("missing_worst", "share of empty cells in the worst column", "within", 0.1),
+    _trait("missing_columns", "share of columns with empty cells", "within", 0.15),
+    _trait("repeats", "share of the commonest value of a number column, median", "within", 0.1),
+    _trait("distinct", "share of different values of a number column, median", "within", 0.2),
+    _trait("skew", "asinh of the skewness of number columns, median of absolute values", "within", 0.4),
+    _trait("skew_most", "asinh of the skewness of number columns, 90 % quantile of absolute values", "within", 0.6),
+    _trait("tails", "asinh of the excess kurtosis of number columns, median", "within", 0.8),
+    _trait("rho_share", "share of pairs of number columns with a rank correlation beyond .3", "within", 0.15),
+    _trait("rho_mean", "mean absolute rank correlation of pairs of number columns", "within", 0.1),
+    _trait("target_skew", "asinh of the skewness of a target of numbers", "within", 0.6),
+    _trait("target_repeats", "share of the commonest value of a target of numbers", "within", 0.1),
+    _trait("linear", "cross-validated score of a linear model, from trivial (0) to perfect (1)", "within", 0.1),
+    _trait("boosting", "cross-validated score of gradient boosting", "within", 0.1),
 )
 """All traits. Tolerances were set before any task was measured with them."""
 TRAIT_BY_NAME: Mapping[str, Trait] = {trait.name: trait for trait in TRAITS}

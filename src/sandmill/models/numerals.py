@@ -6,6 +6,8 @@ from math import isclose
 
 import numpy as np
 
+from sandmill.models.words import WORDS
+
 _SMALL = tuple(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "  # noqa: SIM905
     "seventeen eighteen nineteen".split()
@@ -13,46 +15,9 @@ _SMALL = tuple(
 _TENS = tuple("zero ten twenty thirty forty fifty sixty seventy eighty ninety".split())  # noqa: SIM905
 _PARTS = ((1 / 2, "a half"), (1 / 4, "a quarter"), (3 / 4, "three quarters"), (1 / 3, "a third"), (2 / 3, "two thirds"))
 """Parts that stand behind a whole number, as in `three and a half`."""
-SHARES: dict[str, float] = {
-    "half": 1 / 2,
-    "a third": 1 / 3,
-    "two thirds": 2 / 3,
-    "a quarter": 1 / 4,
-    "three quarters": 3 / 4,
-    "a fifth": 1 / 5,
-    "two fifths": 2 / 5,
-    "three fifths": 3 / 5,
-    "four fifths": 4 / 5,
-    "a tenth": 1 / 10,
-    "three tenths": 3 / 10,
-    "seven tenths": 7 / 10,
-    "nine tenths": 9 / 10,
-}
+SHARES: dict[str, float] = WORDS["shares"]
 """Parts of a whole that is known, as in `two fifths of the seats`."""
-UNITS: dict[str, tuple[tuple[str, float], ...]] = {
-    "kilometres": (("metres", 1000),),
-    "metres": (("centimetres", 100), ("kilometres", 0.001)),
-    "centimetres": (("metres", 0.01), ("millimetres", 10)),
-    "millimetres": (("centimetres", 0.1),),
-    "kilograms": (("grams", 1000), ("tonnes", 0.001)),
-    "grams": (("kilograms", 0.001),),
-    "milligrams": (("grams", 0.001),),
-    "tonnes": (("kilograms", 1000),),
-    "litres": (("millilitres", 1000), ("cubic metres", 0.001)),
-    "millilitres": (("litres", 0.001),),
-    "milliseconds": (("seconds", 0.001),),
-    "seconds": (("minutes", 1 / 60),),
-    "minutes": (("hours", 1 / 60), ("seconds", 60)),
-    "hours": (("minutes", 60), ("days", 1 / 24)),
-    "days": (("weeks", 1 / 7),),
-    "weeks": (("days", 7),),
-    "months": (("years", 1 / 12),),
-    "cents": (("euros", 0.01),),
-    "euros": (("cents", 100),),
-    "kilowatts": (("watts", 1000), ("megawatts", 0.001)),
-    "kilowatt hours": (("megawatt hours", 0.001),),
-    "micrometres": (("millimetres", 0.001),),
-}
+UNITS: dict[str, list[tuple[str, float]]] = WORDS["other_units"]
 """Other units of the same quantity, each with the factor by which a number becomes one of that unit."""
 _LONGEST = 4
 """Most words of a number, so that a text is not harder to read than the digits."""

@@ -176,7 +176,7 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits
     if edition == "private":
         measured = choose_tasks(tasks, limits.measured)
         for row in release.read_columns("private/tasks", ["task_id", "digest", "record"], measured):
-            figures = private_detail(read_record(row)).model_dump(mode="json")
+            figures = private_detail(read_record(row))
             details.setdefault(row["task_id"], {})["private"] = figures
     return {task_id: details[task_id] for task_id in sorted(details)}
 

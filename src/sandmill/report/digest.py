@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any, Literal, get_args
 
 from sandmill.errors import count
-from sandmill.models.base import Band, Frozen
+from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Ceiling, Tier
 from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, shown_trait
 from sandmill.models.hints import ReadingLevel
@@ -180,61 +180,29 @@ class OverviewCounts:
 _BOARD = 40  # entries of a leaderboard that are shown
 
 
-class Mark(Frozen):
-    """One score on the axis of a task."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    """Ends of its interval: 90 % for thresholds, the bracket of a ceiling."""
-    gap: float
-    """Share of the way from the trivial solver to the oracle."""
-    note: str = ""
-
-
-class PrivateDetail(Frozen):
-    """Private figures of one task."""
-
-    metric: str
-    is_lower_better: bool
-    marks: tuple[Mark, ...]
-    difficulty: tuple[float, float, float]
-    best_score: str
-    band: str
-    wanted: str
-    motifs: tuple[str, ...]
-    truths: dict[str, bool]
-    board: tuple[tuple[str, str, float, float], ...]
-    """Solver, tier, final and feedback score."""
-    reference: str
-    seed: str
-    traits: tuple[tuple[str, str, str, str, str], ...] = ()
-    """Trait, tier, value of the seed, of the task, and whether it is kept; traits that are known of both."""
-
-
-def private_detail(record: TaskRecord) -> PrivateDetail:
-    """Return the private figures of a task."""
+def private_detail(record: TaskRecord) -> dict[str, Any]:
+    """Return the private figures of a task, as the page of a release shows them."""
     measured = record.calibration
-    difficulty = measured.difficulty
-    return PrivateDetail(
-        metric=record.spec.metric.value,
-        is_lower_better=measured.is_lower_better,
-        marks=tuple(ladder(measured)),
-        difficulty=(difficulty.value, difficulty.low, difficulty.high),
-        best_score=best_score_in_words(measured),
-        band=difficulty.band.value,
-        wanted=record.wanted.value,
-        motifs=tuple(record.spec.mechanism.motif_names),
-        truths=record.verification.truths,
-        board=tuple((e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]),
-        reference=measured.reference,
-        seed=record.lineage.seed_id,
-        traits=_traits(record.lineage.fidelity) if record.lineage.fidelity else (),
-    )
+    difficulty, fidelity = measured.difficulty, record.lineage.fidelity
+    return {
+        "metric": record.spec.metric.value,
+        "is_lower_better": measured.is_lower_better,
+        "marks": ladder(measured),
+        "difficulty": (difficulty.value, difficulty.low, difficulty.high),
+        "best_score": best_score_in_words(measured),
+        "band": difficulty.band.value,
+        "wanted": record.wanted.value,
+        "motifs": record.spec.mechanism.motif_names,
+        "truths": record.verification.truths,
+        "board": [(e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]],
+        "reference": measured.reference,
+        "seed": record.lineage.seed_id,
+        "traits": _traits(fidelity) if fidelity else (),
+    }
 
 
 def _traits(fidelity: Fidelity) -> tuple[tuple[str, str, str, str, str], ...]:
+    """Return trait, tier, value of the seed, of the task, and whether it is kept; of traits that are known of both."""
     return tuple(
         (
             TRAIT_BY_NAME[name].words,
@@ -247,14 +215,18 @@ def _traits(fidelity: Fidelity) -> tuple[tuple[str, str, str, str, str], ...]:
     )
 
 
-def ladder(measured: Calibration) -> list[Mark]:
-    """Return the scores from trivial to ceiling, in this order."""
+def ladder(measured: Calibration) -> list[dict[str, Any]]:
+    """Return the scores from trivial to ceiling, in this order.
+
+    Each has the ends of its interval (90 % for thresholds, the bracket of a ceiling), and its share of the way from the
+    trivial solver to the oracle.
+    """
     whole, thresholds, steady = measured.oracle - measured.trivial, measured.thresholds, measured.steadiness
 
-    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> Mark:
+    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> dict[str, Any]:
         gap = (value - measured.trivial) / whole if whole else 0.0
         low, high = sorted(ends) if ends else (None, None)
-        return Mark(name=name, value=value, low=low, high=high, gap=round(gap, 6), note=note)
+        return {"name": name, "value": value, "low": low, "high": high, "gap": round(gap, 6), "note": note}
 
     ceiling = measured.ceiling
     return [

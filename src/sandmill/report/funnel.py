@@ -3,6 +3,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
+
+import yaml
 
 from sandmill.errors import INTERNAL_ERROR
 from sandmill.models.base import Stage
@@ -13,27 +16,7 @@ ORDER = {stage: place for place, stage in enumerate(Stage)}
 
 STEERING = "off_band"
 """The reason that is no fault of a design: its difficulty is not the one that was asked for."""
-REASON_WORDS = {
-    STEERING: "missed the band; the search went on from it",
-    "no_signal": "the best prediction hardly beats a constant",
-    "no_room": "gold is out of reach of an informed solver",
-    "no_margin": "reading the description pays too little",
-    "no_data": "can be guessed without the data",
-    "reference_below_gold": "the solution misses gold on new rows",
-    "script_failed": "a script gives no valid submission",
-    "flat_board": "the solvers score alike",
-    "near_ties": "two medals lie too close together",
-    "unsteady_order": "the order of medals depends on the rows",
-    "trivial_medal": "a constant prediction nearly wins a medal",
-    "panel_failed": "too few solvers ran to the end",
-    "panel_over_budget": "the solvers take too long",
-    "timeout": "the attempt took too long",
-    "impossible_limits": "too few rows keep the limits of columns",
-    "not_proved": "a fact failed when it was checked again",
-    "expectations": "a suite found a fault in the tables",
-    "max_usd": "the money of --max-usd was spent",
-    INTERNAL_ERROR: "a failure of Sandmill itself",
-}
+REASON_WORDS: dict[str, str] = yaml.safe_load((files("sandmill.report") / "reasons.yaml").read_text(encoding="utf-8"))
 """Reasons of rejections in plain words. A reason that is not here is the name of a gate, or of a refused draft."""
 
 

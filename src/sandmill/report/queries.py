@@ -5,8 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from importlib.resources import files
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from sandmill.models.base import Frozen, Stage
 from sandmill.report.html.figure import Cell, Edition, Figure
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _MEMORY = "2GB"
+_TABLE = yaml.safe_load((files("sandmill.report") / "figures.yaml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -86,69 +90,19 @@ def _cell(value: Any) -> Cell:
 
 
 _ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
-_FUNNEL = (
-    "funnel",
-    "Funnel",
-    """SELECT step, number FROM (UNPIVOT funnel
-ON designed, rendered, calibrated, checked, verified, filled, tasks, in_band INTO NAME step VALUE number)""",
-    "Attempts that passed each stage; slots that were filled, tasks in them, and slots whose task is in the band "
-    "that was asked for. Failures of our own code are left out.",
-)
-_ATTEMPTS = (
-    "attempts",
-    "Attempts of a slot",
-    """SELECT attempts, count(*) AS slots
-FROM (SELECT slot, sum(attempts) AS attempts FROM slots GROUP BY slot)
-GROUP BY attempts
-ORDER BY attempts""",
-)
-_SEEDS = (
-    "rejections-seeds",
-    "Rejections by seed",
-    """SELECT seed_id AS seed, count(*) AS count, round(sum(seconds), 1) AS seconds
-FROM rejections
-GROUP BY seed_id
-ORDER BY count DESC, seed""",
-)
-_COSTS = (
-    "costs",
-    "Costs by designer",
-    """SELECT designer, CAST(attempts AS BIGINT) AS attempts, CAST(designs AS BIGINT) AS designs,
-       CAST(requests AS BIGINT) AS requests, CAST(tokens AS BIGINT) AS tokens, CAST(usd AS DOUBLE) AS usd
-FROM designers
-ORDER BY designer""",
-    "Attempts, verified designs, and the requests, tokens and dollars of language models.",
-)
-_MIX = (
-    "mix",
-    "Bands asked for and reached",
-    """SELECT wanted AS asked_for, band AS difficulty_band, count(*) AS tasks
-FROM private_tasks
-GROUP BY ALL
-ORDER BY tasks DESC, asked_for, difficulty_band""",
-)
-_READING = (
-    "reading",
-    "What there is to read",
-    """SELECT level, difficulty_band, count(*) AS tasks, round(avg(gain), 3) AS mean_gain
-FROM (
-  SELECT coalesce(reading_level, '-') AS level, band AS difficulty_band, reading_gain AS gain FROM private_tasks
-)
-GROUP BY level, difficulty_band
-ORDER BY list_position(['none', 'plain', 'prose', 'spread', 'contested'], level) NULLS LAST,
-         list_position(['easy', 'medium', 'hard', 'expert'], difficulty_band)""",
-    "Hardest level of the stated facts that matter, and the share of the gap that the best reader closes beyond the "
-    "best entry that reads the data alone.",
-)
-"""Identity, title, query and note of figures that one query gives."""
 
 
 def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
     """Return the figures on how the version was built: on costs if designers have any; mix and reading in private."""
-    found = [queries.figure(*_FUNNEL), _seconds(queries), _reasons(queries, edition)]
-    found += [queries.figure(*one) for one in (_ATTEMPTS, _SEEDS)]
-    found += [queries.figure(*_COSTS)] if queries.views["designers"].table.num_rows else []
-    return [*found, *(queries.figure(*one) for one in (_MIX, _READING) if edition == "private")]
+    names = ["attempts", "rejections-seeds"]
+    names += ["costs"] if queries.views["designers"].table.num_rows else []
+    names += ["mix", "reading"] if edition == "private" else []
+    return [
+        queries.figure("funnel", **_TABLE["figures"]["funnel"]),
+        _seconds(queries),
+        _reasons(queries, edition),
+        *(queries.figure(name, **_TABLE["figures"][name]) for name in names),
+    ]
 
 
 def _reasons(queries: Queries, edition: Edition) -> Figure:
@@ -187,12 +141,6 @@ def _seconds(queries: Queries) -> Figure:
 
 
 _BINS = 12  # most bars of a facet of numbers
-
-DIGITS = "len(regexp_extract_all(prompt, '[0-9]'))"
-TOKENS = f"CAST({DIGITS} + ceil((strlen(prompt) - {DIGITS}) / 3.0) AS BIGINT)"
-"""Estimate without a tokenizer, too high rather than too low: one for each digit, one for each 3 other bytes."""
-
-_ESTIMATE = "An estimate that is rather too high."
 JOINED = "public_tasks JOIN private_tasks AS p USING (task_id)"
 
 
@@ -220,23 +168,7 @@ class Facet(Frozen):
     figure: Figure
 
 
-PLANS = (
-    FacetPlan(id="modality", title="Modality", sql="modality"),
-    FacetPlan(id="target", title="Target", sql="target"),
-    FacetPlan(id="metric", title="Metric", sql="public_tasks.metric"),
-    FacetPlan(id="split", title="Split", sql="public_tasks.split"),
-    FacetPlan(id="band", title="Difficulty band", sql="p.band", is_private=True),
-    FacetPlan(id="reading-level", title="Reading level", sql="p.reading_level", is_private=True),
-    FacetPlan(id="wanted", title="Band asked for", sql="p.wanted", is_private=True),
-    FacetPlan(id="seed", title="Seed", sql="p.seed_id", is_private=True),
-    FacetPlan(id="domain", title="Domain", sql="p.domain", is_private=True),
-    FacetPlan(id="structure", title="Structure", sql="p.structure", is_private=True),
-    FacetPlan(id="rows-train", title="Training rows", sql="rows_train", is_number=True, is_whole=True),
-    FacetPlan(id="rows-test", title="Test rows", sql="rows_test", is_number=True, is_whole=True),
-    FacetPlan(id="tokens", title="Tokens of the prompt", sql=TOKENS, is_number=True, is_whole=True, note=_ESTIMATE),
-    FacetPlan(id="difficulty", title="Difficulty", sql="p.difficulty", is_number=True, is_private=True),
-    FacetPlan(id="reading-gain", title="Reading gain", sql="p.reading_gain", is_number=True, is_private=True),
-)
+PLANS = tuple(FacetPlan(**one) for one in _TABLE["facets"])
 
 
 def plans_of(edition: Edition) -> tuple[FacetPlan, ...]:

@@ -6,20 +6,15 @@ Masked rollouts count in nothing but `masked`, failure kinds and tokens.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from math import comb, fsum, sqrt
+from math import comb, fsum
 from statistics import pvariance
 
-import numpy as np
-
-from sandmill.errors import count, name_some
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.text_tables import TextTable
-from sandmill.rng import Streams
 
 _REWARD_STEP = 1e-9  # rewards that differ by less are equal
-_MOST_NAMED = 10  # tasks that a line names
 
 
 class RolloutGroup(Frozen):
@@ -59,12 +54,6 @@ class RolloutFigures(Frozen):
     failures: dict[str, int]
     caught: dict[str, float]
     """How far submissions use stated facts, by kind of fact: 0 to 1, where it was measured."""
-    always_0: tuple[str, ...]
-    """Tasks of which no rollout reached bronze."""
-    always_1: tuple[str, ...]
-    """Tasks of which every rollout reached bronze or better."""
-    without_variance: tuple[str, ...]
-    """Tasks with two or more rollouts of equal reward, which teach nothing to GRPO."""
 
 
 def pass_at_k(rollouts: int, passed: int, k: int) -> float:
@@ -83,9 +72,6 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
     medals = Counter(one.medal for one in counted if one.medal)
     prices = [one.usd for one in everything]
 
-    def tasks_where(holds: Callable[[Sequence[RolloutFacts]], bool]) -> tuple[str, ...]:
-        return tuple(sorted(task_id for task_id, group in by_task.items() if holds(group)))
-
     return RolloutFigures(
         tasks=len({one.task_id for one in everything}),
         masked=len(everything) - len(counted),
@@ -100,9 +86,6 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
         bands=_by_name(counted, lambda one: places[one.task_id].band, tuple(Band)),
         failures=dict(Counter(one.failure for one in everything if one.failure).most_common()),
         caught=_caught(counted),
-        always_0=tasks_where(lambda group: not any(one.is_solved for one in group)),
-        always_1=tasks_where(lambda group: all(one.is_solved for one in group)),
-        without_variance=tasks_where(lambda group: len(group) > 1 and not has_variance(group)),
     )
 
 
@@ -182,20 +165,14 @@ def pass_table(figures: RolloutFigures) -> TextTable:
 
 
 def figure_lines(figures: RolloutFigures) -> list[str]:
-    """Describe medals, costs, failures and uniform tasks, a line each."""
+    """Describe medals, stated facts, costs and failures, a line each."""
     medals = ", ".join(f"{name} {_percent(share)}" for name, share in figures.medals.items())
     tokens = f"{figures.prompt_tokens:,} of prompts, {figures.completion_tokens:,} of answers"
     price = "price not known" if figures.usd is None else f"{figures.usd:.4f} USD"
     failures = ", ".join(f"{name} {number}" for name, number in figures.failures.items()) or "none"
-    tasks = {
-        "Tasks where no rollout reached bronze": figures.always_0,
-        "Tasks where all rollouts reached bronze or better": figures.always_1,
-        "Tasks whose rollouts all have the same reward": figures.without_variance,
-    }
-    named = [f"{what}: {len(ids)}{f' ({name_some(ids, _MOST_NAMED)})' if ids else ''}." for what, ids in tasks.items()]
     caught = ", ".join(f"{kind} {_percent(value)}" for kind, value in figures.caught.items())
     read = [f"Stated facts that submissions use: {caught}."] if caught else []
-    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}.", *named]
+    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}."]
 
 
 def _percent(share: float | None) -> str:
@@ -285,74 +262,3 @@ def curriculum_table(tasks: Iterable[CurriculumTask]) -> TextTable:
         for task in tasks
     )
     return TextTable("", header, rows, frozenset({4, 5, 6}))
-
-
-_RESAMPLES, _LEVEL = 2_000, 0.95
-
-
-class PairedDifference(Frozen):
-    """How much of the gap one folder of rollouts closes beyond another, on the tasks of both."""
-
-    tasks: int
-    designs: int
-    """Replicates of one design are no independent evidence."""
-    mean: float | None
-    """Mean over tasks of the difference of their means; None without common tasks."""
-    low: float | None
-    high: float | None
-    """Ends of the 95 % interval; None with fewer than two designs."""
-    better: int
-    worse: int
-
-    def describe(self) -> str:
-        """Say how large the difference is, how sure, and what it rests on."""
-        if self.mean is None:
-            return "no task in common"
-        sure = "no interval, since it takes two designs"
-        if self.low is not None and self.high is not None:
-            sure = f"{_LEVEL:.0%} interval {self.low:+.3f} to {self.high:+.3f} over {count(self.designs, 'design')}"
-        tasks = f"{count(self.tasks, 'common task')}, better on {self.better} and worse on {self.worse}"
-        return f"share of the gap {self.mean:+.3f}, {sure}; {tasks}"
-
-
-def compare_folders(
-    before: Iterable[RolloutFacts], after: Iterable[RolloutFacts], design_of: Mapping[str, str]
-) -> PairedDifference:
-    """Compare two folders task by task, with the percentile interval of a bootstrap over designs.
-
-    A task that is not in `design_of` is a design of its own. The percentiles are those of a t distribution, since plain
-    ones are too narrow for few designs (Hesterberg 2015, doi 10.1080/00031305.2015.1089789).
-    """
-    means = [
-        {task_id: fsum(one.clipped_gap for one in group) / len(group) for task_id, group in group_by_task(kept).items()}
-        for kept in ([one for one in folder if not one.mask] for folder in (before, after))
-    ]
-    differences = {
-        task_id: means[1][task_id] - means[0][task_id] for task_id in sorted(means[0].keys() & means[1].keys())
-    }
-    by_design: defaultdict[str, list[float]] = defaultdict(list)
-    for task_id, difference in differences.items():
-        by_design[design_of.get(task_id, task_id)].append(difference)
-    low, high = _interval(list(by_design.values())) if len(by_design) > 1 else (None, None)
-    values = list(differences.values())
-    return PairedDifference(
-        tasks=len(values),
-        designs=len(by_design),
-        mean=round(fsum(values) / len(values), 6) if values else None,
-        low=low,
-        high=high,
-        better=sum(value > _REWARD_STEP for value in values),
-        worse=sum(value < -_REWARD_STEP for value in values),
-    )
-
-
-def _interval(designs: Sequence[Sequence[float]]) -> tuple[float, float]:
-    from scipy.stats import norm, t
-
-    sums, sizes = np.array([fsum(one) for one in designs]), np.array([float(len(one)) for one in designs])
-    number, generator = len(designs), Streams(b"paired difference", f"{sums.round(9)}").generator("designs")
-    drawn = (generator.integers(0, number, number) for _ in range(_RESAMPLES))
-    means = [sums[places].sum() / sizes[places].sum() for places in drawn]
-    tail = float(norm.cdf(sqrt(number / (number - 1)) * t.ppf((1 - _LEVEL) / 2, number - 1)))
-    low, high = np.quantile(means, [tail, 1 - tail], method="inverted_cdf")
-    return round(float(low), 6), round(float(high), 6)

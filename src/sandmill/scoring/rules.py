@@ -10,7 +10,7 @@ from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberP
 from sandmill.scoring import cutoffs
 from sandmill.scoring.base import Array, DecisionRule, Floats
 from sandmill.scoring.cutoffs import Slopes
-from sandmill.scoring.scores import Finish, positive_f1
+from sandmill.scoring.scores import Finish, macro_f1, matthews, positive_f1, symmetric_errors
 
 AnyPredictive = TypeVar("AnyPredictive", bound=Predictive)
 
@@ -232,3 +232,12 @@ def _as(kind: type[AnyPredictive], predictive: Predictive, need: str) -> AnyPred
     if not isinstance(predictive, kind):
         raise TypeError(f"{need}, not {type(predictive).__name__}")
     return predictive
+
+
+class_for_matthews = affine_class(matthews, cutoffs.matthews_slopes)
+classes_or_labels_for_f1 = either(affine_class(macro_f1, cutoffs.macro_f1_slopes), labels_above_own_cutoffs)
+least_symmetric_error = least_expected(symmetric_errors)
+mean_of_columns = of_columns(mean)
+median_of_columns = of_columns(median)
+log_mean_of_columns = of_columns(log_mean)
+expected_rank_of_columns = of_columns(expected_rank)

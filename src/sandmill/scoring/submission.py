@@ -18,7 +18,7 @@ from sandmill.errors import InvalidSubmission, Problem, shorten
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
-from sandmill.scoring.decoding import EXPECTED, SUBMISSION, decode_text, name_format, read_plain
+from sandmill.scoring.decoding import EXPECTED, SUBMISSION, decode_text, read_plain
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import Lengths, others
 
@@ -78,9 +78,8 @@ def _read_table(
     """
     expected = [facts.id_column, *facts.submission_columns]
     if len(content) > (most := most_bytes(facts, ids)):
-        foreign = name_format(content)
-        saw = f"{foreign} of {len(content)} bytes" if foreign else f"{len(content)} bytes"
-        raise InvalidSubmission(SUBMISSION, [Problem("file", saw, f"{EXPECTED}, at most {most} bytes")])
+        expected_size = f"{EXPECTED}, at most {most} bytes"
+        raise InvalidSubmission(SUBMISSION, [Problem("file", f"{len(content)} bytes", expected_size)])
     text = decode_text(content)
     most_rows = 2 * len(ids) + _SPARE_ROWS
     if (plain := read_plain(text)) and sorted(plain.header) == sorted(expected) and 0 < plain.rows <= most_rows:

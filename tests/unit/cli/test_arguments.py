@@ -28,12 +28,6 @@ def _problems(*argv):
     return {problem.where: problem for problem in error.value.problems}
 
 
-def test_defaults_are_the_models_own():
-    request, run = _parse("--name", "micro")
-    assert request == BuildRequest(name="micro")
-    assert run == RunSettings()
-
-
 def test_every_option_reaches_its_field():
     request, run = _parse(
         *("--name", "micro", "--tasks", "3", "--seed=9", "--seeds", "a.yaml", "b", "--mix", "easy=0.25,hard=0.75"),
@@ -90,10 +84,6 @@ def test_all_problems_of_all_models_come_at_once():
 
 def test_a_required_option_that_is_absent_is_named():
     assert _problems()["--name"].saw == "nothing"
-
-
-def test_options_are_not_abbreviated():
-    assert set(_problems("--nam", "micro")) == {"--nam", "--name"}
 
 
 @pytest.mark.parametrize(
@@ -165,11 +155,6 @@ def test_optional_numbers_switches_and_choices_are_read():
 @pytest.mark.parametrize(("words", "value"), [([], False), (["--keep"], True), (["--keep", "--level", "low"], True)])
 def test_a_switch_alone_means_true(words, value):
     assert parse_models(words, "odd", "Odd.", "odd", _Odd)[0].keep is value
-
-
-def test_a_strict_build_is_asked_for_by_a_word():
-    assert _parse("--name", "micro", "--strict")[1].strict
-    assert not _parse("--name", "micro", "--strict", "false")[1].strict
 
 
 def test_help_survives_a_percent_sign_and_shows_choices_and_list_defaults(capsys):

@@ -1,10 +1,8 @@
 import json
-from pathlib import Path
 
 import pytest
 
 from sandmill.cli.doctor import (
-    PROBE,
     check_agent_env,
     check_isolation,
     check_root,
@@ -66,6 +64,7 @@ def test_a_machine_without_isolation_says_that_code_is_refused(monkeypatch):
     assert found.saw == "agents' code is refused: user namespaces: EPERM"
 
 
+@pytest.mark.slow
 def test_a_root_in_a_bucket_is_checked_and_left_as_it_was(s3_root, tmp_path):
     root = f"{s3_root}/{tmp_path.name}"
     found = list(check_root(root))
@@ -79,6 +78,7 @@ def test_a_root_in_a_bucket_is_checked_and_left_as_it_was(s3_root, tmp_path):
     assert Store(root).list() == before
 
 
+@pytest.mark.slow
 def test_a_server_that_ignores_conditional_writes_is_bad(s3_root, tmp_path, monkeypatch):
     root = f"{s3_root}/{tmp_path.name}"
     monkeypatch.setattr(
@@ -90,6 +90,7 @@ def test_a_server_that_ignores_conditional_writes_is_bad(s3_root, tmp_path, monk
     assert Store(root).list() == []
 
 
+@pytest.mark.slow
 def test_credentials_for_the_public_half_alone_are_recognised(s3_root, tmp_path, monkeypatch):
     root = f"{s3_root}/{tmp_path.name}"
     publish_numbers(Store(f"{root}/micro"), range(1))
@@ -110,6 +111,7 @@ def test_credentials_for_the_public_half_alone_are_recognised(s3_root, tmp_path,
     assert status(found, "S3 conditional writes")[0] == "info"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("root", ["s3://no-such-bucket-here/releases", "gs://bucket/releases"])
 def test_a_root_that_cannot_be_listed_is_bad(s3_root, root):
     found = list(check_root(root))
@@ -117,12 +119,7 @@ def test_a_root_that_cannot_be_listed_is_bad(s3_root, root):
     assert found[0].do
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_answer_is_found_at_once(s3_root, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert status(check_root("s3://bucket/releases"), "S3 endpoint")[0] == "bad"
-
-
-def test_the_probe_lies_where_no_dataset_can_be():
-    from sandmill.store.catalogue import _MARKS
-
-    assert Path(PROBE).parts[0] not in _MARKS

@@ -35,7 +35,7 @@ def root(tmp_path) -> str:
     return str(tmp_path / "releases")
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])
 def both(request, tmp_path) -> str:
     """A root in a folder, and one in a bucket."""
     return (
@@ -204,13 +204,3 @@ def test_a_rerun_tells_tasks_of_this_code_from_those_of_other_code(tmp_path, ren
     assert "1 task of other code with differences, all else holds, 2 tasks ran again" in ran.stdout
     (found,) = json.loads(run("verify", store.root, "--rerun", "--secret-file", key, "--json").stdout)["other_code"]
     assert (found["task_id"], found["differences"]) == (other.record.task_id, ["a solver scored 0.5"])
-
-
-def test_a_secret_of_another_release_is_refused_with_the_one_it_takes(tmp_path, rendered):
-    store = Store(str(tmp_path / "micro"))
-    _publish(store, [rendered], secret=secret_id(SECRET))
-    other = tmp_path / "other.key"
-    other.write_bytes(b"another secret of 32 bytes......")
-    refused = run("verify", store.root, "--rerun", "--secret-file", other)
-    assert refused.exit_code == 2
-    assert f"expected secret {secret_id(SECRET)}" in refused.stderr

@@ -68,8 +68,6 @@ def test_a_good_agent_wins_and_every_figure_is_printed(release, server, tmp_path
         "Medals: gold",
         "0.0240 USD",
         "Failures: none.",
-        "Tasks where all rollouts reached bronze or better: 2",
-        "Tasks whose rollouts all have the same reward: 2",
     ):
         assert said in ran.stdout
     assert ran.stderr == ""
@@ -86,7 +84,6 @@ def test_a_bad_agent_earns_nothing_and_its_failures_are_named(release, server, t
     assert figures["all"]["valid"] == figures["all"]["medal"] == figures["all"]["mean_reward"] == 0.0
     assert figures["failures"] == {"runtime_error": 4}
     assert figures["pass_at"] == {"1": 0.0, "2": 0.0}
-    assert len(figures["always_0"]) == len(figures["without_variance"]) == 2
     assert (figures["played"], figures["unfinished"], figures["usd"]) == (4, 0, None)
 
 
@@ -291,9 +288,6 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     assert task["structure"]
     text = run("curriculum", release.ref, tmp_path / "r").stdout
     assert "frontier: 1 task, 1 with different rewards" in text
-    shutil.copytree(tmp_path / "r", tmp_path / "s")
-    both = run("curriculum", release.ref, tmp_path / "r", tmp_path / "s").stdout
-    assert f"s compared with {tmp_path}/r: share of the gap +0.000" in both
 
 
 def test_a_curriculum_of_another_release_or_of_mixed_rewards_is_refused(release, tmp_path):

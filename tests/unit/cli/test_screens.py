@@ -36,10 +36,17 @@ def long_task(number: int) -> VerifiedTask:
     return task.model_copy(update={"record": record})
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two versions of a dataset, with rejections, garbage, a short relative path, and no look at this machine."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two versions of a dataset, with rejections and garbage."""
+    folder = tmp_path_factory.mktemp("screens")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        _publish()
+    return folder
+
+
+def _publish() -> None:
     store = Store("releases/micro")
     publish_shards(store, [fill_shard(store, range(1), [long_task(0)])])
     tasks = [long_task(number) for number in range(3)]
@@ -62,6 +69,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     store.write("0009-0a0a0a0a/README.md", b"half")
     for path in Path("releases/micro/0009-0a0a0a0a").rglob("*"):
         os.utime(path, (0, 0))
+
+
+@pytest.fixture
+def root(releases: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The releases at a short relative path, and no look at this machine."""
+    monkeypatch.chdir(releases)
     checks = [
         CheckResult("other extras", "info", "not installed: dask, inspect, learning, openenv, skyrl, trl, verifiers"),
         CheckResult("agent environment", "bad", "lacks a library", "apt-get install " + "libgomp1 " * 8),
@@ -70,7 +83,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("shutil.which", lambda name: name)
     ran_again = TaskRerun(task_id=TASK, problems=(f"rows of {TASK} differ " * 5,))
     monkeypatch.setattr("sandmill.verify.rerun.rerun_task", lambda *_, **__: ran_again)
-    return tmp_path
 
 
 def command(*words: str) -> Callable[[], str]:

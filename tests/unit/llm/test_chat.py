@@ -105,6 +105,10 @@ def test_the_longest_conversation_leaves_room_for_an_answer():
 def test_nothing_is_sent_that_could_cost_more_than_what_is_left():
     with pytest.raises(SpendLimit):
         ask([Answer(text="x")], budget=Budget(0.002))
+
+
+@pytest.mark.slow
+def test_a_model_that_no_list_has_is_not_priced():
     assert not ask([Answer(text="x")], prices=None)[0].is_priced
 
 

@@ -2,14 +2,12 @@
 
 from itertools import combinations
 
-import numpy as np
 import pytest
 
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import FactCredit, RolloutFacts, TaskPlace
 from sandmill.report.rollouts import (
     Solved,
-    compare_folders,
     curriculum_table,
     figure_lines,
     groups_table,
@@ -84,13 +82,6 @@ def test_figures_by_hand():
     assert list(figures.bands) == ["easy", "hard"]
     assert figures.bands["hard"].medal == 1.0
     assert figures.failures == {"timeout": 1, "model_error": 1, "no_run": 1}
-    assert (figures.always_0, figures.always_1) == (("sm2", "sm3"), ("sm1",))
-    assert figures.without_variance == ()
-
-
-def test_tasks_of_equal_rewards_teach_nothing():
-    facts = [fact("sm1", sample, 0.3) for sample in range(3)] + [fact("sm2", 0, 0.1), fact("sm2", 1, 0.2)]
-    assert rollout_figures(facts, PLACES).without_variance == ("sm1",)
 
 
 def test_nothing_and_only_masked_rollouts_have_figures():
@@ -136,40 +127,6 @@ def test_differences_between_folders_are_no_variance_within_a_group():
     weak, strong = ([fact("sm1", sample, reward) for sample in range(2)] for reward in (0.1, 0.9))
     (task,) = make_curriculum("r@1", [weak, strong], PLACES).tasks
     assert (task.has_reward_variance, task.reward_std, task.rollouts) == (False, 0.0, 4)
-
-
-def test_two_folders_are_compared_on_common_tasks_and_masked_rollouts_count_in_nothing():
-    before = [fact("sm1", reward=0.0), fact("sm1", reward=0.5), fact("sm2", reward=0.9), fact("sm3"), masked("sm4")]
-    after = [fact("sm1", reward=0.75), fact("sm2", reward=0.8), failed("sm3"), fact("sm4", reward=1.0)]
-    found = compare_folders(before, after, {})
-    assert (found.tasks, found.designs, found.better, found.worse) == (3, 3, 1, 1)
-    assert found.mean == pytest.approx(0.4 / 3, abs=1e-6)
-    assert found.low < found.mean < found.high
-    assert compare_folders(before[::-1], after, {}) == found
-    assert "better on 1 and worse on 1" in found.describe()
-    assert compare_folders(before, [masked("sm1")], {}).describe() == "no task in common"
-
-
-def test_replicates_of_a_design_are_one_piece_of_evidence():
-    """Ten replicates of two designs give the interval of two designs, which is much wider than that of twenty."""
-    before = [fact(f"sm{number}") for number in range(20)]
-    after = [fact(f"sm{number}", reward=0.5 if number % 2 else 0.1) for number in range(20)]
-    narrow = compare_folders(before, after, {})
-    wide = compare_folders(before, after, {f"sm{number}": str(number % 2) for number in range(20)})
-    assert wide.mean == narrow.mean == pytest.approx(0.3)
-    assert (wide.designs, narrow.designs) == (2, 20)
-    assert wide.high - wide.low >= 1.5 * (narrow.high - narrow.low)
-    assert compare_folders(before, after, {one.task_id: "same" for one in before}).low is None
-
-
-def test_intervals_hold_the_true_difference_about_as_often_as_they_say():
-    generator, held = np.random.default_rng(3), 0
-    for _ in range(40):
-        values = np.clip(generator.normal(0.5, 0.1, 12), 0, 1).tolist()
-        before = [fact(f"sm{n}", reward=0.0) for n in range(12)]
-        found = compare_folders(before, [fact(f"sm{n}", reward=value) for n, value in enumerate(values)], {})
-        held += found.low <= 0.5 <= found.high
-    assert held >= 35
 
 
 def test_credits_for_stated_facts_are_means_by_kind_of_the_measured_ones():

@@ -73,6 +73,7 @@ def test_knowing_more_never_scores_worse_and_decisions_have_the_shape_of_submiss
 NUMBERS = [pair for pair in sorted(ANSWER_FORMS) if pair[0] is TargetKind.REGRESSION and ANSWER_FORMS[pair] == "value"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", NUMBERS)
 def test_no_other_rule_of_the_same_posterior_beats_a_number_metrics_own(pair):
     metric = get_metric(pair[1])
@@ -165,28 +166,12 @@ def test_no_affine_rule_close_to_the_one_found_or_at_random_scores_better(finish
         reached = finish(found.tallies(probabilities))[0]
         unit = found.weights.mean()
         for size in (0.003, 0.03, 0.3):
-            for _ in range(150):
+            for _ in range(30):
                 weights, offsets = rng.normal(0, size, (2, classes))
                 near = AffineRule(found.weights + unit * weights, found.offsets + unit * offsets)
                 free = AffineRule(np.exp(weights / size), offsets / size / classes)
                 for rule in (near, free):
                     assert finish(rule.tallies(probabilities))[0] <= reached + 2e-5
-
-
-@pytest.mark.parametrize(
-    ("metric", "mix", "gain"), [(AFFINE[0], [10, 3, 1, 0.5], 0.001), (AFFINE[1], [1, 1, 0.1], 0.0003)]
-)
-def test_an_affine_rule_beats_class_weights_on_rows_that_it_was_not_tuned_on(metric, mix, gain):
-    """The class weights are fitted to the scored rows themselves, so the comparison favours them."""
-    finish, slopes = metric
-    tuning, test = np.random.default_rng(1).dirichlet(mix, (2, 10_000))
-    logs, best = np.zeros(len(mix)), 0.0
-    for size in (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015, 0.008) * 2:
-        for move in size * np.vstack([np.eye(len(mix)), -np.eye(len(mix))]):
-            score = finish(AffineRule(np.exp(logs + move), np.zeros(len(mix))).tallies(test))[0]
-            if score > best:
-                logs, best = logs + move, score
-    assert finish(affine_rule(tuning, finish, slopes).tallies(test))[0] > best + gain
 
 
 def test_a_class_that_never_occurs_is_never_predicted():
@@ -196,12 +181,6 @@ def test_a_class_that_never_occurs_is_never_predicted():
         assert set(affine_rule(probabilities, finish, slopes).classes(probabilities)) == {0, 1, 2}
 
 
-def test_rows_that_are_all_alike_get_a_class():
-    alike = ClassPredictive(np.tile([0.5, 0.3, 0.2], (50, 1)))
-    for name in ("mcc", "f1_macro"):
-        assert len(set(get_metric(name).decide(alike).tolist())) == 1
-
-
 def _expected_qwk(named, probabilities):
     grades = np.arange(probabilities.shape[1])
     missed = (probabilities * np.square(grades - named[:, None])).sum()
@@ -209,7 +188,7 @@ def _expected_qwk(named, probabilities):
     return 1 - missed / by_chance
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed):
     probabilities = np.random.default_rng(seed).dirichlet([1.0, 0.6, 0.4], 6)
@@ -219,15 +198,6 @@ def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed
     classed = (probabilities - kappa_offsets(probabilities)).argmax(axis=1)
     best = max(kappa(_tallies(named, probabilities))[0] for named in namings)
     assert kappa(_tallies(classed, probabilities))[0] == pytest.approx(best)
-
-
-def test_a_tuned_rule_never_ends_below_the_most_probable_class():
-    for seed in range(20):
-        probabilities = np.random.default_rng(seed).dirichlet(np.linspace(2, 0.2, 6), 200)
-        for finish, slopes in AFFINE:
-            tuned = affine_rule(probabilities, finish, slopes).tallies(probabilities)
-            plain = _tallies(probabilities.argmax(axis=1), probabilities)
-            assert finish(tuned)[0] >= finish(plain)[0] - 1e-12
 
 
 def test_quantiles_of_a_grid_are_its_smallest_sufficient_values():

@@ -12,7 +12,7 @@ SECOND = ShardProgress(Stage.VERIFY, made=1, rejected=3, in_band=1, steered=3)
 
 def labels(**shards: ShardProgress) -> dict[str, str]:
     texts = {LABEL + name: _PROGRESS.dump_json(progress).decode() for name, progress in shards.items()}
-    return {"sandmill.process.pid": "1", **texts}
+    return {"prefect.flow.id": "1", **texts}
 
 
 def test_the_line_adds_up_all_shards_wherever_they_are_filled():
@@ -24,7 +24,6 @@ def test_the_line_adds_up_all_shards_wherever_they_are_filled():
     assert progress.line() == (
         "3 of 20 tasks in band, 1 in another; measuring difficulty; 7 designs off the band, 1 faulty"
     )
-    assert progress.share == 20.0
 
 
 def test_a_later_round_goes_on_where_the_first_ended():
@@ -43,9 +42,3 @@ def test_finished_shards_of_an_earlier_run_count_at_once():
     assert progress.line() == (
         "10 of 20 tasks in band (10 kept from before); designing; 4 designs off the band, 1 faulty"
     )
-
-
-def test_a_build_is_not_complete_before_it_is_published():
-    progress = BuildProgress(10, "designing")
-    progress.hear(labels(a=replace(FIRST, made=10, in_band=10, is_stored=True)))
-    assert progress.share < 100

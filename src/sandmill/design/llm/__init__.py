@@ -1,4 +1,4 @@
-"""Design by language models: five roles choose words, magnitudes and motifs, and code checks every answer."""
+"""Design by language models: four roles choose words, magnitudes and motifs, and code checks every answer."""
 
 from sandmill.design.llm.designer import MONEY_SPENT, Designed, LlmDesigner, Refused
 from sandmill.design.llm.strategist import KnownDomain

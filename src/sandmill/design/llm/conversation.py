@@ -29,16 +29,6 @@ LONGEST_ANSWER = 40_000
 _LONGEST_VALUE = 80
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
-AREAS = (
-    *("farming", "fishing", "forestry", "mining", "energy", "water supply", "waste and recycling", "construction"),
-    *("textiles", "food processing", "chemistry", "electronics", "machine tools", "printing", "shipbuilding", "rail"),
-    *("roads", "air traffic", "space flight", "post and freight", "shops and markets", "restaurants", "tourism"),
-    *("sports", "music and theatre", "museums and archives", "schools", "languages", "public offices", "courts"),
-    *("elections", "insurance", "pensions", "housing", "gardens and parks", "pets and veterinary care", "dentistry"),
-    *("nursing", "pharmacy", "laboratories", "astronomy", "geology", "oceans", "weather", "wildlife", "archaeology"),
-    *("fire brigades", "mountain rescue", "telephony", "software operations", "video games", "repair shops", "crafts"),
-)
-"""Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
 MOST_KNOWN = 40
 """Known domains that a question lists; the latest ones."""
 LONGEST_TEXT = 500
@@ -137,6 +127,10 @@ class Conversation:
 @cache
 def _template(name: str) -> str:
     return files("sandmill.design").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+AREAS = tuple(_template("areas").splitlines())
+"""Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
 
 
 @cache

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from pydantic_core import to_json
 
+from sandmill.design.conditions import possible_splits
 from sandmill.design.grammar import medium_of
 from sandmill.design.llm.conversation import Ask, Conversation, GivenUp
 from sandmill.design.llm.developer import develop
 from sandmill.design.llm.dresser import dress, narrate
-from sandmill.design.llm.engineer import choose_evaluation
 from sandmill.design.llm.strategist import Idea, KnownDomain, choose_idea, propose
 from sandmill.design.llm.writer import write
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
@@ -151,15 +151,14 @@ class LlmDesigner:
 
     async def _settle(self, conversation: Conversation, slot: Slot, idea: Idea) -> Designed:
         domain, columns = await develop(conversation, slot, idea, self.giveaways)
-        evaluation = await choose_evaluation(conversation, slot, idea)
-
         domain = await write(conversation, domain, columns.motifs, self.giveaways)
+        structure = slot.seed.structure
         draft = DesignDraft(
             domain=Domain.model_validate(domain.model_dump()),
             motifs=columns.motifs,
             faults=idea.faults,
-            metric=evaluation.metric,
-            split=evaluation.split,
+            metric=structure.metric,
+            split=possible_splits(structure, structure.pathologies)[0],
             baselines=idea.baselines,
         )
         designed = slot.model_copy(update={"draft": draft, "authorship": _authorship(conversation)})

@@ -9,11 +9,10 @@ from sandmill.check import check_package
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.design.llm.conversation import AREAS, fill, instructions_for
-from sandmill.design.llm.engineer import splits_for
 from sandmill.draw import render
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.models.motifs import columns_of
-from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.models.structure import MetricName, PathologyKind, TargetKind
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 from tests.llm_asking import ONE, Scripted, design, make_slot
@@ -56,14 +55,14 @@ def test_directions_of_the_draft_are_kept():
 def test_each_role_is_asked_once_and_the_writer_is_not_told_the_rule():
     ask = Scripted()
     (designed,) = design(ask)
-    assert [prompt.role for prompt in ask.prompts] == ["strategist", "developer", "engineer", "writer", "reviewer"]
+    assert [prompt.role for prompt in ask.prompts] == ["strategist", "developer", "writer", "reviewer"]
     (writer,), (reviewer,) = ask.asked("writer"), ask.asked("reviewer")
     assert "crossed_lookup" not in writer.messages[-1].content
     assert "crossed_lookup" in reviewer.messages[-1].content
     authorship = designed.slot.authorship
     assert authorship.models == ("openai/first",)
-    assert len(authorship.replies) == authorship.usage.requests == 5
-    assert authorship.usage.usd == pytest.approx(5 * ONE.usd)
+    assert len(authorship.replies) == authorship.usage.requests == 4
+    assert authorship.usage.usd == pytest.approx(4 * ONE.usd)
     assert authorship.repairs == 0
 
 
@@ -93,9 +92,6 @@ SPOILT = {
         lambda a: _change(a, "Height, which has a threshold at the top", "numeric", 0, "meaning"),
         "says 'threshold at'",
     ),
-    ("engineer", "a metric of another target"): (lambda a: {**a, "metric": "rmse"}, "rmse cannot be used for binary"),
-    ("engineer", "a metric of its own"): (lambda a: {**a, "metric": "my_metric"}, "metric: Input should be"),
-    ("engineer", "another form"): (lambda a: {**a, "submission": "values"}, "values is not what roc_auc scores"),
     ("writer", "a column left out"): (lambda a: {**a, "meanings": a["meanings"][1:]}, "tower_m is left out"),
     ("writer", "a column too many"): (
         lambda a: {**a, "meanings": [*a["meanings"], {"name": "answer", "meaning": "The answer itself"}]},
@@ -216,35 +212,15 @@ def test_what_one_slot_took_counts_for_the_next():
     assert [one.slot.draft.domain.name for one in (first, second)] == ["lighthouses", "lighthouses_by_post"]
 
 
-@pytest.mark.parametrize(
-    ("target", "split", "faults", "expected"),
-    [
-        (TargetKind.BINARY, SplitKind.TEMPORAL, (), {"temporal"}),
-        (TargetKind.BINARY, None, (PathologyKind.GROUPS,), {"grouped"}),
-        (TargetKind.BINARY, SplitKind.RANDOM, (PathologyKind.GROUPS,), {"grouped"}),
-        (TargetKind.BINARY, None, (), {"random", "temporal", "grouped", "stratified"}),
-        (TargetKind.REGRESSION, None, (), {"random", "temporal", "grouped"}),
-        (TargetKind.BINARY, SplitKind.RANDOM, (), {"random"}),
-        (TargetKind.BINARY, SplitKind.STRATIFIED, (), {"stratified"}),
-        (TargetKind.REGRESSION, SplitKind.STRATIFIED, (), {"random"}),
-    ],
-)
-def test_splits_are_those_that_the_structure_can_have(target, split, faults, expected):
-    metric = MetricName.ROC_AUC if target is TargetKind.BINARY else MetricName.RMSE
-    structure = make_seed(target, metric, split=split, pathologies=faults).structure
-    assert {str(kind) for kind in splits_for(structure)} == expected
-
-
-@pytest.mark.parametrize("split", ["temporal", "grouped", "stratified"])
-def test_the_engineers_split_is_what_is_made(split):
-    (designed,) = design(Scripted(lambda who, times, a: {**a, "split": split} if who == "engineer" else a))
-    spec = design_task(designed.slot, STREAMS, 0.5)
-    assert spec.split == split
-    assert spec.structure.split == split
+@pytest.mark.parametrize(("faults", "split"), [((), "random"), ((PathologyKind.GROUPS,), "grouped")])
+def test_metric_and_split_are_those_of_the_seed(faults, split):
+    seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC, split=None, pathologies=faults)
+    (designed,) = design(Scripted(), make_slot().model_copy(update={"seed": seed}))
+    assert (designed.slot.draft.metric, designed.slot.draft.split) == ("roc_auc", split)
 
 
 def test_instructions_hold_no_placeholder_for_data():
-    for role in ("strategist", "developer", "engineer", "writer", "reviewer"):
+    for role in ("strategist", "developer", "writer", "reviewer"):
         assert "{{" not in instructions_for(role)
     with pytest.raises(KeyError):
         fill("repair", {})
