@@ -236,10 +236,10 @@ def test_markers_are_recorded_and_not_shown(task):
 
 def test_credit_for_faked_progress_is_below_that_of_a_sample_submission(task):
     code = "import json\nprint('mine')\n"
-    _, failed, _ = play(task, printing, [Act.run(code), Act.finish()], instrument=True, reward="partial-credit")
+    _, failed, _ = play(task, printing, [Act.run(code), Act.finish()], instrument=True, reward="partial-credit-grpo")
     results = [result_of(submission=sample_of(task))]
-    _, valid, _ = play(task, results, [Act.run("1"), Act.finish()], reward="partial-credit")
-    assert failed.rollout.reward.parts["markers"] == pytest.approx(0.1)
+    _, valid, _ = play(task, results, [Act.run("1"), Act.finish()], reward="partial-credit-grpo")
+    assert failed.rollout.reward.parts["markers"] == pytest.approx(0.02)
     assert failed.rollout.reward.total < valid.rollout.reward.total
 
 
