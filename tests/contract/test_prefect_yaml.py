@@ -112,7 +112,7 @@ def test_every_schedule_has_a_slug_by_which_deploying_again_recognises_it():
     assert all(schedule.get("slug") for schedule in schedules)
 
 
-@pytest.mark.parametrize("own", [None, "elsewhere"])
+@pytest.mark.parametrize("own", [None, pytest.param("elsewhere", marks=pytest.mark.slow)])
 def test_prefect_keeps_its_files_in_the_clone_unless_the_operator_names_a_place(own, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     home = str(tmp_path / own) if own else str(REPOSITORY / ".prefect")

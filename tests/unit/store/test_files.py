@@ -18,6 +18,10 @@ from sandmill.errors import StoreError
 from sandmill.store import bucket
 from sandmill.store.bucket import RangedFile
 from sandmill.store.files import AccessDenied, FileMissing, Store
+from tests.unit.store.conftest import make_store
+
+store = pytest.fixture(params=["local", "s3"])(make_store)
+"""Both in fast tests, since all other tests of this package rely on it."""
 
 
 def _create(root: str, content: bytes) -> bool:
@@ -53,6 +57,7 @@ def test_of_many_threads_that_create_at_once_one_wins_and_the_file_is_its(store)
     assert store.read("versions/0001") == f"{won.index(True)}".encode() * 1000
 
 
+@pytest.mark.slow
 def test_of_many_processes_that_create_at_once_one_wins(store):
     with get_context("spawn").Pool(3) as pool:
         won = pool.starmap(_create, [(store.root, f"{number}".encode() * 1000) for number in range(12)])

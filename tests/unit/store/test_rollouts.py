@@ -16,7 +16,7 @@ from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_masked, make_record
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])
 def folder(request, tmp_path) -> RolloutFolder:
     if request.param == "local":
         return RolloutFolder(Store(str(tmp_path / "rollouts")))

@@ -49,10 +49,11 @@ def test_hostile_messages_are_read_in_linear_time(part):
     assert time.process_time() - started < 3
 
 
-@pytest.fixture
-def begin(tmp_path):
+@pytest.fixture(scope="module")
+def begin(tmp_path_factory):
+    task = open_task(write_task(tmp_path_factory.mktemp("task"), TargetKind.BINARY, MetricName.LOG_LOSS))
+
     def begin(*results):
-        task = open_task(write_task(tmp_path, TargetKind.BINARY, MetricName.LOG_LOSS))
         episode = SyncEpisode(MLEnv(task, sandbox=PreparedRunner(results)))
         episode.begin()
         return episode
