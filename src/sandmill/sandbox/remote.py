@@ -15,7 +15,6 @@ from sandmill.models.remote import RunBatch, RunReply, RunRequest, ServerInfo, i
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.carried import MOST_NAME_BYTES, apply_changes, read_scratch, skipped_note
-from sandmill.sandbox.frames import Frame
 from sandmill.sandbox.public_folder import check_names, digest_of, read_folder, stamp_of
 from sandmill.sandbox.remote_server import (
     RemoteServer,
@@ -27,8 +26,10 @@ from sandmill.sandbox.remote_server import (
     UnknownPublic,
     WrongToken,
     address_problem,
+    base64_bytes,
 )
 from sandmill.sandbox.sandbox import check_run, refuse_code
+from sandmill.sandbox.wire import json_pieces
 
 LOSS_PAUSE_S, FAULT_PAUSE_S = 2.0, 30.0
 """Seconds for which a server is left out after a run that failed on it or was lost, which the code of an agent could
@@ -182,7 +183,7 @@ class RemoteSandbox:
             scratch=None if carried is None else tuple(carried.entries),
             scratch_bytes=self._scratch_bytes,
         )
-        closed, batch = self._closed, Frame.of(RunBatch(runs=(request,)))
+        closed, batch = self._closed, list(json_pieces(RunBatch(runs=(request,))))
         terms = RunTerms(
             limits=self.limits,
             scratch_bytes=0 if carried is None else self._scratch_bytes,
@@ -328,7 +329,8 @@ class RemoteSandbox:
         if kept is None or kept[0] != stamp:
             files = read_folder(public)
             check_names(files)
-            size, most = sum(map(len, files.values())), self._facts().max_request_bytes - _SLACK_BYTES
+            size = sum(map(len, files.values()))
+            most = (self._facts().max_request_bytes - _SLACK_BYTES) * 3 // 4
             if size > most:
                 saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
                 raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
@@ -359,7 +361,7 @@ def _combine(infos: dict[str, ServerInfo], wanted: RunLimits | None, scratch_byt
         if wanted
         for name in limits_above(wanted, info.limits)
     ]
-    needed = scratch_bytes + _SLACK_BYTES
+    needed = base64_bytes(scratch_bytes) + _SLACK_BYTES
     problems += [
         Problem("scratch_mb", f"requests of {needed} bytes", f"at most {info.max_request_bytes} of {address}")
         for address, info in infos.items()

@@ -18,9 +18,9 @@ from sandmill.models.remote import API, PublicUpload, ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
-from sandmill.sandbox.frames import FRAMES, PIECE_BYTES, Frame, MessageReader, json_pieces
 from sandmill.sandbox.public_folder import digest_of, read_folder
 from sandmill.sandbox.remote import Losses
+from sandmill.sandbox.wire import PIECE_BYTES, MessageReader, TooLong, json_pieces
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -252,7 +252,6 @@ LOST: dict[str, Answer] = {
     "not JSON": (200, b"\nhello", {}),
     "too much": (200, b"\n" + b" " * 100 + b"x" * (8 << 20), {}),
     "too large a submission": (200, b"\n" + result(submission="QUFB" * 400_000), {}),
-    "no frame": (200, b"\nSMF1\xff\xff\xff\xff\x00\x00\x00\x01" + b"\xff" * 8, {"content-type": FRAMES}),
 }
 
 
@@ -598,15 +597,11 @@ def test_coroutines_over_a_remote_sandbox(sites, public):
 def test_messages_of_any_size_travel_in_small_pieces(sizes):
     files = {f"{number}.csv": bytes([number]) * size for number, size in enumerate(sizes)}
     message = PublicUpload(files=files)
-    frame = Frame.of(message)
-    pieces = list(frame)
-    assert (sum(map(len, pieces)), max(map(len, pieces)) < 2 * PIECE_BYTES) == (frame.size, True)
-    for step in (1, 1 << 16):
-        reader, body = MessageReader(frame.size, is_framed=True), b"".join(pieces)[: None if step > 1 else 40]
-        for start in range(0, len(body), step):
-            reader.feed(body[start : start + step])
-        if len(body) == frame.size:
-            assert reader.message(PublicUpload) == message
     text = list(json_pieces(message))
     assert max(map(len, text)) < 2 * PIECE_BYTES
-    assert PublicUpload.model_validate_json(b"".join(text)) == message
+    reader, short = MessageReader(sum(map(len, text))), MessageReader(sum(map(len, text)) - 1)
+    for piece in text:
+        reader.feed(piece)
+    assert reader.message(PublicUpload) == message
+    with pytest.raises(TooLong):
+        short.feed(b"".join(text))
