@@ -3,9 +3,10 @@
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.export.base import FORMATS, Export, ExportTask
@@ -13,7 +14,7 @@ from sandmill.models.base import OnProgress
 from sandmill.store.files import leftovers, storage_faults
 from sandmill.store.part_files import reading_in_sequence
 from sandmill.store.pull import check_destination
-from sandmill.store.release import StoredRelease, require_some
+from sandmill.store.release import StoredRelease
 
 _PREFIX = ".export-"
 _NOTHING = "Nothing was written."
@@ -25,11 +26,8 @@ def export(
     to: str | Path,
     task_ids: Iterable[str] | None = None,
     *,
-    split: str | Collection[str] = (),
-    band: str | Collection[str] = (),
-    metric: str | Collection[str] = (),
-    structure: str | Collection[str] = (),
     progress: OnProgress | None = None,
+    **selection: Any,
 ) -> tuple[str, ...]:
     """Write tasks of a release in the format of a trainer or a benchmark. Equal arguments give equal bytes.
 
@@ -40,11 +38,8 @@ def export(
         name: one of `FORMATS`.
         to: local folder that does not exist or is empty.
         task_ids: these tasks; all if None.
-        split: only tasks of these splits. A plain string selects one value, here and below.
-        band: only tasks of these bands of difficulty.
-        metric: only tasks of these metrics.
-        structure: only tasks of these structures.
         progress: called with (tasks done, tasks in all).
+        selection: arguments of `StoredRelease.select`: only these tasks.
 
     Returns:
         Ids of the exported tasks, sorted.
@@ -53,13 +48,7 @@ def export(
         RequestError: an argument is wrong, no task is selected, or the folder holds something else.
     """
     folder = _check(release, name, to)
-    wanted = release.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
-    release.check_ids(wanted)
-    if split or band or metric or structure:
-        matching = set(release.select(split=split, band=band, metric=metric, structure=structure))
-        wanted = tuple(task_id for task_id in wanted if task_id in matching)
-    require_some(release.ref, wanted)
-    wanted = tuple(sorted(wanted))
+    wanted = tuple(sorted(release.choose(task_ids, **selection)))
     files = _load_format(name)(_read_tasks(release, wanted, progress), release.manifest)
     with storage_faults(str(folder)):
         write = _compare if folder.is_dir() and any(folder.iterdir()) else _write_whole

@@ -38,7 +38,6 @@ def marked_lines(code: str) -> dict[int, set[Marker]]:
 MILESTONES = {
     "import os\nimport pandas as pd": {2: {Marker.IMPORTS}},
     "from __future__ import annotations\nfrom __future__ import division": {},
-    "def f():\n    import os\n": {2: {Marker.IMPORTS}},
     "train = pd.read_csv('train.csv')": {1: {Marker.DATA_LOADED}},
     "train = pl.scan_parquet('train.parquet')": {1: {Marker.DATA_LOADED}},
     "rows = json.load(open('x.json'))": {1: {Marker.DATA_LOADED}},
