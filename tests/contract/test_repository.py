@@ -65,19 +65,6 @@ def test_the_repository_names_no_place_that_others_do_not_have(pattern):
     assert sorted(found) == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (HOSTS, "https://py" + "pi.org/simple"),
-        (HOSTS, "pip install --index-" + "url x"),
-        (MACHINE, "cd /wo" + "rk/main"),
-        (MACHINE, 'open("/ro' + 'ot/x")'),
-    ],
-)
-def test_such_places_would_be_found(pattern, text):
-    assert pattern.search(text)
-
-
 def test_constraints_pin_one_version_each_and_give_no_address():
     assert [str(pin) for pin in CONSTRAINTS if pin.url or not re.fullmatch(r"==[\w.]+", str(pin.specifier))] == []
     assert "://" not in (REPOSITORY / "constraints.txt").read_text()

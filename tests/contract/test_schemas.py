@@ -32,14 +32,6 @@ def test_what_a_machine_happens_to_have_is_in_no_contract():
     assert RunSettings().workers >= 1
 
 
-def test_contracts_are_sorted_and_end_in_a_line_break():
-    for name, text in schema_files().items():
-        assert text.endswith("\n")
-        assert not text.endswith("\n\n")
-        if name.endswith(".json"):
-            assert list(json.loads(text)) == sorted(json.loads(text))
-
-
 def test_what_is_missing_is_written_and_then_nothing(tmp_path):
     assert write_schemas(tmp_path) == list(schema_files())
     assert write_schemas(tmp_path) == []

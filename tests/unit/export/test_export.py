@@ -87,12 +87,6 @@ def test_a_folder_with_anything_else_is_refused_and_left_alone(release, tmp_path
     assert contents(to) == before
 
 
-def test_an_empty_folder_is_filled(release, tmp_path):
-    (tmp_path / "to").mkdir()
-    export(release, "harbor", tmp_path / "to")
-    assert (tmp_path / "to" / "README.md").exists()
-
-
 def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
     def broken(tasks: object, manifest: object) -> Iterator[tuple[str, bytes]]:
         yield "a.txt", b"a"
@@ -124,12 +118,6 @@ def test_tasks_are_selected_like_those_of_pull(tmp_path):
             export(release, "harbor", tmp_path / "c", **arguments)
         assert raised.value.exit_code == 2
     assert not (tmp_path / "c").exists()
-
-
-def test_progress_counts_tasks(release, tmp_path):
-    seen: list[tuple[int, int]] = []
-    export(release, "harbor", tmp_path / "to", progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 3) for done in range(4)]
 
 
 def test_the_command_tells_a_person_and_a_programme_what_was_written(root, tmp_path):

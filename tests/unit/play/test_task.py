@@ -1,6 +1,5 @@
 import asyncio
 import logging
-import shutil
 from pprint import pformat
 
 import pytest
@@ -102,11 +101,6 @@ def test_a_folder_that_is_no_task_is_refused(tmp_path):
         sandmill.open_task(tmp_path)
 
 
-def test_an_unknown_form_of_prompt_is_refused(task):
-    with pytest.raises(InputError, match="description, text or chat"):
-        sandmill.open_task(task).prompt("xml")
-
-
 def test_the_limits_in_a_prompt_are_those_of_the_sandbox(task):
     opened = sandmill.open_task(task, sandbox=PreparedRunner([]))
     assert "| memory of all processes together | 777 MB |" in opened.prompt()
@@ -157,12 +151,6 @@ def test_difficulty_is_a_range_between_0_and_1(release):
         release.select(difficulty=(0.31, 1.0))
     with pytest.raises(InputError, match=r"--difficulty: saw 0\.6 to 0\.2; expected two numbers"):
         release.select(difficulty=(0.6, 0.2))
-
-
-def test_difficulty_needs_the_private_half(release, tmp_path):
-    shutil.rmtree(tmp_path / "micro" / release.version / "private")
-    with pytest.raises(InputError, match="no private half that is readable here"):
-        sandmill.load(release.ref).select(difficulty=(0.0, 1.0))
 
 
 def test_coroutines_do_the_same(task):

@@ -265,15 +265,6 @@ def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(f
     assert box.losses == Losses(runs=1, lost=2, failed=1)
 
 
-def test_the_only_server_gets_a_lost_run_again(public):
-    server = Scripted(lose())
-    assert connect(server).run("x", public=public).outcome is Outcome.RUNTIME_ERROR
-    assert server.asked == 2
-    answers = iter([lose(), lambda handler: handler.send(200, result(stdout="second"), {})])
-    server.answer = lambda handler: next(answers)(handler)
-    assert connect(server).run("x", public=public).stdout == "second"
-
-
 def test_a_server_that_loses_runs_stays_in_use_if_no_other_is_left(public):
     answers = iter([lose(), lose(), (500, b"{}", {}), (200, result(stdout="fine"), {})])
 
@@ -407,14 +398,6 @@ def test_runs_are_spread_over_the_servers(sites, public):
     counts = [len(site.box.runs) for site in (first, second, third)]
     assert sum(counts) == 60
     assert min(counts) >= 12
-
-
-def test_a_server_that_comes_back_is_used_again(public):
-    server = Scripted((500, b"{}", {}))
-    box = connect(server)
-    assert box.run("x", public=public).outcome is Outcome.INFRA_ERROR
-    server.answer = (200, result(stdout="back"), {})
-    assert box.run("x", public=public).stdout == "back"
 
 
 def test_a_wrong_token_is_an_error_at_the_start(sites):

@@ -8,7 +8,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -88,13 +87,6 @@ def test_a_listing_on_s3_sees_what_another_programme_wrote(s3_root):
     for key in ("a/2", "b/3"):
         boto3.client("s3").put_object(Bucket="sandmill-tests", Key=f"releases/another-programme/{key}", Body=b"x")
     assert (store.list("a"), store.folders(), store.exists("a/2")) == (["a/1", "a/2"], ["a", "b"], True)
-
-
-def test_a_folder_is_not_a_file(store):
-    store.write("a/1", b"")
-    assert store.exists("a/1")
-    assert not store.exists("a")
-    assert not store.exists("a/2")
 
 
 def test_copy_leaves_the_original(store):
@@ -209,12 +201,6 @@ def test_what_a_killed_process_left_is_swept_when_it_is_old(tmp_path):
     Store(str(tmp_path)).write("b", b"1")
     assert [path.name for path in (tmp_path / ".tmp").iterdir()] == ["1-young"]
     assert store.list() == ["a", "b"]
-
-
-def test_a_home_relative_root_is_expanded(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    Store("~/micro").write("a", b"1")
-    assert Path(tmp_path / "micro/a").read_bytes() == b"1"
 
 
 @pytest.mark.parametrize("folder", ["private", "0001-0123abcd/private", "secret", "shards", "llm"])
