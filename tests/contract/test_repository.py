@@ -115,6 +115,7 @@ def test_the_base_install_has_only_what_loading_pulling_and_grading_need():
     assert {"s3fs", "duckdb", "pandas", "pillow"} <= pipeline
 
 
+@pytest.mark.slow
 def test_what_is_uploaded_says_who_made_it_and_for_whom(wheel: Path):
     with ZipFile(wheel) as opened:
         (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
@@ -182,6 +183,7 @@ def test_make_says_what_takes_minutes_before_it_begins(target):
     assert target == "test" or said[0] == 1, "the whole time, first"
 
 
+@pytest.mark.slow
 def test_the_source_distribution_can_build_releases(sdist: Path):
     with tarfile.open(sdist) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
