@@ -239,13 +239,6 @@ def lose(body: bytes = b"") -> Callable[[BaseHTTPRequestHandler], None]:
     return answer
 
 
-def other_task(public: Path) -> Path:
-    folder = public.parent / "other"
-    folder.mkdir()
-    (folder / "train.csv").write_text("id\n2\n")
-    return folder
-
-
 LOST: dict[str, Answer] = {
     "connection broken": lose(),
     "half a reply": lose(result()[:9]),
@@ -383,12 +376,6 @@ def test_full_servers_are_asked_again_after_the_time_that_they_name(public):
         assert waiting.result(5).stdout == "at last"
 
 
-def test_servers_that_stay_full_end_in_a_masked_result(public):
-    box = connect(Scripted((429, b"{}", {"retry-after": "1"})), max_wait=0.5)
-    ran = box.run("x", public=public)
-    assert (ran.outcome, ran.detail) == (Outcome.INFRA_ERROR, "the queues of all servers were full for 0.5 s")
-
-
 def test_runs_are_spread_over_the_servers(sites, public):
     first, second, third = (sites.open(queue=100) for _ in range(3))
     box = connect(first, second, third)
@@ -483,15 +470,6 @@ def test_arguments_are_checked_as_the_local_sandbox_checks_them(sites, public, t
         box.run("x", public=public)
 
 
-def test_scripts_that_never_start_are_not_sent(sites, public):
-    site = sites.open()
-    box = connect(site)
-    assert box.run(" \n", public=public).outcome is Outcome.NO_CODE
-    assert box.run("x" * (1 << 21), public=public).outcome is Outcome.RUNTIME_ERROR
-    assert box.run("\ud800", public=public).outcome is Outcome.NO_SUBMISSION
-    assert [one["code"] for one in site.box.runs] == ["?"]
-
-
 def test_a_scratch_folder_travels_there_and_back(sites, public, tmp_path):
     scratch = tmp_path / "scratch"
     (scratch / "models").mkdir(parents=True)
@@ -547,17 +525,6 @@ def test_a_cancelled_run_ends_here_and_on_the_server(sites, public):
         time.sleep(0.01)
     assert site.service.queue.is_idle
     assert time.monotonic() - started < 5
-
-
-def test_closing_cancels_the_runs(sites, public):
-    box = connect(sites.open())
-    box.start()
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(box.run, "sleep 30", public=public)
-        time.sleep(0.5)
-        box.close()
-        assert waiting.result(5).detail == "cancelled"
-    assert box.run("print again", public=public).stdout == "again\n"
 
 
 def test_coroutines_over_a_remote_sandbox(sites, public):

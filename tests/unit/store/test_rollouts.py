@@ -89,14 +89,6 @@ def test_a_second_compaction_adds_a_file_and_replaces_masked_rollouts(folder):
     assert list(opened.records()) == stored
 
 
-def test_a_file_whose_rollouts_are_all_replaced_is_removed(folder):
-    opened = fill(folder, make_masked("sm1", 0))
-    opened.compact()
-    opened.save(make_record("sm1", 0))
-    opened.compact()
-    assert list(opened.records()) == [make_record("sm1", 0)]
-
-
 @pytest.mark.parametrize("fails_at", range(8))
 def test_a_kill_during_compaction_loses_nothing(tmp_path, monkeypatch, fails_at):
     opened = fill(RolloutFolder(Store(str(tmp_path))), make_record("sm1", 0), make_masked("sm1", 1))
