@@ -24,7 +24,11 @@ from tests.export_tasks import HIGHER, LOWER, MANIFEST, Exported, make_exported,
 from tests.submission_mutants import mutate
 
 STUBS = Path(__file__).parents[2] / "client_stubs"
-PAIRS = sorted(ANSWER_FORMS)
+PAIRS = [
+    HIGHER,
+    LOWER,
+    *(pytest.param(pair, marks=pytest.mark.slow) for pair in sorted(ANSWER_FORMS) if pair not in (HIGHER, LOWER)),
+]
 MUTANTS = 30
 CODE = ("config.yaml", "description.md", "grade.py", "grader.py", "prepare.py", "leaderboard.csv", "checksums.yaml")
 
@@ -215,6 +219,7 @@ def test_the_shim_grades_with_an_unchanged_package_and_finds_the_data(tmp_path):
     assert run_shim(tmp_path / "out", str(submission), one.task.task_id)["score"] is None
 
 
+@pytest.mark.slow
 def test_a_library_user_registers_the_tasks_with_one_call(tmp_path):
     one = written(tmp_path)
     name = one.task.task_id
