@@ -19,7 +19,6 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
 from sandmill.sandbox.public_folder import digest_of, read_folder
-from sandmill.sandbox.remote import Losses
 from sandmill.sandbox.wire import PIECE_BYTES, MessageReader, TooLong, json_pieces
 from tests.servers import TOKEN, Site, Sites
 
@@ -214,7 +213,6 @@ def test_a_run_that_never_ends_on_its_server_is_repeated_on_another(sites, publi
     assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
     assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
     assert 1.5 < time.monotonic() - started < 10
-    assert box.losses == Losses(runs=2, lost=bad.asked)
 
 
 def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
@@ -249,13 +247,13 @@ LOST: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public):
+def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public, caplog):
     first, second, third = (Scripted(LOST[fault]) for _ in range(3))
     box = connect(first, second, third, limits=RunLimits(submission_mb=1))
     ran = box.run("print fine", public=public)
     assert (ran.outcome, "counts as failed" in ran.detail) == (Outcome.RUNTIME_ERROR, True)
     assert sorted([first.asked, second.asked, third.asked]) == [0, 1, 1]
-    assert box.losses == Losses(runs=1, lost=2, failed=1)
+    assert caplog.text.count("lost a run that had started") == 2
 
 
 def test_a_server_that_loses_runs_stays_in_use_if_no_other_is_left(public):
@@ -268,7 +266,6 @@ def test_a_server_that_loses_runs_stays_in_use_if_no_other_is_left(public):
     box = connect(Scripted(answer_next))
     outcomes = [box.run("x", public=public).outcome for _ in range(3)]
     assert outcomes == [Outcome.RUNTIME_ERROR, Outcome.INFRA_ERROR, Outcome.OK]
-    assert box.losses == Losses(runs=3, lost=2, failed=1)
 
 
 def test_losses_leave_a_server_out_for_a_short_time_and_faults_for_longer(public, monkeypatch):
