@@ -1,6 +1,5 @@
 """Write an export of a release into a new folder, whole or not at all."""
 
-import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +30,7 @@ def export(
 ) -> tuple[str, ...]:
     """Write tasks of a release in the format of a trainer or a benchmark. Equal arguments give equal bytes.
 
-    The folder appears when it is complete. A folder with the same export is left alone.
+    The folder appears when it is complete.
 
     Args:
         release: both halves must be readable.
@@ -51,8 +50,7 @@ def export(
     wanted = tuple(sorted(release.choose(task_ids, **selection)))
     files = _load_format(name)(_read_tasks(release, wanted, progress), release.manifest)
     with storage_faults(str(folder)):
-        write = _compare if folder.is_dir() and any(folder.iterdir()) else _write_whole
-        write(folder, _checked(files))
+        _write_whole(folder, _checked(files))
     return wanted
 
 
@@ -65,6 +63,9 @@ def _check(release: StoredRelease, name: str, to: str | Path) -> Path:
         folder = check_destination(to, "export", _NOTHING)
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             problems.append(Problem("--to", f"{folder}, which is not a folder", "a folder that does not exist"))
+        elif folder.is_dir() and any(folder.iterdir()):
+            hint = "Remove the folder, or export into another one."
+            problems.append(Problem("--to", f"{folder}, which is not empty", "no folder, or an empty one", hint))
     except RequestError as error:
         problems += error.problems
     if not release.has_private:
@@ -118,22 +119,3 @@ def _write_whole(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
         staged.rename(folder.absolute())
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-
-
-def _compare(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Raise RequestError if a folder differs from an export. Nothing is written."""
-    expected, saw = set(), ""
-    for path, content in files:
-        expected.add(path)
-        there = folder / path
-        if there.is_symlink() or not there.is_file() or there.read_bytes() != content:
-            saw = f"no file {path}" if not os.path.lexists(there) else f"another {path}"
-            break
-    else:
-        there_too = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-        extra = sorted({path.relative_to(folder).as_posix() for path in there_too} - expected)
-        saw = f"{extra[0]} too" if extra else ""
-    if saw:
-        hint, expects = "Remove the folder, or export into another one.", "an empty one, or one with this export"
-        problem = Problem("--to", f"{folder}, which holds {saw}", f"no folder, {expects}", hint)
-        raise RequestError("export", [problem], _NOTHING)
