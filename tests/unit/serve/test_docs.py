@@ -39,10 +39,9 @@ def test_the_commands_of_the_page_work(server, task, tmp_path):
         ran = subprocess.run(["bash", "-c", text.replace("curl", "curl -sS", 1)], cwd=tmp_path, capture_output=True)
         assert ran.returncode == 0, ran.stderr
         answers.append(json.loads(ran.stdout or b"null"))
-    health, runs, deleted, scores, grade, public = answers
+    health, runs, scores, grade, public = answers
     assert set(health) == set(Health.model_fields)
     assert [one["stdout"] for one in runs["results"]] == ["1\n"]
-    assert deleted is None
     assert scores["scores"][0]["score"]["outcome"] == "no_submission"
     assert (grade["outcome"], len(grade["thresholds"])) == ("ok", 4)
     assert re.fullmatch("[0-9a-f]{64}", public["public"])
