@@ -49,7 +49,7 @@ PLAIN: Mapping[str, str] = {
 """Blind scripts by the name of their entry on the board."""
 CHOICE, READER, INFORMED = "choice of six", "reader", "informed"
 NO_HINT = "no hint"
-UNIT_REWARDS = ("ladder", "gap", "sandmle-paper", "sparse", "position")
+UNIT_REWARDS = ("ladder", "gap", "sandmle-paper", "sparse")
 """Presets whose rewards of tasks with different metrics compare."""
 
 

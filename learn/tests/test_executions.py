@@ -99,12 +99,12 @@ def test_the_reward_function_of_trl_takes_an_executor_or_a_set_of_tasks(tasks, s
     executor = Executor(tasks, sandbox=sandbox)
     logged = {}
     reward = (
-        code_reward(executor, reward="partial-credit")
+        code_reward(executor, reward="partial-credit-grpo")
         if is_counted
-        else code_reward(tasks, sandbox=sandbox, reward="partial-credit")
+        else code_reward(tasks, sandbox=sandbox, reward="partial-credit-grpo")
     )
     answers = [[{"role": "assistant", "content": fenced(script)}] for script in (PERFECT, FAULT, SAMPLE, PERFECT)]
     found = reward([None] * 5, [*answers, "no code"], [tasks.ids[0]] * 5, log_metric=logged.__setitem__)
-    assert found == [1, None, 0, 1, -10]
+    assert found == [1, None, 0, 1, -0.5]
     assert logged.items() >= {"sandmill/valid_rate": 3 / 5, "sandmill/masked_rate": 1 / 5}.items()
     assert executor.executed == (2 if is_counted else 0)

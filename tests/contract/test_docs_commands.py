@@ -9,7 +9,7 @@ from sandmill.cli.app import COMMANDS, _load_command
 from sandmill.cli.arguments import parse_models
 from sandmill.models.request import AuditRequest, BuildRequest, RefreshRequest, RunSettings
 from tests.contract.test_repository import EXTRAS
-from tests.docs_commands import PAGES, Command, Way, all_commands, blocks
+from tests.docs_commands import PAGES, Command, all_commands, blocks
 from tests.releases import REPOSITORY
 
 ALL = all_commands()
@@ -35,12 +35,6 @@ def test_every_command_of_the_documentation_has_a_line_in_the_table():
         "Say in tests/docs_commands.py what the tests do with these commands."
     )
     assert len(ALL) > 70
-
-
-def test_a_command_that_nobody_knows_would_be_found():
-    assert Command("README.md", 1, "sandmil show releases/micro").way is None
-    assert Command("README.md", 1, "make demo && rm -rf x").way is None
-    assert Command("README.md", 1, "COLUMNS=160 prefect flow-run ls").way is Way.PREFECT
 
 
 def test_no_command_hides_in_a_block_without_a_language():

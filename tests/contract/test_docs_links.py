@@ -31,8 +31,3 @@ def test_the_index_names_every_page():
     index = (REPOSITORY / "docs" / "README.md").read_text()
     names = {path.name for path in (REPOSITORY / "docs").glob("*.md")} - {"README.md"}
     assert {name for name in names if f"({name})" not in index} == set()
-
-
-def test_pictures_of_the_documentation_are_small():
-    files = [path for path in (REPOSITORY / "docs").rglob("*") if path.suffix in (".png", ".svg", ".jpg")]
-    assert sum(path.stat().st_size for path in files) < 400_000

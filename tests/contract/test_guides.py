@@ -45,12 +45,6 @@ def test_every_function_of_the_table_of_stages_exists(name):
     assert callable(_resolve(name))
 
 
-def test_a_function_that_does_not_exist_would_be_found():
-    assert len(_named_functions()) > 15
-    with pytest.raises((AttributeError, ImportError)):
-        _resolve("pipeline.plan.plan_nothing")
-
-
 def test_the_table_names_the_tasks_of_the_flow_in_the_order_in_which_it_calls_them():
     column = [line.split("|")[2] for line in _stages().splitlines() if line.startswith("| ")]
     named = [name for cell in column[1:] for name in CODE.findall(cell) if re.fullmatch(r"[a-z_]+", name)]

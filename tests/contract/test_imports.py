@@ -18,34 +18,30 @@ HEAVY = {
 }
 
 
-def _loaded(code: str) -> set[str]:
-    listing = f"{code}; import sys, json; print(json.dumps(sorted(sys.modules)))"
-    ran = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in json.loads(ran.stdout)}
+def _loaded(*steps: str) -> list[set[str]]:
+    """Run the steps one after another in one process, and return what is loaded after each."""
+    shown = "; import sys, json; print(json.dumps(sorted(sys.modules)))"
+    code = "\n".join(step + shown for step in steps)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [{name.partition(".")[0] for name in json.loads(line)} for line in ran.stdout.splitlines()]
 
 
-def test_import_sandmill_loads_nothing_heavy():
-    assert _loaded("import sandmill") & (HEAVY | {"numpy", "pydantic", "typer"}) == set()
-
-
-@pytest.mark.parametrize(
-    "code", ["import sandmill.cli.app", "from sandmill.cli.app import _load_command as c; c('pull')"]
-)
-def test_the_command_line_starts_without_anything_heavy(code):
-    assert _loaded(code) & HEAVY == set()
-
-
-def test_loading_a_release_needs_neither_the_pipeline_nor_pandas():
-    loaded = _loaded("import sandmill; sandmill.load; sandmill.Release")
-    assert (
-        loaded & {"prefect", "great_expectations", "sklearn", "litellm", "pandas", "duckdb", "s3fs", "scipy"} == set()
+def test_public_names_load_no_more_than_they_need():
+    first, writing, scoring, loading = _loaded(
+        "import sandmill",
+        "sandmill.prompt; sandmill.RunLimits",
+        "sandmill.score; sandmill.Feedback",
+        "sandmill.load; sandmill.Release",
     )
-    assert "polars" not in loaded
+    assert first & (HEAVY | {"numpy", "pydantic", "typer"}) == set()
+    assert writing & (HEAVY | {"numpy"}) == set()
+    assert scoring & HEAVY == set()
+    assert loading & (HEAVY - {"pyarrow"}) == set()
 
 
-def test_writing_a_prompt_and_scoring_import_no_more_than_they_need():
-    assert _loaded("import sandmill; sandmill.prompt; sandmill.RunLimits") & (HEAVY | {"numpy"}) == set()
-    assert _loaded("import sandmill; sandmill.score; sandmill.Feedback") & HEAVY == set()
+def test_the_command_line_starts_without_anything_heavy():
+    for loaded in _loaded("import sandmill.cli.app", "from sandmill.cli.app import _load_command as c; c('pull')"):
+        assert loaded & HEAVY == set()
 
 
 def test_the_public_names_are_there():

@@ -72,11 +72,6 @@ def test_the_parameters_are_what_the_flow_takes(raw):
     assert "workers" not in raw["parameters"].get("settings", {}), "the worker says how many processes there are"
 
 
-def test_a_wrong_parameter_would_be_found():
-    flow = load_flow_from_entrypoint(DEPLOYMENTS["demo"]["entrypoint"])
-    assert validate({"request": {"name": "micro", "task": 12}}, flow.parameters.model_dump())
-
-
 def test_the_demo_is_the_one_of_the_makefile():
     request = BuildRequest.model_validate(DEPLOYMENTS["demo"]["parameters"]["request"])
     assert (request.name, request.tasks, request.seed) == ("micro", 24, 7)
@@ -106,13 +101,7 @@ def test_what_is_scheduled_waits_for_an_operator_and_never_runs_twice_at_once(na
     assert nightly["concurrency_limit"]["limit"] == 1
 
 
-def test_every_schedule_has_a_slug_by_which_deploying_again_recognises_it():
-    schedules = [schedule for raw in DEPLOYMENTS.values() for schedule in raw.get("schedules", ())]
-    assert schedules
-    assert all(schedule.get("slug") for schedule in schedules)
-
-
-@pytest.mark.parametrize("own", [None, "elsewhere"])
+@pytest.mark.parametrize("own", [None, pytest.param("elsewhere", marks=pytest.mark.slow)])
 def test_prefect_keeps_its_files_in_the_clone_unless_the_operator_names_a_place(own, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     home = str(tmp_path / own) if own else str(REPOSITORY / ".prefect")

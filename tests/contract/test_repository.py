@@ -65,19 +65,6 @@ def test_the_repository_names_no_place_that_others_do_not_have(pattern):
     assert sorted(found) == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [
-        (HOSTS, "https://py" + "pi.org/simple"),
-        (HOSTS, "pip install --index-" + "url x"),
-        (MACHINE, "cd /wo" + "rk/main"),
-        (MACHINE, 'open("/ro' + 'ot/x")'),
-    ],
-)
-def test_such_places_would_be_found(pattern, text):
-    assert pattern.search(text)
-
-
 def test_constraints_pin_one_version_each_and_give_no_address():
     assert [str(pin) for pin in CONSTRAINTS if pin.url or not re.fullmatch(r"==[\w.]+", str(pin.specifier))] == []
     assert "://" not in (REPOSITORY / "constraints.txt").read_text()
@@ -128,6 +115,7 @@ def test_the_base_install_has_only_what_loading_pulling_and_grading_need():
     assert {"s3fs", "duckdb", "pandas", "pillow"} <= pipeline
 
 
+@pytest.mark.slow
 def test_what_is_uploaded_says_who_made_it_and_for_whom(wheel: Path):
     with ZipFile(wheel) as opened:
         (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
@@ -195,6 +183,7 @@ def test_make_says_what_takes_minutes_before_it_begins(target):
     assert target == "test" or said[0] == 1, "the whole time, first"
 
 
+@pytest.mark.slow
 def test_the_source_distribution_can_build_releases(sdist: Path):
     with tarfile.open(sdist) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}

@@ -19,6 +19,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
     return write_task(tmp_path_factory.mktemp("pulled"), TargetKind.BINARY, MetricName.LOG_LOSS, sizes=SIZES)
 
 
+@pytest.mark.slow
 def test_exact_answers_are_an_oracle_of_labels(tmp_path):
     """The attack itself works: each exact answer gives more than one label away, and here more rows help."""
     probed = Probed(write_task(tmp_path, TargetKind.BINARY, MetricName.LOG_LOSS, slot=1, sizes=SIZES))

@@ -67,6 +67,7 @@ def refuse_agent(refusal: Answer) -> Script:
     return lambda received: refusal if len(received.body["messages"]) > 2 else Answer(text=RUN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
 def test_a_conversation_that_the_server_cannot_take_counts_with_what_it_has(task, refusal):
     record = play(task, refuse_agent(refusal))
@@ -91,6 +92,7 @@ def test_a_first_message_that_never_ends_counts_too(task):
     assert (record.rollout.mask, record.rollout.ending) == (False, Ending.STOPPED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refusal", [error(500), error(400), error(429)], ids=["broken", "refuses all", "busy"])
 def test_a_server_that_fails_in_the_middle_of_an_episode_is_no_failure_of_the_agent(task, refusal):
     asked: list[Received] = []
@@ -103,6 +105,7 @@ def test_a_server_that_fails_in_the_middle_of_an_episode_is_no_failure_of_the_ag
     assert (record.rollout.mask, record.rollout.ending, record.failure) == (True, Ending.INFRA, MODEL_ERROR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", [error(429), error(503, retry_after="0")], ids=["too many requests", "come again"])
 def test_a_busy_server_does_not_blame_a_long_conversation(task, busy):
     record = play(task, refuse_agent(busy))

@@ -33,11 +33,7 @@ RewardName = Literal[
     "ladder-facts",
     "gap",
     "sandmle-paper",
-    "sandmle-release",
     "sparse",
-    "position",
-    "raw",
-    "partial-credit",
     "partial-credit-grpo",
 ]
 

@@ -83,8 +83,8 @@ def export(
 ) -> None:
     """Write tasks in the format of a trainer or a benchmark.
 
-    DIR appears when it is complete. The same command again changes nothing, and equal releases give equal bytes. Every
-    format needs the private half of the release; `docs/exports.md` says where each format puts the answers.
+    DIR appears when it is complete. Equal releases give equal bytes. Every format needs the private half of the
+    release; `docs/exports.md` says where each format puts the answers.
     """
     from sandmill.export.base import TEXT_VISIBLE
     from sandmill.export.export import export as write_export

@@ -1,11 +1,11 @@
 """Write an export of a release into a new folder, whole or not at all."""
 
-import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.export.base import FORMATS, Export, ExportTask
@@ -13,7 +13,7 @@ from sandmill.models.base import OnProgress
 from sandmill.store.files import leftovers, storage_faults
 from sandmill.store.part_files import reading_in_sequence
 from sandmill.store.pull import check_destination
-from sandmill.store.release import StoredRelease, require_some
+from sandmill.store.release import StoredRelease
 
 _PREFIX = ".export-"
 _NOTHING = "Nothing was written."
@@ -25,26 +25,20 @@ def export(
     to: str | Path,
     task_ids: Iterable[str] | None = None,
     *,
-    split: str | Collection[str] = (),
-    band: str | Collection[str] = (),
-    metric: str | Collection[str] = (),
-    structure: str | Collection[str] = (),
     progress: OnProgress | None = None,
+    **selection: Any,
 ) -> tuple[str, ...]:
     """Write tasks of a release in the format of a trainer or a benchmark. Equal arguments give equal bytes.
 
-    The folder appears when it is complete. A folder with the same export is left alone.
+    The folder appears when it is complete.
 
     Args:
         release: both halves must be readable.
         name: one of `FORMATS`.
         to: local folder that does not exist or is empty.
         task_ids: these tasks; all if None.
-        split: only tasks of these splits. A plain string selects one value, here and below.
-        band: only tasks of these bands of difficulty.
-        metric: only tasks of these metrics.
-        structure: only tasks of these structures.
         progress: called with (tasks done, tasks in all).
+        selection: arguments of `StoredRelease.select`: only these tasks.
 
     Returns:
         Ids of the exported tasks, sorted.
@@ -53,17 +47,10 @@ def export(
         RequestError: an argument is wrong, no task is selected, or the folder holds something else.
     """
     folder = _check(release, name, to)
-    wanted = release.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
-    release.check_ids(wanted)
-    if split or band or metric or structure:
-        matching = set(release.select(split=split, band=band, metric=metric, structure=structure))
-        wanted = tuple(task_id for task_id in wanted if task_id in matching)
-    require_some(release.ref, wanted)
-    wanted = tuple(sorted(wanted))
+    wanted = tuple(sorted(release.choose(task_ids, **selection)))
     files = _load_format(name)(_read_tasks(release, wanted, progress), release.manifest)
     with storage_faults(str(folder)):
-        write = _compare if folder.is_dir() and any(folder.iterdir()) else _write_whole
-        write(folder, _checked(files))
+        _write_whole(folder, _checked(files))
     return wanted
 
 
@@ -76,6 +63,9 @@ def _check(release: StoredRelease, name: str, to: str | Path) -> Path:
         folder = check_destination(to, "export", _NOTHING)
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             problems.append(Problem("--to", f"{folder}, which is not a folder", "a folder that does not exist"))
+        elif folder.is_dir() and any(folder.iterdir()):
+            hint = "Remove the folder, or export into another one."
+            problems.append(Problem("--to", f"{folder}, which is not empty", "no folder, or an empty one", hint))
     except RequestError as error:
         problems += error.problems
     if not release.has_private:
@@ -129,22 +119,3 @@ def _write_whole(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
         staged.rename(folder.absolute())
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-
-
-def _compare(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Raise RequestError if a folder differs from an export. Nothing is written."""
-    expected, saw = set(), ""
-    for path, content in files:
-        expected.add(path)
-        there = folder / path
-        if there.is_symlink() or not there.is_file() or there.read_bytes() != content:
-            saw = f"no file {path}" if not os.path.lexists(there) else f"another {path}"
-            break
-    else:
-        there_too = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-        extra = sorted({path.relative_to(folder).as_posix() for path in there_too} - expected)
-        saw = f"{extra[0]} too" if extra else ""
-    if saw:
-        hint, expects = "Remove the folder, or export into another one.", "an empty one, or one with this export"
-        problem = Problem("--to", f"{folder}, which holds {saw}", f"no folder, {expects}", hint)
-        raise RequestError("export", [problem], _NOTHING)

@@ -1,4 +1,4 @@
-"""Messages between `sandmill serve` and its clients. Bytes are base64 in JSON, and raw in frames."""
+"""Messages between `sandmill serve` and its clients, as JSON. Bytes are base64."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
@@ -11,7 +11,6 @@ from pydantic import (
     Field,
     PlainSerializer,
     SerializationInfo,
-    ValidationInfo,
     model_validator,
 )
 
@@ -21,7 +20,7 @@ from sandmill.models.names import HASH_PATTERN, TaskId
 from sandmill.models.rollout import Score
 from sandmill.models.run import MOST_SECONDS, Isolation, RunLimits, RunResult
 
-API = 2
+API = 3
 """Version of the messages. A client refuses a server with another one."""
 QUEUED_BEAT, STARTED_BEAT = b" ", b"\n"
 """White space that a server sends before a reply: while a run of the request waits, and when all have started."""
@@ -39,9 +38,9 @@ _HIDDEN_PARTS = frozenset({"", ".", ".."})
 
 @dataclass
 class Contents:
-    """Context of an encoding that puts contents beside the JSON, which then holds `mark` or else their number."""
+    """Context of an encoding that puts contents beside the JSON, which then holds `mark` in their places."""
 
-    mark: str = ""
+    mark: str
     items: list[bytes] = field(default_factory=list)
 
 
@@ -50,15 +49,10 @@ def _encoded(content: bytes, info: SerializationInfo) -> Any:
     if not isinstance(found, Contents):
         return b64encode(content).decode()
     found.items.append(content)
-    return found.mark or len(found.items) - 1
+    return found.mark
 
 
-def _decoded(value: Any, info: ValidationInfo) -> Any:
-    if type(value) is int and isinstance(info.context, dict):
-        # Each content is used once, so that a short message cannot fill a disk.
-        if value not in info.context:
-            raise ValueError(f"no content has the number {value}")
-        return info.context.pop(value)
+def _decoded(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:

@@ -14,13 +14,9 @@ from sandmill.rewards.presets import (
     Gap,
     Ladder,
     LadderFacts,
-    PartialCredit,
     PartialCreditGrpo,
-    Position,
-    Raw,
     Reward,
     SandmlePaper,
-    SandmleRelease,
     Sparse,
 )
 
@@ -29,13 +25,9 @@ __all__ = [
     "Gap",
     "Ladder",
     "LadderFacts",
-    "PartialCredit",
     "PartialCreditGrpo",
-    "Position",
-    "Raw",
     "Reward",
     "SandmlePaper",
-    "SandmleRelease",
     "Sparse",
     "get_reward",
 ]
@@ -45,11 +37,7 @@ _ALL: tuple[Reward, ...] = (
     LadderFacts(),
     Gap(),
     SandmlePaper(),
-    SandmleRelease(),
     Sparse(),
-    Position(),
-    Raw(),
-    PartialCredit(),
     PartialCreditGrpo(),
 )
 

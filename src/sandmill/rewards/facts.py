@@ -37,31 +37,21 @@ class Caught:
     """Standard error of the value."""
 
 
-def caught(
-    predictions: Any, components: Any, oracle: Any, covariates: Any, left_out: Any = None
-) -> list[Caught | None]:
-    """Measure which facts predictions use. Strictly rising functions of predictions and oracle change nothing.
-
-    Args:
-        predictions: finite numbers of test items, shape (n,), or (n, outputs) for several targets or classes.
-        components: stated quantities as the rule uses them, shape (n, k); missing cells are NaN.
-        oracle: predictions of the oracle, in the shape of `predictions`.
-        covariates: what can be known without the facts, shape (n, m): numbers, flags of levels, predictions of a model
-            that does not use the facts.
-        left_out: flags, shape (k, m): which covariates are not held against a component. A code table is a function of
-            the levels of its column, so flags of these levels would leave nothing of it. None: no flag is set.
-
-    Returns:
-        One entry for each component. None where nothing can be said: for integers and booleans, which are labels, and
-        for a component that the covariates explain, that the oracle hardly uses, or that too few rows show.
-    """
-    return FactMeter(components, oracle, covariates, left_out).measure(predictions)
-
-
 class FactMeter:
-    """`caught` for many predictions of the same items: what they share is computed once."""
+    """Measures which facts predictions use. Strictly rising functions of predictions and oracle change nothing."""
 
     def __init__(self, components: Any, oracle: Any, covariates: Any, left_out: Any = None) -> None:
+        """Compute what all predictions of the same items share.
+
+        Args:
+            components: stated quantities as the rule uses them, shape (n, k); missing cells are NaN.
+            oracle: predictions of the oracle, finite numbers of test items, shape (n,), or (n, outputs) for several
+                targets or classes.
+            covariates: what can be known without the facts, shape (n, m): numbers, flags of levels, predictions of a
+                model that does not use the facts.
+            left_out: flags, shape (k, m): which covariates are not held against a component. A code table is a function
+                of the levels of its column, so flags of these levels would leave nothing of it. None: no flag is set.
+        """
         best, parts = np.asarray(oracle), _standardised(components)
         self.oracle = best
         """Predictions of the oracle."""
@@ -77,7 +67,11 @@ class FactMeter:
             self._parts[place] = _part(parts, place, basis, scores)
 
     def measure(self, predictions: Any) -> list[Caught | None]:
-        """Return what `caught` returns for these predictions."""
+        """Return one entry for each component, for finite predictions in the shape of the oracle.
+
+        None where nothing can be said: for integers and booleans, which are labels, and for a component that the
+        covariates explain, that the oracle hardly uses, or that too few rows show.
+        """
         said = np.asarray(predictions)
         if said.shape != self.oracle.shape:
             raise ValueError(f"predictions of shape {said.shape}; those of the oracle have shape {self.oracle.shape}")

@@ -10,16 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from sandmill.models.rollout import Marker
 
-_DEEPEST_NAME = 3
-"""Assignments that are followed from the path of a file back to the words in it."""
-FEATURE_MODULES = re.compile(
-    r"sklearn\.(preprocessing|compose|feature_extraction|feature_selection|decomposition|impute|kernel_approximation"
-    r"|random_projection|manifold)\b"
-)
-MODEL_MODULES = re.compile(
-    r"sklearn\.(?!metrics|utils|datasets|base|exceptions|model_selection|inspection)|(lightgbm|xgboost|catboost|keras"
-    r"|tensorflow\.keras|torch\.nn)\b"
-)
 FEATURE_CLASSES = re.compile(
     r"\w*(Scaler|Encoder|Imputer|Vectorizer|Transformer|Binarizer|Discretizer|PCA|SVD|PolynomialFeatures)"
     r"|make_column_transformer"
@@ -28,35 +18,34 @@ MODEL_CLASSES = re.compile(
     r"\w*(Classifier|Regressor|Regression|Ridge|Lasso|ElasticNet|Perceptron|SVC|SVR|NB|Boost|KMeans|SearchCV|Sequential)"
     r"(CV)?|(make_p|P)ipeline"
 )
-NOT_CLASSES = frozenset({"Dataset", "DMatrix", "Pool"})
-"""Containers of data in the modules of models."""
-FEATURE_CALLS = frozenset(
-    (
-        *("assign", "factorize", "fillna", "fit_resample", "fit_transform"),
-        *("get_dummies", "to_dummies", "transform", "with_columns"),
-    )
-)
-TRAINING_CALLS = frozenset(
-    (
-        *("backward", "cross_val_predict", "cross_val_score", "cross_validate", "curve_fit", "fit"),
-        *("fit_predict", "lstsq", "minimize", "partial_fit", "polyfit", "solve"),
-    )
-)
-PREDICTION_CALLS = frozenset({"cross_val_predict", "decision_function", "fit_predict", "kneighbors", "polyval"})
-READING_CALLS = frozenset(
-    {"DictReader", "ZipFile", "fromfile", "genfromtxt", "imread", "load", "loadtxt", "memmap", "reader"}
-)
-WRITING_CALLS = frozenset({"savetxt", "to_csv", "write_bytes", "write_csv", "write_text"})
+CALLS = {
+    Marker.DATA_LOADED: re.compile(
+        r"(read|scan)_\w+|DictReader|ZipFile|fromfile|genfromtxt|imread|load|loadtxt|memmap|reader"
+    ),
+    Marker.FEATURES: re.compile(
+        r"assign|factorize|fillna|fit_resample|fit_transform|get_dummies|to_dummies|transform|with_columns"
+    ),
+    Marker.TRAINED: re.compile(
+        r"backward|cross_val_predict|cross_val_score|cross_validate|curve_fit|fit|fit_predict|lstsq|minimize"
+        r"|partial_fit|polyfit|solve"
+    ),
+    Marker.PREDICTED: re.compile(r"predict\w*|cross_val_predict|decision_function|fit_predict|kneighbors|polyval"),
+}
+"""Names of functions and methods by the milestone that a call of them reaches."""
+TABLE_WRITERS = frozenset({"savetxt", "to_csv", "write_csv"})
+WRITERS = TABLE_WRITERS | {"write_bytes", "write_text"}
 """Calls that write a submission if their path is one."""
-MOVING_CALLS = frozenset({"copy", "copy2", "copyfile", "move", "rename", "replace"})
+MOVERS = frozenset({"copy", "copy2", "copyfile", "move", "rename", "replace"})
 """Functions of `os` and `shutil` that do so too. Tables and strings have methods with the same names."""
 WRITE_MODE = re.compile(r"[bt+]*[wax][bt+]*")
 SUBMISSION = re.compile(r"submission|argv|\bout(put)?(_|\b)", re.IGNORECASE)
 """Words in the path of a submission, or in the names from which the path comes."""
+TRANSFORMERS = re.compile(r"scal|enc|imput|vec|transf|pca|svd|tfidf", re.IGNORECASE)
+"""Words in the names of objects whose `fit` makes features."""
 FEATURE_TABLES = re.compile(r"(X|feats?|features?)(_\w+|\d+)?")
 """Names of tables of features."""
 NO_FEATURES = re.compile(
-    r"sub|sample|param|conf|model|score|result|env|kw|opt|pred|out|cache|seed|weight|metric|answer", re.IGNORECASE
+    r"sub|sample|param|conf|model|score|result|env|kw|opt|pred|out|cache|seed|weight|metric|answer|sys", re.IGNORECASE
 )
 """Words in the names of tables and dictionaries whose items are no features."""
 _COMPOUND = (
@@ -101,85 +90,41 @@ def plan_markers(tree: ast.Module) -> Plan:
         for place, node in enumerate(body):
             if markers := _markers_of(node, names):
                 plan.add_after(body, place, markers)
-    _plan_imports(tree, plan)
+    if imports := [place for place, node in enumerate(tree.body) if _is_import(node)]:
+        plan.add_after(tree.body, imports[-1], {Marker.IMPORTS})
     return plan
 
 
-def _plan_imports(tree: ast.Module, plan: Plan) -> None:
-    """Place the marker behind the last import of the module, or behind all imports if they are in blocks only."""
-    top = [place for place, node in enumerate(tree.body) if _is_import(node)]
-    if top:
-        plan.add_after(tree.body, top[-1], {Marker.IMPORTS})
-        return
-    for body in _bodies_of(tree):
-        for place, node in enumerate(body):
-            if _is_import(node):
-                plan.add_after(body, place, {Marker.IMPORTS})
-
-
 def _is_import(node: ast.stmt) -> bool:
-    return isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_future_import(node)
+    """Return whether a statement imports. Only others of its kind may precede `from __future__ import ...`."""
+    is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    return isinstance(node, (ast.Import, ast.ImportFrom)) and not is_future
 
 
 class _ScriptNames:
-    """What the names of a script stand for."""
+    """Names of models, and names that come from the path of a submission."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.values: dict[str, ast.expr] = {}
-        self._classes: dict[str, Marker] = {}
+        self._models, self._submissions = set[str](), set[str]()
         for node in ast.walk(tree):
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self.values[name] = value
-                case ast.ImportFrom(module=str(module)):
-                    self._import(module, node.names)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if self.mention_submission([value]):
+                    self._submissions.add(name)
+                case ast.ImportFrom(names=names):
+                    self._models |= {one.asname for one in names if one.asname and MODEL_CLASSES.fullmatch(one.name)}
                 case ast.ClassDef(name=name) if _has_method(node, "fit", "forward", "predict"):
-                    self._classes[name] = Marker.MODEL_BUILT
-                case ast.ClassDef(name=name) if _has_method(node, "transform"):
-                    self._classes[name] = Marker.FEATURES
-        self._submissions = self._find_submissions()
+                    self._models.add(name)
 
-    def _import(self, module: str, names: list[ast.alias]) -> None:
-        for alias in names:
-            if not alias.name[:1].isupper() or alias.name in NOT_CLASSES:
-                continue
-            if FEATURE_MODULES.match(module):
-                self._classes[alias.asname or alias.name] = Marker.FEATURES
-            elif MODEL_MODULES.match(module):
-                self._classes[alias.asname or alias.name] = Marker.MODEL_BUILT
-
-    def class_marker(self, call: ast.Call) -> Marker | None:
-        """Return the marker of a constructor."""
+    def is_model(self, call: ast.Call) -> bool:
+        """Return whether a call makes a model, or a layer of one."""
         name = _name_of(call)
-        if isinstance(call.func, ast.Name) and name in self._classes:
-            return self._classes[name]
-        if FEATURE_CLASSES.fullmatch(name):
-            return Marker.FEATURES
         is_layer = isinstance(call.func, ast.Attribute) and _root_of(call.func) == "nn" and name[:1].isupper()
-        return Marker.MODEL_BUILT if is_layer or MODEL_CLASSES.fullmatch(name) else None
+        return is_layer or name in self._models or bool(MODEL_CLASSES.fullmatch(name))
 
-    def is_transformer(self, node: ast.expr, depth: int = 0) -> bool:
-        """Return whether an expression is an object that makes features, such as a scaler."""
-        if isinstance(node, ast.Name) and depth < _DEEPEST_NAME and node.id in self.values:
-            return self.is_transformer(self.values[node.id], depth + 1)
-        if not isinstance(node, ast.Call):
-            return False
-        is_chain = isinstance(node.func, ast.Attribute) and node.func.attr in ("fit", "set_output")
-        if is_chain and isinstance(node.func, ast.Attribute):
-            return self.is_transformer(node.func.value, depth)
-        return self.class_marker(node) is Marker.FEATURES
-
-    def mentions_submission(self, node: ast.expr) -> bool:
-        """Return whether an expression, or what was assigned to its names, has the words of a submission."""
-        return any(SUBMISSION.search(word) or word in self._submissions for word in _words_of(node))
-
-    def _find_submissions(self) -> frozenset[str]:
-        """Return the names whose values come from the path of a submission, over a few assignments."""
-        mentioned = {name: set(_words_of(value)) for name, value in self.values.items()}
-        found = {name for name, said in mentioned.items() if any(SUBMISSION.search(word) for word in said)}
-        for _ in range(_DEEPEST_NAME):
-            found |= {name for name, said in mentioned.items() if said & found}
-        return frozenset(found)
+    def mention_submission(self, nodes: Sequence[ast.expr]) -> bool:
+        """Return whether expressions, or what was assigned to their names before, have the words of a submission."""
+        words = (word for node in nodes for word in _words_of(node))
+        return any(SUBMISSION.search(word) or word in self._submissions for word in words)
 
 
 def _words_of(node: ast.AST) -> Iterator[str]:
@@ -209,36 +154,31 @@ def _calls_of(node: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _call_markers(call: ast.Call, names: _ScriptNames) -> Iterator[Marker]:
-    name = _name_of(call)
-    if name == "open":
-        if not _is_write(call):
-            yield Marker.DATA_LOADED
-        elif _is_submission(call, names):
-            yield Marker.SUBMISSION_WRITTEN
-    elif (name in WRITING_CALLS or _moves_file(call)) and _is_submission(call, names):
-        yield Marker.SUBMISSION_WRITTEN
-    elif name.startswith(("read_", "scan_")) or name in READING_CALLS:
-        yield Marker.DATA_LOADED
-    if made := names.class_marker(call):
-        yield made
-    if name in FEATURE_CALLS:
-        yield Marker.FEATURES
-    if name in TRAINING_CALLS or (name == "train" and call.args):
-        is_features = isinstance(call.func, ast.Attribute) and names.is_transformer(call.func.value)
-        yield Marker.FEATURES if is_features else Marker.TRAINED
-    if (name.startswith("predict") and isinstance(call.func, ast.Attribute)) or name in PREDICTION_CALLS:
-        yield Marker.PREDICTED
+    name, is_method = _name_of(call), isinstance(call.func, ast.Attribute)
+    found = {marker for marker, known in CALLS.items() if known.fullmatch(name)}
+    if name == "open" and not _is_write(call):
+        found.add(Marker.DATA_LOADED)
+    if name in WRITERS or _moves_file(call) or (name == "open" and _is_write(call)):
+        found |= {Marker.SUBMISSION_WRITTEN} if _is_submission(call, names) else set()
+    if FEATURE_CLASSES.fullmatch(name):
+        found.add(Marker.FEATURES)
+    elif names.is_model(call):
+        found.add(Marker.MODEL_BUILT)
+    if name == "train" and call.args:
+        found.add(Marker.TRAINED)
+    if name == "fit" and TRANSFORMERS.search(_root_of(call.func)):
+        found ^= {Marker.TRAINED, Marker.FEATURES}
+    if not is_method and name.startswith("predict"):
+        found.discard(Marker.PREDICTED)  # a function of the script, whose own statements have the marker
+    yield from found
 
 
 def _assigns_feature(node: ast.stmt) -> bool:
     """Return whether a column is assigned, or a table with a usual name for features."""
     if not isinstance(node, ast.Assign):
         return False
-    return any(_is_feature(part) for target in node.targets for part in _parts_of(target))
-
-
-def _parts_of(target: ast.expr) -> list[ast.expr]:
-    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    parts = [part for one in node.targets for part in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
+    return any(map(_is_feature, parts))
 
 
 def _is_feature(target: ast.expr) -> bool:
@@ -246,7 +186,7 @@ def _is_feature(target: ast.expr) -> bool:
         case ast.Name(id=name):
             return bool(FEATURE_TABLES.fullmatch(name))
         case ast.Subscript(value=table, slice=ast.Constant(value=str()) | ast.JoinedStr() | ast.List() | ast.Name()):
-            return not NO_FEATURES.search(ast.unparse(table)) and _root_of(table) not in ("os", "sys")
+            return not NO_FEATURES.search(ast.unparse(table))
         case _:
             return False
 
@@ -255,25 +195,24 @@ def _is_write(call: ast.Call) -> bool:
     """Return whether `open`, or a method `open` of a path, writes."""
     modes = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
     modes += call.args[:2] if isinstance(call.func, ast.Attribute) else call.args[1:2]
-    texts = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
-    return any(WRITE_MODE.fullmatch(text) for text in texts)
+    return any(WRITE_MODE.fullmatch(text) for text in _texts_in(modes))
 
 
 def _moves_file(call: ast.Call) -> bool:
     is_of_files = isinstance(call.func, ast.Name) or _root_of(call.func) in ("os", "shutil")
-    return is_of_files and _name_of(call) in MOVING_CALLS
+    return is_of_files and _name_of(call) in MOVERS
 
 
 def _is_submission(call: ast.Call, names: _ScriptNames) -> bool:
     """Return whether the words of a path, or of the object that is written, are those of a submission."""
     given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in ("file", "path_or_buf"))]
-    if not given and _name_of(call) in ("to_csv", "write_csv"):
-        return False
-    literals = [part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    if literals and _name_of(call) in ("to_csv", "write_csv", "savetxt"):
-        return any(SUBMISSION.search(text) for text in literals)
-    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    return any(names.mentions_submission(part) for part in [*given, *receiver])
+    if _name_of(call) in TABLE_WRITERS and (not given or _texts_in(given)):
+        return any(map(SUBMISSION.search, _texts_in(given)))
+    return names.mention_submission([*given, *([call.func.value] if isinstance(call.func, ast.Attribute) else [])])
+
+
+def _texts_in(nodes: Sequence[ast.expr]) -> list[str]:
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 def _name_of(call: ast.Call) -> str:
@@ -300,11 +239,6 @@ def _bodies_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
         for _, value in ast.iter_fields(child):
             if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
                 yield value
-
-
-def _is_future_import(node: ast.stmt) -> bool:
-    """Return whether a statement is `from __future__ import ...`, which only others of its kind may precede."""
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _last_simple(node: ast.stmt) -> ast.stmt | None:

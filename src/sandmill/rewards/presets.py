@@ -12,7 +12,6 @@ from typing import ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from sandmill.errors import InputError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Check, GradeReport, Outcome
 from sandmill.models.rollout import Ending, Marker, RewardParts, Rollout
@@ -176,59 +175,6 @@ def rungs_of(grade: GradeReport) -> tuple[float, ...] | None:
     return rungs if all(low < high for low, high in pairwise(rungs)) else None
 
 
-class Position(Reward):
-    """Position on the leaderboard: `(entries - position + 1) / entries`, 0 to 1.
-
-    A score that ties an entry gets the position of that entry. Without a valid submission the reward is 0.
-
-    Source: HumanRank of MLE-Dojo (arXiv 2505.07782), with the leaderboard of the task in place of the public and
-    private boards of Kaggle.
-    """
-
-    preset: ClassVar[str] = "position"
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return the position score."""
-        grade = valid_grade(rollout)
-        return {"position": 0.0 if grade is None else grade.position_score}
-
-
-class Raw(Reward):
-    """Score of the task's metric, negated if lower is better: `max(score, floor)`.
-
-    `floor = trivial - |oracle - trivial|`, with the same sign. It is as far below the trivial solver as the oracle is
-    above it. Without a valid submission the reward is the floor, so a failure never beats a valid submission. The
-    clipping at the floor is needed for that, since most metrics have no worst score.
-
-    Rewards of different tasks do not compare. Source: the score as reward in RL for MLE Agents (arXiv 2509.01684), but
-    bounded below.
-    """
-
-    preset: ClassVar[str] = "raw"
-
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """Names of the parts, without a grade."""
-        return ("score", "format") if self.format_weight else ("score",)
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return the bounded score."""
-        if rollout.grade is None:
-            problem = Problem("grade", "None", "the grade of the rollout; a failed rollout has a grade too")
-            raise InputError(f"reward {self.preset!r}", [problem], "")
-        floor, grade = _floor(rollout.grade), valid_grade(rollout)
-        score = None if grade is None else grade.score
-        return {"score": floor if score is None else max(_upwards(score, rollout.grade), floor)}
-
-
-def _floor(grade: GradeReport) -> float:
-    if grade.trivial is None or grade.oracle is None:
-        saw = ", ".join(name for name in ("trivial", "oracle") if getattr(grade, name) is None)
-        problem = Problem("grade", f"no score of {saw}", "a grade by this version of sandmill", "Grade it again.")
-        raise InputError("reward 'raw'", [problem], "")
-    return _upwards(grade.trivial, grade) - abs(grade.oracle - grade.trivial)
-
-
 def _upwards(score: float, grade: GradeReport) -> float:
     return (-score if grade.is_lower_better else score) + 0.0
 
@@ -261,8 +207,7 @@ class SandmlePaper(Reward):
     Each threshold that is reached adds its step, so gold earns 0.9. The paper's weight of the format is 0.1, which
     makes 1.0. `execute` is paid for a valid submission: a run that ends well without one earns nothing.
 
-    Source: SandMLE (arXiv 2604.04872), the reward of its training section. Its released code pays other steps:
-    `sandmle-release`.
+    Source: SandMLE (arXiv 2604.04872), the reward of its training section. Its released code pays other steps.
     """
 
     preset: ClassVar[str] = "sandmle-paper"
@@ -280,32 +225,6 @@ class SandmlePaper(Reward):
         return {name: pay * (reached >= tier) for name, (tier, pay) in steps.items()}
 
 
-_TIER_PAY = {
-    ReachedThreshold.MEDIAN: 0.1,
-    ReachedThreshold.BRONZE: 0.5,
-    ReachedThreshold.SILVER: 0.6,
-    ReachedThreshold.GOLD: 0.7,
-}
-"""Pay of the highest tier alone in SandMLE's code."""
-
-
-class SandmleRelease(Reward):
-    """0.2 if a score exists + tier (median 0.1, bronze 0.5, silver 0.6, gold 0.7) + `format_weight` x format rate.
-
-    Only the highest tier is paid, so gold earns 0.9. The released code's weight of the format is 0.1, which makes 1.0.
-    A score that is not finite is no score here; the released code accepts it.
-
-    Source: code released with SandMLE (arXiv 2604.04872). Its steps differ from those of the paper.
-    """
-
-    preset: ClassVar[str] = "sandmle-release"
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return the part of a score and that of the tier."""
-        reached = tier_of(rollout)
-        return {"score": 0.2 * (reached >= ReachedThreshold.VALID), "tier": _TIER_PAY.get(reached, 0.0)}
-
-
 class Sparse(Reward):
     """0.9 gold + `format_weight` x format rate.
 
@@ -319,44 +238,37 @@ class Sparse(Reward):
         return {"gold": 0.9 * (tier_of(rollout) >= ReachedThreshold.GOLD)}
 
 
-class PartialCredit(Reward):
-    """A valid submission earns `clip(share, -1, 1)`; a failure earns -10 + 0.2 a check + 0.1 a marker.
+class PartialCreditGrpo(Reward):
+    """A valid submission earns `clip(share, 0, 1)`; a failure earns -0.5 + 0.05 a check + 0.02 a marker.
 
-    `share` is that of the preset `gap`, unclipped: the trivial solver is 0 and the oracle is 1. Checks are what the
-    parent process observes of the best submission of the rollout: file, parses, header, ids, values. They are the core
-    of the credit. Markers are printed by the agent's own process, which can fake them. Therefore both together stay
-    below the lowest reward of a valid submission: at most -8.3. A rollout in which a submission was tampered with gets
-    no credit.
+    `share` is that of the preset `gap`. Checks are what the parent process observes of the best submission of the
+    rollout: file, parses, header, ids, values. They are the core of the credit. Markers are printed by the agent's own
+    process, which can fake them. Therefore both together stay below the lowest reward of a valid submission: at most
+    -0.11. A rollout in which a submission was tampered with gets no credit.
 
-    Source: RL for MLE Agents (arXiv 2509.01684), the reward with environment instrumentation: -10 for a total failure,
-    0.1 for each printed milestone, the true score (about -1 to 1, higher is better) for a valid solution. The checks,
-    and the common scale for scores of all metrics, are our own.
+    Source: RL for MLE Agents (arXiv 2509.01684), the reward with environment instrumentation, with checks and rescaled
+    for GRPO: the -10 of the paper makes the standard deviation of a group so large that its good rollouts get nearly
+    equal advantages.
     """
 
-    preset: ClassVar[str] = "partial-credit"
-    worst_valid: ClassVar[float] = -1.0
-    """Lowest reward of a valid submission."""
+    preset: ClassVar[str] = "partial-credit-grpo"
 
-    failure: float = Field(default=-10.0, lt=0, allow_inf_nan=False)
+    failure: float = Field(default=-0.5, lt=0, allow_inf_nan=False)
     """Reward of a failure without any progress."""
-    check_credit: float = Field(default=0.2, ge=0, allow_inf_nan=False)
-    marker_credit: float = Field(default=0.1, ge=0, allow_inf_nan=False)
+    check_credit: float = Field(default=0.05, ge=0, allow_inf_nan=False)
+    marker_credit: float = Field(default=0.02, ge=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _is_bounded(self) -> Self:
         most = self.failure + self.check_credit * len(FORMAT_CHECKS) + self.marker_credit * len(Marker)
-        if most >= self.worst_valid:
-            raise ValueError(
-                f"a failure with all checks and markers earns {most:g}; it must be less than {self.worst_valid:g}, "
-                f"the lowest reward of a valid submission"
-            )
+        if most >= 0:
+            raise ValueError(f"a failure with all checks and markers earns {most:g}; it must be less than 0")
         return self
 
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
         """Return the score of a valid submission, or the failure with its credit."""
         if grade := valid_grade(rollout):
-            score = clip(closed_share(grade), self.worst_valid, 1.0)
-            return {"score": score, "failure": 0.0, "checks": 0.0, "markers": 0.0}
+            return {"score": clip(closed_share(grade), 0.0, 1.0), "failure": 0.0, "checks": 0.0, "markers": 0.0}
         checks, markers = _progress(rollout)
         return {
             "score": 0.0,
@@ -364,24 +276,6 @@ class PartialCredit(Reward):
             "checks": self.check_credit * checks,
             "markers": self.marker_credit * markers,
         }
-
-
-class PartialCreditGrpo(PartialCredit):
-    """A valid submission earns `clip(share, 0, 1)`; a failure earns -0.5 + 0.05 a check + 0.02 a marker.
-
-    Group normalisation divides by the standard deviation of the group. One failure of -10 makes it so large that the
-    good rollouts of the group get nearly equal advantages. With -0.5 they stay apart. Checks and markers together
-    leave a failure at -0.11 or less.
-
-    Source: `partial-credit`, rescaled for GRPO.
-    """
-
-    preset: ClassVar[str] = "partial-credit-grpo"
-    worst_valid: ClassVar[float] = 0.0
-
-    failure: float = Field(default=-0.5, lt=0, allow_inf_nan=False)
-    check_credit: float = Field(default=0.05, ge=0, allow_inf_nan=False)
-    marker_credit: float = Field(default=0.02, ge=0, allow_inf_nan=False)
 
 
 def _progress(rollout: Rollout) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import ssl
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Self
@@ -15,7 +15,6 @@ from sandmill.models.remote import RunBatch, RunReply, RunRequest, ServerInfo, i
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.carried import MOST_NAME_BYTES, apply_changes, read_scratch, skipped_note
-from sandmill.sandbox.frames import Frame
 from sandmill.sandbox.public_folder import check_names, digest_of, read_folder, stamp_of
 from sandmill.sandbox.remote_server import (
     RemoteServer,
@@ -27,8 +26,10 @@ from sandmill.sandbox.remote_server import (
     UnknownPublic,
     WrongToken,
     address_problem,
+    base64_bytes,
 )
 from sandmill.sandbox.sandbox import check_run, refuse_code
+from sandmill.sandbox.wire import json_pieces
 
 LOSS_PAUSE_S, FAULT_PAUSE_S = 2.0, 30.0
 """Seconds for which a server is left out after a run that failed on it or was lost, which the code of an agent could
@@ -49,17 +50,6 @@ _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Losses:
-    """What a remote sandbox has lost so far."""
-
-    runs: int = 0
-    lost: int = 0
-    """Times that a server fell silent or sent no usable reply after a run had started on it."""
-    failed: int = 0
-    """Runs that counted as failures of the agent, since they were lost twice."""
-
-
 @dataclass(eq=False)
 class _Member:
     """A server and its state, which the lock of the sandbox protects."""
@@ -77,7 +67,7 @@ class RemoteSandbox:
     Each run goes to the server with the fewest runs of this client. A server that fails is left out for a while, and
     its runs are repeated on the others. This is safe, since a run changes nothing but its scratch folder, and that
     travels with the run and comes back with the result. If all servers fail, the result is an `infra_error`. A run that
-    is lost twice after its start is a `runtime_error`, since its code may be the cause; see `losses`.
+    is lost twice after its start is a `runtime_error`, since its code may be the cause. Each loss is logged.
 
     A remote sandbox is thread-safe. `AsyncSandbox.over(box)` gives coroutines.
     """
@@ -116,8 +106,6 @@ class RemoteSandbox:
         self._closed = threading.Event()
         self._turn = 0
         self._digests: dict[Path, tuple[object, str]] = {}
-        self.losses = Losses()
-        """Runs so far, and how many of them servers have lost after their start."""
 
     @property
     def limits(self) -> RunLimits:
@@ -182,7 +170,7 @@ class RemoteSandbox:
             scratch=None if carried is None else tuple(carried.entries),
             scratch_bytes=self._scratch_bytes,
         )
-        closed, batch = self._closed, Frame.of(RunBatch(runs=(request,)))
+        closed, batch = self._closed, list(json_pieces(RunBatch(runs=(request,))))
         terms = RunTerms(
             limits=self.limits,
             scratch_bytes=0 if carried is None else self._scratch_bytes,
@@ -240,7 +228,6 @@ class RemoteSandbox:
         The reply is an `infra_error` if the run is cancelled, all servers fail, or all are busy for too long. A run
         that is lost twice after its start is a failure of the agent instead.
         """
-        self._count(runs=1)
         give_up = monotonic() + self._max_wait
         failed: dict[_Member, str] = {}
         lost: list[tuple[_Member, str]] = []
@@ -267,11 +254,10 @@ class RemoteSandbox:
             except Stopped:
                 return self._failure("cancelled")
             except RunLost as error:
-                self._count(lost=1)
+                _LOG.warning("%s lost a run that had started: %s", member.server.address, error)
                 self._leave_out(member, LOSS_PAUSE_S)
                 lost.append((member, str(error)))
                 if len(lost) >= MOST_LOSSES:
-                    self._count(failed=1)
                     faults = "; ".join(fault for _, fault in lost)
                     detail = f"had started on a server and was lost, {len(lost)} times ({faults})"
                     return self._failure(f"the script counts as failed: it {detail}", Outcome.RUNTIME_ERROR)
@@ -306,12 +292,6 @@ class RemoteSandbox:
         with self._lock:
             member.out_until = max(member.out_until, monotonic() + seconds)
 
-    def _count(self, **more: int) -> None:
-        """Add to the published counts, by the names of `Losses`."""
-        with self._lock:
-            sums = {name: getattr(self.losses, name) + number for name, number in more.items()}
-            self.losses = replace(self.losses, **sums)
-
     def _failure(self, detail: str, outcome: Outcome = Outcome.INFRA_ERROR) -> RunReply:
         return RunReply(outcome=outcome, isolation=self.isolation, detail=detail)
 
@@ -328,7 +308,8 @@ class RemoteSandbox:
         if kept is None or kept[0] != stamp:
             files = read_folder(public)
             check_names(files)
-            size, most = sum(map(len, files.values())), self._facts().max_request_bytes - _SLACK_BYTES
+            size = sum(map(len, files.values()))
+            most = (self._facts().max_request_bytes - _SLACK_BYTES) * 3 // 4
             if size > most:
                 saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
                 raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
@@ -359,7 +340,7 @@ def _combine(infos: dict[str, ServerInfo], wanted: RunLimits | None, scratch_byt
         if wanted
         for name in limits_above(wanted, info.limits)
     ]
-    needed = scratch_bytes + _SLACK_BYTES
+    needed = base64_bytes(scratch_bytes) + _SLACK_BYTES
     problems += [
         Problem("scratch_mb", f"requests of {needed} bytes", f"at most {info.max_request_bytes} of {address}")
         for address, info in infos.items()

@@ -3,7 +3,7 @@
 import http.client
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ from sandmill.errors import Problem, count, shorten
 from sandmill.models import remote
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.carried import MOST_NAME_BYTES
-from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader
+from sandmill.sandbox.wire import MessageReader, TooLong, json_pieces
 
 CONNECT_S = 5.0
 SILENCE_S = 20.0
@@ -78,7 +78,7 @@ class RunTerms:
     def most_bytes(self) -> int:
         """Bytes of the largest reply. The paths of removed files have the limit of the paths that were sent."""
         names = 2 * MOST_NAME_BYTES if self.scratch_bytes else 0
-        contents = self.limits.submission_mb * _MB + self.scratch_bytes
+        contents = base64_bytes(self.limits.submission_mb * _MB + self.scratch_bytes)
         return contents + names + 2 * self.limits.output_kb * 1024 * _JSON_GROWTH + _SLACK_BYTES
 
     def cut(self, reply: remote.RunReply) -> remote.RunReply:
@@ -99,6 +99,11 @@ class RunTerms:
                 "duration_s": min(reply.duration_s, self.running_s),
             }
         )
+
+
+def base64_bytes(size: int) -> int:
+    """Return the bytes that contents of this size take in JSON."""
+    return -(-size // 3) * 4
 
 
 def address_problem(text: object) -> Problem | None:
@@ -124,7 +129,7 @@ class RemoteServer:
 
     def __init__(self, address: str, token: str, tls: ssl.SSLContext | None) -> None:
         self.address, self._tls = address.rstrip("/"), tls
-        self._headers = {"Authorization": f"Bearer {token}", "Accept": FRAMES}
+        self._headers = {"Authorization": f"Bearer {token}"}
 
     def info(self) -> remote.ServerInfo:
         """Return the facts of the server. Raises `ServerDown` or `WrongToken` if it cannot be used."""
@@ -144,13 +149,14 @@ class RemoteServer:
         Raises `ServerDown`, `ServerBusy` or `WrongToken` if it is not stored.
         """
         try:
-            with self._request("POST", "/v1/public", Frame.of(remote.PublicUpload(files=files))) as response:
+            body = list(json_pieces(remote.PublicUpload(files=files)))
+            with self._request("POST", "/v1/public", body) as response:
                 return _read(response, remote.PublicReply, _MOST_ERROR_BYTES).public
         except UnknownPublic as error:
             raise ServerDown(str(error)) from error
 
-    def run(self, batch: Frame, terms: RunTerms) -> remote.RunReply:
-        """Send a batch of one run and wait for its reply.
+    def run(self, batch: Sequence[bytes], terms: RunTerms) -> remote.RunReply:
+        """Send a batch of one run, as pieces of JSON, and wait for its reply.
 
         Raises `Stopped` if the run is cancelled before the reply is there, which the server sees; `RunLost` if there is
         no usable reply although the run had started; else one of the other exceptions of this module.
@@ -168,11 +174,14 @@ class RemoteServer:
             raise
 
     @contextmanager
-    def _request(self, method: str, path: str, body: Frame | None = None) -> Iterator[http.client.HTTPResponse]:
+    def _request(
+        self, method: str, path: str, body: Sequence[bytes] | None = None
+    ) -> Iterator[http.client.HTTPResponse]:
         """Send a request and yield a response whose status is a success."""
         headers = self._headers
         if body is not None:
-            headers = {**headers, "Content-Type": FRAMES, "Content-Length": str(body.size)}
+            length = str(sum(map(len, body)))
+            headers = {**headers, "Content-Type": "application/json", "Content-Length": length}
         parts = urlsplit(self.address)
         is_tls = parts.scheme == "https"
         connect = partial(http.client.HTTPSConnection, context=self._tls) if is_tls else http.client.HTTPConnection
@@ -249,7 +258,7 @@ def _read(
     check: Callable[[bytes, bool], None] = lambda _beats, _has_content: None,
 ) -> Model:
     """Read a message. The white space that the server sends while it works goes to `check`."""
-    reader = MessageReader(most_bytes, response.headers.get_content_type() == FRAMES)
+    reader = MessageReader(most_bytes)
     has_content = False
     try:
         while piece := response.read1(_PIECE_BYTES):
@@ -258,7 +267,7 @@ def _read(
             check(piece[: len(piece) - len(content)], has_content)
             reader.feed(content)
         return reader.message(model)
-    except FrameError as error:
+    except TooLong as error:
         raise ServerDown(f"its answer cannot be read: {error}") from error
     except ValidationError as error:
         raise ServerDown(f"its answer has {count(error.error_count(), 'fault')}") from error

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Generic, TypeVar
 
@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from sandmill import __version__
-from sandmill.errors import InputError, Problem, SandmillError, shorten
+from sandmill.errors import InputError, SandmillError, shorten
 from sandmill.models import remote
-from sandmill.sandbox.frames import FRAMES, Frame, FrameError, MessageReader, json_pieces
+from sandmill.sandbox.wire import MessageReader, TooLong, json_pieces
 from sandmill.serve.gate import RequestGate
 from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
 from sandmill.serve.runs import RunService, UnknownPublic
@@ -72,16 +72,13 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
     async def run(request: Request) -> Response:
         with ExitStack() as held:
             batch = await _receive(request, remote.RunBatch, service, held)
-            is_framed = FRAMES in request.headers.get("accept", "")
-            if is_framed and len(batch.runs) > 1:
-                raise InputError("request", [Problem("runs", f"{len(batch.runs)} runs", "one run, for a frame")], "")
             tickets = await asyncio.to_thread(service.submit_runs, batch.runs)
-            return _Replies(tickets, "results", service, held.pop_all(), _frame if is_framed else json_pieces)
+            return _Replies(tickets, "results", service, held.pop_all())
 
     @app.post("/v1/scores")
     async def score(batch: remote.ScoreBatch) -> Response:
         tickets = await asyncio.to_thread(service.submit_scores, batch.runs)
-        return _Replies(tickets, "scores", service, ExitStack(), json_pieces)
+        return _Replies(tickets, "scores", service, ExitStack())
 
     @app.post("/v1/grade/{task_id}")
     async def grade(task_id: str, request: Request) -> Response:
@@ -101,10 +98,10 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
 
 
 async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
-    """Read a request that is a frame or JSON. Its room is free when `held` is closed.
+    """Read a request. Its room is free when `held` is closed.
 
-    Raises `NoRoom` if other requests leave no room for it. Raises `FrameError` or `RequestValidationError` if it is not
-    as expected.
+    Raises `NoRoom` if other requests leave no room for it. Raises `TooLong` or `RequestValidationError` if it is not as
+    expected.
     """
     most_bytes, announced = service.settings.max_request_bytes, request.headers.get("content-length", "")
     size = int(announced) if announced.isdigit() else most_bytes
@@ -114,7 +111,7 @@ async def _receive(request: Request, model: type[Message], service: RunService, 
             pass
         raise NoRoom
     held.callback(service.queue.requests.give, size)
-    reader = MessageReader(most_bytes, request.headers.get("content-type", "").startswith(FRAMES))
+    reader = MessageReader(most_bytes)
     async for piece in request.stream():
         reader.feed(piece)
     try:
@@ -124,11 +121,6 @@ async def _receive(request: Request, model: type[Message], service: RunService, 
         raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from None
 
 
-def _frame(reply: BaseModel) -> Iterator[bytes]:
-    assert isinstance(reply, remote.RunReply)
-    return iter(Frame.of(remote.RunReplies(results=(reply,))))
-
-
 class _Replies(StreamingResponse, Generic[Reply]):
     """Sends each result when it and all before it have ended. If the client goes away, its runs are cancelled.
 
@@ -136,18 +128,9 @@ class _Replies(StreamingResponse, Generic[Reply]):
     room that later ones hold.
     """
 
-    def __init__(
-        self,
-        tickets: Sequence[Ticket[Reply]],
-        field: str,
-        service: RunService,
-        held: ExitStack,
-        encode: Callable[[Reply], Iterator[bytes]],
-    ) -> None:
-        self._pending, self._queue, self._held, self._encode = deque(tickets), service.queue, held, encode
-        is_framed = encode is _frame
-        self._marks = (b"", b"", b"") if is_framed else (f'{{"{field}":['.encode(), b",", b"]}")
-        super().__init__(self._body(), media_type=FRAMES if is_framed else "application/json")
+    def __init__(self, tickets: Sequence[Ticket[Reply]], field: str, service: RunService, held: ExitStack) -> None:
+        self._pending, self._queue, self._held, self._field = deque(tickets), service.queue, held, field
+        super().__init__(self._body(), media_type="application/json")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -160,7 +143,7 @@ class _Replies(StreamingResponse, Generic[Reply]):
             self._held.close()
 
     async def _body(self) -> AsyncIterator[bytes]:
-        mark, between, end = self._marks
+        mark = f'{{"{self._field}":['.encode()
         starting = {asyncio.wrap_future(ticket.started) for ticket in self._pending}
         while self._pending:
             ended = asyncio.wrap_future(self._pending[0].future)
@@ -174,13 +157,13 @@ class _Replies(StreamingResponse, Generic[Reply]):
                     else remote.QUEUED_BEAT
                 )
             yield remote.STARTED_BEAT
-            pieces = await asyncio.to_thread(self._encode, ended.result())
+            pieces = await asyncio.to_thread(json_pieces, ended.result())
             yield mark
             for piece in pieces:
                 yield piece
-            mark = between
+            mark = b","
             self._pending.popleft().drop()
-        yield end
+        yield b"]}"
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -198,7 +181,7 @@ def _add_errors(app: FastAPI) -> None:
         QueueFull: lambda error: _refusal(429, str(error), retry_after_s=error.retry_after_s),
         UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
         NoRoom: lambda _: _refusal(429, "other requests fill the memory", retry_after_s=_RETRY_ROOM_S),
-        FrameError: lambda error: _refusal(422, f"the request is not a frame: {error}"),
+        TooLong: lambda error: _refusal(413, f"the request is too large: {error}"),
         RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),

@@ -12,17 +12,15 @@ from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.models.remote import RunReply, RunRequest, ScoreReply, ScoreRequest, ScratchChanges, limits_above
 from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Score
-from sandmill.models.run import RunLimits, RunResult
+from sandmill.models.run import RunResult
 from sandmill.play.score import score
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.carried import MOST_NAME_BYTES, changes_of, hashes_of, read_scratch, skipped_note, write_scratch
 from sandmill.serve.folders import PublicFolders
 from sandmill.serve.queue import RunQueue, Ticket
 from sandmill.serve.settings import ServerSettings
-from sandmill.serve.tasks import ServedTasks, sampled_bytes
+from sandmill.serve.tasks import ServedTasks
 
-_LEAST_SUBMISSION_MB = 4
-"""Submissions up to this size, in MB, are copied for every task, so that its grader names the problem."""
 _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
@@ -85,22 +83,9 @@ class RunService:
             )
             yield Problem(f"{place}.limits", saw, f"at most the limits of the server: {expected}")
 
-    def _limits(self, request: RunRequest) -> RunLimits:
-        """Return the limits of a run. No more of a submission is read than a grader of its task may accept."""
-        limits = request.limits or self.box.limits
-        if request.task_id:
-            most = self.tasks.submission_bytes(request.task_id)
-        else:
-            public = self.publics.find(request.public or "")
-            most = sampled_bytes(public) if public else None
-        if most is None:
-            return limits
-        most_mb = max(_LEAST_SUBMISSION_MB, -(-most // _MB))
-        return limits.model_copy(update={"submission_mb": min(limits.submission_mb, most_mb)})
-
     def _reply_bytes(self, request: RunRequest) -> int:
         """Return the bytes that a reply can have in memory."""
-        limits = self._limits(request)
+        limits = request.limits or self.box.limits
         most = limits.submission_mb * _MB + 2 * limits.output_kb * 1024
         if request.scratch is None:
             return most
@@ -131,7 +116,7 @@ class RunService:
                 draft = TemporaryDirectory(dir=self._carried, ignore_cleanup_errors=True)
                 scratch = Path(stack.enter_context(draft))
                 not_sent = write_scratch(scratch, request.scratch)
-            box = self.box.with_limits(self._limits(request))
+            box = self.box.with_limits(request.limits or self.box.limits)
             timeout = request.timeout or self.settings.timeout_s
             result = box.run(request.code, public=public, scratch=scratch, timeout=timeout, cancel=cancel)
             if request.scratch is None or scratch is None:

@@ -3,27 +3,16 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
-from sandmill.errors import InputError, Problem, SandmillError, name_some
-from sandmill.kinds.files.base import SAMPLE
+from sandmill.errors import InputError, Problem, name_some
 from sandmill.models.names import split_fresh_id, task_id_fault
 from sandmill.play.release import load, open_task
 from sandmill.play.task import EpisodeTask
-from sandmill.scoring.decoding import read_plain
-from sandmill.scoring.forms import form_of
-from sandmill.scoring.forms.base import NUMBER_BYTES
-from sandmill.scoring.grading.private_half import read_regular_file
-from sandmill.scoring.submission import most_bytes
 
-_MOST_SAMPLE_BYTES = 4 << 20
 _MOST_FRESH = 256
 """Fresh tasks that are kept. Each holds its rows in memory and its public files on disk."""
-_MOST_SIZES = 100_000
-"""Tasks whose largest submission is remembered."""
-_SAMPLE_SLACK = 16
-"""Factor on a sample of numbers up to which a submission is copied. The grader accepts about a quarter of it."""
 
 
 class ServedTasks:
@@ -37,7 +26,6 @@ class ServedTasks:
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
         self._opened: dict[str, EpisodeTask] = {}
         self._fresh: OrderedDict[str, EpisodeTask] = OrderedDict()
-        self._submission_bytes: dict[str, int | None] = {}
         self._lock = threading.Lock()
         problems: list[Problem] = []
         for source in sources:
@@ -78,20 +66,6 @@ class ServedTasks:
                 self._fresh.popitem(last=False)
             return self._fresh[task_id]
 
-    def submission_bytes(self, task_id: str) -> int | None:
-        """Return the size of the largest submission that a grader of this task may accept; None if it is not known."""
-        if task_id not in self._submission_bytes:
-            task = self.open(task_id)
-            if len(self._submission_bytes) >= _MOST_SIZES:
-                self._submission_bytes.clear()
-            try:
-                facts, answers = task.private.task.facts, task.private.answers
-                most: int | None = most_bytes(facts, form_of(facts).row_ids(answers.ids, facts, answers.lengths))
-            except (SandmillError, OSError):
-                most = sampled_bytes(task.public)
-            self._submission_bytes[task_id] = most
-        return self._submission_bytes[task_id]
-
 
 def _openers(source: str) -> dict[str, Callable[[], EpisodeTask]]:
     """Return what opens each task of a release, of a folder of pulled tasks, or of one pulled task, by id."""
@@ -103,20 +77,3 @@ def _openers(source: str) -> dict[str, Callable[[], EpisodeTask]]:
             return {one.name: partial(open_task, one) for one in named}
     release = load(source)
     return {task_id: partial(release.task, task_id) for task_id in release.task_ids}
-
-
-@lru_cache(maxsize=4096)
-def sampled_bytes(public: Path) -> int | None:
-    """Return a generous size of the largest submission, from a sample submission of numbers.
-
-    None if there is no such sample. Of texts and lists a sample does not tell how long they may be.
-    """
-    try:
-        content = read_regular_file(public / SAMPLE, _MOST_SAMPLE_BYTES)
-        table = read_plain(content.decode()) if content and len(content) <= _MOST_SAMPLE_BYTES else None
-        if content is None or table is None or not table.rows or len(table.header) < 2:
-            return None
-        number_cells = sum(len(list(map(float, column))) for column in table.columns[1:])
-    except (InputError, ValueError):
-        return None
-    return _SAMPLE_SLACK * (len(content) + number_cells * NUMBER_BYTES)

@@ -148,12 +148,7 @@ class StoredRelease:
         task_ids: Iterable[str] | None = None,
         public_only: bool = False,
         progress: OnProgress | None = None,
-        *,
-        split: str | Collection[str] = (),
-        band: str | Collection[str] = (),
-        metric: str | Collection[str] = (),
-        structure: str | Collection[str] = (),
-        reading_level: str | Collection[str] = (),
+        **selection: Any,
     ) -> list[Path]:
         """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all. Returns them in order.
 
@@ -164,11 +159,7 @@ class StoredRelease:
             task_ids: these tasks; all if None.
             public_only: leave the private half out.
             progress: called with (tasks done, tasks in all).
-            split: only tasks of these splits. As with the next ones, a plain string is one value.
-            band: only tasks of these bands of difficulty; needs a readable private half, as `structure` does.
-            metric: only tasks of these metrics.
-            structure: only tasks of these structures, such as `tabular/binary/random`.
-            reading_level: only tasks that state facts at these levels; `none`: that state nothing.
+            selection: arguments of `select`: only these tasks.
 
         Raises:
             RequestError: nothing is selected; or folders that are there hold something else: they are left alone, all
@@ -179,14 +170,7 @@ class StoredRelease:
         """
         from sandmill.store.pull import check_destination, pull_tasks
 
-        wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
-        self.check_ids(wanted)
-        if split or band or metric or structure or reading_level:
-            matching = set(
-                self.select(split=split, band=band, metric=metric, structure=structure, reading_level=reading_level)
-            )
-            wanted = tuple(task_id for task_id in wanted if task_id in matching)
-            require_some(self.ref, wanted)
+        wanted = self.choose(task_ids, **selection)
         sides = ("public",) if public_only else ("public", "private")
         if not public_only and not self.has_private:
             raise AccessDenied(
@@ -198,6 +182,21 @@ class StoredRelease:
         with reading_in_sequence(self, sides, ordered) as read_files:
             pull_tasks(read_files, ordered, sides, folder, progress)
         return [folder / task_id for task_id in wanted]
+
+    def choose(self, task_ids: Iterable[str] | None = None, **selection: Any) -> tuple[str, ...]:
+        """Return these tasks, or all if None, but for those that `select` leaves out, in their order.
+
+        Raises:
+            RequestError: nothing is selected, or see `select`.
+            ReleaseNotFound: the release has no such tasks.
+        """
+        wanted = self.task_ids if task_ids is None else tuple(dict.fromkeys(task_ids))
+        self.check_ids(wanted)
+        if any(selection.values()):
+            matching = set(self.select(**selection))
+            wanted = tuple(task_id for task_id in wanted if task_id in matching)
+        require_some(self.ref, wanted)
+        return wanted
 
     def select(
         self,

@@ -59,38 +59,13 @@ def test_equal_releases_in_two_places_give_equal_bytes_without_a_path_or_a_time(
         assert str(tmp_path).encode() not in content, path
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-def test_an_export_is_left_alone_if_it_is_there_already(name, release, tmp_path):
-    assert list(export(release, name, tmp_path / "to")) == IDS
-    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "to").rglob("*")}
-    export(release, name, tmp_path / "to")
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "to").rglob("*")} == times
-    assert [path.name for path in tmp_path.iterdir()] == ["to"]
-
-
-@pytest.mark.parametrize("change", ["other content", "a file less", "a file more", "a link"])
-def test_a_folder_with_anything_else_is_refused_and_left_alone(release, tmp_path, change):
+def test_a_folder_that_is_not_empty_is_refused_and_left_alone(release, tmp_path):
     to = tmp_path / "to"
-    export(release, "harbor", to)
-    changed = to / "tasks" / IDS[0] / "task.toml"
-    if change == "a file more":
-        (to / "notes.txt").write_text("mine")
-    else:
-        changed.unlink()
-    if change == "other content":
-        changed.write_text("mine")
-    elif change == "a link":
-        changed.symlink_to("instruction.md")
-    before = contents(to)
-    with pytest.raises(RequestError, match=r"--to: saw .*to, which holds (no file|another|notes).* Remove the folder"):
+    to.mkdir()
+    (to / "notes.txt").write_text("mine")
+    with pytest.raises(RequestError, match=r"--to: saw .*to, which is not empty.* Remove the folder"):
         export(release, "harbor", to)
-    assert contents(to) == before
-
-
-def test_an_empty_folder_is_filled(release, tmp_path):
-    (tmp_path / "to").mkdir()
-    export(release, "harbor", tmp_path / "to")
-    assert (tmp_path / "to" / "README.md").exists()
+    assert contents(to) == {"notes.txt": b"mine"}
 
 
 def test_a_failure_half_way_leaves_nothing(release, tmp_path, monkeypatch):
@@ -124,12 +99,6 @@ def test_tasks_are_selected_like_those_of_pull(tmp_path):
             export(release, "harbor", tmp_path / "c", **arguments)
         assert raised.value.exit_code == 2
     assert not (tmp_path / "c").exists()
-
-
-def test_progress_counts_tasks(release, tmp_path):
-    seen: list[tuple[int, int]] = []
-    export(release, "harbor", tmp_path / "to", progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 3) for done in range(4)]
 
 
 def test_the_command_tells_a_person_and_a_programme_what_was_written(root, tmp_path):

@@ -168,12 +168,3 @@ def test_the_file_is_short_and_runs_without_sandmill_and_scikit_learn(tmp_path):
     ended = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["score"] == task.grade(task.honest).score
-
-
-def test_a_wrong_command_line_is_refused(tmp_path):
-    (tmp_path / "grader.py").write_text(compose(make_graded(PAIRS[0]).facts, CALIBRATION))
-    for arguments in ([], ["a", "b", "private"]):
-        ended = subprocess.run(
-            [sys.executable, str(tmp_path / "grader.py"), *arguments], capture_output=True, text=True, check=False
-        )
-        assert (ended.returncode, "usage" in ended.stderr, ended.stdout) == (1, True, "")

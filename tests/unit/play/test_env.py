@@ -4,7 +4,6 @@ import asyncio
 import subprocess
 import sys
 import threading
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -175,20 +174,6 @@ def play_on(task):
     asyncio.run(do())
 
 
-def test_an_environment_can_be_used_again(task):
-    async def do():
-        results = [result_of(submission=truth_of(task)), result_of(submission=sample_of(task))]
-        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=PreparedRunner(results)))
-        rewards = []
-        for _ in results:
-            await env.reset()
-            await env.step(Act.run("1"))
-            rewards.append((await env.step(Act.finish()))[1])
-        return rewards
-
-    assert asyncio.run(do()) == [1.0, 0.0]
-
-
 def test_bad_settings_are_refused(task):
     opened = sandmill.open_task(task)
     with pytest.raises(InputError, match="preset"):
@@ -234,15 +219,6 @@ def test_markers_are_recorded_and_not_shown(task):
     assert "<" not in seen[0][0]
 
 
-def test_credit_for_faked_progress_is_below_that_of_a_sample_submission(task):
-    code = "import json\nprint('mine')\n"
-    _, failed, _ = play(task, printing, [Act.run(code), Act.finish()], instrument=True, reward="partial-credit")
-    results = [result_of(submission=sample_of(task))]
-    _, valid, _ = play(task, results, [Act.run("1"), Act.finish()], reward="partial-credit")
-    assert failed.rollout.reward.parts["markers"] == pytest.approx(0.1)
-    assert failed.rollout.reward.total < valid.rollout.reward.total
-
-
 def test_calls_of_several_threads_run_at_the_same_time():
     met = threading.Barrier(3, timeout=10)
 
@@ -263,28 +239,6 @@ def test_a_call_works_inside_the_event_loop_of_a_notebook():
         return run_sync(asyncio.sleep(0, "done"))
 
     assert asyncio.run(cell()) == "done"
-
-
-def test_errors_reach_the_caller():
-    async def fail():
-        raise ValueError("bad")
-
-    with pytest.raises(ValueError, match="bad"):
-        run_sync(fail())
-
-
-def test_a_forked_worker_has_a_loop_of_its_own():
-    script = """
-        import asyncio, os
-        from sandmill.play.env import run_sync
-        assert run_sync(asyncio.sleep(0, 1)) == 1
-        child = os.fork()
-        if not child:
-            os._exit(7 if run_sync(asyncio.sleep(0, 2)) == 2 else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-        assert run_sync(asyncio.sleep(0, 3)) == 3
-    """
-    subprocess.run([sys.executable, "-c", dedent(script)], check=True, timeout=30)
 
 
 def test_the_episode_of_the_readme_runs_as_pasted(tmp_path, monkeypatch):

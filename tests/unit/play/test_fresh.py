@@ -106,6 +106,7 @@ def test_a_fresh_task_is_graded_on_its_own_rows(task):
     assert (ends.trivial, ends.oracle) != (published.private.task.calibration.trivial, CALIBRATION.oracle)
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_before_use_and_no_files_stay(task, temporary):
     for group in range(1000):
         sandmill.open_task(task).fresh(group)
@@ -118,6 +119,7 @@ def test_nothing_is_drawn_before_use_and_no_files_stay(task, temporary):
     assert not [*temporary.iterdir()]
 
 
+@pytest.mark.slow
 def test_a_group_of_the_environment_plays_one_draw_and_the_next_another(task):
     seen = []
 
@@ -182,6 +184,7 @@ def test_rows_for_a_trainer_name_fresh_draws(release):
     assert len({json.dumps(row["prompt"]) for row in rows}) == 4
 
 
+@pytest.mark.slow
 def test_a_server_opens_fresh_tasks_by_name(task):
     served = ServedTasks([str(task)])
     name = f"{task.name}-fresh-8"
@@ -192,6 +195,7 @@ def test_a_server_opens_fresh_tasks_by_name(task):
     assert served.open(task.name).id == task.name
 
 
+@pytest.mark.slow
 def test_a_folder_whose_task_has_texts_as_answers_has_fresh_draws_too(tmp_path):
     folder = write_task(tmp_path, TargetKind.MULTICLASS, MetricName.ACCURACY)
     fresh = sandmill.open_task(Path(folder)).fresh(0)

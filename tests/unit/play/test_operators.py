@@ -94,10 +94,6 @@ def prompt_of(operator: Operator, stored=STORED, **asked) -> str:
     return operator_prompt(one, choice)
 
 
-def test_a_draft_is_the_prompt_of_the_task():
-    assert prompt_of(Operator.DRAFT) == task().prompt()
-
-
 def test_an_improvement_shows_a_valid_script_with_what_the_agent_saw():
     text = prompt_of(Operator.IMPROVE, STORED[:1])
     assert text.startswith(task().prompt().rstrip())
@@ -118,12 +114,6 @@ def test_debugging_shows_the_script_that_failed_with_its_error():
 def test_a_crossover_shows_two_different_scripts():
     text = prompt_of(Operator.CROSSOVER)
     assert sum(f"good_{sample} = 1" in text for sample in range(4)) == 2
-
-
-def test_chat_is_the_same_text():
-    one = task()
-    choice = choose_operator(one, split="train", stored=STORED)
-    assert operator_prompt(one, choice, "chat")[0]["content"] == operator_prompt(one, choice)
 
 
 @pytest.mark.parametrize("operator", list(Operator))
@@ -159,12 +149,6 @@ def test_all_rollouts_of_a_group_get_one_prompt_and_groups_differ():
         assert len(choices) == 1
         prompts.add(operator_prompt(task(), *choices))
     assert len(prompts) > 3
-
-
-def test_the_default_drafts_as_often_as_it_improves():
-    drawn = [choose_operator(task(), split="train", stored=STORED, group=group).operator for group in range(400)]
-    assert set(drawn) == {Operator.DRAFT, Operator.IMPROVE}
-    assert 0.42 < drawn.count(Operator.DRAFT) / 400 < 0.58
 
 
 def test_rollouts_of_other_tasks_and_masked_ones_are_no_parents():

@@ -1,6 +1,5 @@
 """The prompt states the limits of the sandbox. Both take the numbers from the same object."""
 
-import inspect
 import os
 import re
 import shutil
@@ -11,9 +10,7 @@ import sandmill
 from sandmill.errors import InputError
 from sandmill.models.layout import LIBRARIES
 from sandmill.models.run import RunLimits
-from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import pinned_versions
-from sandmill.sandbox.attend import RunOrder
 
 LIMITS = {
     "memory_mb": 777,
@@ -51,16 +48,6 @@ def test_a_prompt_states_every_limit_that_a_run_gets(task):
         assert re.search(rf"(?<!\d){value}(?!\d)", changed), name
         assert not re.search(rf"(?<!\d){value}(?!\d)", usual), name
     assert "| wall time | 12.5 s |" in sandmill.prompt(task, timeout=12.5)
-
-
-def test_the_processor_time_in_a_prompt_is_what_a_run_without_a_limit_of_its_own_gets(task):
-    order = RunOrder("pass", task / "public", None, 12.5, RunLimits())
-    assert f"| processor time of one process | {order.cpu_s} s |" in sandmill.prompt(task, timeout=12.5)
-
-
-def test_a_prompt_and_a_run_have_the_same_default_of_wall_time():
-    defaults = [inspect.signature(call).parameters["timeout"].default for call in (sandmill.prompt, Sandbox.run)]
-    assert defaults[0] == defaults[1]
 
 
 def test_a_prompt_names_libraries_with_their_versions(task, without_env):
@@ -103,12 +90,6 @@ def test_numbers_out_of_range_are_refused_all_at_once(task):
     assert [problem.where for problem in caught.value.problems] == ["timeout", "submissions"]
     with pytest.raises(InputError, match="timeout: saw inf; expected a number of seconds above 0, at most 86400"):
         sandmill.prompt(task, timeout=float("inf"))
-
-
-def test_a_prompt_has_the_same_longest_wall_time_as_a_run(task):
-    assert "| wall time | 86400 s |" in sandmill.prompt(task, timeout=86_400)
-    with pytest.raises(InputError, match="at most 86400"):
-        sandmill.prompt(task, timeout=1e300)
 
 
 def description_as(kind, folder):

@@ -1,9 +1,7 @@
 """docs/episodes.md states the presets, limits and numbers of the code, and its examples run."""
 
-import math
 import re
 
-import numpy as np
 import pytest
 
 import sandmill
@@ -12,10 +10,7 @@ from sandmill.models.rollout import FactCredit, Marker
 from sandmill.models.run import Isolation, RunResult
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rewards import PRESETS, instrument
-from sandmill.rewards.durations import LEAST_PROBABILITY
-from sandmill.rng import Streams
 from sandmill.sandbox.agent_env import create_agent_env
-from tests import duration_batches as simulation
 from tests.releases import REPOSITORY
 from tests.rollouts import grade_at, rollout_of
 from tests.task_folders import write_task
@@ -44,17 +39,14 @@ def test_the_table_has_every_preset_and_its_range():
     best = rollout_of(grade_at(1.0)).model_copy(update={"facts": facts})
     worst = rollout_of(grade_at(None, Outcome.NO_CODE))
     for name, *_, span, _source in rows:
-        if name != "`raw`":
-            low, high = map(float, span.split(" to "))
-            reward = PRESETS[name.strip("`")]
-            assert (reward(worst).total, reward(best).total) == (low, pytest.approx(high))
+        low, high = map(float, span.split(" to "))
+        reward = PRESETS[name.strip("`")]
+        assert (reward(worst).total, reward(best).total) == (low, pytest.approx(high))
 
 
 def test_every_marker_and_the_limits_are_stated():
     assert all(f"`{marker}`" in section("Markers") for marker in Marker)
     assert f"{instrument._MOST_CODE:,} characters" in section("Markers")
-    assert f"`least_probability` ({LEAST_PROBABILITY})" in section("Durations")
-    assert f"over {1 / LEAST_PROBABILITY:g} times" in section("Durations")
 
 
 def test_the_example_of_rewards_runs(task):
@@ -69,20 +61,6 @@ def test_the_example_of_rewards_runs(task):
     exec(example("Rewards"), names)
     assert names["parts"].total == pytest.approx(1.0)
     assert names["final"].reward == 0.0
-
-
-def test_the_example_of_durations_runs():
-    names = {}
-    exec(example("Durations"), names)
-    assert names["weights"].shape == (2, 4)
-    assert math.isclose(names["weights"].sum(), 6)
-
-
-def test_the_stated_shortfall_of_small_batches_is_measured():
-    rng = Streams(b"docs", "durations").generator("small")
-    batches = [simulation.first_k(rng, 0.5, 64) for _ in range(600)]
-    share = np.mean([simulation.slow_share(batch, simulation.ours) for batch in batches])
-    assert share == pytest.approx(float(re.search(r"0\.50 get (0\.\d+)\.", section("Durations"))[1]), abs=0.03)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import read_table, stated_facts
 from sandmill.draw import Rendered
 from sandmill.models.structure import MetricName, TargetKind
-from sandmill.rewards.facts import Caught, caught, normal_scores
+from sandmill.rewards.facts import Caught, FactMeter, normal_scores
 from tests.hinted_designs import small_rendered
 
 ROWS = 800
@@ -22,7 +22,7 @@ KNOWN = np.column_stack([A, B, C])
 
 
 def value(predictions: object, components: object = FORMULA[:, None], **more: object) -> float | None:
-    found = caught(predictions, components, ORACLE, KNOWN, **more)[0]
+    found = FactMeter(components, ORACLE, KNOWN, **more).measure(predictions)[0]
     return found.value if found else None
 
 
@@ -69,7 +69,7 @@ def test_each_fact_is_measured_beside_the_others() -> None:
     other = np.abs(C - 1)
     oracle, known = FORMULA + other, np.column_stack([A, B, C])
 
-    first, second = caught(FORMULA, np.column_stack([FORMULA, other]), oracle, known)
+    first, second = FactMeter(np.column_stack([FORMULA, other]), oracle, known).measure(FORMULA)
 
     assert isinstance(first, Caught)
     assert first.value == 1.0
@@ -80,7 +80,7 @@ def test_each_fact_is_measured_beside_the_others() -> None:
 def test_several_outputs_are_measured_together() -> None:
     oracle = np.column_stack([ORACLE, -ORACLE, C])
 
-    found = caught(oracle, FORMULA[:, None], oracle, KNOWN)[0]
+    found = FactMeter(FORMULA[:, None], oracle, KNOWN).measure(oracle)[0]
 
     assert found
     assert found.value == 1.0
@@ -88,7 +88,7 @@ def test_several_outputs_are_measured_together() -> None:
 
 def test_predictions_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
-        caught(ORACLE[:-1], FORMULA[:, None], ORACLE, KNOWN)
+        FactMeter(FORMULA[:, None], ORACLE, KNOWN).measure(ORACLE[:-1])
 
 
 def test_equal_numbers_have_one_score_and_scores_are_standardised() -> None:

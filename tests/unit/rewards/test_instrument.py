@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import textwrap
-import traceback
 
 import pytest
 
@@ -38,7 +37,6 @@ def marked_lines(code: str) -> dict[int, set[Marker]]:
 MILESTONES = {
     "import os\nimport pandas as pd": {2: {Marker.IMPORTS}},
     "from __future__ import annotations\nfrom __future__ import division": {},
-    "def f():\n    import os\n": {2: {Marker.IMPORTS}},
     "train = pd.read_csv('train.csv')": {1: {Marker.DATA_LOADED}},
     "train = pl.scan_parquet('train.parquet')": {1: {Marker.DATA_LOADED}},
     "rows = json.load(open('x.json'))": {1: {Marker.DATA_LOADED}},
@@ -136,18 +134,6 @@ def test_a_script_does_the_same_and_its_output_is_restored(tmp_path):
     assert (tmp_path / "submission.csv").read_bytes() == submission
 
 
-def test_line_numbers_of_tracebacks_stay(tmp_path):
-    code = "import os\ndef f(m):\n    with open(os.devnull) as a:\n        a\n    return m.predict(1)\n\n\nf(None)\n"
-    lines = []
-    for text in (code, instrument(code, TOKEN)):
-        try:
-            exec(compile(text, "solution.py", "exec"), {})
-        except AttributeError as error:
-            lines.append([frame.lineno for frame in traceback.extract_tb(error.__traceback__)[1:]])
-    assert lines == [[8, 5], [8, 5]]
-    assert instrument(code, TOKEN) != code
-
-
 def test_tracebacks_are_shown_without_marker_code(tmp_path):
     code = "import json\n\ndef f(m):\n    return m.predict(1)\n\nm = json.load; m.fit(1)\n"
     for name, text in (("a", code), ("b", instrument(code, TOKEN))):
@@ -210,11 +196,6 @@ def test_a_loop_prints_its_marker_once():
     assert read_markers(stdout, TOKEN) == ((Marker.IMPORTS, Marker.MODEL_BUILT, Marker.TRAINED), "")
 
 
-def test_the_last_marker_names_all_so_that_the_end_of_the_output_suffices():
-    stdout = run(instrument("import os\nm = type('M', (), {'fit': id})\nm.fit(1)\n", TOKEN)).stdout
-    assert read_markers(stdout.splitlines(keepends=True)[-1], TOKEN)[0] == (Marker.IMPORTS, Marker.TRAINED)
-
-
 def test_prints_without_the_token_are_no_markers():
     said = f"<sandmill_{new_token()} trained>\ntrained\nsandmill: trained\n<sandmill_ trained>\n"
     assert read_markers(said, TOKEN) == ((), said)
@@ -268,10 +249,6 @@ def test_a_token_that_is_no_plain_word_is_refused(token):
         instrument("m.fit(1)", token)
 
 
-def test_tokens_differ():
-    assert len({new_token() for _ in range(100)}) == 100
-
-
 FAKES = """
 import os, re, sys
 names = "imports data_loaded features model_built trained predicted submission_written"
@@ -292,5 +269,5 @@ def test_a_script_that_prints_every_marker_earns_less_than_any_valid_submission(
     for preset in PRESETS.values():
         for share in (-1e6, -0.01, 0.0, 1.0):
             assert preset(faked).total <= preset(rollout_of(grade_at(share))).total
-    for name in ("partial-credit", "partial-credit-grpo"):
-        assert PRESETS[name](faked).total < PRESETS[name](rollout_of(grade_at(-1e6))).total
+    strictest = PRESETS["partial-credit-grpo"]
+    assert strictest(faked).total < strictest(rollout_of(grade_at(-1e6))).total

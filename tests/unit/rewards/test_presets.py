@@ -15,23 +15,12 @@ from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
 from sandmill.play.env import MLEnv
 from sandmill.play.score import score as score_run
-from sandmill.rewards import PRESETS, PartialCredit, PartialCreditGrpo, SandmlePaper, SandmleRelease, Sparse, get_reward
+from sandmill.rewards import PRESETS, PartialCreditGrpo, SandmlePaper, Sparse, get_reward
 from sandmill.rewards.presets import Reward
 from tests.factories import CALIBRATION
 from tests.rollouts import ENDS, FAILURES, LOOSE_END, failures, grade_at, reward_of, rollout_of, successes
 
-NAMES = {
-    "ladder",
-    "ladder-facts",
-    "gap",
-    "sandmle-paper",
-    "sandmle-release",
-    "sparse",
-    "position",
-    "raw",
-    "partial-credit",
-    "partial-credit-grpo",
-}
+NAMES = {"ladder", "ladder-facts", "gap", "sandmle-paper", "sparse", "partial-credit-grpo"}
 
 UNHURRIED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """Times say nothing on a busy machine."""
@@ -116,7 +105,6 @@ def test_the_ladder_is_the_default_of_episodes_and_a_request_that_names_no_rewar
 
 STEPS = {
     "sandmle-paper": (0.3, 0.4, 0.6, 0.8, 0.9),
-    "sandmle-release": (0.2, 0.3, 0.7, 0.8, 0.9),
     "sparse": (0.0, 0.0, 0.0, 0.0, 0.9),
 }
 """Valid, median, bronze, silver, gold."""
@@ -132,7 +120,7 @@ def test_a_score_equal_to_a_threshold_reaches_it(name, oracle):
             assert not grade.above_median
 
 
-@pytest.mark.parametrize("model", [SandmlePaper, SandmleRelease, Sparse])
+@pytest.mark.parametrize("model", [SandmlePaper, Sparse])
 def test_with_the_format_weight_of_sandmle_gold_earns_one(model):
     reward = model(format_weight=0.1)(rollout_of(grade_at(0.8), format_rate=1.0))
     assert reward.total == pytest.approx(1.0)
@@ -149,58 +137,36 @@ def test_format_counts_only_if_it_is_asked_for_and_measured():
             with_format("gap", weight)
 
 
-@pytest.mark.parametrize(("oracle", "sign"), [(0.9, 1), (0.1, -1)])
-def test_the_raw_score_points_upwards_and_ends_at_the_floor(oracle, sign):
-    assert reward_of(grade_at(0.5, oracle=oracle), "raw") == pytest.approx(sign * (0.5 + sign * 0.2))
-    floor = sign * 0.5 - 0.4
-    assert reward_of(grade_at(-7.0, oracle=oracle), "raw") == pytest.approx(floor)
-    assert reward_of(grade_at(None, Outcome.RUNTIME_ERROR, oracle=oracle), "raw") == pytest.approx(floor)
-
-
-def test_the_raw_score_needs_the_grade_of_a_failure_too():
-    with pytest.raises(InputError, match="a failed rollout has a grade too"):
-        PRESETS["raw"](rollout_of(None))
-    with pytest.raises(InputError, match="no score of oracle"):
-        PRESETS["raw"](rollout_of(grade_at(0.4).model_copy(update={"oracle": None})))
-
-
-def test_the_position_is_that_of_the_grade():
-    grade = grade_at(0.5)
-    assert reward_of(grade, "position") == grade.position_score == pytest.approx(4 / 6 - 1 / 6)
-
-
 def test_credit_of_a_failure_grows_with_checks_and_markers():
-    grade = grade_at(None, Outcome.INVALID_SUBMISSION)
-    reward = PRESETS["partial-credit"]
-    assert reward(rollout_of(grade)).total == -10
-    three = reward(rollout_of(grade, tuple(Marker)[:3], tuple(Check)[:2]))
-    assert three.parts == {
+    grade, reward = grade_at(None, Outcome.INVALID_SUBMISSION), PRESETS["partial-credit-grpo"]
+    assert reward(rollout_of(grade)).total == -0.5
+    assert reward(rollout_of(grade, tuple(Marker)[:3], tuple(Check)[:2])).parts == {
         "score": 0.0,
-        "failure": -10.0,
-        "checks": pytest.approx(0.4),
-        "markers": pytest.approx(0.3),
+        "failure": -0.5,
+        "checks": pytest.approx(0.1),
+        "markers": pytest.approx(0.06),
     }
-    assert PRESETS["partial-credit-grpo"](rollout_of(grade, tuple(Marker))).total == pytest.approx(-0.36)
     tampered = grade_at(None, Outcome.TAMPER)
-    assert reward(rollout_of(tampered, tuple(Marker), tuple(Check)[:3])).total == -10
+    assert reward(rollout_of(tampered, tuple(Marker), tuple(Check)[:3])).total == -0.5
     step = Step(number=1, action=Action.RUN, outcome=Outcome.TAMPER, markers=tuple(Marker))
     ungraded = Rollout(
         task_id="task", steps=(step,), ending=Ending.FINISHED, grade=grade_at(None, Outcome.NO_SUBMISSION)
     )
-    assert reward(ungraded).total == -10
+    assert reward(ungraded).total == -0.5
 
 
 def test_a_valid_submission_earns_its_share_and_nothing_for_markers():
-    for share, score in ((-4.0, -1.0), (-0.3, -0.3), (0.6, 0.6), (1.4, 1.0)):
-        assert PRESETS["partial-credit"](rollout_of(grade_at(share), tuple(Marker))).total == pytest.approx(score)
-    assert reward_of(grade_at(-4.0), "partial-credit-grpo") == 0.0
+    for share, score in ((-4.0, 0.0), (0.6, 0.6), (1.4, 1.0)):
+        rollout = rollout_of(grade_at(share), tuple(Marker))
+        assert PRESETS["partial-credit-grpo"](rollout).total == pytest.approx(score)
 
 
-@pytest.mark.parametrize("model", [PartialCredit, PartialCreditGrpo])
-def test_weights_that_let_credit_reach_a_valid_submission_are_refused(model):
-    for wrong in ({"marker_credit": 5.0}, {"check_credit": 9.0}, {"failure": -0.1}, {"failure": float("-inf")}):
-        with pytest.raises(ValidationError):
-            model(**wrong)
+@pytest.mark.parametrize(
+    "wrong", [{"marker_credit": 5.0}, {"check_credit": 9.0}, {"failure": -0.1}, {"failure": float("-inf")}]
+)
+def test_weights_that_let_credit_reach_a_valid_submission_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        PartialCreditGrpo(**wrong)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
@@ -210,39 +176,39 @@ def test_a_masked_rollout_has_no_parts(name):
     assert (reward.mask, reward.parts, reward.preset) == (True, {}, name)
 
 
-@pytest.mark.parametrize("name", sorted(NAMES - {"raw"}))
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_rollout_without_a_grade_is_a_failure(name):
     assert PRESETS[name](rollout_of(None)).total == reward_of(grade_at(None, Outcome.NO_CODE), name)
 
 
 @UNHURRIED
 @given(data=st.data(), ends=ENDS, weight=st.sampled_from([0.0, 0.1]), rate=st.none() | st.floats(0, 1))
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_a_failure_earns_at_most_what_a_valid_sample_submission_earns(name, data, ends, weight, rate):
-    reward = with_format(name, weight)
+def test_a_failure_earns_at_most_what_a_valid_sample_submission_earns(data, ends, weight, rate):
     failed = data.draw(failures(ends, rate))
     sample = data.draw(successes(ends, rate, st.floats(-0.05, 0)))
-    assert reward(failed).total <= reward(sample).total + 1e-12
-    assert set(reward(failed).parts) == set(reward(sample).parts)
+    for name in sorted(NAMES):
+        reward = with_format(name, weight)
+        assert reward(failed).total <= reward(sample).total + 1e-12, name
+        assert set(reward(failed).parts) == set(reward(sample).parts)
 
 
 @UNHURRIED
 @given(data=st.data(), ends=ENDS)
-@pytest.mark.parametrize("name", ["partial-credit", "partial-credit-grpo"])
-def test_any_valid_submission_earns_more_than_all_credit_together(name, data, ends):
+def test_any_valid_submission_earns_more_than_all_credit_together(data, ends):
+    name = "partial-credit-grpo"
     failed, valid = data.draw(failures(ends, None)), data.draw(successes(ends, None, st.floats(-1e6, 1e6)))
     assert PRESETS[name](failed).total < PRESETS[name](valid).total - 0.1
 
 
 @UNHURRIED
 @given(data=st.data(), ends=ENDS)
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_a_better_score_never_earns_less_and_failures_never_more_than_any(name, data, ends):
+def test_a_better_score_never_earns_less_and_failures_never_more_than_any(data, ends):
     worse, better = sorted(data.draw(st.tuples(st.floats(-3, 3), st.floats(-3, 3))))
-    low, high = (PRESETS[name](rollout_of(grade_at(share, Outcome.OK, *ends))).total for share in (worse, better))
-    assert low <= high + 1e-9
-    for outcome in FAILURES:
-        assert reward_of(grade_at(None, outcome, *ends), name) <= low + 1e-9
+    for name in sorted(NAMES):
+        low, high = (PRESETS[name](rollout_of(grade_at(share, Outcome.OK, *ends))).total for share in (worse, better))
+        assert low <= high + 1e-9, name
+        for outcome in FAILURES:
+            assert reward_of(grade_at(None, outcome, *ends), name) <= low + 1e-9
 
 
 def test_the_benchmark_of_reading_prints_what_the_best_blind_entry_and_the_better_readers_earn():

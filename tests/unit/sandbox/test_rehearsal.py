@@ -60,23 +60,9 @@ def touched(monkeypatch):
     return spans
 
 
-def test_a_run_without_a_job_touches_everything(touched):
-    near, far = socket.socketpair()
-    with near, far:
-        preload.touch_ahead(HELD, near)
-    assert touched == HELD
-
-
 def test_a_job_does_not_wait_for_it(touched):
     near, far = socket.socketpair()
     with near, far:
         far.send(b"run")
         preload.touch_ahead(HELD, near)
     assert touched == []
-
-
-@pytest.mark.parametrize("script", ["1 / 0", "import os; os._exit(0)", "import time; time.sleep(600)"])
-def test_without_a_rehearsal_nothing_is_touched_ahead(script, monkeypatch):
-    monkeypatch.setattr(preload, "_SCRIPT", script)
-    monkeypatch.setattr(preload, "_WAIT_MS", 2000)
-    assert preload.rehearse() == []

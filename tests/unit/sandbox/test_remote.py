@@ -18,9 +18,8 @@ from sandmill.models.remote import API, PublicUpload, ServerInfo
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
-from sandmill.sandbox.frames import FRAMES, PIECE_BYTES, Frame, MessageReader, json_pieces
 from sandmill.sandbox.public_folder import digest_of, read_folder
-from sandmill.sandbox.remote import Losses
+from sandmill.sandbox.wire import PIECE_BYTES, MessageReader, TooLong, json_pieces
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -214,7 +213,6 @@ def test_a_run_that_never_ends_on_its_server_is_repeated_on_another(sites, publi
     assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
     assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
     assert 1.5 < time.monotonic() - started < 10
-    assert box.losses == Losses(runs=2, lost=bad.asked)
 
 
 def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
@@ -239,40 +237,23 @@ def lose(body: bytes = b"") -> Callable[[BaseHTTPRequestHandler], None]:
     return answer
 
 
-def other_task(public: Path) -> Path:
-    folder = public.parent / "other"
-    folder.mkdir()
-    (folder / "train.csv").write_text("id\n2\n")
-    return folder
-
-
 LOST: dict[str, Answer] = {
     "connection broken": lose(),
     "half a reply": lose(result()[:9]),
     "not JSON": (200, b"\nhello", {}),
     "too much": (200, b"\n" + b" " * 100 + b"x" * (8 << 20), {}),
     "too large a submission": (200, b"\n" + result(submission="QUFB" * 400_000), {}),
-    "no frame": (200, b"\nSMF1\xff\xff\xff\xff\x00\x00\x00\x01" + b"\xff" * 8, {"content-type": FRAMES}),
 }
 
 
 @pytest.mark.parametrize("fault", LOST)
-def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public):
+def test_a_run_that_two_servers_lose_after_its_start_is_a_failure_of_the_agent(fault, public, caplog):
     first, second, third = (Scripted(LOST[fault]) for _ in range(3))
     box = connect(first, second, third, limits=RunLimits(submission_mb=1))
     ran = box.run("print fine", public=public)
     assert (ran.outcome, "counts as failed" in ran.detail) == (Outcome.RUNTIME_ERROR, True)
     assert sorted([first.asked, second.asked, third.asked]) == [0, 1, 1]
-    assert box.losses == Losses(runs=1, lost=2, failed=1)
-
-
-def test_the_only_server_gets_a_lost_run_again(public):
-    server = Scripted(lose())
-    assert connect(server).run("x", public=public).outcome is Outcome.RUNTIME_ERROR
-    assert server.asked == 2
-    answers = iter([lose(), lambda handler: handler.send(200, result(stdout="second"), {})])
-    server.answer = lambda handler: next(answers)(handler)
-    assert connect(server).run("x", public=public).stdout == "second"
+    assert caplog.text.count("lost a run that had started") == 2
 
 
 def test_a_server_that_loses_runs_stays_in_use_if_no_other_is_left(public):
@@ -285,7 +266,6 @@ def test_a_server_that_loses_runs_stays_in_use_if_no_other_is_left(public):
     box = connect(Scripted(answer_next))
     outcomes = [box.run("x", public=public).outcome for _ in range(3)]
     assert outcomes == [Outcome.RUNTIME_ERROR, Outcome.INFRA_ERROR, Outcome.OK]
-    assert box.losses == Losses(runs=3, lost=2, failed=1)
 
 
 def test_losses_leave_a_server_out_for_a_short_time_and_faults_for_longer(public, monkeypatch):
@@ -393,12 +373,6 @@ def test_full_servers_are_asked_again_after_the_time_that_they_name(public):
         assert waiting.result(5).stdout == "at last"
 
 
-def test_servers_that_stay_full_end_in_a_masked_result(public):
-    box = connect(Scripted((429, b"{}", {"retry-after": "1"})), max_wait=0.5)
-    ran = box.run("x", public=public)
-    assert (ran.outcome, ran.detail) == (Outcome.INFRA_ERROR, "the queues of all servers were full for 0.5 s")
-
-
 def test_runs_are_spread_over_the_servers(sites, public):
     first, second, third = (sites.open(queue=100) for _ in range(3))
     box = connect(first, second, third)
@@ -408,14 +382,6 @@ def test_runs_are_spread_over_the_servers(sites, public):
     counts = [len(site.box.runs) for site in (first, second, third)]
     assert sum(counts) == 60
     assert min(counts) >= 12
-
-
-def test_a_server_that_comes_back_is_used_again(public):
-    server = Scripted((500, b"{}", {}))
-    box = connect(server)
-    assert box.run("x", public=public).outcome is Outcome.INFRA_ERROR
-    server.answer = (200, result(stdout="back"), {})
-    assert box.run("x", public=public).stdout == "back"
 
 
 def test_a_wrong_token_is_an_error_at_the_start(sites):
@@ -501,15 +467,6 @@ def test_arguments_are_checked_as_the_local_sandbox_checks_them(sites, public, t
         box.run("x", public=public)
 
 
-def test_scripts_that_never_start_are_not_sent(sites, public):
-    site = sites.open()
-    box = connect(site)
-    assert box.run(" \n", public=public).outcome is Outcome.NO_CODE
-    assert box.run("x" * (1 << 21), public=public).outcome is Outcome.RUNTIME_ERROR
-    assert box.run("\ud800", public=public).outcome is Outcome.NO_SUBMISSION
-    assert [one["code"] for one in site.box.runs] == ["?"]
-
-
 def test_a_scratch_folder_travels_there_and_back(sites, public, tmp_path):
     scratch = tmp_path / "scratch"
     (scratch / "models").mkdir(parents=True)
@@ -567,17 +524,6 @@ def test_a_cancelled_run_ends_here_and_on_the_server(sites, public):
     assert time.monotonic() - started < 5
 
 
-def test_closing_cancels_the_runs(sites, public):
-    box = connect(sites.open())
-    box.start()
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(box.run, "sleep 30", public=public)
-        time.sleep(0.5)
-        box.close()
-        assert waiting.result(5).detail == "cancelled"
-    assert box.run("print again", public=public).stdout == "again\n"
-
-
 def test_coroutines_over_a_remote_sandbox(sites, public):
     site = sites.open(concurrency=8)
 
@@ -598,15 +544,11 @@ def test_coroutines_over_a_remote_sandbox(sites, public):
 def test_messages_of_any_size_travel_in_small_pieces(sizes):
     files = {f"{number}.csv": bytes([number]) * size for number, size in enumerate(sizes)}
     message = PublicUpload(files=files)
-    frame = Frame.of(message)
-    pieces = list(frame)
-    assert (sum(map(len, pieces)), max(map(len, pieces)) < 2 * PIECE_BYTES) == (frame.size, True)
-    for step in (1, 1 << 16):
-        reader, body = MessageReader(frame.size, is_framed=True), b"".join(pieces)[: None if step > 1 else 40]
-        for start in range(0, len(body), step):
-            reader.feed(body[start : start + step])
-        if len(body) == frame.size:
-            assert reader.message(PublicUpload) == message
     text = list(json_pieces(message))
     assert max(map(len, text)) < 2 * PIECE_BYTES
-    assert PublicUpload.model_validate_json(b"".join(text)) == message
+    reader, short = MessageReader(sum(map(len, text))), MessageReader(sum(map(len, text)) - 1)
+    for piece in text:
+        reader.feed(piece)
+    assert reader.message(PublicUpload) == message
+    with pytest.raises(TooLong):
+        short.feed(b"".join(text))

@@ -4,7 +4,6 @@ import asyncio
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -72,14 +71,6 @@ def test_runs_at_the_same_time_do_not_mix(warm, public, tmp_path):
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(one, range(16)))
     assert results == [(f"{n}\n", str(n).encode(), str(n)) for n in range(16)]
-
-
-def test_runs_at_the_same_time_wait_at_the_same_time(warm, public):
-    warm.run(WRITE, public=public)
-    started = time.monotonic()
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: warm.run("import time; time.sleep(1)", public=public), range(8)))
-    assert time.monotonic() - started < 6
 
 
 CRASHES = (
@@ -181,18 +172,6 @@ def test_a_forked_copy_starts_a_server_of_its_own(agent_env, public):
         assert server_of(box) == server
 
 
-def test_a_server_started_by_a_thread_outlives_the_thread(agent_env, public):
-    box = make_box("warm")
-    thread = threading.Thread(target=box.start)
-    thread.start()
-    thread.join()
-    server = server_of(box)
-    time.sleep(1.5)
-    assert box.run(WRITE, public=public).outcome is Outcome.OK
-    assert server_of(box) == server
-    box.close()
-
-
 def test_awaited_runs_do_not_block_the_loop(agent_env, public):
     async def main():
         async with AsyncSandbox("warm", concurrency=4) as box:
@@ -228,26 +207,6 @@ def test_a_cancelled_run_is_killed(agent_env, public):
             return calm(server)
 
     assert asyncio.run(main()) == IDLE
-
-
-def test_runs_that_wait_cost_no_descriptors(agent_env, public):
-    async def main():
-        async with AsyncSandbox("warm", concurrency=1) as box:
-            await box.run(WRITE, public=public)
-            before = count("/proc/self/fd")
-            code = "import time; time.sleep(60)"
-            waiting = [asyncio.create_task(box.run(code, public=public, timeout=60)) for _ in range(100)]
-            await asyncio.sleep(2)
-            during = count("/proc/self/fd")
-            for task in waiting:
-                task.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
-            server = server_of(box.box)
-            return during - before, calm(server)
-
-    more, processes = asyncio.run(main())
-    assert 1 <= more <= 12
-    assert processes == IDLE
 
 
 def test_a_run_is_as_random_as_in_a_new_interpreter(warm, public):

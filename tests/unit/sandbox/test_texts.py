@@ -6,7 +6,7 @@ import pytest
 
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.reports import Outcome
-from sandmill.models.texts import DESCRIPTION, files_of_runs, hidden_texts, prompt_text
+from sandmill.models.texts import DESCRIPTION, prompt_text
 from sandmill.sandbox.public_folder import read_folder, texts_of
 from tests.unit.sandbox.conftest import ISOLATED
 
@@ -113,16 +113,3 @@ def test_a_task_whose_description_lists_the_dictionary_keeps_both_files_for_scri
 
 def test_a_server_is_sent_the_files_of_runs_alone(public):
     assert read_folder(public) == {"images/1.txt": b"a picture", "train.csv": b"id,x\n1,2\n"}
-
-
-def test_the_prompt_has_the_whole_dictionary_as_its_last_section(public):
-    texts = {name: (public / name).read_bytes() for name in (DESCRIPTION, DATA_DICTIONARY)}
-    assert prompt_text(texts) == f"# Trees\n\n{CANARY}.\n\n## Codes\n\n{CANARY}.\n"
-    assert prompt_text({DESCRIPTION: texts[DESCRIPTION]}) == f"# Trees\n\n{CANARY}.\n"
-    assert files_of_runs(texts | {"train.csv": b""}) == {"train.csv": b""}
-    assert hidden_texts("") == {DESCRIPTION, DATA_DICTIONARY}
-
-
-def test_a_folder_without_a_description_is_mounted_whole(public, warm):
-    (public / DESCRIPTION).unlink()
-    assert DATA_DICTIONARY in json.loads(warm.run(LISTING, public=public).stdout)

@@ -1,16 +1,13 @@
 import http.client
 import json
 import re
-import threading
 import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sandmill.models.remote import RunBatch, RunReplies
 from sandmill.models.run import RunLimits
-from sandmill.sandbox.frames import FRAMES, Frame, MessageReader
 from sandmill.sandbox.public_folder import digest_of
 from sandmill.serve.queue import RUN_BYTES
 from tests.servers import TOKEN
@@ -150,60 +147,6 @@ def test_a_scratch_folder_that_travels_comes_back_as_changes(site):
     assert not site.box.runs[0]["scratch"].exists()
 
 
-def test_a_reply_holds_no_more_of_a_scratch_folder_than_was_asked_for(site):
-    (result,) = site.run(run("write a 123\nwrite b 45678", scratch=[], scratch_bytes=60))
-    assert [one["path"] for one in result["scratch"]["written"]] == ["a"]
-    assert result["detail"] == "1 path was not kept, first b"
-
-
-def test_a_frame_gives_the_same_reply_as_json(site):
-    entry = {"path": "sent", "content": b64encode(b"1").decode()}
-    code = 'submit \x01\nwrite new 3\nremove sent\nprint "\\'
-    plain = run(code, scratch=[entry, {"path": "folder"}])
-    frame = Frame.of(RunBatch.model_validate_json(json.dumps({"runs": [plain]})))
-    status, body = ask_in_frames(site, frame)
-    assert status == 200
-    assert body.results == RunReplies.model_validate({"results": site.run(plain)}).results
-    assert body.results[0].scratch.written[0].content == b"3"
-
-
-def test_a_frame_asks_for_one_run_and_is_checked(site):
-    two = RunBatch.model_validate({"runs": [run("print a")] * 2})
-    assert ask_in_frames(site, Frame.of(two)) == (422, b"one run, for a frame")
-    for body, problem in (
-        (b"{}", b"its end is missing"),
-        (b"SMF2" + bytes(8), b"not the start"),
-        (b"SMF1" + bytes(4) + b"\xff" * 4, b"not the start"),
-        (b"SMF1" + bytes(7) + b"\x01" + b"\xff" * 8, b"more than"),
-        (b"".join(Frame.of(two)) + b"x", b"after its end"),
-        (b"SMF1" + (2).to_bytes(4, "big") + bytes(4) + b"{}", b"runs: Field required"),
-    ):
-        assert ask_in_frames(site, body, problem) == (422, problem)
-    assert site.box.runs == []
-
-
-def test_a_content_of_a_frame_is_used_once(site):
-    runs = [run("list", scratch=[{"path": name, "content": 0} for name in "ab"])]
-    text = json.dumps({"runs": runs}).encode()
-    lengths = len(text).to_bytes(4, "big") + (1).to_bytes(4, "big") + (3).to_bytes(8, "big")
-    assert ask_in_frames(site, b"SMF1" + lengths + text + b"abc", b"no content has the number 0")[0] == 422
-    assert site.ask("POST", "/v1/runs", {"runs": runs})[0] == 422
-
-
-def ask_in_frames(site, body, problem: bytes = b"one run, for a frame"):
-    """Return the status and the replies, or the expected problem if the answer has it."""
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
-    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": FRAMES, "Accept": FRAMES}
-    connection.request("POST", "/v1/runs", b"".join(body) if isinstance(body, Frame) else body, headers)
-    response = connection.getresponse()
-    content = response.read()
-    if response.status != 200:
-        return response.status, problem if problem in content else content
-    reader = MessageReader(1 << 20, is_framed=True)
-    reader.feed(content.lstrip())
-    return response.status, reader.message(RunReplies)
-
-
 def test_runs_wait_for_room_for_their_replies_while_white_space_goes_on(open_site, pulled):
     site = open_site(pulled, concurrency=2)
     site.service.queue.replies._held = 2 * RUN_BYTES
@@ -232,27 +175,6 @@ def test_a_request_that_finds_no_room_is_read_and_refused(site):
     site.service.queue.requests._held = 2 * RUN_BYTES - 1
     assert site.run(run("#" * 500_000 + "\nprint a"))[0]["stdout"] == "a\n"
     assert wait_until(lambda: site.service.queue.requests._held == 2 * RUN_BYTES - 1)
-
-
-@pytest.mark.parametrize(
-    ("sample", "most_mb"),
-    [
-        (b"id,x\n" + b"1,0.5\n" * 100, 4),
-        (b"id,x,y\n" + b"1,0,1e5\n" * 10_000, 11),
-        (b"id,x\n" + b"1,0.5\n" * 200_000, 64),
-        (b"id,x\n1,a few words\n", 64),
-        (b"id,x\n", 64),
-        (b"id\n1\n", 64),
-        (b"\xff\xfe", 64),
-        (b"", 64),
-    ],
-)
-def test_a_submission_is_as_large_as_its_task_needs(sample, most_mb, open_site, pulled):
-    (pulled / "lamps" / "public" / "sample_submission.csv").write_bytes(sample)
-    site = open_site(pulled)
-    digest = upload(site, {"train.csv": b"x", "sample_submission.csv": sample})[1]["public"]
-    site.run(run("print a"), {"code": "print a", "public": digest})
-    assert [one["limits"].submission_mb for one in site.box.runs] == [most_mb, most_mb]
 
 
 def upload(site, files: dict[str, bytes]):
@@ -308,10 +230,3 @@ def test_runs_of_one_queue_start_in_the_order_of_their_arrival(open_site, pulled
     site = open_site(pulled, concurrency=1)
     site.run(*[run(f"print {number}") for number in range(5)])
     assert [one["code"] for one in site.box.runs] == [f"print {number}" for number in range(5)]
-
-
-def test_threads_of_a_closed_queue_are_over(open_site, pulled):
-    site = open_site(pulled)
-    site.run(run("print a"))
-    site.service.queue.close()
-    assert not [one for one in threading.enumerate() if one in site.service.queue._threads._threads]

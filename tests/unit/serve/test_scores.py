@@ -8,8 +8,6 @@ import sandmill
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunResult
 from sandmill.play.score import score
-from sandmill.scoring.grading.private_half import read_private
-from sandmill.scoring.submission import most_bytes
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
@@ -119,11 +117,3 @@ def test_a_task_of_a_release_is_pulled_at_its_first_use(site, release):
     assert site.run({"task_id": second, "code": "list"})[0]["outcome"] == "no_submission"
     assert list(cache._opened) == [second]
     assert cache.problem(first) is None
-
-
-def test_no_more_of_a_submission_is_copied_than_its_grader_accepts(site, folder):
-    private = read_private(folder)
-    most = most_bytes(private.task.facts, private.answers.ids)
-    assert site.service.tasks.submission_bytes(folder.name) == most < 4 << 20
-    site.run({"task_id": folder.name, "code": "print x"})
-    assert site.box.runs[-1]["limits"].submission_mb == 4

@@ -13,10 +13,12 @@ def local_store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "micro"))
 
 
-@pytest.fixture(params=["local", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Give an empty dataset, once in a folder and once in a bucket."""
     if request.param == "local":
         yield Store(str(tmp_path / "micro"))
     else:
         yield Store(f"{request.getfixturevalue('s3_root')}/{uuid.uuid4().hex}/micro")
+
+
+store = pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])(make_store)

@@ -13,7 +13,7 @@ from sandmill.store import publish as publishing
 from sandmill.store.arrow_tables import FACTS_TABLES
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_tables
-from sandmill.store.publish import FACTS_ABOVE, content_of
+from sandmill.store.publish import FACTS_ABOVE
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.publishing import publish_numbers, publish_splits
@@ -109,15 +109,6 @@ def test_the_public_table_has_no_private_column(release):
     assert "record" not in private
 
 
-def test_equal_parts_give_equal_tables(tmp_path):
-    names = []
-    for place in ("a", "b"):
-        store = Store(str(tmp_path / place / "micro"))
-        publish_numbers(store, range(2), range(2, 4))
-        names.append([part.path for part in load(store.root).manifest.parts if "/facts-" in part.path])
-    assert names[0] == names[1]
-
-
 @pytest.mark.parametrize(
     ("name", "column", "value"),
     [("public/facts", "metric", "rmse"), ("public/facts", "parts", "train-00000"), ("private/facts", "band", "easy")],
@@ -160,18 +151,3 @@ def test_a_missing_table_is_named(release):
         load(release.store.root).task_ids  # noqa: B018
     (problem,) = verify_hashes(load(release.store.root))
     assert problem.startswith(f"{path}: missing. ")
-
-
-def test_content_does_not_depend_on_the_tables(tmp_path, monkeypatch):
-    versions = []
-    for most in (1, 2):
-        monkeypatch.setattr(publishing, "FACTS_ABOVE", most)
-        store = Store(str(tmp_path / str(most) / "micro"))
-        publish_numbers(store, range(2), range(2, 4))
-        release = load(store.root)
-        digests = {
-            row["task_id"]: row["digest"] for row in release.read_columns("private/tasks", ["task_id", "digest"])
-        }
-        assert release.manifest.content == content_of(digests)
-        versions.append(release.version)
-    assert versions[0] == versions[1]

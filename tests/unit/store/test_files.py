@@ -8,7 +8,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,6 +17,10 @@ from sandmill.errors import StoreError
 from sandmill.store import bucket
 from sandmill.store.bucket import RangedFile
 from sandmill.store.files import AccessDenied, FileMissing, Store
+from tests.unit.store.conftest import make_store
+
+store = pytest.fixture(params=["local", "s3"])(make_store)
+"""Both in fast tests, since all other tests of this package rely on it."""
 
 
 def _create(root: str, content: bytes) -> bool:
@@ -53,6 +56,7 @@ def test_of_many_threads_that_create_at_once_one_wins_and_the_file_is_its(store)
     assert store.read("versions/0001") == f"{won.index(True)}".encode() * 1000
 
 
+@pytest.mark.slow
 def test_of_many_processes_that_create_at_once_one_wins(store):
     with get_context("spawn").Pool(3) as pool:
         won = pool.starmap(_create, [(store.root, f"{number}".encode() * 1000) for number in range(12)])
@@ -83,13 +87,6 @@ def test_a_listing_on_s3_sees_what_another_programme_wrote(s3_root):
     for key in ("a/2", "b/3"):
         boto3.client("s3").put_object(Bucket="sandmill-tests", Key=f"releases/another-programme/{key}", Body=b"x")
     assert (store.list("a"), store.folders(), store.exists("a/2")) == (["a/1", "a/2"], ["a", "b"], True)
-
-
-def test_a_folder_is_not_a_file(store):
-    store.write("a/1", b"")
-    assert store.exists("a/1")
-    assert not store.exists("a")
-    assert not store.exists("a/2")
 
 
 def test_copy_leaves_the_original(store):
@@ -204,12 +201,6 @@ def test_what_a_killed_process_left_is_swept_when_it_is_old(tmp_path):
     Store(str(tmp_path)).write("b", b"1")
     assert [path.name for path in (tmp_path / ".tmp").iterdir()] == ["1-young"]
     assert store.list() == ["a", "b"]
-
-
-def test_a_home_relative_root_is_expanded(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    Store("~/micro").write("a", b"1")
-    assert Path(tmp_path / "micro/a").read_bytes() == b"1"
 
 
 @pytest.mark.parametrize("folder", ["private", "0001-0123abcd/private", "secret", "shards", "llm"])

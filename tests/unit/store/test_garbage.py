@@ -9,7 +9,7 @@ import pytest
 from sandmill.errors import StoreError
 from sandmill.store import garbage
 from sandmill.store.files import Store
-from sandmill.store.garbage import Garbage, GarbageKind, find_garbage, remove_garbage
+from sandmill.store.garbage import GarbageKind, find_garbage, remove_garbage
 from sandmill.store.release import load
 from sandmill.store.shards import find_shard
 from sandmill.store.verify import verify_hashes
@@ -157,23 +157,7 @@ def test_what_is_used_between_list_and_removal_is_left_alone(local_store):
     assert find_shard(local_store, plan)
 
 
-def test_a_removed_shard_is_made_again(local_store):
-    ref = fill_shard(local_store, range(2))
-    _remove_all(local_store)
-    assert find_shard(local_store, make_shard_plan(local_store.root, range(2))) is None
-    assert fill_shard(local_store, range(2)) == ref
-
-
 def _make_old(store: Store) -> None:
     old = time.time() - 8 * _DAY
     for path in Path(store.root).rglob("*"):
         os.utime(path, (old, old))
-
-
-def test_the_size_and_age_of_garbage_are_those_of_its_files(local_store):
-    local_store.write("shards/dead/public/tasks-train-0a0a0a0a.parquet", b"12345")
-    local_store.write("shards/dead/public/files-train-0b0b0b0b.parquet", b"123")
-    item: Garbage
-    (item,) = find_garbage(local_store, _NOW)
-    assert (len(item.files), item.bytes) == (2, 8)
-    assert abs(item.modified - time.time()) < 60

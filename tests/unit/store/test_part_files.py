@@ -1,7 +1,5 @@
 """Small files of a release are read whole and kept, and larger ones where most of their tasks are read."""
 
-import uuid
-
 import pytest
 
 from sandmill.errors import IntegrityError
@@ -12,10 +10,10 @@ from tests.publishing import publish_numbers
 
 
 @pytest.fixture
-def remote(s3_root, monkeypatch):
-    """Publish seven tasks in a bucket, two in each shard but the last, with parts too large to be kept."""
+def remote(tmp_path, monkeypatch):
+    """Publish seven tasks, two in each shard but the last, with parts too large to be kept."""
     monkeypatch.setattr(part_files, "SMALL_BYTES", 0)
-    store = Store(f"{s3_root}/{uuid.uuid4().hex}/micro")
+    store = Store(str(tmp_path / "micro"))
     publish_numbers(store, range(2), range(2, 4), range(4, 6), range(6, 7))
     return load(store.root)
 
@@ -26,7 +24,7 @@ def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path,
     read = []
     plain = Store.read_start
     monkeypatch.setattr(Store, "read_start", lambda store, path, most: read.append(path) or plain(store, path, most))
-    folders = remote.pull(tmp_path)
+    folders = remote.pull(tmp_path / "pulled")
     asked = [path.partition("/")[2] for path in read if "/files-" in path]
     parts = [part.path for side in ("public", "private") for part in remote.parts(f"{side}/files")]
     assert len(parts) == 8
@@ -39,7 +37,7 @@ def test_a_pull_reads_each_table_of_files_whole_by_one_request(remote, tmp_path,
 
 def test_one_task_of_many_is_not_fetched_with_its_whole_table(remote, tmp_path, monkeypatch):
     monkeypatch.setattr(Store, "read_start", lambda store, path, most: pytest.fail(path) if most > 4 else b"PAR1")
-    assert len(remote.pull(tmp_path, [remote.task_ids[0]])) == 1
+    assert len(remote.pull(tmp_path / "pulled", [remote.task_ids[0]])) == 1
 
 
 @pytest.fixture

@@ -47,15 +47,6 @@ def test_new_content_is_the_next_version_and_the_old_one_stays(store):
     assert publish_numbers(store, range(2)) == first
 
 
-def test_an_empty_shard_adds_its_reports_and_no_tasks(store):
-    empty = write_shard(store, make_shard_plan(store.root, range(7, 9)), [], [], [])
-    manifest, _ = publish_shards(store, [empty, fill_shard(store, range(2))])
-    assert [part.path[:24] for part in manifest.parts if part.path.startswith("public/")] == [
-        "public/files-train-00001",
-        "public/tasks-train-00001",
-    ]
-
-
 def test_each_split_has_files_of_its_own_and_one_without_tasks_has_none(store):
     manifest = publish_splits(store, {0: "train", 1: "held_out_domain"}, {2: "validation", 3: "train"})
     tables = [part.path.rpartition("-")[0] for part in manifest.parts if part.path.startswith(("public/", "private/"))]
@@ -102,11 +93,6 @@ def test_a_task_in_two_shards_is_an_error(store):
     again = write_shard(store, make_shard_plan(store.root, range(3, 4)), [make_task(0, slot=3)], [], [])
     with pytest.raises(StoreError, match="lie in an earlier shard too"):
         publish_shards(store, [fill_shard(store, range(2)), again])
-
-
-def test_a_shard_given_twice_counts_once(store):
-    ref = fill_shard(store, range(2))
-    assert publish_shards(store, [ref, ref])[0].tasks == 2
 
 
 def test_a_number_that_another_run_claimed_is_left_to_it(store):
@@ -157,13 +143,6 @@ def test_runs_that_publish_different_things_at_once_get_different_numbers(store)
     with ThreadPoolExecutor(4) as pool:
         manifests = list(pool.map(lambda ref: publish_shards(Store(store.root), [ref])[0], refs))
     assert {manifest.version[:4] for manifest in manifests} == {"0001", "0002", "0003", "0004"}
-
-
-def test_the_card_sees_the_manifest_and_is_part_of_it(store):
-    manifest = publish_numbers(store, range(2))
-    readme = store.read(f"{manifest.version}/README.md").decode()
-    assert readme == f"# micro {manifest.version}: 2 tasks\n"
-    assert [part.path for part in manifest.parts[-3:]] == ["reports/funnel.json", "reports/stages.txt", "README.md"]
 
 
 def test_a_part_that_was_cut_short_in_its_shard_is_not_published(store):

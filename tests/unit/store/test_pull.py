@@ -36,11 +36,6 @@ def _expected(number, sides=("public", "private")):
     return {f"{side}/{path}": content for side in sides for path, content in getattr(package, side).items()}
 
 
-def test_a_release_may_be_named_by_a_path(tmp_path):
-    publish_numbers(Store(str(tmp_path / "micro")), range(1))
-    assert load(tmp_path / "micro").ref == load(str(tmp_path / "micro")).ref
-
-
 def test_pull_writes_each_task_as_a_folder(release, tmp_path):
     seen = []
     folders = release.pull(tmp_path / "out", progress=lambda done, total: seen.append((done, total)))
@@ -130,18 +125,6 @@ def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
     for number in range(5):
         assert _content(tmp_path / "out" / make_task(number).record.task_id) == _expected(number)
     assert len(list((tmp_path / "out").iterdir())) == 5
-
-
-def test_a_folder_that_another_pull_finishes_meanwhile_is_no_fault(tmp_path, monkeypatch):
-    gone, glob = tmp_path / ".pull-task-1", type(tmp_path).glob
-
-    def list_one_too_many(folder, pattern, **options):
-        return iter([gone]) if pattern == ".pull-*" else glob(folder, pattern, **options)
-
-    monkeypatch.setattr(type(tmp_path), "glob", list_one_too_many)
-    package = make_task(0).package
-    (folder,) = pull_tasks(lambda side, _: getattr(package, side), ["task0"], ("public",), tmp_path, None)
-    assert folder == tmp_path / "task0"
 
 
 def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):

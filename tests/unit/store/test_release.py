@@ -1,6 +1,5 @@
 import json
 import shutil
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -35,19 +34,6 @@ def test_the_table_of_tasks_joins_public_and_private_facts(release):
     assert "record" not in frame.columns
 
 
-def test_a_printed_table_of_tasks_begins_with_the_kind_of_each_and_ends_with_the_prompt(release):
-    with pl.Config(tbl_cols=8, tbl_width_chars=200):
-        header = str(release.tasks).splitlines()[2]
-    shown = [cell.strip() for cell in header.strip("│").split("┆")]
-    assert shown == ["task_id", "domain", "structure", "metric", "…", "split", "band", "difficulty", "prompt"]
-
-
-def test_the_facts_are_the_table_of_tasks_without_prompts(release):
-    assert release.facts.equals(release.tasks.drop("prompt"))
-    prompts = dict(release.tasks.select("task_id", "prompt").iter_rows())
-    assert prompts == {task_id: release.prompt(task_id) for task_id in release.task_ids}
-
-
 def test_a_place_that_is_no_dataset_is_told_with_what_to_type(store):
     version = publish_numbers(store, range(1)).version
     root = store.root.rpartition("/")[0]
@@ -68,10 +54,6 @@ def test_columns_are_read_of_the_tasks_that_are_asked_for(release):
     assert sorted(row["task_id"] for row in rows) == list(asked)
     assert {row["band"] for row in rows} == {"medium"}
     assert len(list(release.read_columns("private/tasks", ["task_id"]))) == len(release.task_ids)
-
-
-def test_a_release_is_named_in_one_short_line(release):
-    assert repr(release) == f"StoredRelease('{release.store.root}@{release.version}', 5 tasks)"
 
 
 def test_a_release_of_format_1_is_read(tmp_path):
@@ -111,11 +93,6 @@ def test_a_prompt_holds_the_data_dictionary_and_is_compared_with_both_texts(tmp_
     release = load(store.root)
     assert release.prompt(record.task_id).endswith("\n\n## Codes\n\n| oak | 3.5 |\n")
     assert verify_hashes(release) == []
-
-
-def test_a_report_is_read_by_name(release):
-    assert release.report("stages.txt") == b"verify"
-    assert release.report("nothing.json") is None
 
 
 def test_a_mirror_without_private_shows_only_public_facts(tmp_path):
@@ -160,14 +137,6 @@ def test_a_missing_version_is_told_with_those_there_are(store):
         assert caught.value.exit_code == 2
 
 
-def test_a_missing_root_says_so(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ReleaseNotFound, match="No dataset is published in no/such"):
-        load("no/such/micro")
-    with pytest.raises(ReleaseNotFound, match="no dataset 'micro' in this folder"):
-        load("micro")
-
-
 def test_a_version_without_a_manifest_is_not_there(store):
     manifest = publish_numbers(store, range(1))
     Store(store.root).write("0002-0123abcd/public/tasks-00000-00000000.parquet", b"half")
@@ -199,14 +168,6 @@ def test_a_release_is_read_from_s3_by_other_programmes(s3_root):
     part = next(part for part in manifest.parts if part.path.startswith("public/tasks"))
     with store.open(f"{manifest.version}/{part.path}") as file:
         assert pl.read_parquet(file).height == 2
-
-
-def test_a_relative_local_reference_works(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    publish_numbers(Store("releases/micro"), range(1))
-    assert load("releases/micro").tasks.height == 1
-    assert load("./releases/micro@1").tasks.height == 1
-    assert Path("releases/micro").is_dir()
 
 
 def test_a_task_of_600_nested_files_comes_back_as_it_was(local_store, tmp_path):

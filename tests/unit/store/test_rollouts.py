@@ -16,7 +16,7 @@ from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_masked, make_record
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])
 def folder(request, tmp_path) -> RolloutFolder:
     if request.param == "local":
         return RolloutFolder(Store(str(tmp_path / "rollouts")))
@@ -87,14 +87,6 @@ def test_a_second_compaction_adds_a_file_and_replaces_masked_rollouts(folder):
     assert len([path for path in opened.store.list() if path.endswith(".parquet")]) == 2
     opened.compact()
     assert list(opened.records()) == stored
-
-
-def test_a_file_whose_rollouts_are_all_replaced_is_removed(folder):
-    opened = fill(folder, make_masked("sm1", 0))
-    opened.compact()
-    opened.save(make_record("sm1", 0))
-    opened.compact()
-    assert list(opened.records()) == [make_record("sm1", 0)]
 
 
 @pytest.mark.parametrize("fails_at", range(8))

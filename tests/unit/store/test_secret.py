@@ -5,7 +5,7 @@ import pytest
 
 from sandmill.errors import RequestError, StoreError
 from sandmill.store.files import Store
-from sandmill.store.secret import SECRET_PATH, release_secret, secret_id
+from sandmill.store.secret import SECRET_PATH, release_secret
 
 
 def test_a_secret_is_made_once_and_kept(store):
@@ -18,10 +18,6 @@ def test_a_secret_is_made_once_and_kept(store):
 def test_everyone_who_comes_at_once_gets_the_same_secret(store):
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(lambda _: release_secret(store, None), range(8)))) == 1
-
-
-def test_two_datasets_have_two_secrets(tmp_path):
-    assert release_secret(Store(str(tmp_path / "a"))) != release_secret(Store(str(tmp_path / "b")))
 
 
 def test_only_the_owner_may_read_a_stored_secret(tmp_path):
@@ -59,14 +55,6 @@ def test_a_damaged_stored_secret_is_never_replaced(store):
     with pytest.raises(StoreError, match="holds 2 bytes"):
         release_secret(store)
     assert store.read(SECRET_PATH) == b"abcd"
-
-
-def test_a_secret_id_tells_secrets_apart_and_holds_none_of_their_bytes():
-    secret = bytes(range(32))
-    assert secret_id(secret) == secret_id(bytes(range(32)))
-    assert len(secret_id(secret)) == 12
-    assert secret_id(secret) != secret_id(bytes(range(1, 33)))
-    assert all(f"{byte:02x}{byte + 1:02x}{byte + 2:02x}" not in secret_id(secret) for byte in range(30))
 
 
 def test_a_stored_secret_that_is_too_long_is_not_read(store):

@@ -33,15 +33,6 @@ def test_a_shard_gives_back_its_records_and_reports(store):
     assert read_shard_reports(store, ref) == ShardReports([make_rejection(1)], slots, [])
 
 
-def test_a_shard_without_tasks_is_a_finished_shard(store):
-    plan = make_shard_plan(store.root, range(2))
-    ref = write_shard(store, plan, [], [make_rejection(0), make_rejection(1)], [])
-    assert ref.filled == ()
-    assert list(read_shard_records(store, ref)) == []
-    assert read_shard_reports(store, ref) == ShardReports([make_rejection(0), make_rejection(1)], [], [])
-    assert find_shard(store, plan) is not None
-
-
 def test_a_half_written_shard_is_not_found(store):
     plan = make_shard_plan(store.root, range(3))
     write_shard(store, plan, [make_task(0)], [], [])
@@ -58,13 +49,6 @@ def test_of_two_workers_that_make_a_shard_the_first_one_counts(store):
     assert second == first
     assert [record.lineage.slot for record in read_shard_records(store, second)] == [0]
     assert read_shard_reports(store, second) == ShardReports([], [], [])
-
-
-def test_replicates_share_a_slot(store):
-    plan = make_shard_plan(store.root, range(1))
-    ref = write_shard(store, plan, [make_task(0, replicate=r) for r in range(3)], [], [])
-    assert ref.filled == (0,)
-    assert sorted(record.replicate for record in read_shard_records(store, ref)) == [0, 1, 2]
 
 
 def test_a_shard_refuses_tasks_that_are_not_its_own(store):

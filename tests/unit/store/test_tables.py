@@ -3,7 +3,6 @@ import io
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -56,13 +55,6 @@ def test_the_steps_of_a_search_are_columns_that_any_reader_sees():
     assert (verified["train_rows"], verified["difficulty"], verified["panel_s"]) == (155, 0.3, 4.25)
 
 
-def test_every_table_holds_what_its_schema_says():
-    for table in tables.TABLES:
-        reader = pq.ParquetFile(io.BytesIO(_write(table.name, 3)))
-        assert reader.schema_arrow.equals(table.schema)
-        assert {key for row in table.rows(make_task()) for key in row} == set(table.schema.names)
-
-
 def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
     task = make_task(1)
     seen = repr([_table("public/tasks").rows(task), _table("public/files").rows(task)])
@@ -71,11 +63,6 @@ def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
     assert set(tables.PUBLIC_TASKS.names) == {
         *("task_id", "split", "prompt", "modality", "target", "metric", "rows_train", "rows_test"),
     }
-
-
-def test_equal_tasks_give_equal_bytes():
-    for table in tables.TABLES:
-        assert _write(table.name, 3) == _write(table.name, 3)
 
 
 def test_one_tasks_files_are_read_without_the_rest():
@@ -88,16 +75,6 @@ def test_one_tasks_files_are_read_without_the_rest():
         noise["task07"]
     ]
     assert file.count < 200_000 < 2_000_000 < len(file.getvalue())
-
-
-def test_any_reader_can_push_a_task_id_down(tmp_path):
-    path = tmp_path / "files.parquet"
-    path.write_bytes(_write("public/files", 20))
-    wanted = make_task(7).record.task_id
-    (fragment,) = ds.dataset(path).get_fragments()
-    kept = fragment.split_by_row_group(ds.field("task_id") == wanted)
-    assert len(kept) == 1
-    assert pq.read_table(path, filters=[("task_id", "==", wanted)]).num_rows == 4
 
 
 def test_a_table_from_before_a_column_was_added_has_it_empty():

@@ -8,7 +8,6 @@ from sandmill.models.reports import Outcome
 from sandmill.models.rollout import Act
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.env import MLEnv
-from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.play.release import open_task
 from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.single_turn import last_script
@@ -38,10 +37,6 @@ def test_the_last_complete_script_after_the_thoughts_runs(message, script):
     assert last_script(message) == script
 
 
-def test_models_are_told_the_form_that_is_read():
-    assert "starts with ```python" in HOW_TO_ANSWER
-
-
 @pytest.mark.parametrize("part", ["```python\n", "```\n", "<think>", "</think>```", "```python\nx\n```\n"])
 def test_hostile_messages_are_read_in_linear_time(part):
     started = time.process_time()
@@ -49,22 +44,16 @@ def test_hostile_messages_are_read_in_linear_time(part):
     assert time.process_time() - started < 3
 
 
-@pytest.fixture
-def begin(tmp_path):
+@pytest.fixture(scope="module")
+def begin(tmp_path_factory):
+    task = open_task(write_task(tmp_path_factory.mktemp("task"), TargetKind.BINARY, MetricName.LOG_LOSS))
+
     def begin(*results):
-        task = open_task(write_task(tmp_path, TargetKind.BINARY, MetricName.LOG_LOSS))
         episode = SyncEpisode(MLEnv(task, sandbox=PreparedRunner(results)))
         episode.begin()
         return episode
 
     return begin
-
-
-def test_a_rollout_that_counts_names_no_failure(begin):
-    episode = begin(result_of(Outcome.RUNTIME_ERROR))
-    episode.act(Act.run("x"))
-    episode.end()
-    assert episode.failure == {"mask_sample": False, "failure_kind": None, "failure_reason": None}
 
 
 def test_a_fault_of_the_sandbox_is_named_with_its_reason(begin):

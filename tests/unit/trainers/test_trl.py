@@ -74,10 +74,6 @@ def test_an_episode_without_finish_is_graded_when_trl_asks_for_its_reward(env):
     assert env.rollout.ending is Ending.STOPPED
 
 
-def test_an_episode_without_submission_gets_zero_and_not_none(env):
-    assert env.get_reward() == 0
-
-
 def test_mistakes_of_the_model_are_texts_and_use_no_step(env):
     env.run_code(PERFECT)
     assert "expected a step with a valid submission: 1" in env.finish(step=5)
