@@ -11,11 +11,10 @@ Where the description states facts that solvers can use, and medals are mileston
 
 - `READERS`: entries of the tier of readers,
 - `reading(data, cues)`: what `read` returned, as someone sees it who knows the stated cues,
-- `TWINS`: reader to the entry that does the same without the facts,
 - `ADVERSARIES`: blind entries that are not on the leaderboard.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -56,12 +55,6 @@ class OwnPanel(Panel):
     def entries(self) -> tuple[Entry, ...]:
         """The entries of the module."""
         found: tuple[Entry, ...] = self._module.ENTRIES
-        return found
-
-    @property
-    def twins(self) -> Mapping[str, str]:
-        """Reader to the entry that does the same without the stated facts."""
-        found: Mapping[str, str] = getattr(self._module, "TWINS", {})
         return found
 
     def reading(self, cues: Sequence[Cue]) -> Any:

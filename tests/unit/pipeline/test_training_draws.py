@@ -44,7 +44,6 @@ class Runs:
     asked: list[str] = field(default_factory=list)
     panel: None = None
     entries = PANEL
-    twins = TWINS
 
     @property
     def reader(self):
