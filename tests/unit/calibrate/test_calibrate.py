@@ -157,11 +157,11 @@ NOISES = np.linspace(0.05, 0.95, 39)
 
 def made_run(name: str, tier: Tier, prediction: np.ndarray) -> PanelRun:
     """A run that answers what it is told to."""
-    return PanelRun(name, tier, [prediction], lambda columns: columns[0], None)
+    return PanelRun(name, tier, prediction, None)
 
 
 def broken(run: PanelRun, failure: str) -> PanelRun:
-    return PanelRun(run.name, run.tier, None, None, failure)
+    return PanelRun(run.name, run.tier, None, failure)
 
 
 def made_board(noises: np.ndarray = NOISES, truth: np.ndarray = TRUTH) -> list[PanelRun]:

@@ -77,13 +77,6 @@ def test_a_tampered_line_of_the_board_is_named_with_what_was_found(part):
     assert f"{score} {part}" in problem
 
 
-@pytest.mark.parametrize("last_digit", [-1e-5, 1e-5])
-def test_scores_that_differ_by_rounding_agree(last_digit):
-    entry = next(entry for entry in calibrated().board if entry.solver == below_the_median())
-    near = round(entry.final + last_digit, 5)
-    assert problems(recalibrated(board=rescored(calibrated(), below_the_median(), final=near))) == []
-
-
 def test_a_solver_that_fails_now_is_named(monkeypatch):
     runs = rerun.run_panel
 
@@ -219,15 +212,6 @@ def test_other_versions_of_libraries_are_noted_where_something_does_not_hold():
         "install those versions to compare exactly"
     )
     assert not any("note" in problem for problem in problems(tampered))
-
-
-def test_other_versions_are_no_problem_where_all_holds():
-    assert problems(with_lineage(proved().record, libraries={"numpy": "0.1"})) == []
-
-
-def test_a_library_that_is_not_here_is_not_compared():
-    tampered = recalibrated(thresholds=calibrated().thresholds.model_copy(update={"median": 0.7}))
-    assert len(problems(with_lineage(tampered, libraries={"no-such-package-here": "1"}))) == 1
 
 
 def test_a_solver_that_is_on_the_board_twice_is_named():

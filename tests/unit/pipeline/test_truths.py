@@ -249,10 +249,9 @@ def test_a_reference_that_leaves_nothing_has_no_score():
     assert (facts.reference_score, facts.reference_is_gold, facts.scripts_repeat) == (None, False, False)
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_a_script_that_scores_otherwise_than_recorded_is_found(place):
+def test_a_script_that_scores_otherwise_than_recorded_is_found():
     scripts = list(calibrated().scripts)
-    scripts[place] = scripts[place].model_copy(update={"final": scripts[place].final + 1e-5})
+    scripts[1] = scripts[1].model_copy(update={"final": scripts[1].final + 1e-5})
     facts = verified(calibration=changed(scripts=tuple(scripts)))
     assert facts.reference_is_gold
     assert not facts.scripts_repeat
