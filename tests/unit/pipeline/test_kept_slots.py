@@ -187,7 +187,7 @@ def test_a_release_that_gives_roles_away_stops_after_its_first_group(settings, m
     def leaking(specs):
         read.append(len({spec.fingerprint for spec in specs}))
         verdict = "leaks" if read[-1] else "too_small"
-        return MetaLeak(tasks=read[-1], columns=0, baseline=None, readers=(), words=(), verdict=verdict)
+        return MetaLeak(tasks=read[-1], columns=0, verdict=verdict)
 
     workers = Scripted(workers=4)
     monkeypatch.setattr("sandmill.pipeline.run.check_meta_leak", leaking)
