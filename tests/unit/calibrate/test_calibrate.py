@@ -55,13 +55,6 @@ def test_difficulty_is_what_the_median_default_leaves_of_the_gap(rng: np.random.
     assert measured.low <= measured.value <= measured.high
 
 
-def test_worse_than_trivial_is_as_hard_as_can_be(rng: np.random.Generator):
-    truth = rng.normal(size=ROWS)
-    bad = [guesses(truth, 9, rng)] * 3
-    measured = difficulty(truth, bad, np.zeros(ROWS), truth, get_metric("rmse"), draw_counts(ROWS, rng))
-    assert (measured.value, measured.low, measured.high, measured.band) == (1, 1, 1, Band.EXPERT)
-
-
 @pytest.mark.parametrize(
     ("value", "band"),
     [(0, Band.EASY), (0.2499, Band.EASY), (0.25, Band.MEDIUM), (0.5, Band.HARD), (0.75, Band.EXPERT), (1, Band.EXPERT)],
