@@ -223,18 +223,12 @@ def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
     assert set(counts.values()) == {1}
 
 
-def test_what_is_found_finished_is_counted_as_kept(built, run):
-    ((text, share),) = set(_progress_of(run(SMALL, built[1])))
-    assert text is not None
-    assert text.startswith("Completed. 2 of 2 tasks in band (2 kept from before)")
-    assert share == 100
-
-
 def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
     ended = run(BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),)), tmp_path / "root")
     assert ended.client.read_flow_run(ended.id).name == "micro, 2 tasks"
 
 
+@pytest.mark.slow
 def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
     _, root = built
     monkeypatch.setattr(MixCounts, "explain", lambda self: ["easy: asked 2, got 1."])
@@ -245,6 +239,7 @@ def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server
     assert {task.run_count for task in ended.task_runs()} == {1}
 
 
+@pytest.mark.slow
 def test_a_run_whose_process_was_killed_is_marked_by_the_next_and_one_of_another_machine_is_not(built, run):
     first, root = built
     client, here = first.client, ProcessIdentity.of(os.getpid())
@@ -320,6 +315,7 @@ def _suite_events(client: SyncPrefectClient, run: UUID) -> list[dict[str, Any]]:
     return []
 
 
+@pytest.mark.slow
 def test_each_failed_suite_is_one_event_of_the_run_however_often_it_is_reported(prefect_server):
     counts = {"rows": 9, "failing_rows": 2, "failing_tasks": 1, "columns": ["metric"], "expectation": "in_set"}
     rows = [

@@ -15,18 +15,22 @@ from sandmill.models.package import TaskFacts
 
 WIDTH = 100
 _NAMES = {
-    "sklearn.compose": "ColumnTransformer",
-    "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor RandomForestClassifier RandomForestRegressor",
+    "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",
+    "sklearn.ensemble": "ExtraTreesClassifier ExtraTreesRegressor GradientBoostingClassifier GradientBoostingRegressor "
+    "HistGradientBoostingClassifier HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor",
     "sklearn.decomposition": "TruncatedSVD",
     "sklearn.feature_extraction.text": "CountVectorizer",
+    "sklearn.feature_selection": "SelectFromModel",
     "sklearn.impute": "SimpleImputer",
     "sklearn.kernel_approximation": "Nystroem",
-    "sklearn.linear_model": "LogisticRegression PoissonRegressor Ridge",
-    "sklearn.model_selection": "KFold StratifiedKFold",
+    "sklearn.linear_model": "LassoCV LogisticRegression LogisticRegressionCV PoissonRegressor Ridge RidgeCV",
+    "sklearn.model_selection": "KFold StratifiedKFold cross_val_score",
     "sklearn.multiclass": "OneVsRestClassifier",
+    "sklearn.multioutput": "MultiOutputRegressor",
     "sklearn.neighbors": "KNeighborsClassifier KNeighborsRegressor",
     "sklearn.pipeline": "FeatureUnion make_pipeline",
     "sklearn.preprocessing": "FunctionTransformer OneHotEncoder StandardScaler TargetEncoder",
+    "sklearn.svm": "SVC SVR",
     "sklearn.tree": "DecisionTreeClassifier DecisionTreeRegressor",
 }
 """Names of scikit-learn that scripts use, by the module to import them from."""

@@ -16,7 +16,7 @@ import pandas as pd
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, made_columns
-from sandmill.kinds.script_text import listed, quoted
+from sandmill.kinds.script_text import imports, listed, quoted
 from sandmill.models.hints import InText, SameUnits
 from sandmill.models.layout import PUBLIC, SUBMISSION
 from sandmill.models.package import TaskFacts
@@ -105,29 +105,6 @@ READER_STYLE = "reader"
 """Style of the published reader's script: the average of those models that cross-validation prefers."""
 STYLES = (*_MODELS, *_SEVERAL, READER_STYLE)
 """Names of the ways to model."""
-_IMPORTS = (
-    ("sklearn.compose", "TransformedTargetRegressor"),
-    ("sklearn.ensemble", "ExtraTreesClassifier"),
-    ("sklearn.ensemble", "ExtraTreesRegressor"),
-    ("sklearn.ensemble", "GradientBoostingClassifier"),
-    ("sklearn.ensemble", "GradientBoostingRegressor"),
-    ("sklearn.ensemble", "HistGradientBoostingClassifier"),
-    ("sklearn.ensemble", "HistGradientBoostingRegressor"),
-    ("sklearn.ensemble", "RandomForestClassifier"),
-    ("sklearn.ensemble", "RandomForestRegressor"),
-    ("sklearn.feature_selection", "SelectFromModel"),
-    ("sklearn.linear_model", "LassoCV"),
-    ("sklearn.linear_model", "LogisticRegressionCV"),
-    ("sklearn.linear_model", "RidgeCV"),
-    ("sklearn.model_selection", "cross_val_score"),
-    ("sklearn.multioutput", "MultiOutputRegressor"),
-    ("sklearn.neighbors", "KNeighborsClassifier"),
-    ("sklearn.neighbors", "KNeighborsRegressor"),
-    ("sklearn.pipeline", "make_pipeline"),
-    ("sklearn.preprocessing", "StandardScaler"),
-    ("sklearn.svm", "SVC"),
-    ("sklearn.svm", "SVR"),
-)
 
 
 def demonstration(
@@ -156,19 +133,7 @@ def demonstration(
         *_said(facts, models, is_chosen=style == READER_STYLE),
         *_answer(facts),
     ]
-    return "\n".join([*_imports(body), "", *body]) + "\n"
-
-
-def _imports(body: list[str]) -> Iterator[str]:
-    text = "\n".join(body)
-    if "np." in text:
-        yield "import numpy as np"
-    yield "import pandas as pd"
-    found: dict[str, list[str]] = {}
-    for module, name in _IMPORTS:
-        if re.search(rf"\b{name}\(", text):
-            found.setdefault(module, []).append(name)
-    yield from (f"from {module} import {', '.join(names)}" for module, names in found.items())
+    return "\n".join([*imports("\n".join(body)), "", *body]) + "\n"
 
 
 def _files(facts: TaskFacts, used: Stated) -> Iterator[str]:
