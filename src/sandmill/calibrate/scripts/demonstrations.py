@@ -15,7 +15,7 @@ import pandas as pd
 
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
-from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, made_columns
+from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, is_skewed, made_columns
 from sandmill.kinds.script_text import imports, listed, quoted
 from sandmill.models.hints import InText, SameUnits
 from sandmill.models.layout import PUBLIC, SUBMISSION
@@ -181,7 +181,7 @@ def _matrix(facts: TaskFacts, train: pd.DataFrame, stated: Stated, *, is_scaled:
             yield f"{cell} = pd.to_numeric({cell}.astype(str).str.extract({_NUMBER}, expand=False))"
         elif not is_number(cells) and (is_prose(cells) or cells.nunique() > _MOST_LEVELS * len(cells)):
             left_out.append(name)
-    if is_scaled and any(map(_is_skewed, (train[name] for name in features))):
+    if is_scaled and any(is_skewed(train[name]) for name in features if is_number(train[name])):
         yield 'raw = test.select_dtypes("number")'
         yield f"skewed = raw.columns[(raw.min() > 0) & (raw.skew() > {_SKEWED})]"
         yield "df[skewed] = np.log(df[skewed].clip(lower=1e-9))"
@@ -198,15 +198,6 @@ def _matrix(facts: TaskFacts, train: pd.DataFrame, stated: Stated, *, is_scaled:
 
 
 _NUMBER = 'r"([-+.\\deE]+)"'
-
-
-def _is_skewed(cells: pd.Series) -> bool:
-    if not is_number(cells):
-        return False
-    values = cells.dropna().to_numpy(dtype=float)
-    if not len(values) or values.min() <= 0 or values.std() <= 0:
-        return False
-    return bool(((values - values.mean()) ** 3).mean() > _SKEWED * values.std() ** 3)
 
 
 def _target(facts: TaskFacts) -> Iterator[str]:
