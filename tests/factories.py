@@ -45,7 +45,6 @@ STEADY = {
     "feedback_thresholds": Thresholds(gold=0.84, silver=0.81, bronze=0.79, median=0.74),
     "steps": (0.075, 0.05, 0.125),
     "steadiness": STEADINESS,
-    "feedback_steadiness": STEADINESS,
     "sizing": Sizing(pilot_rows=2000, final_rows=100, order_foretold=0.98),
 }
 """How sure thresholds are, for calibrations that are about something else."""

@@ -182,6 +182,7 @@ def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
     assert ended.client.read_flow_run(ended.id).name == "micro, 2 tasks"
 
 
+@pytest.mark.slow
 def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
     _, root = built
     monkeypatch.setattr(MixCounts, "explain", lambda self: ["easy: asked 2, got 1."])
@@ -226,6 +227,7 @@ def test_a_broken_seed_card_fails_the_run_with_every_mistake_and_writes_nothing(
     assert [task.run_count for task in ended.task_runs()] == [1], "a wrong input must not be tried again"
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stricter, tmp_path):
     seeds = tuple(str(CARDS / f"{name}.yaml") for name in (*OTHERS, REGRESSION))
     ended = run(BuildRequest(name="micro", tasks=5, seed=7, seeds=seeds, mix=QUICKEST), tmp_path)

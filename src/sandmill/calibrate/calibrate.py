@@ -24,7 +24,6 @@ from sandmill.calibrate.steadiness import (
     require_order,
     resample_milestones,
     steadiness,
-    with_draws,
 )
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
@@ -33,20 +32,17 @@ from sandmill.scoring import Metric
 from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
 
 LEAST_ENTRIES = 25
-FEEDBACK_RESAMPLES = 100
-"""Fewer than on the final part: how steady feedback is gets recorded and decides nothing."""
 LEAST_COMPETENT = 5
 
 
 @dataclass(frozen=True, repr=False)
 class _PartOf:
-    """What the runs say of one part, and how it is resampled."""
+    """What the runs say of one part."""
 
     truth: Array
     oracle: Array
     said: Mapping[str, Array]
     """Predictions by run."""
-    counts: Floats
     metric: Metric
 
     def rounded(self, prediction: Array) -> float:
@@ -85,16 +81,11 @@ def calibrate(
     ran, metric = require_enough(runs), remembering(test.metric)
     said = {run.name: run.prediction for run in (*ran, *(run for run in beside if run.has_run))}
     final, feedback = (
-        _PartOf(
-            test.truth[part],
-            oracle[part],
-            {name: answer[part] for name, answer in said.items()},
-            draw_counts(int(part.sum()), rng, resamples),
-            metric,
-        )
-        for part, resamples in ((test.is_final, RESAMPLES), (test.is_feedback, FEEDBACK_RESAMPLES))
+        _PartOf(test.truth[part], oracle[part], {name: answer[part] for name, answer in said.items()}, metric)
+        for part in (test.is_final, test.is_feedback)
     )
-    signal_check(final.truth, final.said[TRIVIAL], final.oracle, metric, final.counts)
+    counts = draw_counts(len(final.truth), rng, RESAMPLES)
+    signal_check(final.truth, final.said[TRIVIAL], final.oracle, metric, counts)
     scores = [{name: part.rounded(answer) for name, answer in part.said.items()} for part in (final, feedback)]
     board = leaderboard(
         [
@@ -120,11 +111,10 @@ def calibrate(
     trivial, best = final.ends()
     steps = gap_steps(bars, trivial, best)
     require_trivial_loses(trivial, bars, best)
-    steady, steady_feedback = (steadiness(_resampled(part, board, found), metric) for part in (final, feedback))
+    steady = steadiness(_resampled(final, board, found, counts), metric)
     require_order(steady, sizing)
-    steady = with_draws(steady, entries, steps, deciding.twins)
     usual = [final.said[run.name] for run in ran if run.tier is Tier.COMPETENT]
-    hardness = difficulty(final.truth, usual, final.said[TRIVIAL], final.oracle, metric, final.counts)
+    hardness = difficulty(final.truth, usual, final.said[TRIVIAL], final.oracle, metric, counts)
     return Calibration(
         is_lower_better=metric.is_lower_better,
         trivial=trivial,
@@ -137,17 +127,16 @@ def calibrate(
         feedback_thresholds=on_feedback,
         steps=steps,
         steadiness=steady,
-        feedback_steadiness=steady_feedback,
         sizing=sizing,
         difficulty=over_draws(hardness, entries),
     )
 
 
-def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones) -> ThresholdScores:
+def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones, counts: Floats) -> ThresholdScores:
     names = [entry.solver for entry in board if entry.tier not in PLACING]
     rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column)
     ends = part.said[TRIVIAL], part.oracle
-    return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, part.counts)
+    return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, counts)
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:

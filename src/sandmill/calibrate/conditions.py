@@ -4,7 +4,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import cache
 from pathlib import Path
@@ -37,30 +37,8 @@ def solver_conditions(*, is_finite: bool = True) -> Iterator[None]:
     """
     from sklearn import config_context
 
-    with one_thread(), config_context(skip_parameter_validation=True, assume_finite=is_finite), _arrays_are_arrays():
+    with one_thread(), config_context(skip_parameter_validation=True, assume_finite=is_finite):
         yield
-
-
-@contextmanager
-def _arrays_are_arrays() -> Iterator[None]:
-    """Let scikit-learn not ask a library of data frames what each numpy array is."""
-    from sklearn.utils import validation
-
-    answers = {"_nw_into_df_or_series": False, "_get_feature_names": None}
-    asking = {name: getattr(validation, name) for name in answers if hasattr(validation, name)}
-    for name, ask in asking.items():
-        setattr(validation, name, _at_once(ask, answers[name]))
-    try:
-        yield
-    finally:
-        for name, ask in asking.items():
-            setattr(validation, name, ask)
-
-
-def _at_once(ask: Callable[[Any], Any], answer: bool | None) -> Callable[[Any], Any]:
-    from numpy import ndarray
-
-    return lambda data: answer if type(data) is ndarray else ask(data)
 
 
 @contextmanager

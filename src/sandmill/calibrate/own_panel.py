@@ -11,11 +11,10 @@ Where the description states facts that solvers can use, and medals are mileston
 
 - `READERS`: entries of the tier of readers,
 - `reading(data, cues)`: what `read` returned, as someone sees it who knows the stated cues,
-- `TWINS`: reader to the entry that does the same without the facts,
 - `ADVERSARIES`: blind entries that are not on the leaderboard.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.conditions import run_source, script_surroundings, solver_conditions
-from sandmill.calibrate.panel import Panel, PanelRun
+from sandmill.calibrate.panel import Panel, PanelRun, fault_of
 from sandmill.calibrate.rungs import GradedTest, PossibleScript, ScoredScript
 from sandmill.errors import ItemRejected
 from sandmill.kinds.panel import Entry, OwnScript
@@ -35,7 +34,6 @@ from sandmill.models.kind import kind_named
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
-from sandmill.scoring.forms import form_of
 from sandmill.scoring.submission import Answers, parse_submission
 
 
@@ -58,12 +56,6 @@ class OwnPanel(Panel):
         found: tuple[Entry, ...] = self._module.ENTRIES
         return found
 
-    @property
-    def twins(self) -> Mapping[str, str]:
-        """Reader to the entry that does the same without the stated facts."""
-        found: Mapping[str, str] = getattr(self._module, "TWINS", {})
-        return found
-
     def reading(self, cues: Sequence[Cue]) -> Any:
         """Return the data as someone sees it who knows some cues. None without cues, or if the kind has no readers."""
         return self._module.reading(self._data, cues) if cues and hasattr(self._module, "READERS") else None
@@ -82,31 +74,14 @@ class OwnPanel(Panel):
         return self._run_on(entry, self._data)
 
     def _run_on(self, entry: Entry, data: Any) -> PanelRun:
+        answer: Array | None = None
         try:
             solve: Any = entry.solve
-            prediction = np.asarray(solve(data))
-            failure = self._fault(prediction)
+            answer = np.asarray(solve(data))
+            failure = fault_of(answer, tuple(self._data.shape), self._facts)
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
-        if failure:
-            return PanelRun(entry.name, entry.tier, None, None, failure)
-        return PanelRun(entry.name, entry.tier, [prediction], _itself, None)
-
-    def _fault(self, prediction: Array) -> str | None:
-        """Say what is wrong with a prediction, if anything."""
-        expected = tuple(self._data.shape)
-        if prediction.shape != expected:
-            return f"prediction of shape {prediction.shape}; expected {expected}"
-        if prediction.dtype == object:
-            strange = sum(not isinstance(cell, str | None) for cell in prediction.ravel())
-            return f"{strange} answers are no texts" if strange else None
-        low, high = form_of(self._facts).limits(self._facts)
-        bad = int((~(np.isfinite(prediction) & (prediction >= low) & (prediction <= high))).sum())
-        return f"{bad} predicted values are not finite, or not from {low:g} to {high:g}" if bad else None
-
-
-def _itself(columns: Sequence[Any]) -> Array:
-    return np.asarray(columns[0])
+        return PanelRun(entry.name, entry.tier, None if failure else answer, failure)
 
 
 def write_own_ladder(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,6 @@ from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.forms import form_of
-
-Rows = slice | NDArray[np.intp] | NDArray[np.bool_]
-"""Some of the test rows."""
 
 TRIVIAL = "prior"
 """The entry that is 0 on the gap scale."""
@@ -125,10 +122,8 @@ class PanelRun:
 
     name: str
     tier: Tier
-    scores: Any
-    """What it says of each test row, for each column of the target; None if the solver failed."""
-    answer: Callable[[Any], NDArray[Any]] | None
-    """Turns scores of some rows into the prediction for them."""
+    answer: NDArray[Any] | None
+    """The prediction; None if the solver failed."""
     failure: str | None
 
     @property
@@ -136,20 +131,16 @@ class PanelRun:
         """Whether there is a prediction."""
         return self.failure is None
 
-    @cached_property
+    @property
     def prediction(self) -> NDArray[Any]:
-        """In the order of test.csv, as the encoding asks."""
-        return self.on(slice(None))
-
-    def on(self, rows: Rows) -> NDArray[Any]:
-        """Predict for some of the test rows as if they were all.
+        """In the order of test.csv, as the encoding asks.
 
         Raises:
             ValueError: if the solver failed.
         """
         if self.answer is None:
             raise ValueError(f"{self.name} failed: {self.failure}")
-        return np.asarray(self.answer([column[rows] for column in self.scores]))
+        return self.answer
 
 
 class Panel:
@@ -217,14 +208,15 @@ class Panel:
         from sandmill.calibrate.solvers.table import NothingFound
 
         try:
-            answer = partial(settle, table=self._table, decision=load_decision())
-            run = PanelRun(name, tier, solve(load(), self._table), answer, None)
-            failure = _fault(run.prediction, self._table)
+            answer = np.asarray(settle(solve(load(), self._table), self._table, load_decision()))
+            form, facts = form_of(self._table.facts), self._table.facts
+            width = form.width(facts)
+            failure = fault_of(answer, (len(self._table.ids), *((width,) if width else ())), facts)
         except NothingFound:
             failure = NOTHING_FOUND
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
-        return PanelRun(name, tier, None, None, failure) if failure else run
+        return PanelRun(name, tier, None if failure else answer, failure)
 
 
 def open_panel(folder: Path, facts: TaskFacts, earlier: "Panel | None" = None) -> Panel:
@@ -246,15 +238,13 @@ def _train_alike(table: Any, other: Any) -> bool:
     return table.facts == other.facts and table.kinds == other.kinds and bool(table.train.equals(other.train))
 
 
-def _fault(prediction: NDArray[Any], table: Any) -> str | None:
+def fault_of(prediction: NDArray[Any], shape: tuple[int, ...], facts: TaskFacts) -> str | None:
     """Say what is wrong with a prediction, if anything."""
-    form, rows = form_of(table.facts), len(table.ids)
-    shape = (rows, width) if (width := form.width(table.facts)) else (rows,)
-    low, high = form.limits(table.facts)
     if prediction.shape != shape:
         return f"prediction of shape {prediction.shape}; expected {shape}"
-    bad = int((~np.isfinite(prediction)).sum())
-    if bad:
-        return f"{bad} predicted values are not finite"
-    off = int(((prediction < low) | (prediction > high)).sum())
-    return f"{off} predicted values are not from {low:g} to {high:g}" if off else None
+    if prediction.dtype == object:
+        strange = sum(not isinstance(cell, str | None) for cell in prediction.ravel())
+        return f"{strange} answers are no texts" if strange else None
+    low, high = form_of(facts).limits(facts)
+    bad = int((~(np.isfinite(prediction) & (prediction >= low) & (prediction <= high))).sum())
+    return f"{bad} predicted values are not finite, or not from {low:g} to {high:g}" if bad else None

@@ -9,7 +9,7 @@ import polars as pl
 from sandmill.calibrate.adversary import run_adversary, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, open_panel
-from sandmill.calibrate.readers import TWINS, Stated, read_table, run_readers
+from sandmill.calibrate.readers import Stated, read_table, run_readers
 from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
 from sandmill.models.kind import kind_named
@@ -52,11 +52,6 @@ class SolverRuns:
     def entries(self) -> tuple[Entry, ...]:
         """Entries of the panel."""
         return self.panel.entries
-
-    @property
-    def twins(self) -> Mapping[str, str]:
-        """Reader to the run with the same model without the stated facts."""
-        return self.panel.twins if isinstance(self.panel, OwnPanel) else TWINS
 
     def run(self, names: Sequence[str] | None = None) -> list[PanelRun]:
         """Run entries of the panel, or all of them."""

@@ -141,7 +141,7 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
             yield from _formula(made, formula)
         case NormDistance(column=name, by=by, norms=norms):
             table = _mapping(dict(zip(stated.levels[by], norms, strict=True)))
-            scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
+            scale = partial(_scaled, is_log=is_skewed(decoded[name]))
             yield f"{made} = ({scale(_cell(name))} - {scale(f'{_cell(by)}.map({table})')}).abs()"
         case CodeValue(column=name, values=values):
             yield f"{made} = {_cell(name)}.map({_mapping(dict(zip(stated.levels[name], values, strict=True)))})"
@@ -150,7 +150,7 @@ def _form(form: Form, stated: Stated, decoded: pd.DataFrame) -> Iterator[str]:
             flag = _cell(f"{form.name}_holds") if name else made
             yield f"{flag} = ({holds}).astype(float)"
             if name:
-                scale = partial(_scaled, is_log=_is_skewed(decoded[name]))
+                scale = partial(_scaled, is_log=is_skewed(decoded[name]))
                 inside = scale(_cell(name)), scale(f"train[{quoted(name)}]")
                 yield f"{made} = {flag} * ({inside[0]} - {inside[1]}.mean())"
         case Distance() as distance:
@@ -211,10 +211,12 @@ def _scaled(expression: str, *, is_log: bool) -> str:
     return f"np.log({expression})" if is_log else expression
 
 
-def _is_skewed(cells: pd.Series) -> bool:
+def is_skewed(cells: pd.Series) -> bool:
+    """Whether a column of numbers is positive and skewed, so that its logarithm is used."""
     values = cells.dropna().to_numpy(dtype=float)
-    spread = values.std()
-    return bool((values > 0).all() and ((values - values.mean()) ** 3).mean() > _SKEWED * spread**3)
+    if not len(values):
+        return False
+    return bool((values > 0).all() and ((values - values.mean()) ** 3).mean() > _SKEWED * values.std() ** 3)
 
 
 def _mapping(values: Mapping[str, float]) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from sandmill.calibrate.board import median_rows
-from sandmill.calibrate.milestones import Gold, MilestoneRule, distance_sd, least_step, unrelated_sd
+from sandmill.calibrate.milestones import Gold, MilestoneRule, least_step
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Interval, MilestoneEntry, Sizing, Steadiness, Tier
@@ -108,8 +108,6 @@ def _interval(drawn: Floats) -> Interval:
     return round(float(low), 5), round(float(high), 5)
 
 
-Steps = tuple[float, float, float]
-
 COUNTED_MILESTONE_STEP = 0.1
 """Widest step of a pilot that a forecast counts. Milestones are medians over many runs, and their bootstraps choose the
 best run anew, so that a step may count for more than one between two single runs."""
@@ -131,8 +129,6 @@ class ThresholdRuns:
     """Gap closed on the pilot rows by the informed solver, after training on the task's draw."""
     column: float | None = None
     """Gap closed on the pilot rows by the best single column without a model."""
-    twins: Mapping[str, str] | None = None
-    """Reader to the run with the same model without the stated facts."""
 
     @cached_property
     def rule(self) -> MilestoneRule:
@@ -194,18 +190,3 @@ def resample_milestones(
     below = trivial + (places.bronze - rule.fall) * (oracle - trivial)
     scores = np.array([*bars, np.minimum(middle, below)])
     return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:], counted_step=COUNTED_MILESTONE_STEP)
-
-
-def with_draws(
-    measured: Steadiness, entries: Sequence[MilestoneEntry], steps: Steps, twins: Mapping[str, str] | None
-) -> Steadiness:
-    """Add how far apart thresholds are by the luck of training draws."""
-    by_name = {entry.solver: entry.shares for entry in entries}
-    related = [(by_name[one], by_name[other]) for one, other in (twins or {}).items() if {one, other} <= by_name.keys()]
-    found: dict[str, float | Steps] = {}
-    for name, deviation in (("pair", unrelated_sd(entries)), ("hint", distance_sd(related))):
-        if deviation:
-            ratios = (round(step / deviation, 3) for step in steps)
-            found[f"{name}_sd"] = round(deviation, 6)
-            found["steps_in_sd" if name == "pair" else "steps_in_hint_sd"] = tuple(ratios)  # type: ignore[assignment]
-    return measured.model_copy(update=found)

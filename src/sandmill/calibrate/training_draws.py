@@ -147,7 +147,6 @@ def _deciding(
         tiers=tiers,
         shares=shares,
         off_board=frozenset(name for name in shares if name not in on_panel and tiers[name] is not Tier.READER),
-        twins=contest.twins,
         **{name: None if share is None else round(share, 6) for name, share in tops.items()},
     )
     if found.gold == "margin":

@@ -5,14 +5,13 @@ Each yields findings as text.
 
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import chain, islice, product
 from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sandmill.check.dependence import Array, Levels, clustering_p_value, correlate_ranks, level
 from sandmill.check.package_tables import (
@@ -27,8 +26,6 @@ from sandmill.check.package_tables import (
 from sandmill.errors import count, name_some
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.item_files import jpeg_segments, sound_chunks, tiff_tags
-from sandmill.kinds.page.channel import FieldsChannel
-from sandmill.kinds.page.layout import mask_pixels
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
@@ -44,13 +41,6 @@ targets share it."""
 
 MISSING_SIGMAS = 5.0
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
-_LEAST_ALIGNED = 0.9
-"""Share of training pages whose clean copy resembles them more than that of any other page tried."""
-_OTHERS = 5
-"""Clean pages that each dirty page is compared with."""
-_LEAST_SIGMAS = 5.0
-"""Standard errors by which pictures correlate more with their own masks than with those of other pictures."""
-
 TRACE_ALPHA = 1e-5
 """p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
 _FILLING = 0xFE
@@ -90,13 +80,18 @@ def check_items(tables: PackageTables) -> Iterator[str]:
     train, test = items.train[channel.column], items.test[channel.column]
     if kind.gate:
         yield from kind.load("gate")(train, test)
-    if channel.target_shape:
-        target = items.train[tables.facts.target_column]
-        if tables.facts.encoding == "runs":
-            yield from mask_findings(train, mask_pixels(target, tables.facts))
-        else:
-            slips = channel.slips if isinstance(channel, FieldsChannel) else ()
-            yield from pair_findings(train, target, test, slips, channel.target_shape[1])
+    target = items.train[tables.facts.target_column] if channel.target_shape else train
+    if target.dtype == pl.Binary and channel.target_shape:
+        yield from clean_findings(target, test)
+
+
+def clean_findings(cleaned: pl.Series, test: pl.Series) -> Iterator[str]:
+    """Check that no test page is clean. Pages are PNG files, clean ones pixels of one byte each."""
+    from PIL import Image
+
+    known = set(cleaned)
+    if same := sum(Image.open(BytesIO(page)).tobytes() in known for page in test):
+        yield f"{count(same, 'test page')} equal to a clean training page"
 
 
 def check_ids(tables: PackageTables) -> Iterator[str]:
@@ -178,66 +173,6 @@ def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> 
     chances = 1 / (1 + np.exp(-log_odds))
     expected, spread = float(chances.sum()), float(np.sqrt(np.sum(chances * (1 - chances))))
     return expected - MISSING_SIGMAS * spread - 1, expected + MISSING_SIGMAS * spread + 1
-
-
-def pair_findings(
-    train: pl.Series, cleaned: pl.Series, test: pl.Series, slips: tuple[int, ...] = (), width: int = 1
-) -> Iterator[str]:
-    """Check that clean training pages belong to the dirty ones of the same name, and that no test page is clean.
-
-    Pages are PNG files, clean ones pixels of one byte each. Lines of dirty pages have slipped by `slips` pixels, in
-    turn; clean pages are compared with the same slips. `width` is in pixels.
-    """
-    dirty, tested = _centred(_pixels(train)), _pixels(test)
-    raw = np.stack([np.frombuffer(page, dtype=np.uint8) for page in cleaned]).astype(np.float64)
-    begun = [_centred(_slipped(raw, slips[begin:] + slips[:begin], width)) for begin in range(len(slips))]
-    likeness = [
-        np.max([(dirty * np.roll(clean, shift, axis=0)).sum(axis=1) for clean in begun or [_centred(raw)]], axis=0)
-        for shift in range(_OTHERS + 1)
-    ]
-    own, others = likeness[0], np.max(likeness[1:], axis=0)
-    if (aligned := float((own > others).mean())) < _LEAST_ALIGNED:
-        yield f"{aligned:.0%} of the training pages resemble their own clean copy most; at least {_LEAST_ALIGNED:.0%}"
-    same = {page.tobytes() for page in raw.astype(np.uint8)}
-    if known := sum(page.tobytes() in same for page in tested.astype(np.uint8)):
-        yield f"{count(known, 'test page')} equal to a clean training page"
-
-
-def mask_findings(train: pl.Series, masks: Sequence[bytes]) -> Iterator[str]:
-    """Check that masks belong to the pictures of the same id: they explain them better than the masks of others do.
-
-    Pictures are PNG files, masks have one byte a pixel.
-    """
-    seen = _centred(_pixels(train))
-    raw = np.stack([np.frombuffer(mask, dtype=np.uint8) for mask in masks]).astype(np.float64)
-    marked = _centred(raw)
-    # Without signs, since regions may be dark or bright.
-    others = np.abs([(seen * np.roll(marked, shift, axis=0)).sum(axis=1) for shift in range(1, _OTHERS + 1)])
-    apart = np.abs((seen * marked).sum(axis=1)) - others.mean(axis=0)
-    sigmas = float(apart.mean() / max(apart.std() / np.sqrt(len(apart)), 1e-9))
-    if sigmas < _LEAST_SIGMAS:
-        yield f"masks explain their own pictures by {sigmas:.1f} sigma more than others; expected {_LEAST_SIGMAS:g}"
-
-
-def _slipped(pages: NDArray[np.float64], slips: Sequence[int], width: int) -> NDArray[np.float64]:
-    """Return pages whose lines have slipped to the left, in turn."""
-    lines = pages.reshape(len(pages), -1, width).copy()
-    for line in range(lines.shape[1]):
-        lines[:, line] = np.roll(lines[:, line], -slips[line % len(slips)], axis=1)
-    return lines.reshape(pages.shape)
-
-
-def _pixels(pages: pl.Series) -> NDArray[np.float64]:
-    from PIL import Image
-
-    return np.stack([np.asarray(Image.open(BytesIO(page)), dtype=np.float64).ravel() for page in pages])
-
-
-def _centred(pages: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return pages of mean 0 and length 1, without what all pages have in common."""
-    pages = pages - pages.mean(axis=0)
-    pages -= pages.mean(axis=1, keepdims=True)
-    return np.asarray(pages / np.maximum(np.linalg.norm(pages, axis=1, keepdims=True), 1e-9))
 
 
 def check_traces(tables: PackageTables) -> Iterator[str]:

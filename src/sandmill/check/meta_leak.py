@@ -91,30 +91,6 @@ class Guesses:
     """With all there is to read, by multinomial logistic regression."""
 
 
-class Guess(Frozen):
-    """How well the roles of columns of unseen tasks are guessed."""
-
-    log_loss: float
-    """Nats a column."""
-    accuracy: float
-
-
-class Reader(Frozen):
-    """A model that also reads, and what that gains it."""
-
-    name: Literal["words"] = "words"
-    guess: Guess
-    lift: float
-    """Share of the baseline's log-loss that it takes away; negative where words only mislead."""
-    p: float
-    """Of no gain, from paired differences over families of designs."""
-
-    @property
-    def leaks(self) -> bool:
-        """Whether the gain is both worth something and no accident."""
-        return self.lift > READER_MARGIN and self.p < ALPHA
-
-
 class Telltale(Frozen):
     """A word whose columns carry a motif more or less often than files and stated facts would have it."""
 
@@ -144,26 +120,28 @@ class MetaLeak(Frozen):
 
     tasks: int
     columns: int
-    baseline: Guess | None
-    """What anybody guesses who knows how often motifs occur and reads stated facts alone; None: too few tasks."""
-    readers: tuple[Reader, ...]
-    words: tuple[Telltale, ...]
+    log_loss: float | None = None
+    """Nats a column of who knows how often motifs occur and reads stated facts alone; None: too few tasks."""
+    lift: float = 0.0
+    """Share of this log-loss that reading all words takes away; negative where they only mislead."""
+    p: float = 1.0
+    """Of no such gain, from paired differences over families of designs."""
+    words: tuple[Telltale, ...] = ()
     """Those that leak, then those that say most."""
-    verdict: Literal["clean", "leaks", "too_small"]
+    verdict: Literal["clean", "leaks", "too_small"] = "too_small"
 
     @property
     def detail(self) -> str:
         """The outcome in a sentence, fit for an error message or a card."""
-        if not self.readers:
+        if self.log_loss is None:
             return f"{self.tasks} tasks are too few to tell whether words give roles away"
-        best = max(self.readers, key=lambda reader: reader.lift)
         shown = [
             f"{word.word} -> {word.motif} ({word.found} of {word.columns} columns, {word.expected:.1f} expected)"
             for word in self.words[:3]
         ]
         return (
-            f"over {self.tasks} tasks, reading {best.name} takes {best.lift:.1%} off the log-loss of guessing which "
-            f"column serves in what (p = {best.p:.1e}; at most {READER_MARGIN:.0%} may go); "
+            f"over {self.tasks} tasks, reading words takes {self.lift:.1%} off the log-loss of guessing which "
+            f"column serves in what (p = {self.p:.1e}; at most {READER_MARGIN:.0%} may go); "
             f"what says most: {', '.join(shown) or 'nothing'}"
         )
 
@@ -183,15 +161,24 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
     families = _families(sample)
     tasks, columns = len(sample), sum(len(spec.mechanism.columns) for spec in sample)
     if len(np.unique(families)) < LEAST_FAMILIES:
-        return MetaLeak(tasks=tasks, columns=columns, baseline=None, readers=(), words=(), verdict="too_small")
+        return MetaLeak(tasks=tasks, columns=columns)
     examples = lay_out_columns(sample, families)
     guesses = guess_held_out(examples)
-    readers = (_compare(examples, guesses),)
+    lost, loss = _losses(examples, guesses.seen), _losses(examples, guesses.words)
+    gain = np.bincount(examples.family, lost - loss) / np.bincount(examples.family)
+    error = max(float(gain.std(ddof=1)), 1e-12) / np.sqrt(len(gain))
+    p, lift = float(student.sf(gain.mean() / error, len(gain) - 1)), round(1 - float(loss.mean() / lost.mean()), 5)
     words = _telltales(examples, guesses)
-    leaks = any(reader.leaks for reader in readers) or any(word.leaks for word in words)
-    verdict: Literal["clean", "leaks"] = "leaks" if leaks else "clean"
-    baseline = _score(examples, guesses.seen)
-    return MetaLeak(tasks=tasks, columns=columns, baseline=baseline, readers=readers, words=words, verdict=verdict)
+    leaks = (lift > READER_MARGIN and p < ALPHA) or any(word.leaks for word in words)
+    return MetaLeak(
+        tasks=tasks,
+        columns=columns,
+        log_loss=round(float(lost.mean()), 5),
+        lift=lift,
+        p=p,
+        words=words,
+        verdict="leaks" if leaks else "clean",
+    )
 
 
 def _families(specs: Sequence[TaskSpec]) -> Indices:
@@ -206,20 +193,6 @@ def _families(specs: Sequence[TaskSpec]) -> Indices:
 
 def _losses(examples: Examples, guess: Floats) -> Floats:
     return np.asarray(-guess[np.arange(len(guess)), examples.role])
-
-
-def _score(examples: Examples, guess: Floats) -> Guess:
-    accuracy = float((guess.argmax(axis=1) == examples.role).mean())
-    return Guess(log_loss=round(float(_losses(examples, guess).mean()), 5), accuracy=round(accuracy, 5))
-
-
-def _compare(examples: Examples, guesses: Guesses) -> Reader:
-    lost, loss = _losses(examples, guesses.seen), _losses(examples, guesses.words)
-    gain = np.bincount(examples.family, lost - loss) / np.bincount(examples.family)
-    error = max(float(gain.std(ddof=1)), 1e-12) / np.sqrt(len(gain))
-    p = float(student.sf(gain.mean() / error, len(gain) - 1))
-    lift = 1 - float(loss.mean() / lost.mean())
-    return Reader(guess=_score(examples, guesses.words), lift=round(lift, 5), p=p)
 
 
 def _telltales(examples: Examples, guesses: Guesses) -> tuple[Telltale, ...]:

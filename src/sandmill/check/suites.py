@@ -1,21 +1,15 @@
-"""Expectation suites: read from JSON files, run with Great Expectations over the tables of packages, traced to tasks.
+"""Expectation suites: read from JSON files, run with Great Expectations over the tables of one package.
 
-The tables hold all packages of a shard, so that each suite runs once. Each row belongs to one task. Facts of a whole
-file (rows, missing cells, range) are cells here, since a table-level expectation over many tasks could not be traced
-back to one of them.
-
-Measured with 1.24.1: a call costs about 80 ms for any number of rows up to 10,000. The suites over one package take as
-long as over twenty, up to a second; they run for each package all the same, so that no slot waits for another one. With
-`unexpected_index_column_names` each failing row comes back with the cells of those columns, which map it to its task.
+Facts of a whole file (rows, missing cells, range) are cells of these tables, so that expectations on rows suffice, and
+each failing row has a name. Measured with 1.24.1: a call costs about 80 ms, the suites over one package up to a second.
 An expectation of an unknown type is dropped without an error when a suite is built, so results are matched one by one.
 """
 
-import difflib
 import json
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -59,9 +53,9 @@ for the file of events, whose name differs between domains.
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("task_id",),
-    "columns": ("task_id", "file", "column"),
-    "answers": ("task_id", "column"),
-    "files": ("task_id", "side", "path"),
+    "columns": ("file", "column"),
+    "answers": ("column",),
+    "files": ("side", "path"),
 }
 """Columns that name a failing row in a finding. Ids of test rows are left out, since findings are not private."""
 
@@ -73,39 +67,18 @@ _LOCK = threading.Lock()
 """Great Expectations keeps state in its context; two threads gain nothing (measured), so calls take turns."""
 _NUMBER = "sandmill_number"
 """Key under which an expectation carries its place in the suite through a run."""
-_SETTING_SHOWN = 120
-"""Characters of an argument that a finding quotes."""
 
-_COLUMN = frozenset({"column"})
-_RANGE = frozenset({"min_value", "max_value"})
-_STRICT = frozenset({"strict_min", "strict_max"})
-_PAIR = frozenset({"column_A", "column_B"})
-_LIST = frozenset({"column_list"})
-
-ROW_EXPECTATIONS: Mapping[str, frozenset[str]] = {
-    "expect_column_values_to_not_be_null": _COLUMN,
-    "expect_column_values_to_be_null": _COLUMN,
-    "expect_column_values_to_be_unique": _COLUMN,
-    "expect_column_values_to_be_between": _COLUMN | _RANGE | _STRICT,
-    "expect_column_values_to_be_in_set": _COLUMN | {"value_set"},
-    "expect_column_values_to_not_be_in_set": _COLUMN | {"value_set"},
-    "expect_column_values_to_match_regex": _COLUMN | {"regex"},
-    "expect_column_values_to_not_match_regex": _COLUMN | {"regex"},
-    "expect_column_values_to_match_regex_list": _COLUMN | {"regex_list", "match_on"},
-    "expect_column_value_lengths_to_be_between": _COLUMN | _RANGE | _STRICT,
-    "expect_column_value_lengths_to_equal": _COLUMN | {"value"},
-    "expect_column_pair_values_to_be_equal": _PAIR | {"ignore_row_if"},
-    "expect_column_pair_values_a_to_be_greater_than_b": _PAIR | {"or_equal", "ignore_row_if"},
-    "expect_column_pair_values_to_be_in_set": _PAIR | {"value_pairs_set", "ignore_row_if"},
-    "expect_compound_columns_to_be_unique": _LIST | {"ignore_row_if"},
-}
-"""Expectations on rows, each with its arguments. Expectations on whole tables and the argument `mostly` are left out:
-whether a task passes must not depend on the other tasks of its shard."""
-
-CONDITION = "row_condition"
-"""Argument that limits an expectation to some rows, allowed everywhere: {"type": "comparison", "column": {"name": ...},
-"operator": ..., "parameter": ...}. Great Expectations deprecates conditions written as text."""
-
+ROW_EXPECTATIONS = frozenset(
+    {
+        *(f"expect_column_values_to_{what}" for what in ("not_be_null", "be_null", "be_unique", "be_between")),
+        *(f"expect_column_values_to_{what}" for what in ("be_in_set", "not_be_in_set", "match_regex")),
+        *(f"expect_column_values_to_{what}" for what in ("not_match_regex", "match_regex_list")),
+        *(f"expect_column_value_lengths_to_{what}" for what in ("be_between", "equal")),
+        *(f"expect_column_pair_values_{what}" for what in ("to_be_equal", "a_to_be_greater_than_b", "to_be_in_set")),
+        "expect_compound_columns_to_be_unique",
+    }
+)
+"""Expectations on rows. Those on whole tables are left out: they name no row that fails."""
 _PLACES = ("column", "column_A", "column_B", "column_list")
 
 
@@ -123,36 +96,12 @@ class Expectation:
         named = [self.kwargs[place] for place in _PLACES if place in self.kwargs]
         return tuple(str(name) for item in named for name in (item if isinstance(item, list) else [item]))
 
-    @property
-    def settings(self) -> str:
-        """Its other arguments on one line."""
-        shown = []
-        for name, value in self.kwargs.items():
-            if isinstance(value, dict) and isinstance(column := value.get("column"), dict):
-                text = f"{column.get('name')} {value.get('operator')} {value.get('parameter')}"
-            elif len(text := json.dumps(value)) > _SETTING_SHOWN:
-                text = f"{text[:_SETTING_SHOWN]}..."
-            shown += [f"{name} {text}"] if name not in _PLACES else []
-        return ", ".join(shown)
-
-
-@dataclass(frozen=True)
-class ExpectationOutcome:
-    """Result of one expectation on one table. Of its cells, only the names of failing rows are kept."""
-
-    table: str
-    expectation: Expectation
-    rows: int
-    failing: Mapping[str, tuple[str, ...]]
-    """Names of failing rows by task, from the columns of `KEYS`; empty strings if it has none."""
-
 
 @dataclass(frozen=True)
 class Checked:
-    """Results of the suites over several packages."""
+    """Results of the suites over one package."""
 
-    findings: Mapping[str, tuple[Finding, ...]]
-    """By task id, of the tasks that fail an expectation."""
+    findings: tuple[Finding, ...]
     suites: tuple[dict[str, Any], ...]
     """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
 
@@ -179,15 +128,14 @@ def load_suites(folder: Path) -> dict[str, bytes]:
 
 
 def read_suite(name: str, content: bytes) -> list[Expectation]:
-    """Parse one suite.
+    """Parse one suite. Arguments other than columns are judged by Great Expectations at the first run.
 
     Raises:
-        InputError: with every mistake in it: JSON, table, expectations, arguments and columns.
+        InputError: with every mistake in it: JSON, table, types of expectations, and columns.
     """
     file = f"{name}.json"
     if name not in SCHEMAS:
-        problem = Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}", _suggest(name, SCHEMAS))
-        raise InputError(file, [problem])
+        raise InputError(file, [Problem(file, f"table {name}", f"one of {', '.join(SCHEMAS)}")])
     try:
         data = json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -196,8 +144,7 @@ def read_suite(name: str, content: bytes) -> list[Expectation]:
     entries = data.get("expectations") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not entries:
         raise InputError(file, [Problem(file, "no expectations", 'an object with a list "expectations"')])
-    lines = _find_lines(content.decode())
-    numbered = list(zip(lines, entries, strict=True))
+    numbered = list(zip(_find_lines(content.decode()), entries, strict=True))
     if found := [one for line, raw in numbered for one in _judge_entry(f"{file}, line {line}", raw, SCHEMAS[name])]:
         raise InputError(file, found)
     return [Expectation(raw["type"], raw["kwargs"], line) for line, raw in numbered]
@@ -207,34 +154,13 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
     if not isinstance(raw, dict) or not isinstance(raw.get("kwargs"), dict):
         yield Problem(where, repr(raw)[:60], 'an object with "type" and "kwargs"')
         return
-    kind, kwargs = str(raw.get("type")), raw["kwargs"]
-    if kind not in ROW_EXPECTATIONS:
-        hint = _suggest(kind, ROW_EXPECTATIONS) or "Whole-table expectations cannot be traced back to a task."
-        yield Problem(where, kind, "an expectation on rows", hint)
-        return
-    allowed = ROW_EXPECTATIONS[kind] | {CONDITION}
-    for argument in kwargs:
-        if argument == "mostly":
-            yield Problem(where, "mostly", "every row to count", "A task must not pass because others do.")
-        elif argument not in allowed:
-            expected = f"one of {', '.join(sorted(allowed))}"
-            yield Problem(where, f"argument {argument}", expected, _suggest(argument, allowed))
-    for place in sorted(ROW_EXPECTATIONS[kind] & set(_PLACES) - set(kwargs)):
-        yield Problem(where, f"no argument {place}", f"{kind} to have one")
-    compared = list(_find_columns(kwargs.get(CONDITION)))
-    if CONDITION in kwargs and not compared:
-        yield Problem(where, f"{CONDITION} {kwargs[CONDITION]!r}"[:80], "a comparison with a column")
-    for column in (*Expectation(kind, kwargs, 0).columns, *compared):
-        if column not in schema:
-            yield Problem(where, f"column {column}", f"one of {', '.join(schema)}", _suggest(column, schema))
-
-
-def _find_columns(condition: Any) -> Iterator[str]:
-    if isinstance(condition, dict):
-        if isinstance(column := condition.get("column"), dict) and "name" in column:
-            yield str(column["name"])
-        for part in condition.get("conditions", ()):
-            yield from _find_columns(part)
+    if (kind := raw.get("type")) not in ROW_EXPECTATIONS:
+        yield Problem(where, str(kind), f"an expectation on rows: {', '.join(sorted(ROW_EXPECTATIONS))}")
+    if "mostly" in raw["kwargs"]:
+        yield Problem(where, "mostly", "every row to count")
+    columns = Expectation(str(kind), raw["kwargs"], 0).columns
+    if not columns or not set(columns) <= schema.keys():
+        yield Problem(where, f"columns {', '.join(columns) or 'none'}", f"some of {', '.join(schema)}")
 
 
 def _find_lines(text: str) -> list[int]:
@@ -251,68 +177,45 @@ def _find_lines(text: str) -> list[int]:
         _, place = decoder.raw_decode(text, place)
 
 
-def _suggest(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f'Did you mean "{close[0]}"?' if close else ""
+def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> Checked:
+    """Run the suites, as `load_suites` gives them, over the tables of a package.
 
-
-def check_suites(packages: Sequence[TaskPackage], suites: Mapping[str, bytes]) -> Checked:
-    """Run each suite once over the tables of all packages, whose task ids are distinct.
-
-    Without any suite, as `load_suites` gives them, Great Expectations is not imported.
-
-    Raises:
-        InputError: if a suite itself is at fault.
-    """
-    if not suites or not packages:
-        return Checked({}, ())
-    outcomes = run_suites(suites, lay_out([read_package(package) for package in packages]))
-    found = {task_id: tuple(findings) for task_id, findings in findings_by_task(outcomes).items()}
-    rows = (
-        {
-            "table": outcome.table,
-            "expectation": outcome.expectation.type,
-            "columns": list(outcome.expectation.columns),
-            "line": outcome.expectation.line,
-            "success": not outcome.failing,
-            "rows": outcome.rows,
-            "failing_rows": sum(map(len, outcome.failing.values())),
-            "failing_tasks": len(outcome.failing),
-        }
-        for outcome in outcomes
-    )
-    return Checked(found, tuple(rows))
-
-
-def run_suites(suites: Mapping[str, bytes], tables: Mapping[str, pl.DataFrame]) -> list[ExpectationOutcome]:
-    """Run each suite, given as a file, once over the table of its name. Every row has the id of its task.
+    Without any suite, Great Expectations is not imported.
 
     Raises:
         InputError: if a suite is broken or cannot be evaluated at all. That is a fault of the suite and not of a task,
-            so it is never turned into rejections.
+            so it is never turned into a rejection.
     """
-    return [
-        outcome
-        for name, content in sorted(suites.items())
-        for outcome in _run_suite(name, read_suite(name, content), tables[name])
-    ]
+    if not suites:
+        return Checked((), ())
+    tables = lay_out(read_package(package))
+    findings, rows = list[Finding](), list[dict[str, Any]]()
+    for name, content in sorted(suites.items()):
+        for item, failing in _run_suite(name, read_suite(name, content), tables[name]):
+            columns = list(item.columns)
+            if failing:
+                where = "" if name == "tasks" else f" ({name_some(sorted(set(failing)))})"
+                label = f"{name}.json line {item.line}: {item.type}({', '.join(columns)})"
+                findings.append(Finding("expectations", f"{label}: {count(len(failing), 'row')}{where}"))
+            rows.append(
+                {
+                    "table": name,
+                    "expectation": item.type,
+                    "columns": columns,
+                    "line": item.line,
+                    "success": not failing,
+                    "rows": tables[name].height,
+                    "failing_rows": len(failing),
+                    "failing_tasks": int(bool(failing)),
+                }
+            )
+    return Checked(tuple(findings), tuple(rows))
 
 
-def findings_by_task(outcomes: Iterable[ExpectationOutcome]) -> dict[str, list[Finding]]:
-    """Convert failing rows to findings: one for each task and expectation."""
-    found: dict[str, list[Finding]] = {}
-    for outcome in outcomes:
-        item = outcome.expectation
-        label = f"{outcome.table}.json line {item.line}: {item.type}({', '.join(item.columns)})"
-        label += f" with {item.settings}" if item.settings else ""
-        for task_id, names in outcome.failing.items():
-            where = f" ({name_some(sorted(set(filter(None, names))))})" if any(names) else ""
-            finding = Finding("expectations", f"{label}: {count(len(names), 'row')}{where}")
-            found.setdefault(task_id, []).append(finding)
-    return found
-
-
-def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) -> list[ExpectationOutcome]:
+def _run_suite(
+    name: str, expectations: list[Expectation], table: pl.DataFrame
+) -> Iterator[tuple[Expectation, list[str]]]:
+    """Run a suite: each expectation with the names of the rows that fail it."""
     entries = [
         {"type": item.type, "kwargs": dict(item.kwargs), "meta": {_NUMBER: number}}
         for number, item in enumerate(expectations)
@@ -330,25 +233,20 @@ def _run_suite(name: str, expectations: list[Expectation], table: pl.DataFrame) 
             raise InputError(f"{name}.json", [Problem("expectations", str(error), "arguments that fit")]) from error
         outcome = batches.get_batch({"dataframe": table.to_pandas()}).validate(suite, result_format=form)
     by_number = {result.expectation_config.meta[_NUMBER]: result for result in outcome.results}
-    outcomes: list[ExpectationOutcome] = []
-    problems: list[Problem] = []
     for number, item in enumerate(expectations):
-        where = f"line {item.line}"
         if (result := by_number.get(number)) is None:
-            problems.append(Problem(where, f"{item.type} was not evaluated", "a verdict"))
-            continue
-        failing: dict[str, list[str]] = {}
-        # In the table's order. Without values, Great Expectations lists rows as columns.
+            problem = Problem(f"line {item.line}", f"{item.type} was not evaluated", "a verdict")
+            raise InputError(f"{name}.json", [problem])
+        failing = list[str]()
+        # Without values, Great Expectations lists rows as columns.
         for columns in (result.result or {}).get("unexpected_index_list") or ():
-            for task_id, *names in zip(*(columns[key] for key in KEYS[name]), strict=True):
-                failing.setdefault(str(task_id), []).append("/".join(map(str, names)))
+            failing += ["/".join(map(str, cells)) for cells in zip(*(columns[key] for key in KEYS[name]), strict=True)]
         if not result.success and not failing:
-            problems.append(Problem(where, _first_line(result), "an expectation that can be evaluated", item.type))
-        of_task = {task_id: tuple(names) for task_id, names in failing.items()}
-        outcomes.append(ExpectationOutcome(name, item, table.height, of_task))
-    if problems:
-        raise InputError(f"{name}.json", problems)
-    return outcomes
+            problem = Problem(
+                f"line {item.line}", _first_line(result), "an expectation that can be evaluated", item.type
+            )
+            raise InputError(f"{name}.json", [problem])
+        yield item, failing
 
 
 def _first_line(result: Any) -> str:
@@ -387,22 +285,14 @@ def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[st
     return list(total.values())
 
 
-def lay_out(parsed: Sequence[PackageTables]) -> dict[str, pl.DataFrame]:
-    """Return one frame for each entry of `SCHEMAS`, with exactly its columns, even when no package gives a row.
+def lay_out(tables: PackageTables) -> dict[str, pl.DataFrame]:
+    """Return one frame for each entry of `SCHEMAS`, with exactly its columns, even where a package gives no row.
 
     A file that cannot be read gives null cells or no rows; the gate `files` reports it.
     """
-    tables = {
-        "tasks": _stack("tasks", map(_describe_task, parsed)),
-        "columns": _stack("columns", (row for tables in parsed for row in _describe_columns(tables))),
-        "files": _stack("files", (row for tables in parsed for row in _describe_files(tables))),
-    }
-    empty = _stack("answers", ())
-    return tables | {"answers": pl.concat([empty, *map(_lay_out_answers, parsed)])}
-
-
-def _stack(name: str, rows: Iterable[Row]) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), schema=dict(SCHEMAS[name]), orient="row")
+    rows = {"tasks": [_describe_task(tables)], "columns": _describe_columns(tables), "files": _describe_files(tables)}
+    frames = {name: pl.DataFrame(list(some), schema=dict(SCHEMAS[name]), orient="row") for name, some in rows.items()}
+    return frames | {"answers": pl.concat([pl.DataFrame(schema=dict(SCHEMAS["answers"])), *_lay_out_answers(tables)])}
 
 
 def _describe_task(tables: PackageTables) -> Row:
@@ -489,21 +379,19 @@ def _describe_files(tables: PackageTables) -> Iterator[Row]:
             }
 
 
-def _lay_out_answers(tables: PackageTables) -> pl.DataFrame:
+def _lay_out_answers(tables: PackageTables) -> Iterator[pl.DataFrame]:
     facts, answers = tables.facts, tables.answers
     if answers.columns != [facts.id_column, *facts.target_columns, PART]:
-        return _stack("answers", ())
+        return
     cells = answers.fill_null("") if reads_sets(facts) else answers
     ids = answers[facts.id_column]
     if tables.spec.kind.ids != "token":
         ids = pl.Series([None if name is None else digest(name.encode())[:_ID_LENGTH] for name in ids], dtype=pl.String)
-    return pl.concat(
-        answers.select(
+    for name in facts.target_columns:
+        yield answers.select(
             pl.lit(tables.package.task_id).alias("task_id"),
             ids.alias("id"),
             pl.lit(name).alias("column"),
             cells[name].alias("target"),
             PART,
         )
-        for name in facts.target_columns
-    )

@@ -70,13 +70,13 @@ class Steadiness(Private):
     order_held: float = Field(ge=0, le=1)
     """Share of bootstraps in which gold, silver, bronze and median keep their order."""
     pair_sd: float | None = Field(default=None, ge=0)
-    """Standard deviation over training draws of the distance of two unrelated entries, as a share of the gap."""
+    """In records of older releases: deviation over training draws of the distance of two unrelated entries."""
     steps_in_sd: tuple[float, float, float] | None = None
-    """Distances gold to silver, silver to bronze and bronze to median, in units of `pair_sd`."""
+    """In records of older releases: distances of neighbouring thresholds in units of `pair_sd`."""
     hint_sd: float | None = Field(default=None, ge=0)
-    """Standard deviation over training draws of the distance of a reader and its model without the stated facts."""
+    """In records of older releases: deviation of the distance of a reader and its model without the stated facts."""
     steps_in_hint_sd: tuple[float, float, float] | None = None
-    """The same distances in units of `hint_sd`."""
+    """In records of older releases: distances of neighbouring thresholds in units of `hint_sd`."""
 
 
 class Sizing(Frozen):
@@ -230,7 +230,8 @@ class Calibration(Private):
     steps: tuple[float, float, float]
     """Distances gold to silver, silver to bronze and bronze to median, as shares of the gap."""
     steadiness: Steadiness
-    feedback_steadiness: Steadiness
+    feedback_steadiness: Steadiness | None = None
+    """In records of older releases."""
     sizing: Sizing
     difficulty: Difficulty
     rule: MedalRule = "ranks"

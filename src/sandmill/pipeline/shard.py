@@ -240,10 +240,10 @@ class ShardBuild:
             return
         self._tell(ended.stage, proved=0 if slot.tasks else 1)
         started = time.monotonic()
-        checked = check_suites([package], self.suites)
+        checked = check_suites(package, self.suites)
         slot.suites = add_summaries([slot.suites, checked.suites])
         one.spend({Stage.CHECK: time.monotonic() - started})
-        findings = [*checked.findings.get(package.task_id, ())]
+        findings = [*checked.findings]
         if guard := slot.slot.seed.guard:
             findings += check_seed_rows(package, self.guards[guard])
         if findings:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sandmill.calibrate import run_panel
-from sandmill.calibrate.solvers.designs import level_flags, plain, raw_numbers
+from sandmill.calibrate.solvers.designs import raw_numbers
 from sandmill.calibrate.solvers.table import Table
 from sandmill.scoring import get_metric
 from tests.unit.calibrate.tables import Written, days, failures, off_the_board, standard, write_table
@@ -47,24 +47,7 @@ def test_dates_become_days_weekdays_and_months(tmp_path: Path):
     assert table.train["seen"].tolist() == (stamps - stamps.min()).dt.days.tolist()
     assert table.train["seen weekday"].tolist() == stamps.dt.day_of_week.tolist()
     assert table.train["seen month"].tolist() == stamps.dt.month.tolist()
-    assert plain(table).train.shape[1] == plain_width(table)
     assert "seen" not in table.kinds.categorical
-
-
-def plain_width(table: Table) -> int:
-    """Columns of the usual design: numbers, calendar, one for each level."""
-    flags = sum(table.train[name].nunique(dropna=False) for name in table.kinds.categorical)
-    return len(table.kinds.numeric) + len(table.kinds.calendar) + flags
-
-
-@pytest.mark.parametrize("period", [7, 365.25])
-def test_the_period_search_finds_a_wave_over_dates(tmp_path: Path, period: float):
-    def rule(table: pd.DataFrame):
-        return np.sin(2 * np.pi * (pd.to_datetime(table["seen"]) - pd.Timestamp("2021-03-01")).dt.days / period + 1)
-
-    written = write_table(tmp_path, "regression", "r2", rule, add=dated)
-    linear, period_search = measured(written, "linear", "period_search")
-    assert period_search > max(linear, 0.5) + 0.1
 
 
 def test_numbers_with_a_unit_are_read_as_numbers(tmp_path: Path):
@@ -80,14 +63,6 @@ def test_numbers_with_a_unit_are_read_as_numbers(tmp_path: Path):
     assert replace(after.kinds, measures=[]) == before.kinds
     np.testing.assert_array_equal(raw_numbers(after).train, raw_numbers(before).train)
     np.testing.assert_array_equal(raw_numbers(after).test, raw_numbers(before).test)
-
-
-def test_text_in_test_only_is_read_as_numbers_too(tmp_path: Path):
-    written = write_table(tmp_path, train=60, test=100)
-    test = pd.read_csv(tmp_path / "test.csv", dtype={"row_id": str})
-    test.assign(mass=[f"{cell} kg" for cell in test["mass"]]).to_csv(tmp_path / "test.csv", index=False)
-    table = Table.read(written.folder, written.facts)
-    assert table.test["mass"].tolist() == test["mass"].tolist()
 
 
 def test_names_that_test_rows_never_repeat_are_dropped(tmp_path: Path):
@@ -113,11 +88,6 @@ def test_rows_alike_by_chance_are_kept(tmp_path: Path):
         written, lambda frame: frame[[name for name in frame if name in ("row_id", "outcome", "town", "shade")]]
     )
     assert len(table.target) == 60
-
-
-def test_flags_of_unknown_categories_are_zero():
-    known = np.array(["b", "a", "b"], dtype=object)
-    assert level_flags(known, np.array(["a", "z", "b"], dtype=object)).tolist() == [[1, 0], [0, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(("target", "metric"), [("binary", "log_loss"), ("multi_target", "rmse_columns")])

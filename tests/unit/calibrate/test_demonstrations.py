@@ -83,7 +83,9 @@ def test_answers_of_every_form_are_valid_and_better_than_the_sample(
     assert scores[0] > scores[1]
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "style", [pytest.param(style, marks=[] if style in ("linear", "reader") else pytest.mark.slow) for style in STYLES]
+)
 def test_every_style_runs_and_uses_the_facts_that_it_is_given(
     style: str, play: Callable[[Rendered, str], Array], tmp_path: Path
 ) -> None:

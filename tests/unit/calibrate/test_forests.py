@@ -1,56 +1,12 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from sandmill.calibrate.solvers.forests import Forest, as_single, grow_tree
-
-THEIRS = {
-    ("random", True): RandomForestClassifier,
-    ("random", False): RandomForestRegressor,
-    ("extra", True): ExtraTreesClassifier,
-    ("extra", False): ExtraTreesRegressor,
-}
+from sandmill.calibrate.solvers.forests import Forest
 
 
 def rows(count: int, seed: int):
     features = np.random.default_rng(seed).normal(size=(count, 8))
     return features, features[:, 0] + features[:, 1] * features[:, 2]
-
-
-@pytest.mark.parametrize("kind", ["random", "extra"])
-@pytest.mark.parametrize("is_classes", [True, False])
-def test_a_forest_says_what_scikit_learn_says_but_for_chance(kind: str, is_classes: bool):
-    (train, latent), (test, _) = rows(150, 0), rows(500, 1)
-    usual = {"max_features": "sqrt"} if is_classes else {"max_features": 1.0}
-    wanted = np.digitize(latent, [-0.7, 0.7]) if is_classes else latent
-    columns = (wanted[:, None] == np.arange(3)).astype(float) if is_classes else wanted[:, None]
-    own = Forest(kind, 200, **usual).fit(train, columns).predict(test)
-    theirs = []
-    for seed in range(2):
-        model = THEIRS[kind, is_classes](200, random_state=seed, **usual).fit(train, wanted)
-        theirs.append(model.predict_proba(test) if is_classes else model.predict(test)[:, None])
-    by_chance = np.abs(theirs[0] - theirs[1]).mean()
-    assert np.abs(own - theirs[0]).mean() < 1.3 * by_chance
-    assert 0.2 * np.abs(own - own.mean(axis=0)).mean() > by_chance
-
-
-@pytest.mark.parametrize("is_random", [True, False])
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"max_features": "sqrt"}, {"max_features": 1, "min_samples_leaf": 5}, {"max_depth": 3, "max_features": 0.5}],
-    ids=str,
-)
-def test_a_tree_is_the_one_that_an_estimator_of_scikit_learn_grows(is_random: bool, settings: dict):
-    features, latent = rows(150, 0)
-    single, wanted = as_single(features), np.column_stack([latent, -(latent**2)])
-    for weights in (None, np.bincount(np.random.default_rng(0).integers(150, size=150), minlength=150).astype(float)):
-        states = [np.random.RandomState(3) for _ in range(2)]
-        model = (DecisionTreeRegressor if is_random else ExtraTreeRegressor)(random_state=states[0], **settings)
-        theirs = model.fit(single, wanted, sample_weight=weights, check_input=False).tree_
-        own = grow_tree(single, wanted, states[1], weights, is_random=is_random, **settings)
-        assert own.predict(single).tobytes() == theirs.predict(single).tobytes()
-        assert states[0].randint(10**6) == states[1].randint(10**6), "as many numbers were drawn"
 
 
 def test_what_is_said_of_training_rows_comes_from_trees_that_have_not_seen_them():

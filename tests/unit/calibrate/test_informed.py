@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from sandmill.calibrate.informed import centred, informed_run, motif_features
+from sandmill.calibrate.informed import informed_run, motif_features
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism
@@ -79,17 +79,6 @@ def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
         assert closed(made)["informed"] > 0.9
 
 
-def test_it_knows_no_weights():
-    with made_task(wave()) as made:
-        term = made.spec.mechanism.terms[0]
-        other = made.spec.mechanism.model_copy(update={"terms": (term.model_copy(update={"weights": (-9.0,)}),)})
-        runs = [
-            informed_run(made.panel, mechanism, made.train.observed, made.test.observed)
-            for mechanism in (made.spec.mechanism, other)
-        ]
-    assert runs[0].prediction.tobytes() == runs[1].prediction.tobytes()
-
-
 @pytest.mark.parametrize(("target", "metric"), TASKS[3:])
 def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
     spec = make_spec(target, metric, 1, split=SplitKind.TEMPORAL, pathologies=FAULTS)
@@ -102,7 +91,6 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
             np.testing.assert_allclose(made.train.target[kept], made.panel.table.target)
 
 
-CONDITIONS = Condition(column="g", levels=(1, 2)), Condition(column="m", above=2)
 AGGREGATE = Aggregate(how="sum", kinds=(1,), days=30)
 MOTIFS: dict[type, tuple[Motif, int]] = {
     Linear: (Linear(column="w"), 1),
@@ -180,10 +168,3 @@ def test_every_motif_has_features(kind: type):
 def test_features_say_nothing_of_effects(other: Motif):
     mine = motif_features(MOTIFS[type(other)][0], mechanism_of_all(), CELLS)
     np.testing.assert_array_equal(mine, motif_features(other, mechanism_of_all(), CELLS))
-
-
-def test_a_gap_is_the_mean_of_training():
-    train, test = centred(np.array([[1.0], [3.0], [np.nan]]), np.array([[np.nan], [5.0]]), scale=True)
-    assert train[2, 0] == test[0, 0] == 0
-    assert train[:2].mean() == 0
-    assert test[1, 0] > 2

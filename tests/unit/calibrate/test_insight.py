@@ -27,7 +27,6 @@ from sandmill.models.motifs import (
     Distance,
     Interaction,
     KnownUnit,
-    Linear,
     Lookup,
     Periodic,
     Ratio,
@@ -149,11 +148,6 @@ def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
     made, cells = tables(mixed)
     expected = np.log(cells[SKEWED] / cells[OTHER_SKEWED])
     assert made[f"{SKEWED}_per_{OTHER_SKEWED}"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
-
-
-def test_columns_that_no_form_needs_are_left_out():
-    made, _ = tables(with_rule(SPEC, Linear(column=SKEWED)).mechanism)
-    assert set(made) == {"id", SKEWED, SPEC.story.target}
 
 
 @pytest.mark.slow

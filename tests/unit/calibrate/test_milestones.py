@@ -16,7 +16,6 @@ from sandmill.calibrate.milestones import (
     ROUNDING,
     SILVER_BELOW,
     MilestoneRule,
-    distance_sd,
     least_gold,
     least_step,
     milestone_faults,
@@ -26,7 +25,7 @@ from sandmill.calibrate.milestones import (
     require_room,
     unrelated_sd,
 )
-from sandmill.calibrate.steadiness import ThresholdRuns, resample_milestones, steadiness, with_draws
+from sandmill.calibrate.steadiness import ThresholdRuns, resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier
@@ -248,29 +247,6 @@ def test_resampled_places_are_those_of_the_rows_and_fall():
     assert ladder.resampled.shape == (4, 50)
     measured = steadiness(ladder, metric)
     assert measured.gold[0] < ladder.point[0] < measured.gold[1]
-
-
-def test_steps_are_measured_in_deviations_of_unrelated_and_of_related_pairs():
-    runs = [
-        *(entry(f"usual{place}", 0.4, 0.4 + luck, 0.4 - luck) for place, luck in enumerate((0.03, -0.03, 0.0))),
-        entry("reader_a", 0.6, 0.65, 0.55),
-        entry("blend_a", 0.5, 0.54, 0.46),
-    ]
-    flat = steadiness(
-        resample_milestones(
-            *(np.array([0, 1, 0, 1]), {name: np.array([0.1, 0.9, 0.4, 0.3]) for name in EVERYONE}),
-            *((np.full(4, 0.5), np.array([0.0, 1.0, 0.0, 1.0])), list(EVERYONE)),
-            *(MilestoneRule.of(entries(EVERYONE), "margin", LEAST_FALL), get_metric("roc_auc"), np.ones((3, 4))),
-        ),
-        get_metric("roc_auc"),
-    )
-    found = with_draws(flat, runs, (0.06, 0.09, 0.03), {"reader_a": "blend_a"})
-    assert found.pair_sd == pytest.approx(np.sqrt((0.06**2 + 0.03**2 + 0.03**2) / 3), abs=1e-6)
-    assert found.hint_sd == pytest.approx(0.01)
-    assert found.steps_in_sd == pytest.approx([step / found.pair_sd for step in (0.06, 0.09, 0.03)], abs=1e-3)
-    assert found.steps_in_hint_sd == pytest.approx((6.0, 9.0, 3.0))
-    assert with_draws(flat, [run for run in runs if run.solver == "blend_a"], (0.1, 0.1, 0.1), None) == flat
-    assert distance_sd([((0.1,), (0.2,))]) == 0.0
 
 
 def test_the_interval_of_difficulty_holds_for_other_draws():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.appraisal import answers_without_data, best_without_data
-from sandmill.calibrate.panel import Panel, _fault
+from sandmill.calibrate.panel import Panel, fault_of
 from sandmill.errors import ItemRejected
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
@@ -68,9 +68,9 @@ def detail(description: str, truth: Any, trivial: float) -> str:
 )
 def test_guesses_are_what_a_submission_may_hold(tmp_path: Path, target: str, metric: str, guesses: int):
     written = write_table(tmp_path, target, metric, train=60, test=100)
-    table = Panel(written.folder, written.facts).table
+    shape = Panel(written.folder, written.facts).run(["prior"])[0].prediction.shape
     found = list(answers_without_data(TEXT, written.facts, 100))
-    assert [_fault(answer, table) for answer in found] == [None] * len(found)
+    assert [fault_of(answer, shape, written.facts) for answer in found] == [None] * len(found)
     assert len({answer.tobytes() for answer in found}) == len(found) == guesses
 
 

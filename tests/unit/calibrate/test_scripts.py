@@ -16,12 +16,10 @@ from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.rungs import GradedTest, ScoredScript
 from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.findings import FeatureSource, write_feature
-from sandmill.draw import draw_pilot
-from sandmill.kinds.script_text import WIDTH, fold, number, quoted
+from sandmill.kinds.script_text import WIDTH, fold, quoted
 from sandmill.models.calibration import LADDER
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
-from tests.designs import SECRET, make_text_spec
 from tests.unit.calibrate.tables import Written, days, of_all_skills, then_newer, write_table
 
 CASES = {
@@ -43,7 +41,7 @@ CASES = {
     "several numbers": ("multi_target", "rmsle_columns"),
 }
 """Target and metric, one for every way to answer."""
-OFTEN = ("probabilities", "labels of two", "probabilities of classes", "lists of classes", "grades", "sets", "numbers")
+OFTEN = ("probabilities of classes", "grades", "sets", "numbers")
 EACH_CASE = pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[] if case in OFTEN else pytest.mark.slow) for case in CASES]
 )
@@ -135,7 +133,7 @@ def test_scripts_are_short_clean_and_their_own(case, tmp_path):
     )
 
 
-@pytest.mark.parametrize("case", ["probabilities", "numbers", "grades", "several numbers"])
+@pytest.mark.parametrize("case", ["numbers", "grades"])
 def test_the_scripts_of_a_task_with_a_rule_to_find_rise(case):
     sign = -1 if get_metric(CASES[case][1]).is_lower_better else 1
     reference, competent, naive = (sign * script.score.final for script in made(case)[1])
@@ -147,25 +145,6 @@ def test_the_reference_says_what_was_found():
     assert 'df["log_mass_per_volume"] = np.log(df["mass"] / df["volume"])' in source
     assert "# Ratios: the logarithm of one column over another." in source
     assert "np.sin(turn)" in source
-
-
-@pytest.mark.slow
-def test_the_scripts_of_texts_read_words_and_score_what_is_recorded(tmp_path):
-    pilot = draw_pilot(make_text_spec(), SECRET, rows=600)
-    (tmp_path / "train.csv").write_bytes(pilot.files["train.csv"])
-    (tmp_path / "test.csv").write_bytes(pilot.files["test.csv"])
-    test = GradedTest(pilot.truth, np.arange(600) % 3 > 0, get_metric("log_loss"))
-    scripts = write_ladder(Panel(tmp_path, pilot.facts).table, tmp_path, test)
-    ids = [line.split(",")[0] for line in pilot.files["test.csv"].decode().splitlines()[1:]]
-    for script in scripts:
-        with TemporaryDirectory() as folder, script_surroundings(tmp_path, Path(folder) / "out.csv"):
-            run_source(script.source, {"__name__": "__main__"})
-            answer = parse_submission((Path(folder) / "out.csv").read_bytes(), pilot.facts, ids)
-        assert test.metric.rounded(test.truth[test.is_final], answer[test.is_final]) == script.score.final
-        assert "CountVectorizer" in script.source
-    assert (
-        scripts[0].score.final < scripts[-1].score.final < test.metric.score(test.truth, np.full((600, 3), 1 / 3)) + 0.4
-    )
 
 
 def test_a_script_needs_nothing_but_the_public_folder(tmp_path):
@@ -271,20 +250,9 @@ def test_a_recipe_is_written_as_pandas(recipe, names, lines):
     assert (feature.names, feature.lines) == (names, lines)
 
 
-def test_a_wave_has_two_columns():
-    feature = write_feature(("wave", 0, 24.0), SOURCE)
-    assert feature.names == ("a_sin_24", "a_cos_24")
-    assert feature.lines[0] == 'turn = 2 * np.pi * df["a"] / 24'
-
-
 @pytest.mark.parametrize("text", ["plain", 'with "quotes"', "back\\slash", "line\nbreak", "ü"])
 def test_strings_keep_their_meaning(text):
     assert ast.literal_eval(quoted(text)) == text
-
-
-@pytest.mark.parametrize(("value", "shown"), [(3.0, "3"), (0.123456, "0.1235"), (1e-7, "1e-07"), (123456.7, "123500")])
-def test_numbers_have_few_digits(value, shown):
-    assert number(value) == shown
 
 
 def test_long_lines_break_within_brackets_that_hold_much_and_stay_valid():

@@ -8,13 +8,12 @@ from sandmill.check.gates import check_package
 from sandmill.check.giveaways import GIVEAWAYS, public_numbers, secret_numbers
 from sandmill.models.columns import Column, Date, LogNormal, Trend, Uniform
 from sandmill.models.faults import Duplicates, MixedTypes
-from sandmill.models.links import CountLink, NumbersLink, OrdinalLink, PositiveLink
+from sandmill.models.links import NumbersLink, PositiveLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import BetweenCuts, Drift, Linear, Periodic, Saturation, Term
-from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.support import ANSWER_FORMS
-from tests.packages import KINDS, SECRET_START, edit_text, make_package, make_spec
+from tests.packages import KINDS, edit_text, make_package, make_spec
 
 GROUPED, TEMPORAL = make_package(KINDS["grouped"]), make_package(KINDS["temporal"])
 BY_UNIT = "No `stable` of `train.csv` occurs in `test.csv`."
@@ -77,13 +76,6 @@ def test_a_split_by_time_that_is_not_said_is_found(words):
     assert "train and test are apart by time" in details(edit_text(TEMPORAL, BY_TIME, words))
 
 
-def test_other_splits_need_no_words():
-    for split in (SplitKind.RANDOM, SplitKind.STRATIFIED):
-        package = make_package()
-        spec = package.spec.model_copy(update={"split": split})
-        assert details(package.model_copy(update={"spec": spec})) == ""
-
-
 @pytest.mark.parametrize(
     "words", ["a drift term", "a random effect", "negative binomial", "proportional odds", "a duplicate rate"]
 )
@@ -95,27 +87,6 @@ def test_no_metric_is_worded_like_a_mechanism():
     for metric in {get_metric(name) for _, name in ANSWER_FORMS}:
         text = f"{metric.title} {metric.definition}".lower()
         assert [phrase for phrase in GIVEAWAYS if phrase in text] == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [
-        ("temporal", f"{SECRET_START}"),
-        ("temporal", "0.625"),
-        (str(TargetKind.ORDINAL), "1.625"),
-        (str(TargetKind.ORDINAL), "-1.125"),
-        (str(TargetKind.COUNT), "0.375"),
-        (str(TargetKind.MULTILABEL), "0.125"),
-        ("copies", "0.120"),
-    ],
-)
-def test_numbers_of_links_and_motifs_are_secret(kind, number):
-    package = edit_text(make_package(KINDS[kind]), "steepest stretch", f"steepest stretch around {number}")
-    found = details(package)
-    if number == "0.120":
-        assert found == ""  # Two digits are a coincidence.
-    else:
-        assert "states 1 numbers of the mechanism" in found
 
 
 def test_every_parameter_of_the_models_is_secret_and_what_the_files_show_is_not():
@@ -151,16 +122,3 @@ def test_every_parameter_of_the_models_is_secret_and_what_the_files_show_is_not(
     assert hidden | {"0.4567", "0.5432", "1.6543", "0.0876", "0.2345"} <= secret
     assert {"2019", "2021", "731", "547"} <= public_numbers(spec)
     assert not {"2019", "2021", "731", "547", "11.25", "98.75", "51.234"} & secret
-
-
-@pytest.mark.parametrize(
-    ("link", "hidden"),
-    [
-        (OrdinalLink(classes=("1", "2", "3"), cuts=(-1.234, 2.345)), {"1.234", "2.345"}),
-        (CountLink(intercept=1.732, dispersion=0.411), {"1.732", "0.411"}),
-    ],
-)
-def test_parameters_of_links_are_secret(link, hidden):
-    spec = make_spec()
-    mechanism = spec.mechanism.model_copy(update={"link": link})
-    assert hidden <= secret_numbers(spec.model_copy(update={"mechanism": mechanism}))

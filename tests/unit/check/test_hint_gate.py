@@ -8,7 +8,6 @@ from sandmill.check.package_tables import read_package
 from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
 from sandmill.models.motifs import CodeValue, Conditional, Formula, NormDistance
 from sandmill.models.package import TaskPackage
-from sandmill.models.texts import DESCRIPTION
 from tests.hinted_designs import hinted, hinted_at, small_rendered, small_rendered_at
 
 SLOTS = range(14)
@@ -91,12 +90,6 @@ def test_words_about_the_mechanism_in_the_dictionary_are_found():
     package, hint = find(CodeValue)
     spoken = with_public(package, DATA_DICTIONARY, hint.text, f"{hint.text}\n\nThe latent rule knows.")
     assert any("speaks of the mechanism" in problem for problem in findings(spoken))
-
-
-def test_hints_of_the_description_are_no_secret_numbers():
-    package, _ = find(Conditional)
-    assert DESCRIPTION in package.public
-    assert not [finding for finding in check_package(package) if "numbers of the mechanism" in str(finding)]
 
 
 @pytest.mark.parametrize("level", ["prose", "spread", "contested"])

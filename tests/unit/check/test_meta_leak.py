@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sandmill.check.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
+from sandmill.check.meta_leak import ALPHA, READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, LogNormal
 from sandmill.models.hints import Form, Hint
@@ -112,7 +112,7 @@ def renew(spec: TaskSpec, **changes: object) -> TaskSpec:
 def test_words_that_say_nothing_pass(tasks: int) -> None:
     found = release(tasks)
     assert (found.verdict, found.tasks, found.columns) == ("clean", tasks, 10 * tasks)
-    assert all(reader.lift < READER_MARGIN for reader in found.readers)
+    assert found.lift < READER_MARGIN
 
 
 @pytest.mark.parametrize(
@@ -134,16 +134,12 @@ def test_every_planted_leak_is_caught_and_named(plant: Plant, word: str, motif: 
 
 def test_an_order_that_follows_the_role_is_learnt_by_the_reader() -> None:
     found = release(60, put_the_rule_first)
-    (words,) = found.readers
-    assert words.leaks
-    assert found.baseline is not None
-    assert words.guess.accuracy > found.baseline.accuracy + 0.05
-    assert words.lift == pytest.approx(1 - words.guess.log_loss / found.baseline.log_loss, abs=1e-4)
+    assert (found.lift > READER_MARGIN, found.p < ALPHA) == (True, True)
 
 
 def test_too_few_designs_are_not_judged() -> None:
     found = release(9, put_the_rule_first)
-    assert (found.verdict, found.readers, found.baseline) == ("too_small", (), None)
+    assert (found.verdict, found.log_loss) == ("too_small", None)
     assert "too few" in found.detail
 
 

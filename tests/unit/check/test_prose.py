@@ -13,7 +13,6 @@ from sandmill.draw.describe import describe
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import dictionary_file
 from sandmill.models.base import Band
-from sandmill.models.english import article_of
 from sandmill.models.plan import Slot
 from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
@@ -70,23 +69,3 @@ def test_a_task_with_a_fault_is_refused():
     found = [finding.detail for finding in check_package(spoiled) if finding.gate == "prose"]
     assert {detail.split(": ")[1] for detail in found} > {"the wrong article", "a word stands twice"}
     assert all(detail.startswith(f"{DESCRIPTION}: ") for detail in found)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "an hour",
-        "a unit",
-        "a unicorn",
-        "an uninsured",
-        "an unmarked",
-        "a use",
-        "an x_ray",
-        "a euro",
-        "a one_way",
-        "an own",
-    ],
-)
-def test_articles_follow_the_sound(words):
-    article, name = words.split()
-    assert article_of(name) == article

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.check.dependence import correlate_ranks, level, overhang_p_value, same_spread_p_value
+from sandmill.check.dependence import overhang_p_value, same_spread_p_value
 from sandmill.check.package_tables import read_package
-from sandmill.models.faults import Duplicates, MixedTypes
+from sandmill.models.faults import Duplicates
 from sandmill.models.structure import SplitKind
 from tests.packages import DAYS, FIRST_DAY, KINDS, TRAIN_DAYS, Kind, details, edit, make_package, recell
 
@@ -179,13 +179,6 @@ def test_a_cell_that_is_neither_a_number_nor_one_with_its_unit_is_a_fault(cell):
     assert details(broken, "files") == "test.csv: cells that are not finite numbers in load_kg"
 
 
-def test_a_unit_behind_a_number_that_no_design_declares_is_a_fault():
-    plain = redesign(MIXED, pathologies=MIXED.spec.mechanism.missing())
-    assert "cells that are not finite numbers in load_kg" in details(plain, "files")
-    other = redesign(MIXED, pathologies=(MixedTypes(column="slope_deg", rate=0.3, suffix="kg"),))
-    assert "cells that are not finite numbers in load_kg" in details(other, "files")
-
-
 def test_declared_copies_are_no_twins_and_undeclared_ones_are():
     assert details(COPIES, "twins") == ""
     gaps = COPIES.spec.mechanism.missing()
@@ -211,11 +204,6 @@ def test_copies_count_once_where_gaps_are_counted():
     assert read_package(make_package()).distinct_train.height == 100
 
 
-def test_dates_and_units_are_features_like_others():
-    assert read_package(GROUPED).features == ["load_kg", "slope_deg", "surface", "stable"]
-    assert read_package(DATED).features == ["load_kg", "slope_deg", "surface", "day"]
-
-
 @pytest.mark.parametrize("measure", [same_spread_p_value, overhang_p_value])
 def test_samples_of_one_kind_are_hardly_ever_told_apart(measure):
     rng = np.random.default_rng(4)
@@ -232,12 +220,6 @@ def test_spread_and_ends_see_what_the_other_does_not():
     cut = rng.uniform(0, 0.85, 150)
     assert overhang_p_value(cut, wide) < 1e-6
     assert same_spread_p_value(cut, wide) > 1e-5
-
-
-def test_levels_stand_in_the_order_of_their_values():
-    values = np.random.default_rng(6).integers(-20, 20, 200) / 7
-    assert correlate_ranks(level(values), values)[0] == pytest.approx(1)
-    assert correlate_ranks(level(values), np.exp(values))[1] < 1e-30
 
 
 def test_ends_are_judged_by_exact_chance():

@@ -46,31 +46,19 @@ def test_an_expectation_knows_its_line_and_columns():
 
 
 @pytest.mark.parametrize(
-    ("entry", "parts"),
+    ("entry", "saw"),
     [
-        ({"type": "expect_column_values_to_be_nul", "kwargs": {}}, ["expect_column_values_to_be_nul;", "Did you mean"]),
-        ({"type": "expect_table_row_count_to_equal", "kwargs": {"value": 3}}, ["an expectation on rows"]),
-        ({"type": "expect_column_mean_to_be_between", "kwargs": {"column": "id"}}, ["an expectation on rows"]),
-        (NOT_NULL | {"kwargs": {"column": "id", "mostly": 0.9}}, ["mostly", "because others do"]),
-        (NOT_NULL | {"kwargs": {"column": "idd"}}, ["column idd", 'Did you mean "id"?']),
-        (NOT_NULL | {"kwargs": {}}, ["no argument column"]),
-        (
-            {"type": "expect_column_values_to_be_between", "kwargs": {"column": "id", "min_valu": 0}},
-            ["argument min_valu", 'Did you mean "min_value"?'],
-        ),
-        (NOT_NULL | {"kwargs": {"column": "id", "row_condition": 'part=="final"'}}, ["a comparison with a column"]),
-        (
-            NOT_NULL
-            | {"kwargs": {"column": "id", "row_condition": {"type": "comparison", "column": {"name": "prat"}}}},
-            ["column prat", 'Did you mean "part"?'],
-        ),
-        ("not an object", ['an object with "type" and "kwargs"']),
+        ({"type": "expect_column_values_to_be_nul", "kwargs": {"column": "id"}}, "expect_column_values_to_be_nul"),
+        ({"type": "expect_column_mean_to_be_between", "kwargs": {"column": "id"}}, "expect_column_mean_to_be_between"),
+        (NOT_NULL | {"kwargs": {"column": "id", "mostly": 0.9}}, "mostly"),
+        (NOT_NULL | {"kwargs": {"column": "idd"}}, "columns idd"),
+        (NOT_NULL | {"kwargs": {}}, "columns none"),
+        ("not an object", "'not an object'"),
     ],
 )
-def test_a_wrong_entry_is_named_with_its_line(entry, parts):
+def test_a_wrong_entry_is_named_with_its_line(entry, saw):
     (problem,) = find_problems("answers", suite(NOT_NULL, entry))
-    assert problem.where == "answers.json, line 5"
-    assert all(part in str(problem) for part in parts)
+    assert (problem.where, problem.saw) == ("answers.json, line 5", saw)
 
 
 def test_broken_json_is_named_with_its_line():
@@ -84,11 +72,10 @@ def test_a_file_without_expectations_is_refused(content):
 
 
 def test_all_mistakes_of_all_files_come_at_once(tmp_path):
-    (tmp_path / "answers.json").write_bytes(suite({"type": "expect_nonsense", "kwargs": {}}))
+    (tmp_path / "answers.json").write_bytes(suite({"type": "expect_nonsense", "kwargs": {"column": "id"}}))
     (tmp_path / "tusks.json").write_bytes(suite(NOT_NULL))
-    with pytest.raises(InputError, match="2 problems") as caught:
+    with pytest.raises(InputError, match="2 problems"):
         load_suites(tmp_path)
-    assert 'Did you mean "tasks"?' in str(caught.value)
 
 
 def test_a_folder_without_suites_is_an_error(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from sandmill.check.package_tables import read_package
 from sandmill.models.structure import MetricName, TargetKind
-from tests.packages import KINDS, LABELS, NUMBERS, Kind, details, edit, make_package, recell, rename_ids, reorder_test
+from tests.packages import KINDS, LABELS, NUMBERS, Kind, details, edit, make_package, recell, rename_ids
 
 WIDE = KINDS["multilabel"]
 SETS = KINDS["label lists"]
@@ -34,13 +34,6 @@ def test_targets_are_read_by_name_from_columns_and_from_sets():
             assert tuple(target.name for target in targets) == names
             assert all(bool(target.classes) == (kind != "multi_target") for target in targets)
     assert not set(NUMBERS) & set(read_package(make_package(KINDS["multi_target"])).features)
-
-
-def test_a_set_and_columns_of_labels_are_the_same_targets():
-    wide, sets = (read_package(make_package(kind)) for kind in (WIDE, SETS))
-    for one, other in zip(wide.test_targets, sets.test_targets, strict=True):
-        assert one.name == other.name
-        assert one.values.tolist() == other.values.tolist()
 
 
 def test_answers_are_matched_by_id():
@@ -101,20 +94,6 @@ def test_a_label_that_one_part_lacks_is_found():
     assert "part final: lame: fewer than 1 row of class 1" in details(broken, "targets")
 
 
-def test_grades_are_classes_too():
-    package = recell(
-        make_package(TargetKind.ORDINAL), "train.csv", "outcome", lambda cell: "2" if cell == "4" else cell
-    )
-    assert "fewer than 2 rows of class 4" in details(package, "targets")
-    facts = package.facts.model_copy(update={"classes": tuple(map(str, range(1, 27)))})
-    assert "26 classes for 100 rows" in details(package.model_copy(update={"facts": facts}), "targets")
-
-
-def test_any_constant_number_is_found():
-    package = recell(make_package(KINDS["multi_target"]), "answers.csv", "water_l", lambda cell: "3.5")
-    assert "part final: water_l: the target is constant" in details(package, "targets")
-
-
 @pytest.mark.parametrize("cell", ["-1", "2.5"])
 def test_a_count_is_a_whole_number_from_nought_on(cell):
     package = recell(make_package(TargetKind.COUNT), "train.csv", "outcome", lambda old: cell if old == "3" else old)
@@ -166,20 +145,6 @@ def test_a_column_that_is_any_target_in_another_dress_is_found(kind, name):
     assert f"column load_kg alone tells the target {name}" in found
 
 
-def test_a_grade_in_another_dress_is_found():
-    package = make_package(TargetKind.ORDINAL)
-    column = pl.Series("load_kg", [f"{3 * value + 40:.3f}" for value in last_target(package)])
-    found = details(edit(package, "test.csv", lambda frame: frame.with_columns(column)), "proxy")
-    assert "column load_kg alone tells the target" in found
-
-
-def test_gaps_that_tell_a_label_are_found():
-    package = make_package(SETS)
-    column = pl.Series("slope_deg", [None if hit else "3.25" for hit in last_target(package)], dtype=pl.String)
-    found = details(edit(package, "test.csv", lambda frame: frame.with_columns(column)), "proxy")
-    assert "the gaps of column slope_deg tell the target lame" in found
-
-
 def test_a_rare_label_that_a_column_separates_by_luck_is_no_finding():
     package = make_package(WIDE)
     heaviest = pl.read_csv(package.public["test.csv"], infer_schema=False)["load_kg"].cast(pl.Float64).arg_max()
@@ -193,8 +158,3 @@ def test_no_feature_bears_the_name_of_a_label():
     facts = package.facts.model_copy(update={"classes": ("delayed", "surface", "lame")})
     found = details(package.model_copy(update={"facts": facts}), "proxy")
     assert "columns have the name of a target: surface" in found
-
-
-def test_a_part_is_matched_by_id_when_the_test_table_is_sorted_by_it():
-    package = reorder_test(make_package(KINDS["multi_target"]), lambda target, part: part)
-    assert "the order of rows tells the part" in details(package, "ids")

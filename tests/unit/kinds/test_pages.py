@@ -11,7 +11,7 @@ from sandmill import fingerprint as fingerprints
 from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.check import check_package
-from sandmill.check.file_gates import mask_findings, pair_findings
+from sandmill.check.file_gates import clean_findings
 from sandmill.draw import render
 from sandmill.kinds.files.base import write_files
 from sandmill.kinds.page.channel import FieldsChannel, MasksChannel, Ranged
@@ -279,30 +279,16 @@ def test_a_package_holds_pictures_masks_and_runs_as_the_competition_does(rendere
 
 
 @of_pages
-def test_clean_pages_under_wrong_names_are_found(rendered):
+def test_a_missing_clean_page_and_a_clean_test_page_are_found(rendered):
     package = rendered.package
     items = PAGES.read(package.public, package.facts, package.spec.feature_columns)
-    page, value = package.spec.channel.column, package.facts.target_column
-    cells = items.train[page], items.train[value], items.test[page]
-    slips, width = package.spec.channel.slips, package.facts.picture[1]
-    assert list(pair_findings(*cells, slips, width)) == []
-    wrong = pl.Series(cells[1].to_list()[1:] + cells[1].to_list()[:1])
-    assert "resemble" in next(pair_findings(cells[0], wrong, cells[2], slips, width))
+    cleaned, test = items.train[package.facts.target_column], items.test[package.spec.channel.column]
+    assert list(clean_findings(cleaned, test)) == []
+    known = pl.Series([grey_png(cleaned[0], package.facts.picture), *test[1:]])
+    assert list(clean_findings(cleaned, known)) == ["1 test page equal to a clean training page"]
     path = CLEANED + items.train[package.facts.id_column][0] + ".png"
     without = {name: content for name, content in package.public.items() if name != path}
     assert PAGES.read(without, package.facts, package.spec.feature_columns).faults
-
-
-def test_pages_are_compared_with_their_clean_copies_under_the_same_slips():
-    slips = (6, 2, 5, 3, 4, 6, 2, 0)
-    pages = slipped(slips, np.linspace(0, 1, 60))
-    dirty = [grey_png(page.astype(np.uint8).tobytes(), page.shape) for page in np.rint(255 * pages.slipped)]
-    train, test = pl.Series(dirty[:40]), pl.Series(dirty[40:])
-    cleaned = pl.Series([page.astype(np.uint8).tobytes() for page in np.rint(255 * pages.clean[:40])])
-    assert list(pair_findings(train, cleaned, test, slips, 24)) == []
-    assert "resemble" in next(pair_findings(train, cleaned, test))
-    wrong = pl.Series(cleaned.to_list()[1:] + cleaned.to_list()[:1])
-    assert "resemble" in next(pair_findings(train, wrong, test, slips, 24))
 
 
 @of_masks
@@ -322,17 +308,6 @@ def test_masks_that_are_not_those_of_the_table_are_faults(rendered):
     assert "no runs of pixels" in faults(**{"train.csv": broken.encode()})[0]
     without = {name: content for name, content in package.public.items() if name != one}
     assert MASKS.read(without, facts, package.spec.feature_columns).faults
-
-
-@of_masks
-def test_masks_under_wrong_names_are_found(rendered):
-    package = rendered.package
-    items = MASKS.read(package.public, package.facts, package.spec.feature_columns)
-    pictures = items.train[package.spec.channel.column]
-    marked = mask_pixels(items.train[package.facts.target_column], package.facts)
-    assert list(mask_findings(pictures, marked)) == []
-    (found,) = mask_findings(pictures, marked[1:] + marked[:1])
-    assert "sigma" in found
 
 
 @of_masks

@@ -27,10 +27,6 @@ def stamp(_: Any) -> float:
     return time.monotonic()
 
 
-def pid(_: Any) -> int:
-    return os.getpid()
-
-
 def resident_mb(spent_mb: int) -> float:
     """Memory of the worker before it takes and frees so much."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -47,10 +43,6 @@ def die_if_negative(number: int) -> int:
     if number < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
-
-
-def leave(code: int) -> None:
-    os._exit(code)
 
 
 def hang_if_path(path: str) -> str:

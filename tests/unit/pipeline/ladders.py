@@ -48,7 +48,7 @@ def made_up(oracle: Array, names: Sequence[str]) -> list[PanelRun]:
     scores = {
         name: expit(sure + _SPREADS[name] * noise) if name in _SPREADS else np.full(len(noise), 0.5) for name in names
     }
-    return [PanelRun(name, tiers[name], [scores[name]], lambda columns: columns[0], None) for name in names]
+    return [PanelRun(name, tiers[name], scores[name], None) for name in names]
 
 
 def _band() -> Band:

@@ -35,7 +35,7 @@ def calls(monkeypatch) -> dict[str, tuple]:
             for rendered in map(rendered_of, (SMALL, LARGE))
             if len(rendered.oracle) == len(panel.table.ids)
         )
-        return PanelRun("informed", Tier.SEARCH, [oracle], lambda columns: columns[0], None)
+        return PanelRun("informed", Tier.SEARCH, oracle, None)
 
     stub("informed_run", informed)
     return asked
@@ -71,7 +71,7 @@ def test_the_informed_solver_is_scored_on_the_published_final_part(calls, tmp_pa
 
 
 def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, monkeypatch):
-    failed = PanelRun("informed", Tier.SEARCH, None, None, "no")
+    failed = PanelRun("informed", Tier.SEARCH, None, "no")
     monkeypatch.setattr(appraisal, "informed_run", lambda *_: failed)
     assert informed_score(panel_on(tmp_path, rendered_of(SMALL)), rendered_of(SMALL)) is None
 

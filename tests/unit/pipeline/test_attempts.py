@@ -3,14 +3,12 @@ import random
 
 from sandmill.fingerprint import digest
 from sandmill.models.base import Band
-from sandmill.models.plan import Attempt, Slot
+from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, TargetKind
 from sandmill.pipeline.band_search import (
     ATTEMPTS,
-    FAR,
     NEAREST,
     SETTLING,
-    STEERS,
     STUCK_DESIGNS,
     Miss,
     SlotSearch,
@@ -36,15 +34,6 @@ def test_a_design_that_misses_its_band_is_steered_and_names_its_parent():
     miss(search, second, 0.9)
     third = search.next_attempt()
     assert first.hardness < third.hardness < second.hardness
-
-
-def test_after_a_few_turns_a_fresh_design_is_tried():
-    search = SlotSearch(SLOT, 0)
-    for _ in range(STEERS):
-        miss(search, search.next_attempt(), 0.9)
-    fresh = search.next_attempt()
-    assert fresh.variant == 1
-    assert fresh.parent is None
 
 
 def test_a_fault_that_steering_cannot_mend_starts_over():
@@ -92,15 +81,6 @@ BEYOND = Slot(number=3, seed=make_seed(TargetKind.BINARY, MetricName.LOG_LOSS), 
 """Designs of this structure are seldom so easy: a search for them begins at the end of the knob."""
 
 
-def test_a_design_that_cannot_be_steered_further_makes_room_for_a_fresh_one():
-    search = SlotSearch(BEYOND, 0)
-    first = search.next_attempt()
-    assert first.hardness == 0
-    miss(search, first, 0.3)
-    second = search.next_attempt()
-    assert (second.hardness, second.variant, second.parent) == (0, 1, None)
-
-
 def test_a_band_beyond_the_end_of_the_knob_is_given_up_early():
     search = SlotSearch(BEYOND, 0)
     for number in range(STUCK_DESIGNS):
@@ -114,23 +94,6 @@ def test_a_band_beyond_the_end_of_the_knob_is_given_up_early():
     second = search.next_attempt()
     assert second.any_band
     assert second.variant == 0
-
-
-def test_a_band_that_is_nearly_reached_is_not_given_up():
-    search = SlotSearch(BEYOND, 0)
-    for _ in range(ATTEMPTS):
-        attempt = search.next_attempt()
-        assert not attempt.any_band
-        miss(search, attempt, 0.25 + FAR)
-    assert search.next_attempt().any_band
-
-
-def test_the_hard_end_of_the_knob_counts_as_well():
-    expert = SlotSearch(Slot(number=3, seed=make_seed(*TASKS[0]), band=Band.EXPERT), 0)
-    miss(expert, Attempt(expert.slot, 0, 1, 0, 1.0), 0.5)
-    assert expert.stuck == 1
-    miss(expert, Attempt(expert.slot, 0, 2, 0, 0.9), 0.5)
-    assert expert.stuck == 1
 
 
 def test_decisions_for_the_same_measurements_stay_what_they_were():

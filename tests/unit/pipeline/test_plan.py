@@ -12,7 +12,7 @@ from sandmill.fingerprint import _content, fingerprint
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
-from sandmill.models.seed import SeedIntake, SeedNote, SkippedSource
+from sandmill.models.seed import SeedIntake
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
 from sandmill.seeds import ingest
 from sandmill.seeds.cards import LITE
@@ -77,14 +77,6 @@ def test_a_shard_key_changes_with_everything_that_decides_its_content():
     assert len({base, *changed}) == 7
 
 
-def test_what_was_noted_of_seeds_is_reported_and_changes_no_plan():
-    note, skipped = SeedNote(seed_id="a", text="rows left out"), SkippedSource(source="x.md", reason="a .md file")
-    plain = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS))
-    noted = plan_build(BuildRequest(name="d"), SeedIntake(supported=SEEDS, notes=(note,), skipped=(skipped,)))
-    assert (noted.notes, noted.skipped) == ((note,), (skipped,))
-    assert noted.fingerprint == plain.fingerprint
-
-
 def test_slots_take_the_shares_of_kinds_that_are_asked_for():
     asked = {"table": 0.66, "text": 0.17, "image_archive": 0.17}
     slots = plan_slots(plan_build(BuildRequest(name="d", tasks=12, kinds=asked), ingest(())))
@@ -101,11 +93,6 @@ def test_levels_of_reading_fill_their_shares_and_plain_facts_go_to_medium_tables
     medium = Counter(slot.reading for slot in read if slot.band is Band.MEDIUM)
     assert medium["plain"] >= medium.total() / 2
     assert medium["plain"] < medium.total()
-
-
-def test_texts_of_media_state_facts_plainly():
-    slots = plan_slots(plan_build(BuildRequest(name="d", tasks=20, kinds={"image_archive": 1.0}), ingest(())))
-    assert {slot.reading for slot in slots} == {"plain"}
 
 
 def test_the_usual_levels_of_reading_leave_the_fingerprint_of_a_request_and_others_change_it():
@@ -133,13 +120,6 @@ def test_kinds_that_no_seed_has_or_nobody_knows_are_refused():
         BuildRequest(name="d", kinds={"film": 1.0})
     with pytest.raises(ValidationError, match="must sum to 1"):
         BuildRequest(name="d", kinds={"text": 0.5})
-
-
-def test_language_models_design_every_seed():
-    intake = ingest(())
-    plan = plan_build(BuildRequest(name="d", designer="llm", model=("openai/m",)), intake)
-    assert {seed.id for seed in plan.seeds} == {seed.id for seed in intake.supported}
-    assert plan.unsupported == intake.unsupported
 
 
 @pytest.mark.parametrize("tasks", [12, 48, 96, 500])

@@ -16,11 +16,6 @@ def test_a_root_that_names_no_place_is_refused(root):
         RunSettings(root=root)
 
 
-def test_slashes_at_the_end_of_a_root_mean_nothing(tmp_path):
-    assert RunSettings(root="s3://bucket/a/").root == "s3://bucket/a"
-    assert RunSettings(root="/").root == "/"
-
-
 def test_a_sound_request_passes_and_leaves_nothing(tmp_path):
     check_inputs(REQUEST, RunSettings(root=str(tmp_path / "deep" / "root")))
     assert list(tmp_path.iterdir()) == []

@@ -138,15 +138,6 @@ def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits()
     require_filled(BuildSummary(filled=filled, internal=[("key", crashed(3))]), 4)
 
 
-def test_only_a_sample_of_the_designs_of_a_large_release_is_kept(monkeypatch):
-    monkeypatch.setattr("sandmill.pipeline.publishing.MOST_TASKS", 5)
-    summary = BuildSummary()
-    records = [make_task(number).record for number in range(11)]
-    for record in records:
-        summary.add_record(record)
-    assert sorted(summary.specs) == sorted(record.spec.fingerprint for record in records)[:5]
-
-
 def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
     usage = Usage(requests=5, prompt_tokens=100, answer_tokens=50, usd=0.01)
     author = Authorship(models=("openai/first",), replies=("ab" * 32,), usage=usage)
@@ -166,16 +157,9 @@ def _publication(**changed):
     return Publication(**{**facts, "is_new": True, "missed_mix": (), **changed})
 
 
-def test_a_new_version_is_named():
+def test_the_outcome_is_told_in_words():
     assert _publication().message == "Published releases/micro@0001-1a2b3c4d with 12 tasks."
-
-
-def test_equal_content_is_nothing_new():
-    message = _publication(is_new=False, tasks=1).message
-    assert message == "Nothing new: equal content is published already, releases/micro@0001-1a2b3c4d with 1 task."
-
-
-def test_a_missed_mix_follows_in_words():
-    assert _publication(missed_mix=("hard: asked 5, got 3.",)).message.splitlines()[1:] == [
-        "Mix missed. hard: asked 5, got 3."
+    assert _publication(is_new=False, tasks=1, missed_mix=("hard: asked 5, got 3.",)).message.splitlines() == [
+        "Nothing new: equal content is published already, releases/micro@0001-1a2b3c4d with 1 task.",
+        "Mix missed. hard: asked 5, got 3.",
     ]

@@ -44,12 +44,6 @@ def test_the_mix_asks_most_for_the_band_nearest_to_the_target(rates, most):
     assert BuildRequest(name="micro", mix=mix).mix == mix
 
 
-def test_another_target_moves_the_mix():
-    rates = dict(zip(Band, (0.9, 0.7, 0.4, 0.2), strict=True))
-    shares = [target_mix(rates, target).get(Band.EXPERT, 0) for target in (0.2, 0.5, 0.8)]
-    assert shares[0] > shares[1] >= shares[2]
-
-
 @pytest.fixture
 def store(tmp_path) -> Store:
     """A dataset with one version of four tasks, the last of which is for validation."""

@@ -77,13 +77,6 @@ def test_a_tampered_line_of_the_board_is_named_with_what_was_found(part):
     assert f"{score} {part}" in problem
 
 
-@pytest.mark.parametrize("last_digit", [-1e-5, 1e-5])
-def test_scores_that_differ_by_rounding_agree(last_digit):
-    entry = next(entry for entry in calibrated().board if entry.solver == below_the_median())
-    near = round(entry.final + last_digit, 5)
-    assert problems(recalibrated(board=rescored(calibrated(), below_the_median(), final=near))) == []
-
-
 def test_a_solver_that_fails_now_is_named(monkeypatch):
     runs = rerun.run_panel
 
@@ -116,17 +109,6 @@ def test_a_tampered_threshold_is_found(medal):
     assert problems(recalibrated(thresholds=bars)) == [
         "thresholds do not follow from what was measured, or are too near each other"
     ]
-
-
-def test_a_tampered_difficulty_is_found():
-    difficulty = calibrated().difficulty.model_copy(update={"value": 0.45, "high": 0.5})
-    assert problems(recalibrated(difficulty=difficulty)) == ["difficulty does not follow from the board"]
-
-
-def test_a_raised_gold_is_not_reached():
-    bars = calibrated().thresholds.model_copy(update={"gold": calibrated().scripts[0].final + 0.001})
-    found = problems(recalibrated(thresholds=bars))
-    assert any("does not reach gold" in problem and "it ran" in problem for problem in found)
 
 
 def test_a_tampered_oracle_is_found_with_the_secret():
@@ -219,15 +201,6 @@ def test_other_versions_of_libraries_are_noted_where_something_does_not_hold():
         "install those versions to compare exactly"
     )
     assert not any("note" in problem for problem in problems(tampered))
-
-
-def test_other_versions_are_no_problem_where_all_holds():
-    assert problems(with_lineage(proved().record, libraries={"numpy": "0.1"})) == []
-
-
-def test_a_library_that_is_not_here_is_not_compared():
-    tampered = recalibrated(thresholds=calibrated().thresholds.model_copy(update={"median": 0.7}))
-    assert len(problems(with_lineage(tampered, libraries={"no-such-package-here": "1"}))) == 1
 
 
 def test_a_solver_that_is_on_the_board_twice_is_named():

@@ -10,7 +10,7 @@ from sandmill.calibrate import training_draws
 from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
-from sandmill.calibrate.readers import READERS, TWINS, Stated
+from sandmill.calibrate.readers import READERS, Stated
 from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, measure_draws, refuse_without_room
 from sandmill.draw.pilot import with_fresh_training
@@ -31,7 +31,7 @@ def made_up(name: str, tier: Tier, far: float) -> PanelRun:
     sure = logit(np.clip(pilot_of().oracle, 1e-6, 1 - 1e-6))
     noise = np.random.default_rng(len(name) + ord(name[-1])).normal(size=len(sure))
     said = np.full(len(sure), 0.5) if name == TRIVIAL else expit(sure + far * noise)
-    return PanelRun(name, tier, [said], lambda columns: columns[0], None)
+    return PanelRun(name, tier, said, None)
 
 
 @dataclass
@@ -44,7 +44,6 @@ class Runs:
     asked: list[str] = field(default_factory=list)
     panel: None = None
     entries = PANEL
-    twins = TWINS
 
     @property
     def reader(self):
@@ -144,8 +143,3 @@ def test_other_training_rows_leave_the_test_rows_alone():
     assert len({files["train.csv"] for files in (one.files, other.files, pilot.files)}) == 3
     assert one.files["train.csv"].count(b"\n") == pilot.files["train.csv"].count(b"\n")
     assert with_fresh_training(pilot, STREAMS, 1).files == one.files
-
-
-def test_every_reader_has_a_twin_without_the_facts():
-    assert set(TWINS) == set(READERS)
-    assert set(TWINS.values()) - {entry.name for entry in PANEL} == {FROZEN}, "the twin of the averages is an adversary"

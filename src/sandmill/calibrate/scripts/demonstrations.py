@@ -15,8 +15,8 @@ import pandas as pd
 
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
-from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, made_columns
-from sandmill.kinds.script_text import listed, quoted
+from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, is_skewed, made_columns
+from sandmill.kinds.script_text import imports, listed, quoted
 from sandmill.models.hints import InText, SameUnits
 from sandmill.models.layout import PUBLIC, SUBMISSION
 from sandmill.models.package import TaskFacts
@@ -105,29 +105,6 @@ READER_STYLE = "reader"
 """Style of the published reader's script: the average of those models that cross-validation prefers."""
 STYLES = (*_MODELS, *_SEVERAL, READER_STYLE)
 """Names of the ways to model."""
-_IMPORTS = (
-    ("sklearn.compose", "TransformedTargetRegressor"),
-    ("sklearn.ensemble", "ExtraTreesClassifier"),
-    ("sklearn.ensemble", "ExtraTreesRegressor"),
-    ("sklearn.ensemble", "GradientBoostingClassifier"),
-    ("sklearn.ensemble", "GradientBoostingRegressor"),
-    ("sklearn.ensemble", "HistGradientBoostingClassifier"),
-    ("sklearn.ensemble", "HistGradientBoostingRegressor"),
-    ("sklearn.ensemble", "RandomForestClassifier"),
-    ("sklearn.ensemble", "RandomForestRegressor"),
-    ("sklearn.feature_selection", "SelectFromModel"),
-    ("sklearn.linear_model", "LassoCV"),
-    ("sklearn.linear_model", "LogisticRegressionCV"),
-    ("sklearn.linear_model", "RidgeCV"),
-    ("sklearn.model_selection", "cross_val_score"),
-    ("sklearn.multioutput", "MultiOutputRegressor"),
-    ("sklearn.neighbors", "KNeighborsClassifier"),
-    ("sklearn.neighbors", "KNeighborsRegressor"),
-    ("sklearn.pipeline", "make_pipeline"),
-    ("sklearn.preprocessing", "StandardScaler"),
-    ("sklearn.svm", "SVC"),
-    ("sklearn.svm", "SVR"),
-)
 
 
 def demonstration(
@@ -156,19 +133,7 @@ def demonstration(
         *_said(facts, models, is_chosen=style == READER_STYLE),
         *_answer(facts),
     ]
-    return "\n".join([*_imports(body), "", *body]) + "\n"
-
-
-def _imports(body: list[str]) -> Iterator[str]:
-    text = "\n".join(body)
-    if "np." in text:
-        yield "import numpy as np"
-    yield "import pandas as pd"
-    found: dict[str, list[str]] = {}
-    for module, name in _IMPORTS:
-        if re.search(rf"\b{name}\(", text):
-            found.setdefault(module, []).append(name)
-    yield from (f"from {module} import {', '.join(names)}" for module, names in found.items())
+    return "\n".join([*imports("\n".join(body)), "", *body]) + "\n"
 
 
 def _files(facts: TaskFacts, used: Stated) -> Iterator[str]:
@@ -216,7 +181,7 @@ def _matrix(facts: TaskFacts, train: pd.DataFrame, stated: Stated, *, is_scaled:
             yield f"{cell} = pd.to_numeric({cell}.astype(str).str.extract({_NUMBER}, expand=False))"
         elif not is_number(cells) and (is_prose(cells) or cells.nunique() > _MOST_LEVELS * len(cells)):
             left_out.append(name)
-    if is_scaled and any(map(_is_skewed, (train[name] for name in features))):
+    if is_scaled and any(is_skewed(train[name]) for name in features if is_number(train[name])):
         yield 'raw = test.select_dtypes("number")'
         yield f"skewed = raw.columns[(raw.min() > 0) & (raw.skew() > {_SKEWED})]"
         yield "df[skewed] = np.log(df[skewed].clip(lower=1e-9))"
@@ -233,15 +198,6 @@ def _matrix(facts: TaskFacts, train: pd.DataFrame, stated: Stated, *, is_scaled:
 
 
 _NUMBER = 'r"([-+.\\deE]+)"'
-
-
-def _is_skewed(cells: pd.Series) -> bool:
-    if not is_number(cells):
-        return False
-    values = cells.dropna().to_numpy(dtype=float)
-    if not len(values) or values.min() <= 0 or values.std() <= 0:
-        return False
-    return bool(((values - values.mean()) ** 3).mean() > _SKEWED * values.std() ** 3)
 
 
 def _target(facts: TaskFacts) -> Iterator[str]:

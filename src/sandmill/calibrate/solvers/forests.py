@@ -1,12 +1,10 @@
 """Forests: the one model here that takes all columns of a wide target in one fit."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from sklearn.tree._criterion import MSE
-from sklearn.tree._splitter import BestSplitter, RandomSplitter
-from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from sandmill.calibrate.solvers.answers import fit_once, target_scale
 from sandmill.calibrate.solvers.designs import Design
@@ -63,13 +61,9 @@ def grow_tree(
     weights: Any = None,
     *,
     is_random: bool = True,
-    max_features: Literal["sqrt"] | float | int | None = None,
-    min_samples_leaf: int = 1,
-    max_depth: int = np.iinfo(np.int32).max,
+    **settings: Any,
 ) -> Any:
-    """Grow the `tree_` of a `DecisionTreeRegressor`, or of an `ExtraTreeRegressor`, bit for bit.
-
-    Their `fit` takes as long to check its arguments as to grow a tree of 200 rows.
+    """Grow a tree of scikit-learn.
 
     Args:
         single: features from `as_single`.
@@ -77,27 +71,10 @@ def grow_tree(
         chance: draws columns and cuts.
         weights: of the rows.
         is_random: whether the best cuts are taken; else they are drawn by chance.
-        max_features: columns that each split may choose from, as scikit-learn names them; all if None.
-        min_samples_leaf: least rows of a leaf.
-        max_depth: levels of splits.
+        settings: of the tree.
     """
-    width, outputs = single.shape[1], wanted.shape[1]
-    match max_features:
-        case str():
-            tried = max(1, int(np.sqrt(width)))
-        case float():
-            tried = max(1, int(max_features * width))
-        case _:
-            tried = max_features or width
-    splitter = (BestSplitter if is_random else RandomSplitter)(
-        MSE(outputs, len(single)), tried, min_samples_leaf, 0.0, chance, None
-    )
-    tree = Tree(width, np.ones(outputs, dtype=np.intp), outputs)
-    least_split = max(2, 2 * min_samples_leaf)
-    DepthFirstTreeBuilder(splitter, least_split, min_samples_leaf, 0.0, max_depth, 0.0).build(
-        tree, single, wanted, weights
-    )
-    return tree
+    kind = DecisionTreeRegressor if is_random else ExtraTreeRegressor
+    return kind(random_state=chance, **settings).fit(single, wanted, sample_weight=weights, check_input=False).tree_
 
 
 def as_single(features: Any) -> Any:
