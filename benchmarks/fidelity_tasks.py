@@ -1,0 +1,184 @@
+"""Fill one slot of a seed for `fidelity`, and keep what was made as a line of JSON."""
+
+import resource
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from benchmarks.solver_orders import order_of_task
+from sandmill.calibrate.acceptance import OffBand
+from sandmill.calibrate.stage import Calibrated
+from sandmill.check.seed_gate import check_seed_rows
+from sandmill.design import design_task
+from sandmill.draw import render
+from sandmill.models.base import Band, Frozen
+from sandmill.models.fidelity import FidelityVector
+from sandmill.models.motifs import columns_of
+from sandmill.models.plan import Slot
+from sandmill.models.seed import SeedTask
+from sandmill.models.spec import TaskSpec
+from sandmill.pipeline.attempt import AttemptJob, Failed, prove, rejection_of, run_attempt
+from sandmill.pipeline.band_search import Miss, SlotSearch, first_hardness, pair_bands
+from sandmill.pipeline.plan import even_places
+from sandmill.rng import Streams
+from sandmill.verify.traits import traits_of
+
+SECRET = bytes(32)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One slot of one seed."""
+
+    frozen: str
+    """Digest of the list, the traits and the scales that the task is measured for."""
+    slot: Slot
+    is_calibrated: bool
+    guard: bytes | None = None
+    """Salted hashes of the seed's table."""
+
+    @property
+    def key(self) -> tuple[str, bool, str, int]:
+        """What its line in the file is found by."""
+        return self.frozen, self.is_calibrated, self.slot.seed.id, self.slot.number
+
+    def empty(self, *failures: str) -> "Made":
+        """Return the outcome without a task."""
+        slot = self.slot
+        return Made(
+            frozen=self.frozen,
+            is_calibrated=self.is_calibrated,
+            seed=slot.seed.id,
+            number=slot.number,
+            wanted=slot.band,
+            failures=failures,
+        )
+
+
+class Made(Frozen):
+    """What became of one slot."""
+
+    frozen: str
+    is_calibrated: bool
+    seed: str
+    number: int
+    wanted: Band
+    reached: Band | None = None
+    """None without calibration, or if there is no task."""
+    attempts: int = 1
+    seconds: float = 0.0
+    """Processor seconds of all attempts."""
+    failures: tuple[str, ...] = ()
+    """Stage and reason of each attempt that came to nothing."""
+    traits: FidelityVector | None = None
+    """None if there is no task."""
+    domain: str = ""
+    target: str = ""
+    rule: tuple[str, ...] = ()
+    """Motifs of the rule with their columns."""
+    solvers: tuple[float, ...] = ()
+    """Scores of the frozen solvers."""
+
+    @property
+    def key(self) -> tuple[str, bool, str, int]:
+        """What it is found by."""
+        return self.frozen, self.is_calibrated, self.seed, self.number
+
+
+def pieces_of(
+    frozen: str, seeds: Sequence[SeedTask], guards: Mapping[str, bytes], tasks: int, *, is_calibrated: bool
+) -> list[Piece]:
+    """Give each seed its slots: bands in turn, swapped where a structure cannot reach its band, as builds do."""
+    turns = list(product(range(len(seeds)), range(tasks)))
+    bands = pair_bands([seeds[turn].structure for turn, _ in turns], [list(Band)[number % 4] for _, number in turns])
+    places = even_places(len(turns))
+    found = []
+    for (turn, number), band, place in zip(turns, bands, places, strict=True):
+        seed = seeds[turn]
+        slot = Slot(number=number, seed=seed, band=band, place=place)
+        found.append(Piece(frozen, slot, is_calibrated, guards.get(seed.guard or "")))
+    return found
+
+
+def read_lines(path: Path) -> Iterator[Made]:
+    """Yield the tasks of a file. The last line of a run that was killed may be incomplete: it is made again."""
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            yield Made.model_validate_json(line)
+        except ValidationError:
+            continue
+
+
+def add_line(path: Path, made: Made) -> None:
+    """Append a task to the file, on a line of its own whatever a killed run left."""
+    has_end = not path.exists() or path.read_bytes()[-1:] in (b"", b"\n")
+    with path.open("a") as file:
+        file.write(f"{'' if has_end else chr(10)}{made.model_dump_json()}\n")
+
+
+def make(piece: Piece) -> Made:
+    """Fill one slot, as a build does, or design and render one task without calibration; then measure it."""
+    started = _processor_s()
+    made = _fill(piece) if piece.is_calibrated else _draft(piece)
+    seconds = round(_processor_s() - started, 2)
+    return made.model_copy(update={"seconds": seconds})
+
+
+def with_task(made: Made, spec: TaskSpec, traits: FidelityVector) -> Made:
+    """Add what a task is like."""
+    rule = tuple(sorted(f"{term.motif.motif} {' '.join(columns_of(term.motif))}" for term in spec.mechanism.terms))
+    return made.model_copy(
+        update={
+            "traits": traits,
+            "domain": spec.domain,
+            "target": spec.story.target,
+            "rule": rule,
+            "solvers": order_of_task(spec, SECRET),
+        }
+    )
+
+
+def _draft(piece: Piece) -> Made:
+    slot = piece.slot
+    streams = Streams(SECRET, "fidelity").child(f"{slot.seed.id} {slot.number}")
+    spec = design_task(slot, streams, first_hardness(slot.structure, slot.band))
+    few = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
+    package = render(spec.model_copy(update={"sizes": few}), SECRET).package
+    return with_task(piece.empty(), spec, traits_of(package))
+
+
+def _fill(piece: Piece) -> Made:
+    """Try designs until one is proved, as `sandmill.pipeline.shard` does."""
+    search, failures = SlotSearch(piece.slot, 0), list[str]()
+    while search.is_open:
+        attempt = search.next_attempt()
+        result = run_attempt(AttemptJob(attempt, f"fidelity {piece.slot.seed.id}", SECRET)).result
+        failed = result if isinstance(result, Failed) else _failure_of(result, piece.guard)
+        if failed is None and not isinstance(result, Failed):
+            made = with_task(piece.empty(), result.package.spec, traits_of(result.package))
+            reached = result.calibration.difficulty.band
+            return made.model_copy(update={"reached": reached, "attempts": search.tried, "failures": tuple(failures)})
+        if failed and failed.spec and isinstance(failed.error, OffBand):
+            search.note_miss(Miss(attempt, failed.spec.fingerprint, failed.error.measured))
+        else:
+            search.start_over()
+        failures += [f"{failed.error.stage} {failed.error.reason}"] if failed else []
+    return piece.empty().model_copy(update={"attempts": search.tried, "failures": tuple(failures)})
+
+
+def _failure_of(made: Calibrated, guard: bytes | None) -> Failed | None:
+    """Prove a package and look for rows of its seed; None if nothing is wrong."""
+    proof = prove(made, SECRET).result
+    if isinstance(proof, Failed):
+        return proof
+    leaks = check_seed_rows(made.package, guard) if guard else []
+    return Failed.after(made, rejection_of(leaks)) if leaks else None
+
+
+def _processor_s() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
