@@ -128,6 +128,9 @@ def main() -> int:
         pieces_of(frozen, used, intake.guards, args.tasks, is_calibrated=args.calibrated), args.lines, args.workers
     )
     made = [one for one in tasks if one.traits]
+    failures = Counter(failure for one in tasks for failure in one.failures)
+    if not made:
+        sys.exit(f"no tasks: {failures}")
     fresh = {
         table.name: [again(table, seed, draw) for draw in range(args.tasks)]
         for table, seed in zip(tables, used, strict=False)
@@ -153,7 +156,6 @@ def main() -> int:
     print_table(*by_seed(used, vectors, tasks))
     across = [pair for pair in near_duplicates(made) if pair[0].seed != pair[1].seed]
     print(f"Near-duplicates across seeds: {len(across)} pairs.\n")
-    failures = Counter(failure for one in tasks for failure in one.failures)
     print_table(("attempts that came to nothing", "times"), failures.most_common())
     return 0
 

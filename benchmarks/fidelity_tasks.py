@@ -123,35 +123,25 @@ def add_line(path: Path, made: Made) -> None:
 def make(piece: Piece) -> Made:
     """Fill one slot, as a build does, or design and render one task without calibration; then measure it."""
     started = _processor_s()
-    made = _fill(piece) if piece.is_calibrated else _draft(piece)
-    seconds = round(_processor_s() - started, 2)
-    return made.model_copy(update={"seconds": seconds})
+    made, spec = _fill(piece) if piece.is_calibrated else _draft(piece)
+    found: dict[str, object] = {"seconds": round(_processor_s() - started, 2)}
+    if spec:
+        rule = (f"{term.motif.motif} {' '.join(columns_of(term.motif))}" for term in spec.mechanism.terms)
+        found |= {"domain": spec.domain, "target": spec.story.target, "rule": tuple(sorted(rule))}
+        found["solvers"] = order_of_task(spec, SECRET)
+    return made.model_copy(update=found)
 
 
-def with_task(made: Made, spec: TaskSpec, traits: FidelityVector) -> Made:
-    """Add what a task is like."""
-    rule = tuple(sorted(f"{term.motif.motif} {' '.join(columns_of(term.motif))}" for term in spec.mechanism.terms))
-    return made.model_copy(
-        update={
-            "traits": traits,
-            "domain": spec.domain,
-            "target": spec.story.target,
-            "rule": rule,
-            "solvers": order_of_task(spec, SECRET),
-        }
-    )
-
-
-def _draft(piece: Piece) -> Made:
+def _draft(piece: Piece) -> tuple[Made, TaskSpec]:
     slot = piece.slot
     streams = Streams(SECRET, "fidelity").child(f"{slot.seed.id} {slot.number}")
     spec = design_task(slot, streams, first_hardness(slot.structure, slot.band))
     few = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
     package = render(spec.model_copy(update={"sizes": few}), SECRET).package
-    return with_task(piece.empty(), spec, traits_of(package))
+    return piece.empty().model_copy(update={"traits": traits_of(package)}), spec
 
 
-def _fill(piece: Piece) -> Made:
+def _fill(piece: Piece) -> tuple[Made, TaskSpec | None]:
     """Try designs until one is proved, as `sandmill.pipeline.shard` does."""
     search, failures = SlotSearch(piece.slot, 0), list[str]()
     while search.is_open:
@@ -159,15 +149,15 @@ def _fill(piece: Piece) -> Made:
         result = run_attempt(AttemptJob(attempt, f"fidelity {piece.slot.seed.id}", SECRET)).result
         failed = result if isinstance(result, Failed) else _failure_of(result, piece.guard)
         if failed is None and not isinstance(result, Failed):
-            made = with_task(piece.empty(), result.package.spec, traits_of(result.package))
-            reached = result.calibration.difficulty.band
-            return made.model_copy(update={"reached": reached, "attempts": search.tried, "failures": tuple(failures)})
+            found = {"traits": traits_of(result.package), "reached": result.calibration.difficulty.band}
+            found |= {"attempts": search.tried, "failures": tuple(failures)}
+            return piece.empty().model_copy(update=found), result.package.spec
         if failed and failed.spec and isinstance(failed.error, OffBand):
             search.note_miss(Miss(attempt, failed.spec.fingerprint, failed.error.measured))
         else:
             search.start_over()
         failures += [f"{failed.error.stage} {failed.error.reason}"] if failed else []
-    return piece.empty().model_copy(update={"attempts": search.tried, "failures": tuple(failures)})
+    return piece.empty(*failures).model_copy(update={"attempts": search.tried}), None
 
 
 def _failure_of(made: Calibrated, guard: bytes | None) -> Failed | None:

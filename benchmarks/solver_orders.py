@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sandmill.draw import render
-from sandmill.models.spec import TaskSpec
+from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import TargetKind
 from sandmill.seeds.profile import Cells
 from sandmill.seeds.signal import areas_of, features_of
@@ -21,13 +21,12 @@ _RESAMPLES = 4000
 
 
 def order_of_task(spec: TaskSpec, secret: bytes) -> tuple[float, ...]:
-    """Score the solvers on one task, of which as many rows as needed are drawn."""
-    # The copy is not validated: a task has fewer rows.
-    sizes = spec.sizes.model_copy(update={"train": TRAIN + TEST, "feedback": 100, "final": 100})
-    package = render(spec.model_copy(update={"sizes": sizes}), secret).package
-    facts = package.facts
-    train = pl.read_csv(package.public["train.csv"], infer_schema=False).drop(facts.id_column)
-    return _scores(train, facts.target_columns[0], facts.target, [np.arange(len(train))])
+    """Score the solvers on one task: they learn from its rows, and are scored on training rows of its replicates."""
+    wanted = spec.model_copy(update={"sizes": Sizes(train=TRAIN, feedback=100, final=100)})
+    packages = [render(wanted, secret, replicate).package for replicate in range(1 + TEST // TRAIN)]
+    facts = packages[0].facts
+    rows = pl.concat([pl.read_csv(one.public["train.csv"], infer_schema=False) for one in packages], how="vertical")
+    return _scores(rows.drop(facts.id_column), facts.target_columns[0], facts.target, [np.arange(len(rows))])
 
 
 def order_of_table(frame: pl.DataFrame, target: str, kind: TargetKind) -> tuple[float, ...]:
@@ -73,7 +72,7 @@ def solvers(*, is_class: bool) -> list[Any]:
         (ensemble.ExtraTreesClassifier(random_state=0), ensemble.ExtraTreesRegressor(random_state=0)),
         (ensemble.HistGradientBoostingClassifier(), ensemble.HistGradientBoostingRegressor()),
         (ensemble.AdaBoostClassifier(random_state=0), ensemble.AdaBoostRegressor(random_state=0)),
-        (svm.SVC(probability=True, random_state=0), svm.SVR()),
+        (svm.SVC(), svm.SVR()),
         (neural_network.MLPClassifier(random_state=0), neural_network.MLPRegressor(random_state=0)),
     )
     return [pair[0 if is_class else 1] for pair in pairs]
@@ -92,9 +91,11 @@ def _area(model: Any, features: NDArray[np.float64], codes: NDArray[np.int64], c
     model.fit(features[:cut], codes[:cut])
     said = np.zeros((len(codes) - cut, len(levels)))
     known = {code: place for place, code in enumerate(model.classes_)}
-    probabilities = model.predict_proba(features[cut:])
+    says = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+    scores = says(features[cut:])
+    scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
     for place, code in enumerate(levels):
-        said[:, place] = probabilities[:, known[code]] if code in known else 0.0
+        said[:, place] = scores[:, known[code]] if code in known else scores.min()
     return areas_of(said, codes[cut:], levels, counts)
 
 
