@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from sandmill.models.profile import MOST_PROFILED
+from sandmill.models.profile import MOST_PROFILED, TableProfile
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
 from sandmill.seeds.explain import any_of, show
 from sandmill.seeds.guard import make_guard
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 ColumnKind = Literal["numeric", "categorical", "date", "text", "identifier"]
 
 _CELLS_AT_ONCE = 5_000_000
+_REMEMBERED = 64
+"""Tables whose profiles a process remembers."""
 
 HIGH_CARDINALITY = 50
 """A categorical column with more levels than this is a pathology."""
@@ -247,22 +250,30 @@ def with_profile(
         targets: names of the target columns.
         class_shares: of the whole table, if they are known.
     """
-    structure, notes = profiled.structure, profiled.notes
-    rows = structure.rows_train or 1
-    kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
-    profile = profile_sample(kept, targets, structure.target, rows, len(inputs))
+    structure, notes, state = profiled.structure, profiled.notes, table.path.stat()
+    asked = tuple(inputs), tuple(targets), structure.target, structure.rows_train or 1
+    profile, guard = _profile_and_guard(table, (state.st_mtime_ns, state.st_size), *asked)
     if class_shares:
         rounded = tuple(sorted((round(share, 4) for share in class_shares), reverse=True))
         profile = profile.model_copy(update={"class_shares": rounded})
     if (read := table.rows_read) is not None:
         notes += (f"only about the first {read} rows are read: the table has more than {MOST_READ >> 30} GB",)
+    return replace(profiled, structure=structure.model_copy(update={"profile": profile}), notes=notes, guard=guard)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _profile_and_guard(
+    table: TableFile,
+    _state: tuple[int, int],
+    inputs: tuple[str, ...],
+    targets: tuple[str, ...],
+    kind: TargetKind,
+    rows: int,
+) -> tuple[TableProfile, bytes]:
+    """Profile a table whose file is in some state. The checks before a build and the build itself read the same."""
+    kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
     whole = kept if len(inputs) <= MOST_PROFILED else sample_table(table, [*inputs, *targets], targets, rows)
-    return replace(
-        profiled,
-        structure=structure.model_copy(update={"profile": profile}),
-        notes=notes,
-        guard=make_guard(whole.select(inputs)),
-    )
+    return profile_sample(kept, targets, kind, rows, len(inputs)), make_guard(whole.select(inputs))
 
 
 def _counts_rows(table: TableFile, target: ColumnFacts) -> bool:

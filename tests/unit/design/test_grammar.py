@@ -114,9 +114,9 @@ def test_periods_and_units_come_with_the_frame():
 def test_faults_that_the_seed_has_are_carried_over(kind):
     seed = make_seed(*TASKS[0], missing_share=0.0, pathologies=(kind,))
     slot = Slot(number=0, seed=seed, band=Band.HARD)
-    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(10)]
+    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(5)]
     found = [any(isinstance(fault, DECLARED[kind]) for fault in spec.mechanism.pathologies) for spec in specs]
-    assert sum(found) >= 8
+    assert sum(found) >= 4
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_no_column_serves_two_motifs_and_only_a_date_serves_one_beside_its_perio
     for domain in load_domains():
         for conditions in frames():
             words = vocabulary(domain, conditions)
-            for seed in range(10):
+            for seed in range(3):
                 rule = choose_rule(words, conditions, np.random.default_rng(seed))
                 motifs = (*rule.plain, *rule.hidden, *([rule.subgroup] if rule.subgroup else []))
                 read = [{motif.by} if isinstance(motif, Subgroup) else set(columns_of(motif)) for motif in motifs]
@@ -149,7 +149,7 @@ def test_motifs_fall_on_every_column_that_can_carry_them():
     for domain in load_domains():
         words = vocabulary(domain, frames()[0])
         laws = {word.name: word.distribution for word in domain.numeric}
-        for seed in range(30):
+        for seed in range(12):
             rule = choose_rule(words, frames()[0], np.random.default_rng(seed))
             for motif in (*rule.plain, *rule.hidden):
                 for name in columns_of(motif):
@@ -239,11 +239,6 @@ def test_a_target_is_of_its_kind(task):
                 assert isinstance(link, PositiveLink if metric is MetricName.RMSLE else GaussianLink)
 
 
-def test_other_secrets_design_other_tasks():
-    other = b"a secret that nobody else has...."
-    assert make_spec(secret=other).mechanism != make_spec().mechanism
-
-
 def test_distractors_are_columns_that_the_rule_does_not_read():
     spec = next(
         spec
@@ -269,9 +264,8 @@ def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declar
             assert set(conditions[column.name].unique()) <= set(column.distribution.levels)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
-    structure = make_seed(*task).structure
+def test_steering_moves_towards_the_band_and_stays_between_what_was_tried():
+    structure = make_seed(*TASKS[0]).structure
     assert steer(structure, Band.MEDIUM, [(0.4, 0.1)]) > 0.4
     assert steer(structure, Band.MEDIUM, [(0.4, 0.9)]) < 0.4
     assert 0.2 < steer(structure, Band.MEDIUM, [(0.2, 0.1), (0.8, 0.9)]) < 0.8

@@ -174,21 +174,6 @@ def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written
     assert message == golden.read_text(encoding="utf-8")
 
 
-def test_a_competition_alone_that_cannot_be_used_is_an_error(written):
-    messages = "".join(_message((folder,)) for folder in _write_competitions(written))
-    golden = GOLDEN / "competitions-alone.txt"
-    if os.environ.get("SANDMILL_WRITE_GOLDEN"):
-        golden.write_text(messages, encoding="utf-8")
-    assert messages == golden.read_text(encoding="utf-8")
-
-
-def test_problems_of_all_sources_come_in_one_error(written):
-    sources = (*_card_fields(written), *_table_columns(written), *_paths(written))
-    message = _message(sources)
-    for part in ("card.yaml", "one/seed.yaml", "two/seed.yaml", "void"):
-        assert part in message
-
-
 def test_a_large_card_is_refused_unread(written):
     written.file("card.yaml", written.card_text + "#" * 256 * 1024)
     assert "more than 256 kB; expected at most 256 kB" in _message(("card.yaml",))

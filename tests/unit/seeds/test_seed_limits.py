@@ -69,12 +69,6 @@ def test_a_link_among_many_seeds_is_skipped_and_one_that_is_given_is_read(writte
     assert [seed.id for seed in survey(("many/linked.yaml",)).supported] == ["other"]
 
 
-def test_a_path_that_is_given_twice_is_said_to_be(written):
-    written.file("card.yaml", written.card_text)
-    with pytest.raises(SeedError, match="given twice"):
-        ingest(("card.yaml", "card.yaml"))
-
-
 def _parquet(written, columns) -> None:
     written.table("seed", "x\n1\n")
     Path("seed/table.csv").unlink()
