@@ -91,13 +91,12 @@ class Document:
 
     def problem(self, refusal: RefusedValue) -> SourceProblem:
         """Add line and column: of the value, of the name if the field is unknown, of the parent if it is missing."""
-        loc = tuple(part for part in refusal.loc if part != "[key]")
-        named = loc != refusal.loc or refusal.expected.startswith(("a known field", "a field of"))
+        loc = refusal.loc
+        named = refusal.expected.startswith(("a known field", "a field of"))
         spots = [(*loc, "")] if named else []
         spots += [loc[:end] for end in range(len(loc), -1, -1)]
         line, column = next((self.places[spot] for spot in spots if spot in self.places), (0, 0))
-        field_path = RefusedValue(loc, "", "").field
-        return SourceProblem(self.file, refusal.saw, refusal.expected, line, column, field_path, refusal.hint)
+        return SourceProblem(self.file, refusal.saw, refusal.expected, line, column, refusal.field, refusal.hint)
 
     def parse(self, model: type[M]) -> M:
         """Validate the whole mapping.

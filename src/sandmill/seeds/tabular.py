@@ -185,8 +185,6 @@ class Wish:
     metric: MetricName | None = None
     left_out: tuple[str, ...] = ()
     """Columns that are not inputs: ids and ignored columns."""
-    id_column: str | None = None
-    """Declared column that identifies rows."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     Raises:
         Unsound: if the table is empty or the target cannot be learned.
     """
-    notes = (*_empty_targets(table, wish.target, at), *_repeated_ids(table, wish.id_column))
+    notes = _empty_targets(table, wish.target, at)
     names = tuple(name for name in table.columns if name == wish.target or name not in wish.left_out)
     facts = measure(table, names, labelled=wish.target)
     target = facts.pop(wish.target)
@@ -366,15 +364,6 @@ def _empty_targets(table: TableFile, target: str, at: SourceProblem) -> tuple[st
         raise Unsound([replace(at, saw=saw, expected=expected)])
     said = f"{empty} of {column.rows} rows have no value of the target {show(target)} and are left out"
     return (said,) if empty else ()
-
-
-def _repeated_ids(table: TableFile, name: str | None) -> tuple[str, ...]:
-    if name is None:
-        return ()
-    ids = measure(table, (name,))[name]
-    repeated, empty = ids.present - ids.distinct, ids.rows - ids.present
-    found = ((repeated, "repeat an id of an earlier row"), (empty, "have no id"))
-    return tuple(f"{count} of {ids.rows} rows {what} in the id column {show(name)}" for count, what in found if count)
 
 
 def class_shares(table: TableFile, target: str) -> dict[str, float]:

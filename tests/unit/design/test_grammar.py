@@ -149,7 +149,7 @@ def test_motifs_fall_on_every_column_that_can_carry_them():
     for domain in load_domains():
         words = vocabulary(domain, frames()[0])
         laws = {word.name: word.distribution for word in domain.numeric}
-        for seed in range(12):
+        for seed in range(30):
             rule = choose_rule(words, frames()[0], np.random.default_rng(seed))
             for motif in (*rule.plain, *rule.hidden):
                 for name in columns_of(motif):

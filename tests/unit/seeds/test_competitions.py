@@ -36,11 +36,6 @@ def _waits(written, folder):
     return aside.needs
 
 
-def test_a_competition_that_a_bundled_card_describes_is_said_to_be(written):
-    (aside,) = _intake(written, written.competition("leaf-classification")).unsupported
-    assert aside.hint == "The bundled card sandmill/seeds/cards/leaf-classification.yaml describes it."
-
-
 def test_with_data_the_table_is_profiled_and_the_id_is_no_input(written):
     rows = _rows(late=[0, 1] * 30)
     folder = _with_data(written, "parcels", rows, rows.select("id", "late"), rows.drop("late").head(20))

@@ -40,19 +40,6 @@ def test_a_target_that_a_third_of_the_rows_lack_is_a_problem(written):
         ingest((written.table("third", _frame(late=late).write_csv()),))
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_declared_id_column_that_repeats_an_id_is_told(written, suffix):
-    frame = _frame(row=[None if n == 9 else f"r{n % 50}" for n in range(60)])
-    folder = written.table("repeats", frame.write_csv(), extra="id_column: row\n")
-    if suffix == "parquet":
-        Path("repeats/table.csv").unlink()
-        frame.write_parquet("repeats/table.parquet")
-    assert _notes(folder) == [
-        '9 of 60 rows repeat an id of an earlier row in the id column "row"',
-        '1 of 60 rows have no id in the id column "row"',
-    ]
-
-
 HUGE = "a" * (MAX_CELL + 1)
 CELLS = {
     "plain": f"x,late\n1,0\n{HUGE},1\n",
