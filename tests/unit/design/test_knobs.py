@@ -88,13 +88,6 @@ def test_knobs_at_the_hardness_are_what_hardness_alone_gives(task):
 
 
 @each_task
-def test_the_knobs_are_recorded_beside_the_hardness(task):
-    spec = design(task, "rows", 1.0)
-    assert spec.knobs == Knobs(rows=1.0)
-    assert spec.hardness == 0.5
-
-
-@each_task
 def test_rows_take_training_rows_away_and_nothing_else(task):
     many, few = turned(task, "rows")
     assert (many.sizes.train, few.sizes.train) == (200, 80)

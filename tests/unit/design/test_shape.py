@@ -15,7 +15,6 @@ from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, check_draft, s
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.draw.csv_files import feature_frame
-from sandmill.draw.tell import house_sections
 from sandmill.errors import ItemRejected
 from sandmill.kinds.library import load_domains, load_spare_words
 from sandmill.kinds.table import TABLE
@@ -198,15 +197,6 @@ def test_tables_of_few_columns_state_facts_over_them_in_the_description():
             tables += any("\n" in hint.text for hint in spec.hints)
     assert {"formula", "conditional", "norm_distance", "code_value"} <= set(kinds_told)
     assert tables >= 2
-
-
-def test_a_table_among_the_sentences_of_a_description_is_a_paragraph_of_its_own():
-    specs = (designed(structure(WIDE), number, hardness=0.6, band=Band.HARD) for number in range(30))
-    spec = next(spec for spec in specs if any("\n" in hint.text for hint in spec.hints))
-    sections = "\n\n".join(house_sections(spec))
-    for hint in spec.hints:
-        if "\n" in hint.text:
-            assert f"\n\n{hint.text}\n\n" in f"\n\n{sections}\n\n"
 
 
 def test_facts_in_two_places_of_the_description_do_not_speak_of_another_file():
