@@ -225,7 +225,7 @@ def by_seed(
                 seed.id,
                 f"{len(done)} of {len(own)}",
                 f"{mean(shares):.0%}" if shares else "-",
-                str(sum(one.reached is one.wanted for one in done if one.reached)),
+                str(sum(one.reached is one.wanted for one in done)) if any(one.reached for one in done) else "-",
                 str(len({one.domain for one in done})),
                 str(len({one.rule for one in done})),
                 str(len(near_duplicates(done))),

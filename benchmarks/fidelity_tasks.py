@@ -4,7 +4,7 @@ import resource
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,15 +15,17 @@ from sandmill.calibrate.stage import Calibrated
 from sandmill.check.seed_gate import check_seed_rows
 from sandmill.design import design_task
 from sandmill.draw import render
+from sandmill.fingerprint import fingerprint
 from sandmill.models.base import Band, Frozen
 from sandmill.models.fidelity import FidelityVector
 from sandmill.models.motifs import columns_of
 from sandmill.models.plan import Slot
-from sandmill.models.seed import SeedTask
+from sandmill.models.request import BuildRequest
+from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, rejection_of, run_attempt
-from sandmill.pipeline.band_search import Miss, SlotSearch, first_hardness, pair_bands
-from sandmill.pipeline.plan import even_places
+from sandmill.pipeline.band_search import Miss, SlotSearch, first_hardness
+from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.rng import Streams
 from sandmill.verify.traits import traits_of
 
@@ -41,10 +43,10 @@ class Piece:
     guard: bytes | None = None
     """Salted hashes of the seed's table."""
 
-    @property
-    def key(self) -> tuple[str, bool, str, int]:
+    @cached_property
+    def key(self) -> tuple[str, bool, str]:
         """What its line in the file is found by."""
-        return self.frozen, self.is_calibrated, self.slot.seed.id, self.slot.number
+        return self.frozen, self.is_calibrated, fingerprint(self.slot)[:16]
 
     def empty(self, *failures: str) -> "Made":
         """Return the outcome without a task."""
@@ -52,8 +54,8 @@ class Piece:
         return Made(
             frozen=self.frozen,
             is_calibrated=self.is_calibrated,
+            slot=self.key[-1],
             seed=slot.seed.id,
-            number=slot.number,
             wanted=slot.band,
             failures=failures,
         )
@@ -64,8 +66,9 @@ class Made(Frozen):
 
     frozen: str
     is_calibrated: bool
+    slot: str
+    """Digest of the slot: seed, band, reading and place."""
     seed: str
-    number: int
     wanted: Band
     reached: Band | None = None
     """None without calibration, or if there is no task."""
@@ -84,24 +87,17 @@ class Made(Frozen):
     """Scores of the frozen solvers."""
 
     @property
-    def key(self) -> tuple[str, bool, str, int]:
+    def key(self) -> tuple[str, bool, str]:
         """What it is found by."""
-        return self.frozen, self.is_calibrated, self.seed, self.number
+        return self.frozen, self.is_calibrated, self.slot
 
 
 def pieces_of(
     frozen: str, seeds: Sequence[SeedTask], guards: Mapping[str, bytes], tasks: int, *, is_calibrated: bool
 ) -> list[Piece]:
-    """Give each seed its slots: bands in turn, swapped where a structure cannot reach its band, as builds do."""
-    turns = list(product(range(len(seeds)), range(tasks)))
-    bands = pair_bands([seeds[turn].structure for turn, _ in turns], [list(Band)[number % 4] for _, number in turns])
-    places = even_places(len(turns))
-    found = []
-    for (turn, number), band, place in zip(turns, bands, places, strict=True):
-        seed = seeds[turn]
-        slot = Slot(number=number, seed=seed, band=band, place=place)
-        found.append(Piece(frozen, slot, is_calibrated, guards.get(seed.guard or "")))
-    return found
+    """Plan a build with some slots for each seed, as any build is planned."""
+    plan = plan_build(BuildRequest(name="fidelity", tasks=tasks * len(seeds)), SeedIntake(supported=tuple(seeds)))
+    return [Piece(frozen, slot, is_calibrated, guards.get(slot.seed.guard or "")) for slot in plan_slots(plan)]
 
 
 def read_lines(path: Path) -> Iterator[Made]:

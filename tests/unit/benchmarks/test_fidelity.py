@@ -18,8 +18,8 @@ from tests.designs import make_seed
 SEED = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
 
 
-def made(number=0, **changes):
-    fields = {"frozen": "f", "is_calibrated": False, "seed": SEED.id, "number": number, "wanted": Band.EASY}
+def made(slot="a", **changes):
+    fields = {"frozen": "f", "is_calibrated": False, "slot": slot, "seed": SEED.id, "wanted": Band.EASY}
     return Made(**{**fields, **changes})
 
 
@@ -41,15 +41,16 @@ def test_a_run_goes_on_where_a_killed_one_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.fidelity_tasks.make", lambda piece: piece.empty("made now"))
     monkeypatch.setattr("benchmarks.fidelity.WorkerPool", Inline)
     lines = tmp_path / "lines.jsonl"
-    add_line(lines, made(0, domain="kept"))
-    add_line(lines, made(1, frozen="other"))
-    lines.write_text(lines.read_text() + made(2).model_dump_json()[:40])
     pieces = pieces_of("f", [SEED], {}, 3, is_calibrated=False)
+    first, second, third = (piece.empty() for piece in pieces)
+    add_line(lines, first.model_copy(update={"domain": "kept"}))
+    add_line(lines, second.model_copy(update={"frozen": "other"}))
+    lines.write_text(lines.read_text() + third.model_dump_json()[:40])
     found = make_all(pieces, lines, 2)
-    assert [(one.number, one.domain, one.failures) for one in found] == [
-        (0, "kept", ()),
-        (1, "", ("made now",)),
-        (2, "", ("made now",)),
+    assert [(one.slot, one.domain, one.failures) for one in found] == [
+        (first.slot, "kept", ()),
+        (second.slot, "", ("made now",)),
+        (third.slot, "", ("made now",)),
     ]
     assert len(list(read_lines(lines))) == 4
     monkeypatch.setattr("benchmarks.fidelity_tasks.make", lambda _: pytest.fail("all are made"))
@@ -74,7 +75,7 @@ class Inline:
 
 def test_near_duplicates_ask_the_same_by_half_the_same_rule():
     one = made(rule=("linear a", "curve b", "ratio c d"), domain="mills", target="late")
-    other = made(1, rule=("linear a", "curve b", "periodic c"), domain="mills", target="late")
+    other = made("b", rule=("linear a", "curve b", "periodic c"), domain="mills", target="late")
     assert near_duplicates([one, other]) == [(one, other)]
     assert near_duplicates([one, other.model_copy(update={"domain": "bees"})]) == []
     assert near_duplicates([one, other.model_copy(update={"rule": ("linear a", "periodic c")})]) == []
