@@ -14,7 +14,7 @@ import yaml
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds import survey
-from sandmill.seeds.competition_data import ARCHIVES, NO_DATA, NO_INPUTS, OTHER_FILES
+from sandmill.seeds.competition_data import NO_DATA, NO_INPUTS, OTHER_FILES
 
 FACTS = Path(__file__).parent / "data" / "mlebench.yaml"
 TRAIN_ROWS, OTHER_ROWS = 120, 30
@@ -144,11 +144,9 @@ def _is_true(one: Competition, need: str, with_data: bool) -> bool:
     if kind == "metric":
         return said == (one.grader if one.metric is None else one.metric)
     if need == OTHER_FILES:
-        return "files" in one.inputs
+        return one.inputs != ("table",)
     if need == NO_INPUTS:
         return "table" not in one.inputs
-    if need == ARCHIVES:
-        return any(name.endswith((".zip", ".7z", ".gz")) for name in one.files)
     if need == "a training table in prepared/public":
         return "train.csv" not in one.tables
     if need == "a test table in prepared/public":

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from sandmill.models.fidelity import Forecast
     from sandmill.models.seed import SeedIntake, SeedTask
 
 SEEDS_EXAMPLES = (
@@ -23,8 +22,6 @@ SEEDS_EXAMPLES = (
 _BAD_INPUT = 2
 _FEW = 3
 """Seeds of which each kept trait is printed; of more, only bent and dropped ones."""
-_SPIKE = 0.1
-"""Share of the commonest value of a target from which on no law of a target has it."""
 _HEADER = ("id", "modality", "target", "metric", "split", "columns", "rows", "faults")
 
 
@@ -71,39 +68,8 @@ def _is_table(source: str) -> bool:
     return source.endswith((".csv", ".parquet"))
 
 
-def _forecast(seed: "SeedTask") -> "list[Forecast]":
-    """Say what becomes of each trait of a seed."""
-    from sandmill.design.conditions import possible_splits
-    from sandmill.design.kept import designed_share, most_outputs
-    from sandmill.models.fidelity import Limits, forecast
-    from sandmill.models.structure import TargetKind
-
-    structure = seed.structure
-    has_share = structure.target is TargetKind.BINARY and structure.positive_share is not None
-    limits = Limits(
-        splits=possible_splits(structure, structure.pathologies),
-        most_outputs=most_outputs(structure),
-        positive_share=designed_share(structure) if has_share else None,
-    )
-    return forecast(structure, limits, _dropped(seed))
-
-
-def _dropped(seed: "SeedTask") -> dict[str, str]:
-    """Return the traits that designs do not take over, with the reason."""
-    from sandmill.design.shape import shape_of
-    from sandmill.kinds.table import TABLE
-    from sandmill.models.kind import kind_of
-
-    profile = seed.structure.profile
-    if shape_of(seed.structure, kind_of(seed.structure) or TABLE) is None:
-        why = "designs of this kind choose their columns"
-        return dict.fromkeys(("n_columns", "has_date", "has_text", "has_category", "missing"), why)
-    has_spike = profile is not None and (profile.target_top_share or 0) > _SPIKE
-    return {"target_repeats": "targets of designs have no spikes"} if has_spike else {}
-
-
 def _describe(intake: "SeedIntake") -> dict[str, Any]:
-    from sandmill.design.kept import NEVER_KEPT
+    from sandmill.design.kept import NEVER_KEPT, forecast, nearest_domain
 
     return {
         "used": [
@@ -112,7 +78,8 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
                 "title": seed.title,
                 "origin": seed.origin,
                 "structure": seed.structure.model_dump(mode="json"),
-                "traits": [one.model_dump(mode="json", exclude_none=True) for one in _forecast(seed)],
+                "traits": [one.model_dump(mode="json", exclude_none=True) for one in forecast(seed.structure)],
+                "nearest_domain": dict(zip(("name", "share"), nearest_domain(seed), strict=True)),
                 "warnings": [note.text for note in intake.notes if note.seed_id == seed.id],
             }
             for seed in intake.supported
@@ -144,11 +111,13 @@ def _print(intake: "SeedIntake") -> None:
 
 def _fates(seed: "SeedTask", shows_all: bool) -> "Iterator[str]":
     """Yield lines on a seed: how many traits are kept, bent and dropped, and which."""
+    from sandmill.design.kept import forecast, nearest_domain
     from sandmill.models.fidelity import TRAIT_BY_NAME
 
-    found = _forecast(seed)
+    found, (domain, near) = forecast(seed.structure), nearest_domain(seed)
     counts = {fate: [one for one in found if one.fate == fate] for fate in ("kept", "bent", "dropped")}
     yield f"{seed.id}: {', '.join(f'{len(some)} {fate}' for fate, some in counts.items())}"
+    yield f"  nearest domain: {domain}, with {near:.0%} of the words of title and summary"
     if shows_all:
         yield from (f"  kept: {TRAIT_BY_NAME[one.trait].words}: {_shown(one.value)}" for one in counts["kept"])
     for fate in ("bent", "dropped"):

@@ -1,12 +1,13 @@
 """What `sandmill show --fidelity` prints: the traits of tasks beside those of their seeds."""
 
+import json
 from collections.abc import Iterator
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from sandmill.cli.screen import open_console, write_json
 from sandmill.errors import InputError, Problem
-from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, shown_trait
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, nearness, shown_trait
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
@@ -39,18 +40,27 @@ def _read(release: "StoredRelease") -> Iterator[dict[str, Any]]:
     """Yield what each task keeps of its seed, in the order of the files."""
     from sandmill.store.arrow_tables import read_record
 
+    report = release.readable_report("seeds.json")
+    seeds = json.loads(report)["used"] if report else []
+    topics = {seed["id"]: f"{seed['title']} {seed['summary']}" for seed in seeds}
     for row in release.read_columns("private/tasks", ["task_id", "digest", "record"]):
         record = read_record(row)
         agreement = record.lineage.fidelity.agreement if record.lineage.fidelity else {}
-        yield {"task_id": record.task_id, "seed": record.lineage.seed_id, "kept": agreement}
+        seed, spec = record.lineage.seed_id, record.spec
+        story = spec.story.model_dump_json()
+        near = round(nearness(topics[seed], story), 2) if seed in topics else None
+        yield {"task_id": record.task_id, "seed": seed, "kept": agreement, "domain": spec.domain, "nearness": near}
 
 
 def _print_release(found: list[dict[str, Any]], limit: int | None) -> None:
     from sandmill.report.text_tables import TextTable
 
     console = open_console()
-    rows = tuple((one["task_id"], one["seed"], *_shares(one["kept"]), _lost(one["kept"])) for one in found[:limit])
-    console.print_table(TextTable("", ("task_id", "seed", "hard", "soft", "not as in the seed"), rows))
+    rows = tuple(
+        (one["task_id"], one["seed"], _domain(one), *_shares(one["kept"]), _lost(one["kept"])) for one in found[:limit]
+    )
+    header = ("task_id", "seed", "domain (words of the seed's topic)", "hard", "soft", "not as in the seed")
+    console.print_table(TextTable("", header, rows))
     if limit and len(found) > limit:
         console.print(f"... and {len(found) - limit} more; see --limit, or --json for all")
     by_seed: dict[str, list[dict[str, bool]]] = {}
@@ -63,6 +73,11 @@ def _print_release(found: list[dict[str, Any]], limit: int | None) -> None:
     console.print_table(TextTable("", ("seed", "tasks", "hard", "soft"), (*lines, every)))
     if not any(one["kept"] for one in found):
         console.print(f"\n{_NONE}")
+
+
+def _domain(one: dict[str, Any]) -> str:
+    near = one["nearness"]
+    return one["domain"] if near is None else f"{one['domain']} ({near:.0%})"
 
 
 def _of_tier(kept: dict[str, bool], tier: str) -> list[bool]:

@@ -29,7 +29,6 @@ from sandmill.design.rule import (
     TOLD_SHARES,
     assign_weights,
     choose_rule,
-    orient,
     rule_of,
     single_shares,
     variance_shares,
@@ -47,6 +46,7 @@ from sandmill.mechanism.limits import columns_of_limit
 from sandmill.models.base import Band
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
+from sandmill.models.design_draft import DesignDraft
 from sandmill.models.domain import Domain
 from sandmill.models.hints import Hint
 from sandmill.models.kind import Kind, kind_of
@@ -298,7 +298,7 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     faults, hints = ruled.telling.mark(drawn, streams)
     unscaled = Mechanism(
         columns=ruled.columns,
-        terms=orient(terms, draft.motifs) if draft else orient_terms(terms, ruled.priors.signs),
+        terms=orient_terms(terms, _signs(draft, link) if draft else ruled.priors.signs),
         link=link,
         pathologies=faults,
         subgroup=rule.subgroup,
@@ -307,6 +307,13 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     )
     check_shape(structure, setting.shape, link, ruled.columns)
     return standardize(unscaled, shares, streams.child("standardize")), hints
+
+
+def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
+    """Return the signs that a draft gives to motifs, by their first columns. Several outputs keep those drawn."""
+    if output_count(link) > 1:
+        return {}
+    return {choice.columns[0]: choice.rises for choice in draft.motifs if choice.rises is not None}
 
 
 def _train_rows(setting: _Setting) -> int:

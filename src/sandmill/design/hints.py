@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sandmill.design.columns import exact_shares
+from sandmill.design.prose import phrases
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.columns import ChildTable, Normal
 from sandmill.models.domain import CategoricalWord, Domain, NumericWord
@@ -66,23 +67,6 @@ _CHANCE_OF_SECOND_SUMMARY = 0.5
 _CHANCE_OF_USEFUL_HEAD = 0.8
 """Chance that the domain's own sentence, which experts seem to trust, states a summary that matters."""
 _WINDOW_TRIES = 60
-_FURTHER = (
-    "Also written down is {summary}.",
-    "Some people also ask for {summary}.",
-    "Another number to be had is {summary}.",
-    "Others look at {summary}.",
-    "Now and then somebody works out {summary}.",
-    "One more figure that people know is {summary}.",
-    "There is also {summary}.",
-    "A second list has {summary}.",
-    "Every report ends with {summary}.",
-    "The monthly letter prints {summary}.",
-    "Newcomers are soon told of {summary}.",
-    "If asked for another figure, one gives {summary}.",
-    "Visitors like to hear {summary}.",
-    "The office keeps {summary}.",
-)
-"""Sentences for every summary after the first."""
 Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
 """Forms over columns that the domain has in any case."""
 Told: TypeAlias = Listed | OwnFact
@@ -202,7 +186,7 @@ def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint
     useless = str(rng.choice(["recency", "mean"]))
     head = hows[0] if rng.random() < _CHANCE_OF_USEFUL_HEAD else useless
     order = [head, *(str(how) for how in rng.permutation([*hows, useless]) if how != head)]
-    texts = [str(rng.choice(word.texts)), *map(str, rng.permutation(_FURTHER))]
+    texts = [str(rng.choice(word.texts)), *map(str, rng.permutation(phrases("further_summary")))]
     hints = []
     for how, text in zip(order, texts, strict=False):
         motif = _aggregate(how, child, rng)
@@ -222,24 +206,14 @@ def _table(word: ChildWord, rng: np.random.Generator) -> ChildTable:
     """Take over the domain's child table with other numbers."""
     shares = exact_shares(rng.dirichlet(np.full(len(word.kinds), _EVENNESS)), 0.08)
     factors = np.exp(rng.normal(scale=(0.12, 0.08, 0.1), size=3))
-    return ChildTable(
-        name=word.name,
-        row=word.row,
-        kind=word.kind,
-        kind_meaning=word.kind_meaning,
-        kinds=word.kinds,
-        shares=shares,
-        amount=word.amount,
-        amount_meaning=word.amount_meaning,
-        amount_median=float(f"{word.amount_median * factors[0]:.3g}"),
-        amount_sigma=round(word.amount_sigma * float(factors[1]), 3),
-        decimals=word.decimals,
-        age=word.age,
-        age_meaning=word.age_meaning,
-        horizon=word.horizon,
-        events=round(min(max(word.events * float(factors[2]), _FEWEST_EVENTS), _MOST_EVENTS), 2),
-        spread=round(float(rng.uniform(*_SPREADS)), 3),
-    )
+    drawn = {
+        "shares": shares,
+        "amount_median": float(f"{word.amount_median * factors[0]:.3g}"),
+        "amount_sigma": round(word.amount_sigma * float(factors[1]), 3),
+        "events": round(min(max(word.events * float(factors[2]), _FEWEST_EVENTS), _MOST_EVENTS), 2),
+        "spread": round(float(rng.uniform(*_SPREADS)), 3),
+    }
+    return ChildTable.model_validate(word.model_dump(exclude={"texts"}) | drawn)
 
 
 def _aggregate(how: str, child: ChildTable, rng: np.random.Generator) -> Aggregate:

@@ -320,19 +320,6 @@ def rule_of(
     )
 
 
-def orient(terms: Sequence[Term], choices: Sequence[MotifChoice]) -> tuple[Term, ...]:
-    """Set the sign of each term as the draft says. With several outputs, all signs stay as drawn."""
-    wanted = {choice.columns[0]: choice.rises for choice in choices if choice.rises is not None}
-    return tuple(_oriented(term, wanted.get(columns_of(term.motif)[0])) for term in terms)
-
-
-def _oriented(term: Term, rises: bool | None) -> Term:
-    if rises is None or len(term.weights) > 1:
-        return term
-    size = abs(term.weights[0])
-    return term.model_copy(update={"weights": (size if rises else -size,)})
-
-
 def motif_of(choice: MotifChoice, vocabulary: Vocabulary, rng: np.random.Generator) -> Motif:
     """Draw a motif as the grammar does, from a vocabulary that holds only the columns of the draft."""
     first, second = choice.columns[0], choice.columns[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sandmill.design.hints import HintPlan
-from sandmill.design.prose import Pen, meanings_of, pen_for
+from sandmill.design.prose import Pen, meanings_of, pen_for, phrases
 from sandmill.design.prose.entries import say_in_text, say_sentinel, say_units
 from sandmill.design.prose.forms import DESCRIPTION, Said, arrange
 from sandmill.design.rule import Rule
@@ -33,16 +33,6 @@ from sandmill.models.spoken import Spoken
 from sandmill.rng import Streams
 
 MOST_VALUES = 2
-_TEXTS = (
-    "Only `{notes}` holds this: {meaning} (`{column}`).",
-    "Left out of the columns and written into `{notes}`: {meaning}, called `{column}` elsewhere.",
-    "One sentence of every `{notes}` gives what no column has, namely `{column}`: {meaning}.",
-    "Staff put `{column}` into `{notes}` and nowhere else ({meaning}).",
-    "To be found among the sentences of `{notes}`: `{column}`, that is, {meaning}.",
-    "`{notes}` stands in for a column `{column}`: {meaning}.",
-)
-"""Sentences that say what notes hold."""
-
 _FILES_NAMED = re.compile(r"\b[Tt]he (?:data dictionary|description)\b")
 _CHANCE_OF_SENTINEL, _CHANCE_OF_NOTES = 0.6, 0.3
 _ROOM_FOR_VALUES = 8
@@ -81,7 +71,7 @@ def draw_notes(
     values = tuple(NoteValue(column=one.column, phrases=one.phrases, pattern=one.pattern) for one in chosen)
     notes = Notes(name=word.name, meaning=word.meaning, values=values, fillers=word.fillers)
     meanings = {item.name: item.meaning for item in (*domain.numeric, *domain.categorical)}
-    texts = [str(text) for text in rng.permutation(_TEXTS)]
+    texts = [str(text) for text in rng.permutation(phrases("plainly_in_notes"))]
     hints = list[Hint]()
     for value, text in zip(values, texts, strict=False):
         pen = Pens(level, meanings_of(domain, has_paraphrases=False)).of(f"words {value.column}", streams)

@@ -1,32 +1,31 @@
-"""Traits that a task takes over from its seed: what they are, how near is near enough, and what micro scale forbids.
+"""Traits that a task takes over from its seed: what they are, and how near is near enough.
 
 A vector has the traits of one table. Seed and task have one each, by the same code, from structure and profile alone.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from statistics import median
-from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS, ColumnProfile, ColumnRole, TableProfile
-from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
+from sandmill.models.profile import SMALL_ROWS, ColumnProfile, ColumnRole, TableProfile
+from sandmill.models.structure import PathologyKind, Structure, TargetKind
 
 Rule = Literal["equal", "within", "relative", "factor"]
-Fate = Literal["kept", "bent", "dropped"]
 TraitValue = float | str
 
-LEAST_CLASS_ROWS = 8
-"""Training rows that the rarest class of a task has at least."""
-USUAL_ROWS = 150
-"""Training rows from which the least share of a class follows."""
 _NUMBERS = frozenset({ColumnRole.REAL, ColumnRole.WHOLE})
-_SHARES = ("class_entropy", "top_class", "rarest_class")
-_RARE = f"a class keeps at least {LEAST_CLASS_ROWS} training rows"
 _CLASSES = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+
+_WORD = re.compile(r"[a-z]{4,}")
+_COMMON = frozenset(
+    {"from", "have", "into", "that", "their", "they", "this", "tell", "than", "what", "when", "which", "with"}
+)
+"""Words that say nothing about a topic."""
 
 
 class Trait(Frozen):
@@ -258,70 +257,11 @@ def _quantile(values: Sequence[float], at: float) -> float | None:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-class Forecast(Frozen):
-    """What becomes of one trait of a seed, known before anything is built."""
-
-    trait: str
-    fate: Fate
-    value: TraitValue
-    """Of the seed."""
-    becomes: TraitValue | None = None
-    """For bent traits, if it is known."""
-    why: str = ""
+def nearness(topic: str, told: str) -> float:
+    """Return the share of the words of a topic that a text has, such as a domain's or a story's; 0 to 1."""
+    words = _words(topic)
+    return len(words & _words(told)) / len(words) if words else 0.0
 
 
-class Limits(Frozen):
-    """What designs of a seed can have."""
-
-    splits: tuple[SplitKind, ...]
-    most_outputs: int | None = None
-    """Classes, grades, labels or numbers to predict at most. None: the target has none."""
-    positive_share: float | None = None
-    """Share of the positive class in designs of a binary target."""
-
-
-def forecast(structure: Structure, limits: Limits, dropped: Mapping[str, str] = MappingProxyType({})) -> list[Forecast]:
-    """Say of each known trait of a seed whether designs keep, bend or drop it.
-
-    Args:
-        structure: of the seed.
-        limits: of its designs.
-        dropped: traits that designs do not take over, with the reason.
-    """
-    vector = vector_of(structure)
-    values = {**vector.values, **({"mix": shown_trait(vector, "mix")} if vector.values.keys() >= set(MIX) else {})}
-    bent = {one.trait: one for one in _bent(structure, values, limits)}
-    found = []
-    for name in (trait.name for trait in TRAITS if trait.name in values):
-        lost = Forecast(trait=name, fate="dropped", value=values[name], why=dropped.get(name, ""))
-        kept = Forecast(trait=name, fate="kept", value=values[name])
-        found.append(lost if name in dropped else bent.get(name, kept))
-    return found
-
-
-def _bent(structure: Structure, values: Mapping[str, TraitValue], limits: Limits) -> Iterator[Forecast]:
-    """Yield the traits that micro scale or the search for a band changes."""
-
-    def bend(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
-        if trait in values:
-            yield Forecast(trait=trait, fate="bent", value=values[trait], becomes=becomes, why=why)
-
-    if limits.most_outputs and float(values.get("outputs", 0)) > limits.most_outputs:
-        yield from bend("outputs", f"micro tasks have at most {limits.most_outputs}", limits.most_outputs)
-        for trait in _SHARES:
-            yield from bend(trait, f"{limits.most_outputs} classes cannot have the shares of {values['outputs']:g}")
-    elif limits.positive_share is not None and structure.positive_share is not None:
-        designed = _of_classes(structure.target, (limits.positive_share, 1 - limits.positive_share))
-        for trait in _SHARES:
-            becomes = _rounded(designed[trait] or 0.0)
-            if trait in values and not TRAIT_BY_NAME[trait].agrees(values[trait], becomes):
-                yield from bend(trait, _RARE, becomes)
-    elif float(values.get("rarest_class", 1)) * USUAL_ROWS < LEAST_CLASS_ROWS:
-        yield from bend("rarest_class", _RARE, round(LEAST_CLASS_ROWS / USUAL_ROWS, 4))
-    if structure.split and structure.split not in limits.splits:
-        why = "it has groups" if SplitKind.GROUPED in limits.splits else "only classes can be stratified"
-        yield from bend("split", why, " or ".join(limits.splits))
-    if float(values.get("n_columns", 0)) > MOST_PROFILED:
-        yield from bend("n_columns", f"micro tasks have at most {MOST_PROFILED} input columns", MOST_PROFILED)
-    for trait in ("linear", "boosting"):
-        yield from bend(trait, "the difficulty band of a task decides where it asks for another score")
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower()) if word not in _COMMON)

@@ -5,6 +5,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
+import yaml
+
 from sandmill.models.english import is_odd
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.seeds.document import Document, read_document
@@ -17,32 +19,7 @@ TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence
 PROFILE_NOTE = "the field profile is ignored, since designs do not use it; delete it"
 """Warning for cards that still describe single columns."""
 
-LITE = frozenset(
-    {
-        "aerial-cactus-identification",
-        "aptos2019-blindness-detection",
-        "denoising-dirty-documents",
-        "detecting-insults-in-social-commentary",
-        "dog-breed-identification",
-        "dogs-vs-cats-redux-kernels-edition",
-        "histopathologic-cancer-detection",
-        "jigsaw-toxic-comment-classification-challenge",
-        "leaf-classification",
-        "mlsp-2013-birds",
-        "new-york-city-taxi-fare-prediction",
-        "nomad2018-predict-transparent-conductors",
-        "plant-pathology-2020-fgvc7",
-        "random-acts-of-pizza",
-        "ranzcr-clip-catheter-line-classification",
-        "siim-isic-melanoma-classification",
-        "spooky-author-identification",
-        "tabular-playground-series-dec-2021",
-        "tabular-playground-series-may-2022",
-        "text-normalization-challenge-english-language",
-        "text-normalization-challenge-russian-language",
-        "the-icml-2013-whale-challenge-right-whale-redux",
-    }
-)
+LITE = frozenset(yaml.safe_load(files("sandmill.seeds").joinpath("lite.yaml").read_text("utf-8")))
 """Ids of the seeds of `--structures lite`."""
 
 

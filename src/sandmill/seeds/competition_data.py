@@ -1,16 +1,16 @@
-"""Infer the task of a competition from its prepared public data: files, columns and cells."""
+"""Infer the task of a competition from its prepared public data: three tables, their columns and their cells."""
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds.explain import show
-from sandmill.seeds.source_problems import SourceProblem, Unsound
-from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table
+from sandmill.seeds.source_problems import SourceProblem
+from sandmill.seeds.table_files import TableFile, open_table
 from sandmill.seeds.tabular import (
     ColumnFacts,
     Profiled,
@@ -22,122 +22,28 @@ from sandmill.seeds.tabular import (
     with_profile,
 )
 
-_SUFFIXES = {
-    Modality.IMAGE: ("jpg", "jpeg", "png", "tif", "tiff", "dcm", "dicom", "tfrec", "bmp", "gif", "webp"),
-    Modality.AUDIO: ("wav", "aif", "aiff", "flac", "mp3", "ogg"),
+_MEDIA = {
+    **dict.fromkeys((".jpg", ".jpeg", ".png", ".tif", ".tiff", ".dcm", ".tfrec", ".bmp", ".gif"), Modality.IMAGE),
+    **dict.fromkeys((".wav", ".aif", ".aiff", ".flac", ".mp3", ".ogg"), Modality.AUDIO),
 }
-_MODALITY_OF = {suffix: modality for modality, suffixes in _SUFFIXES.items() for suffix in suffixes}
-_ARCHIVES = frozenset({".zip", ".7z", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".rar"})
-_DOCUMENTS = frozenset({".md", ".html", ".pdf"})
-_TOP_LEVEL_DOCUMENTS = _DOCUMENTS | {".txt"}
-"""At the top level a text file is documentation; in a subfolder it is data."""
-
-_MOST_ENTRIES = 2000
-"""Files that are classified at most."""
-_MOST_FOLDERS = 20_000
-_MOST_LEVELS = 50
-_FEWER_FOLDERS = f"at most {_MOST_FOLDERS} folders, at most {_MOST_LEVELS} levels deep"
-
-_TRAIN = ("train.csv", "train.parquet")
-_TEST = ("test.csv", "test.parquet")
-_SAMPLE = ("sample_submission.csv", "sampleSubmission.csv", "sample_submission.parquet")
-_LOOKED_AT = 200
-"""Rows whose cells are searched for file names."""
+_DOCUMENTS = frozenset({".md", ".html", ".pdf", ".txt"})
+_MOST_ENTRIES = 5000
+"""Files and folders that are looked at."""
+_TABLES = {
+    "a training table": ("train.csv", "train.parquet", "labels.csv"),
+    "a test table": ("test.csv", "test.parquet"),
+    "a sample submission": ("sample_submission.csv", "sampleSubmission.csv", "sample_submission.parquet"),
+}
 _SUM_TOLERANCE = 1e-6
 _LEAST_CLASSES = 3
 """A submission for two classes has one column of probabilities, not two."""
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
 NO_INPUTS = "input columns in the training table"
-ARCHIVES = "unpacked archives"
 
 
-@dataclass(frozen=True)
-class PublicFiles:
-    """The files of a public folder, by kind."""
-
-    tables: dict[str, Path]
-    """CSV and Parquet files directly in the folder, by name."""
-    media: Modality | None
-    """Image or audio, whichever has more files."""
-    archives: tuple[str, ...]
-    """Archives that are not also unpacked in the folder."""
-    others: tuple[str, ...]
-    """All other files that may hold data, including tables in subfolders."""
-
-
-def list_public(folder: Path, file: str) -> PublicFiles:
-    """List a public folder, `file` in messages, without hidden files. Links are not followed; a missing one is empty.
-
-    Raises:
-        Unsound: if it has more or deeper folders than any competition needs.
-    """
-    tables: dict[str, Path] = {}
-    archives: list[str] = []
-    others: list[str] = []
-    suffixes: list[str] = []
-    names = list(_walk(folder, file))
-    for name in names:
-        suffix, is_top = Path(name).suffix.lower(), "/" not in name
-        if is_top and suffix in TABLE_SUFFIXES and not (folder / name).is_dir():
-            tables[name] = folder / name
-        elif suffix[1:] in _MODALITY_OF:
-            suffixes.append(suffix[1:])
-        elif suffix in _ARCHIVES:
-            archives += [] if name.removesuffix(suffix) in names else [name]
-        elif suffix not in (_TOP_LEVEL_DOCUMENTS if is_top else _DOCUMENTS):
-            others.append(name)
-    return PublicFiles(tables, _most_common(suffixes), tuple(archives), tuple(others))
-
-
-def modality_of_names(names: Iterable[str | None]) -> Modality | None:
-    """Return image or audio if at least half of the cells of a column are names of such files."""
-    present = [name for name in names if name]
-    found = [Path(name).suffix.lower()[1:] for name in present]
-    known = [suffix for suffix in found if suffix in _MODALITY_OF]
-    return _most_common(known) if present and 2 * len(known) >= len(present) else None
-
-
-def _walk(folder: Path, file: str) -> Iterator[str]:
-    """Yield relative paths in a fixed order: the files of a folder before its subfolders."""
-    seen = folders_seen = 0
-    for place, folders, names in os.walk(folder):
-        inside = [name for name in folders if not name.startswith(".")]
-        folders[:] = sorted(name for name in inside if not Path(place, name).is_symlink())
-        level = Path(place).relative_to(folder).parts
-        for name in sorted({*inside, *names} - {*folders}):
-            if not name.startswith("."):
-                yield "/".join((*level, name))
-                seen += 1
-                if seen >= _MOST_ENTRIES:
-                    return
-        folders_seen += len(folders)
-        if folders and len(level) >= _MOST_LEVELS:
-            raise Unsound([SourceProblem(file, f"folders more than {_MOST_LEVELS} levels deep", _FEWER_FOLDERS)])
-        if folders_seen > _MOST_FOLDERS:
-            raise Unsound([SourceProblem(file, f"more than {_MOST_FOLDERS} folders", _FEWER_FOLDERS)])
-
-
-def _most_common(suffixes: list[str]) -> Modality | None:
-    found = Counter(_MODALITY_OF[suffix] for suffix in suffixes)
-    return found.most_common(1)[0][0] if found else None
-
-
-@dataclass(frozen=True)
-class CompetitionTables:
-    """The tables of a competition; None for each that is missing."""
-
-    train: TableFile | None
-    test: TableFile | None
-    sample: TableFile | None
-    extra: tuple[str, ...]
-    """Names of further tables."""
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """The missing tables, as needs of the seed."""
-        roles = ((self.train, "a training table"), (self.test, "a test table"), (self.sample, "a sample submission"))
-        return tuple(f"{role} in prepared/public" for table, role in roles if table is None)
+class Unsettled(Exception):
+    """The task of a competition cannot be inferred; the arguments are the needs of the seed."""
 
 
 @dataclass(frozen=True)
@@ -154,25 +60,59 @@ class ColumnRoles:
     """Columns of the training table that the test table does not have."""
 
 
-class Unsettled(Exception):
-    """The task of a competition cannot be inferred; the arguments are the needs of the seed."""
+def understand(public: Path, file: str, metric: MetricName | None, sample_name: str) -> Profiled:
+    """Profile the training table, if it holds all inputs and its target can be inferred.
 
-
-def open_tables(files: PublicFiles, file: str, sample_name: str) -> CompetitionTables:
-    """Open the training table, the test table and the sample submission.
-
-    The training table is `train.csv`, or else the only other table that has the answer columns and all columns of the
-    test table. `file` is the name of the folder in messages, `sample_name` that of the sample submission if known.
+    Args:
+        public: folder `prepared/public` of the competition.
+        file: name of the folder, for messages.
+        metric: None if the grader is unknown. The modality is inferred all the same.
+        sample_name: name of the sample submission as the configuration has it; may be empty.
 
     Raises:
-        Unsound: if one of them is broken.
+        Unsettled: with what is missing to know the task; without needs if that is the metric alone.
+        Unsound: if a table is broken.
     """
-    test = _open(files, _TEST, file)
-    sample = _open(files, (sample_name, *_SAMPLE), file)
-    rest = {name: path for name, path in files.tables.items() if path not in {t.path for t in (test, sample) if t}}
-    train = _open(files, _TRAIN, file) or _by_columns(rest, test, sample, file)
-    extra = tuple(name for name, path in rest.items() if train is None or path != train.path)
-    return CompetitionTables(train, test, sample, extra)
+    names = sorted(islice(_walk(public), _MOST_ENTRIES))
+    if not names:
+        raise Unsettled(NO_DATA)
+    if media := Counter(_MEDIA[suffix] for name in names if (suffix := Path(name).suffix.lower()) in _MEDIA):
+        raise Unsettled(f"modality {media.most_common(1)[0][0]}")
+    asked = {**_TABLES, "a sample submission": (sample_name, *_TABLES["a sample submission"])}
+    found = {what: next((name for name in some if name in names), None) for what, some in asked.items()}
+    if absent := [f"{what} in prepared/public" for what, name in found.items() if name is None]:
+        raise Unsettled(*absent)
+    known = {name for name in found.values() if name}
+    if any(name not in known and name.removesuffix(".zip") not in known and not _explains(name) for name in names):
+        raise Unsettled(OTHER_FILES)
+    train, test, sample = (open_table(public / name, f"{file}/{name}") for name in found.values() if name)
+    columns = name_columns(train, test, sample)
+    if need := _not_a_table(measure(train, columns.shared) if columns.shared else {}, columns):
+        raise Unsettled(need)
+    if metric is None:
+        raise Unsettled
+    kind, answers = settle_target(train, columns, metric)
+    profiled = _profile(train, columns, kind, answers, metric)
+    return replace(profiled, structure=profiled.structure.model_copy(update={"rows_test": test.count_rows()}))
+
+
+def _walk(folder: Path) -> Iterator[str]:
+    """Yield the files below a folder. Hidden ones are left out, and links are not followed."""
+    waiting = [folder] if folder.is_dir() else []
+    while waiting:
+        for entry in sorted(waiting.pop().iterdir()):
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                waiting.append(entry)
+            else:
+                yield str(entry.relative_to(folder))
+
+
+def _explains(name: str) -> bool:
+    """Whether a file is documentation. In a subfolder, a text is data."""
+    suffix = Path(name).suffix.lower()
+    return suffix in _DOCUMENTS and (suffix != ".txt" or "/" not in name)
 
 
 def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> ColumnRoles:
@@ -186,30 +126,15 @@ def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> Column
     )
 
 
-def modality_of_cells(tables: Sequence[TableFile | None]) -> Modality | None:
-    """Return image or audio if a column of one of the tables holds names of such files."""
-    import polars as pl
-
-    for table in filter(None, tables):
-        head = table.scan().head(_LOOKED_AT).collect(engine="streaming")
-        for name, dtype in head.schema.items():
-            if dtype == pl.String and (modality := modality_of_names(head[name].to_list())):
-                return modality
-    return None
-
-
-def _open(files: PublicFiles, names: Sequence[str], file: str) -> TableFile | None:
-    found = next((files.tables[name] for name in names if name in files.tables), None)
-    return open_table(found, f"{file}/{found.name}") if found else None
-
-
-def _by_columns(rest: dict[str, Path], test: TableFile | None, sample: TableFile | None, file: str) -> TableFile | None:
-    if test is None or sample is None:
-        return None
-    wanted = {*test.columns, *sample.columns}
-    opened = [open_table(path, f"{file}/{name}") for name, path in rest.items()]
-    fitting = [table for table in opened if wanted <= set(table.columns)]
-    return fitting[0] if len(fitting) == 1 else None
+def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
+    """Return why the inputs are no columns of a table; empty if they are."""
+    kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
+    texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
+    if not inputs:
+        return NO_INPUTS
+    if texts * 2 > inputs or (texts * 3 >= inputs and not {"numeric", "date"} & set(kinds)):
+        return f"modality {Modality.TEXT}"
+    return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
 
 
 def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> tuple[TargetKind, tuple[str, ...]]:
@@ -254,9 +179,7 @@ def _one(train: TableFile, column: str, metric: MetricName) -> TargetKind:
     may_be_list = (TargetKind.MULTILABEL, metric) in ANSWER_FORMS and facts.spaces > 0
     kind = None if may_be_list else kind_under(metric, facts)
     if kind is None:
-        misfit = f"its {facts.distinct} values do not fit the metric"
-        why = "its cells may be lists of labels" if may_be_list else misfit
-        raise Unsettled(f"the kind of the target {show(column)}: {why} {metric}")
+        raise Unsettled(f"the kind of the target {show(column)}: its {facts.distinct} values do not fit {metric}")
     return kind
 
 
@@ -265,28 +188,21 @@ def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> 
 
     numbers = [pl.col(name).cast(pl.String).cast(pl.Float64, strict=False) for name in answers]
     is_bit = pl.all_horizontal(number.is_in([0.0, 1.0]) for number in numbers)
-    total = pl.sum_horizontal(numbers)
-    row = (
-        train.scan()
-        .select(
-            numbers=pl.all_horizontal(number.is_finite() for number in numbers).fill_null(False).all(),
-            bits=is_bit.fill_null(False).all(),
-            sums_to_one=((total - 1).abs() < _SUM_TOLERANCE).all(),
-        )
-        .collect(engine="streaming")
-        .row(0, named=True)
+    asked = train.scan().select(
+        numbers=pl.all_horizontal(number.is_finite() for number in numbers).fill_null(False).all(),
+        bits=is_bit.fill_null(False).all(),
+        sums_to_one=((pl.sum_horizontal(numbers) - 1).abs() < _SUM_TOLERANCE).all(),
     )
-    possible = {kind for kind, graded in ANSWER_FORMS if graded is metric}
+    row = asked.collect(engine="streaming").row(0, named=True)
     may_be_classes = len(answers) >= _LEAST_CLASSES and _takes_class_columns(metric)
     found = (
         (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and may_be_classes),
         (TargetKind.MULTILABEL, row["bits"]),
         (TargetKind.MULTI_TARGET, row["numbers"]),
     )
-    kind = next((kind for kind, holds in found if holds and kind in possible), None)
+    kind = next((kind for kind, holds in found if holds and (kind, metric) in ANSWER_FORMS), None)
     if kind is None:
-        why = "they do not fit the metric" if possible else "no task can be made for the metric"
-        raise Unsettled(f"the kind of the {len(answers)} target columns: {why} {metric}")
+        raise Unsettled(f"the kind of the {len(answers)} target columns: they do not fit {metric}")
     return kind
 
 
@@ -303,55 +219,6 @@ def _names_classes(train: TableFile, column: str, answers: tuple[str, ...]) -> b
     found = train.scan().select(cells.unique()).head(len(answers) + 2).collect(engine="streaming")
     values = {value for value in found.to_series().to_list() if value is not None}
     return set(answers) in (values, {f"{column}_{value}" for value in values})
-
-
-def understand(public: Path, file: str, metric: MetricName | None, sample_name: str) -> Profiled:
-    """Profile the training table, if it holds all inputs and its target can be inferred.
-
-    Args:
-        public: folder `prepared/public` of the competition.
-        file: name of the folder, for messages.
-        metric: None if the grader is unknown. The modality is inferred all the same.
-        sample_name: name of the sample submission as the configuration has it; may be empty.
-
-    Raises:
-        Unsettled: with what is missing to know the task; without needs if that is the metric alone.
-        Unsound: if a table is broken.
-    """
-    files = list_public(public, file)
-    if not (files.tables or files.media or files.archives or files.others):
-        raise Unsettled(NO_DATA)
-    tables = open_tables(files, file, sample_name)
-    train, test, sample = tables.train, tables.test, tables.sample
-    if modality := files.media or modality_of_cells((train, test, sample)):
-        raise Unsettled(f"modality {modality}")
-    if train is None or test is None or sample is None:
-        raise Unsettled(*tables.absent, *((ARCHIVES,) if files.archives else ()))
-    columns = name_columns(train, test, sample)
-    facts = measure(train, columns.shared) if columns.shared else {}
-    if need := _not_one_table(files, tables, facts, columns):
-        raise Unsettled(need)
-    if metric is None:
-        raise Unsettled
-    kind, answers = settle_target(train, columns, metric)
-    profiled = _profile(train, columns, kind, answers, metric)
-    return replace(profiled, structure=profiled.structure.model_copy(update={"rows_test": test.count_rows()}))
-
-
-def _not_one_table(
-    files: PublicFiles, tables: CompetitionTables, facts: dict[str, ColumnFacts], columns: ColumnRoles
-) -> str:
-    """Return why the training table alone is not the task; empty if it is."""
-    kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
-    texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
-    has_numbers = bool({"numeric", "date"} & set(kinds))
-    if files.others or tables.extra or files.archives:
-        return OTHER_FILES
-    if not inputs:
-        return NO_INPUTS
-    if texts * 2 > inputs or (texts * 3 >= inputs and not has_numbers):
-        return f"modality {Modality.TEXT}"
-    return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
 
 
 def _profile(

@@ -66,7 +66,7 @@ def read_folder(path: Path, file: str) -> SeedReading:
     if problems:
         raise Unsound(problems)
     left_out = (*seed.ignore, *([seed.id_column] if seed.id_column else []))
-    wish = Wish(seed.target, seed.target_kind, seed.metric, left_out, seed.id_column)
+    wish = Wish(seed.target, seed.target_kind, seed.metric, left_out)
     try:
         with readable(table.file):
             profiled = profile_table(table, wish, SourceProblem(document.file, "", "", field="target"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from sandmill.errors import count, name_some, shorten
+from sandmill.errors import name_some, shorten
 from sandmill.models.base import OnProgress
 from sandmill.models.seed import SeedIntake, SeedNote, SeedTask, SkippedSource, UnsupportedSeed
 from sandmill.seeds.cards import SeedReading, bundled_cards, read_card
@@ -210,7 +210,6 @@ def _take_in(
     problems += _repeated_ids(read)
     if problems:
         raise seed_error(problems)
-    read = _give_way(read)
     readings = [reading for _, reading in read]
     return read, SeedIntake(
         supported=tuple(one.seed for one in readings if isinstance(one.seed, SeedTask)),
@@ -228,14 +227,11 @@ def _set_aside(reading: SeedReading) -> SeedReading:
 
 
 def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
-    """Set an unreadable competition aside, under the name of its folder."""
-    shown = unsound.problems[:_MOST_PROBLEMS]
-    more = len(unsound.problems) - len(shown)
-    needs = [_fixed(problem, source) for problem in shown]
+    """Set an unreadable source aside, under the name of its folder."""
     return UnsupportedSeed(
         id=shorten(source.path.name),
-        needs=(*needs, *([f"{count(more, 'more problem')} fixed"] if more else [])),
-        hint=next((problem.hint for problem in shown if problem.hint), ""),
+        needs=tuple(_fixed(problem, source) for problem in unsound.problems[:_MOST_PROBLEMS]),
+        hint=next((problem.hint for problem in unsound.problems if problem.hint), ""),
     )
 
 
@@ -247,30 +243,15 @@ def _fixed(problem: SourceProblem, source: Source) -> str:
 
 
 def _repeated_ids(read: Sequence[tuple[Source, SeedReading]]) -> list[SourceProblem]:
-    """Find ids that two seeds share. Competitions are left out: they are set aside instead."""
+    """Find ids that two seeds share."""
     first: dict[str, str] = {}
     problems = []
     for source, reading in read:
-        if source.is_foreign:
-            continue
         if reading.seed.id in first:
             saw = f'"{reading.seed.id}", which {first[reading.seed.id]} has too'
             problems.append(SourceProblem(source.file, saw, "each id once", field="id"))
         first.setdefault(reading.seed.id, source.file)
     return problems
-
-
-def _give_way(read: Sequence[tuple[Source, SeedReading]]) -> list[tuple[Source, SeedReading]]:
-    """Set a competition aside if a card, a table or an earlier competition has its id."""
-    taken = {reading.seed.id: source for source, reading in read if not source.is_foreign}
-    kept = []
-    for source, reading in read:
-        other = taken.setdefault(reading.seed.id, source)
-        if other is not source and isinstance(reading.seed, SeedTask):
-            need = f"an id that no other seed has ({other.file} has it)"
-            reading = SeedReading(UnsupportedSeed(id=reading.seed.id, needs=(need,)))
-        kept.append((source, reading))
-    return kept
 
 
 def _nothing_supported(source: Source, seed: SeedTask | UnsupportedSeed) -> SourceProblem:

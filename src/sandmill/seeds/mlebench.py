@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sandmill.errors import shorten
 from sandmill.models.seed import UnsupportedSeed
-from sandmill.seeds.cards import SeedReading, bundled_cards
+from sandmill.seeds.cards import SeedReading
 from sandmill.seeds.competition_data import Unsettled, understand
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.folder import reading_of
@@ -108,13 +108,8 @@ def read_competition(path: Path, file: str) -> SeedReading:
     except Unsettled as unsettled:
         metric_needs = missing_metric(metric) if metric else (f"metric {shorten(config.grader.name, 100)}",)
         needs = (*unsettled.args, *metric_needs)
-        return SeedReading(UnsupportedSeed(id=seed_id, needs=needs, hint=_bundled_twin(seed_id)))
+        return SeedReading(UnsupportedSeed(id=seed_id, needs=needs))
     source = f"MLE-bench competition {config.id}"
     licence = "competition rules"
     texts = {"id": seed_id, "title": config.name, "summary": summary, "source": source, "licence": licence}
     return reading_of(profiled, "mlebench", **texts)
-
-
-def _bundled_twin(seed_id: str) -> str:
-    is_bundled = any(path.stem == seed_id for path, _ in bundled_cards())
-    return f"The bundled card sandmill/seeds/cards/{seed_id}.yaml describes it." if is_bundled else ""

@@ -44,7 +44,7 @@ def scores_of(
     score = _score_classes if kind in _CLASSES else _score_numbers
     with threadpool_limits(1), config_context(skip_parameter_validation=True, assume_finite=True):
         for rows in draws:
-            features = _features(cells, rows)
+            features = features_of(cells, rows)
             found += [score(*features, answer, rows) for answer in answers[:_MOST_TARGETS]]
     known = [pair for pair in found if pair is not None]
     if not known:
@@ -53,7 +53,7 @@ def scores_of(
     return round(float(linear), 2), round(float(boosting), 2)
 
 
-def _features(cells: "Sequence[Cells]", rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+def features_of(cells: "Sequence[Cells]", rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
     """Return features for linear models (filled and scaled) and for boosting (with gaps)."""
     parts: list[Matrix] = []
     for one in cells:
@@ -98,7 +98,7 @@ def _score_classes(
     folds = _folds(codes)
     models = (LogisticRegression(max_iter=200, C=0.3), HistGradientBoostingClassifier(**_boosting()))
     first, second = (
-        _areas(_held_out(model, features, codes, folds, levels), codes, levels, counts)
+        areas_of(_held_out(model, features, codes, folds, levels), codes, levels, counts)
         for model, features in zip(models, (scaled, wide), strict=True)
     )
     return first, second
@@ -118,7 +118,7 @@ def _held_out(
     return said
 
 
-def _areas(said: Matrix, codes: NDArray[np.int64], levels: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
+def areas_of(said: Matrix, codes: NDArray[np.int64], levels: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
     """Return twice the mean area under the ROC curves, less one."""
     from scipy.stats import rankdata
 

@@ -4,12 +4,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 
 from sandmill.errors import Problem, SeedError, count
 
 MAX_SHOWN = 100
-"""Problems of one file that a message lists; more would fill the terminal."""
+"""Problems that a message lists; more would fill the terminal."""
 FOOTER = "No seed was read. See docs/seeds.md for every field."
 
 
@@ -57,14 +56,7 @@ def seed_error(problems: Sequence[SourceProblem]) -> SeedError:
     order = {file: number for number, file in enumerate(files)}
     ordered = sorted(problems, key=lambda one: (order[one.file], one.line or sys.maxsize))
     alone = len(files) == 1
-    listed = [Problem(one.place(with_file=not alone), one.saw, one.expected, one.hint) for one in _limited(ordered)]
+    listed = [Problem(one.place(with_file=not alone), one.saw, one.expected, one.hint) for one in ordered[:MAX_SHOWN]]
+    if (more := len(ordered) - MAX_SHOWN) > 0:
+        listed.append(Problem("file", count(more, "more problem"), "none", "Fix the ones above first."))
     return SeedError(files[0] if alone else "seeds", listed, FOOTER)
-
-
-def _limited(problems: Sequence[SourceProblem]) -> Iterator[SourceProblem]:
-    """Yield the first problems of each file, and the number of the others."""
-    for file, group in groupby(problems, key=lambda problem: problem.file):
-        of_file = list(group)
-        yield from of_file[:MAX_SHOWN]
-        if (more := len(of_file) - MAX_SHOWN) > 0:
-            yield SourceProblem(file, count(more, "more problem"), "none", hint="Fix the ones above first.")

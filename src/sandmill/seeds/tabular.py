@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from sandmill.models.profile import MOST_PROFILED
+from sandmill.models.profile import MOST_PROFILED, TableProfile
 from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, Structure, TargetKind
 from sandmill.seeds.explain import any_of, show
 from sandmill.seeds.guard import make_guard
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 ColumnKind = Literal["numeric", "categorical", "date", "text", "identifier"]
 
 _CELLS_AT_ONCE = 5_000_000
+_REMEMBERED = 64
+"""Tables whose profiles a process remembers."""
 
 HIGH_CARDINALITY = 50
 """A categorical column with more levels than this is a pathology."""
@@ -182,8 +185,6 @@ class Wish:
     metric: MetricName | None = None
     left_out: tuple[str, ...] = ()
     """Columns that are not inputs: ids and ignored columns."""
-    id_column: str | None = None
-    """Declared column that identifies rows."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
     Raises:
         Unsound: if the table is empty or the target cannot be learned.
     """
-    notes = (*_empty_targets(table, wish.target, at), *_repeated_ids(table, wish.id_column))
+    notes = _empty_targets(table, wish.target, at)
     names = tuple(name for name in table.columns if name == wish.target or name not in wish.left_out)
     facts = measure(table, names, labelled=wish.target)
     target = facts.pop(wish.target)
@@ -247,22 +248,30 @@ def with_profile(
         targets: names of the target columns.
         class_shares: of the whole table, if they are known.
     """
-    structure, notes = profiled.structure, profiled.notes
-    rows = structure.rows_train or 1
-    kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
-    profile = profile_sample(kept, targets, structure.target, rows, len(inputs))
+    structure, notes, state = profiled.structure, profiled.notes, table.path.stat()
+    asked = tuple(inputs), tuple(targets), structure.target, structure.rows_train or 1
+    profile, guard = _profile_and_guard(table, (state.st_mtime_ns, state.st_size), *asked)
     if class_shares:
         rounded = tuple(sorted((round(share, 4) for share in class_shares), reverse=True))
         profile = profile.model_copy(update={"class_shares": rounded})
     if (read := table.rows_read) is not None:
         notes += (f"only about the first {read} rows are read: the table has more than {MOST_READ >> 30} GB",)
+    return replace(profiled, structure=structure.model_copy(update={"profile": profile}), notes=notes, guard=guard)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _profile_and_guard(
+    table: TableFile,
+    _state: tuple[int, int],
+    inputs: tuple[str, ...],
+    targets: tuple[str, ...],
+    kind: TargetKind,
+    rows: int,
+) -> tuple[TableProfile, bytes]:
+    """Profile a table whose file is in some state. The checks before a build and the build itself read the same."""
+    kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
     whole = kept if len(inputs) <= MOST_PROFILED else sample_table(table, [*inputs, *targets], targets, rows)
-    return replace(
-        profiled,
-        structure=structure.model_copy(update={"profile": profile}),
-        notes=notes,
-        guard=make_guard(whole.select(inputs)),
-    )
+    return profile_sample(kept, targets, kind, rows, len(inputs)), make_guard(whole.select(inputs))
 
 
 def _counts_rows(table: TableFile, target: ColumnFacts) -> bool:
@@ -355,15 +364,6 @@ def _empty_targets(table: TableFile, target: str, at: SourceProblem) -> tuple[st
         raise Unsound([replace(at, saw=saw, expected=expected)])
     said = f"{empty} of {column.rows} rows have no value of the target {show(target)} and are left out"
     return (said,) if empty else ()
-
-
-def _repeated_ids(table: TableFile, name: str | None) -> tuple[str, ...]:
-    if name is None:
-        return ()
-    ids = measure(table, (name,))[name]
-    repeated, empty = ids.present - ids.distinct, ids.rows - ids.present
-    found = ((repeated, "repeat an id of an earlier row"), (empty, "have no id"))
-    return tuple(f"{count} of {ids.rows} rows {what} in the id column {show(name)}" for count, what in found if count)
 
 
 def class_shares(table: TableFile, target: str) -> dict[str, float]:

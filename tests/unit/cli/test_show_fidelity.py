@@ -37,7 +37,8 @@ def test_the_list_says_for_each_task_how_much_is_kept_and_for_each_seed_the_mean
     place, task = release
     lines = [line.split() for line in _run(place).stdout.splitlines()]
     row = next(line for line in lines if line[:1] == [task])
-    assert row[2:] == ["1", "of", "1", "1", "of", "2", "n_columns"]
+    assert row[2] == make_task(0).record.spec.domain
+    assert row[3:] == ["1", "of", "1", "1", "of", "2", "n_columns"]
     assert ["all", "3", "100%", "50%"] in lines
 
 

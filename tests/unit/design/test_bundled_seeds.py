@@ -7,9 +7,11 @@ from unittest.mock import patch
 import pytest
 
 from sandmill.design import design_task
+from sandmill.design.kept import most_outputs
 from sandmill.draw import render
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.base import Band
+from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import SplitKind
@@ -36,6 +38,8 @@ def check(spec):
     assert TaskSpec.model_validate_json(spec.model_dump_json()) == spec
     seed = next(seed for seed in seeds() if seed.id == spec.seed_id)
     assert (spec.target, spec.metric) == (seed.structure.target, seed.structure.metric)
+    if most := most_outputs(seed.structure):
+        assert len(class_names(spec.mechanism.link)) <= most
     # Kinds with a designer of their own split by item, such as a sentence with all its tokens.
     if seed.structure.split in (SplitKind.GROUPED, SplitKind.TEMPORAL) and not spec.kind.designer:
         assert spec.split is seed.structure.split
@@ -46,11 +50,12 @@ def in_turn(number):
     return HARDNESS[number // 3 % 3]
 
 
-def test_every_supported_seed_is_designed():
-    for number in range(len(seeds())):
+def test_every_third_supported_seed_is_designed():
+    for number in range(0, len(seeds()), 3):
         check(design(number, in_turn(number)))
 
 
+@pytest.mark.slow
 def test_seeds_reach_every_target_and_split():
     assert len({(seed.structure.target, seed.structure.metric) for seed in seeds()}) > 20
     assert {design(number, in_turn(number)).split for number in range(len(seeds()))} == set(SplitKind)

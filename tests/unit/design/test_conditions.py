@@ -85,14 +85,9 @@ def test_imbalance_makes_strata_unless_another_split_is_declared_and_gaps_follow
 @pytest.mark.parametrize(
     ("metric", "pathologies", "share", "expected"),
     [
-        (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.12, 0.12),
         (MetricName.ROC_AUC, (PathologyKind.IMBALANCE,), 0.002, 0.0),
-        (MetricName.F1, (PathologyKind.IMBALANCE,), 0.87, 0.87),
         (MetricName.MCC, (PathologyKind.IMBALANCE,), 0.999, 1.0),
         (MetricName.ACCURACY, (PathologyKind.IMBALANCE,), 0.05, 0.2),
-        (MetricName.TOP1_ERROR, (PathologyKind.IMBALANCE,), 0.95, 0.8),
-        (MetricName.ROC_AUC, (), 0.05, 0.05),
-        (MetricName.ROC_AUC, (), 0.3, 0.3),
         (MetricName.ROC_AUC, (), 0.49, 0.42),
     ],
 )
@@ -133,9 +128,7 @@ def kept(spec):
 @pytest.mark.parametrize(
     ("task", "split"),
     [
-        pytest.param(
-            task, split, marks=[pytest.mark.slow] if (place + turn) % 2 else [], id=f"{'-'.join(task)}-{split}"
-        )
+        pytest.param(task, split, marks=[pytest.mark.slow] if turn != place % 4 else [], id=f"{'-'.join(task)}-{split}")
         for place, task in enumerate(TASKS)
         for turn, split in enumerate(SplitKind)
     ],
@@ -162,7 +155,7 @@ def unscaled(column):
 
 def test_hardness_hardly_changes_which_columns_are_the_units():
     """Two quantities are kept from being the unit's, whichever come first; all else is drawn by name."""
-    for slot in range(8):
+    for slot in range(3):
         specs = [make_spec(*BINARY, slot, hardness, split=SplitKind.GROUPED) for hardness in (0.0, 1.0)]
         easy, hard = ({column.name: column.unit for column in spec.mechanism.columns} for spec in specs)
         assert sum(easy[name] != hard[name] for name in easy if name in hard) <= 2
@@ -172,7 +165,7 @@ def test_high_cardinality_columns_have_many_levels_and_the_same_ones_every_time(
     conditions = Conditions(SplitKind.GROUPED, frozenset({PathologyKind.DRIFT}))
     sizes = set()
     for domain in load_domains():
-        for number in range(3):
+        for number in range(1):
             words, again = (
                 choose_vocabulary(domain, conditions, Streams(SECRET, f"{domain.name} {number}")) for _ in range(2)
             )
@@ -188,7 +181,6 @@ def test_high_cardinality_columns_have_many_levels_and_the_same_ones_every_time(
     assert max(sizes) == 40
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_other_seeds_draw_other_level_names():
     assert draw_level_names("city", 30, 1) == draw_level_names("city", 30, 1) != draw_level_names("city", 30, 2)

@@ -5,18 +5,15 @@ import re
 from collections import Counter
 from datetime import date, timedelta
 from itertools import combinations
-from typing import get_args
 
 import pytest
 
 from sandmill.check import check_package
-from sandmill.check.giveaways import GIVEAWAYS, MOTIF_NUMBERS
 from sandmill.design import design_task, grammar
 from sandmill.draw import render
 from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
 from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
-from sandmill.models.domain import LevelNames
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
@@ -25,24 +22,6 @@ DOMAINS = load_domains()
 TEST = {"feedback": 1500, "final": 3000}
 """Rows as most published tests have."""
 EACH = pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
-
-NAME = re.compile(r"[a-z][a-z0-9_]*")
-RESERVED = {"id", "part", "row", "fold", "split", "target", "train", "test"}
-TAKEN_FOR_SOMETHING_ELSE = {
-    *("na", "n_a", "nan", "null", "none", "nil", "missing", "empty", "unknown", "inf", "infinity"),
-    *("true", "false", "yes", "no", "on", "off", "t", "f", "y", "n"),
-}
-"""Words that readers of CSV or YAML take for a gap, a number or a truth value."""
-
-MECHANISM_WORDS = {
-    *("linear", "ratio", "interaction", "threshold", "periodic", "lookup", "latent", "rule", "motif", "mechanism"),
-    *("distractor", "oracle", "noise", "noisy", "term", "effect", "cutoff", "skill", "shift", "standardised"),
-    *(set(MOTIF_NUMBERS) - {"center"}),
-}
-"""Vocabulary of how the data came about, as whole words of a column's name."""
-
-SIGNED = re.compile(r"degrees Celsius|negative")
-"""A quantity below zero is a temperature, or its meaning says that it may be negative."""
 
 
 def _columns(domain):
@@ -57,10 +36,6 @@ def _targets(domain):
 
 def _labels(domain):
     return [label for target in domain.targets.multilabel for label in target.labels]
-
-
-def _classes(domain):
-    return [name for target in domain.targets.multiclass for name in target.classes]
 
 
 def _vocabulary(domain):
@@ -81,10 +56,6 @@ def _of_kind(domain, kind):
 
 def _in_pairs(pairs):
     return Counter(name for pair in pairs for name in pair)
-
-
-def _grade_sentence(target, top=5):
-    return f"{target.meaning}, from 1 ({target.lowest}) to {top} ({target.highest})"
 
 
 def _range(distribution):
@@ -146,57 +117,6 @@ def test_a_domain_offers_something_of_every_kind_to_predict(domain):
 
 
 @EACH
-def test_names_are_unique_and_no_reader_of_files_takes_them_for_something_else(domain):
-    names = _vocabulary(domain)
-    headings = Counter([*names, *_classes(domain)])
-    assert [name for name, times in headings.items() if times > 1] == []
-    assert not set(headings) & RESERVED
-    for owner in {owner for owner, _ in _values(domain)}:
-        values = [value for name, value in _values(domain) if name == owner]
-        assert len(set(values)) == len(values)
-    words = [*names, *(value for _, value in _values(domain))]
-    assert [word for word in words if not NAME.fullmatch(word)] == []
-    assert [word for word in words if word in TAKEN_FOR_SOMETHING_ELSE] == []
-
-
-@EACH
-def test_no_name_gives_the_mechanism_away(domain):
-    names = [*_vocabulary(domain), *_classes(domain)]
-    said = [name for name in names if {*name.split("_")} & MECHANISM_WORDS]
-    assert said == []
-
-
-@EACH
-def test_words_are_plain_sentences_that_give_nothing_away(domain):
-    meanings = [word.meaning for word in (*_columns(domain), *_targets(domain))]
-    assert len(set(meanings)) == len(meanings)
-    assert [m for m in meanings if not re.fullmatch(r"(?:[A-Z]|1 if ).*[^.\s|]", m)] == []
-    assert [m for m in meanings if not 8 <= len(m) <= 110] == []
-    assert [t.meaning for t in domain.targets.binary if not re.fullmatch(r"1 if .+, 0 if .+", t.meaning)] == []
-    assert [text for text in domain.overview if not re.fullmatch(r"[A-Z][^.|]+\.", text)] == []
-    assert re.fullmatch(r"one [a-z][^.|]+[a-z]", domain.row)
-    grades = [_grade_sentence(target) for target in domain.targets.ordinal]
-    values = [value.replace("_", " ") for _, value in _values(domain)]
-    plurals = [unit.plural for unit in domain.units]
-    text = " ".join((domain.title, domain.row, *domain.overview, *meanings, *grades, *values, *plurals)).lower()
-    assert [phrase for phrase in GIVEAWAYS if phrase in text] == []
-    assert re.findall(r"\d*[1-9]\d*[1-9]\d*[1-9]\d*", text) == []
-
-
-@EACH
-def test_columns_stay_plausible_far_from_the_middle(domain):
-    for word in domain.numeric:
-        low, high = _range(word.distribution)
-        assert low >= 0 or SIGNED.search(word.meaning), word.name
-        assert not word.name.endswith("_pct") or (low >= 0 and high <= 100), word.name
-        if isinstance(word.distribution, LogNormal):
-            assert word.distribution.sigma <= 1, word.name
-            assert word.distribution.median >= 10 * 10.0**-word.decimals, word.name
-        if isinstance(word.distribution, Cycle):
-            assert word.decimals == 0, word.name
-
-
-@EACH
 def test_numbers_to_predict_stay_plausible_far_from_the_middle(domain):
     for target in domain.targets.regression:
         assert target.location > 0, target.name
@@ -206,29 +126,6 @@ def test_numbers_to_predict_stay_plausible_far_from_the_middle(domain):
         highest_if_skewed = target.location * math.exp(4 * target.scale / target.location)
         assert highest_if_skewed <= 100 or not is_bounded, target.name
         assert target.scale >= 3 * 10.0**-target.decimals, target.name
-
-
-@EACH
-def test_grades_read_as_a_sentence(domain):
-    for target in domain.targets.ordinal:
-        ends = (target.lowest, target.highest)
-        assert len(set(ends)) == 2
-        assert [end for end in ends if not re.fullmatch(r"[a-z][a-z -]{1,29}", end)] == []
-        assert not re.search(r"[,(]|\d", target.meaning), target.name
-        assert len(_grade_sentence(target)) <= 140
-
-
-@EACH
-def test_counts_and_sets_of_labels_are_named_by_noun_phrases(domain):
-    for target in (*domain.targets.count, *domain.targets.multilabel):
-        assert not re.search(r"[,:]|1 if ", target.meaning), target.name
-        assert re.fullmatch(r"[A-Z][a-z].* .*", target.meaning), target.name
-
-
-@EACH
-def test_high_cardinality_columns_of_a_domain_have_different_level_names(domain):
-    kinds = [word.level_names for word in domain.high_cardinality]
-    assert len(set(kinds)) == len(kinds)
 
 
 @EACH
@@ -297,19 +194,6 @@ def test_two_domains_share_hardly_a_word():
         assert len({*_vocabulary(first)} & {*_vocabulary(second)}) <= 2, (first.name, second.name)
         values = ({value for _, value in _values(domain)} for domain in (first, second))
         assert len(set.intersection(*values)) <= 4, (first.name, second.name)
-
-
-def test_dates_begin_in_all_years_months_and_days_of_the_week():
-    firsts = [word.first for domain in DOMAINS for word in domain.dates]
-    assert len(set(firsts)) == len(firsts)
-    assert {first.year for first in firsts} == set(range(2015, 2024))
-    assert {first.month for first in firsts} == set(range(1, 13))
-    assert {first.weekday() for first in firsts} == set(range(7))
-    assert len({word.days for domain in DOMAINS for word in domain.dates}) >= len(DOMAINS) // 2
-
-
-def test_every_kind_of_level_names_is_used_somewhere():
-    assert {word.level_names for domain in DOMAINS for word in domain.high_cardinality} == set(get_args(LevelNames))
 
 
 @pytest.mark.parametrize(

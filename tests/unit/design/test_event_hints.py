@@ -142,12 +142,6 @@ def test_a_child_table_makes_tests_smaller():
     assert fewer_rows(Sizes(train=100, feedback=500, final=700), CHILD).final == 700
 
 
-def test_designs_of_a_domain_differ_in_their_child_tables():
-    drawn = [child_of(number) for number in DRAWS]
-    assert len({child for child, _ in drawn}) == len(drawn)
-    assert len({hint.fact.motif for _, hints in drawn for hint in hints}) > 60
-
-
 def test_a_domain_without_events_or_notes_has_none():
     bare = domain().model_copy(update={"knows": domain().knows.model_copy(update={"child": None, "notes": None})})
     assert draw_child(bare, Streams(b"a secret", "bare")) is None

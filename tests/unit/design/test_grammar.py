@@ -8,7 +8,6 @@ from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
 from sandmill.design.grammar import _domain_at, _place
-from sandmill.design.kept import most_outputs
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
@@ -36,10 +35,8 @@ from sandmill.models.structure import MetricName, PathologyKind, SplitKind, Targ
 from sandmill.pipeline.band_search import AIM, first_hardness, steer
 from sandmill.rng import Streams
 from sandmill.scoring.support import ANSWER_FORMS
-from sandmill.seeds import ingest
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
 
-SLOTS = range(10)
 MANY = range(110)
 """Slots enough to reach every motif and fault."""
 DECLARED = {
@@ -53,8 +50,8 @@ DECLARED = {
 """Faults of a seed that become faults of a mechanism."""
 
 
-def many_specs():
-    return [make_spec(*TASKS[0], slot, hardness=0.8) for slot in MANY]
+def many_specs(slots=MANY):
+    return [make_spec(*TASKS[0], slot, hardness=0.8) for slot in slots]
 
 
 def vocabulary(domain, conditions, seed=0):
@@ -78,6 +75,7 @@ def test_every_domain_is_reached():
     assert {spec.domain for spec in many_specs()} <= drawn
 
 
+@pytest.mark.slow
 def test_motifs_and_faults_are_all_reached():
     specs = many_specs()
     with_many_levels = [
@@ -116,9 +114,9 @@ def test_periods_and_units_come_with_the_frame():
 def test_faults_that_the_seed_has_are_carried_over(kind):
     seed = make_seed(*TASKS[0], missing_share=0.0, pathologies=(kind,))
     slot = Slot(number=0, seed=seed, band=Band.HARD)
-    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(10)]
+    specs = [design_task(slot, Streams(SECRET, str(n)), 0.6) for n in range(5)]
     found = [any(isinstance(fault, DECLARED[kind]) for fault in spec.mechanism.pathologies) for spec in specs]
-    assert sum(found) >= 8
+    assert sum(found) >= 4
 
 
 @pytest.mark.slow
@@ -137,7 +135,7 @@ def test_no_column_serves_two_motifs_and_only_a_date_serves_one_beside_its_perio
     for domain in load_domains():
         for conditions in frames():
             words = vocabulary(domain, conditions)
-            for seed in range(10):
+            for seed in range(3):
                 rule = choose_rule(words, conditions, np.random.default_rng(seed))
                 motifs = (*rule.plain, *rule.hidden, *([rule.subgroup] if rule.subgroup else []))
                 read = [{motif.by} if isinstance(motif, Subgroup) else set(columns_of(motif)) for motif in motifs]
@@ -164,7 +162,7 @@ def test_motifs_fall_on_every_column_that_can_carry_them():
 
 
 def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_sides():
-    for spec in many_specs()[:50]:
+    for spec in many_specs(range(15)):
         mechanism, cells = spec.mechanism, None
         for term in mechanism.terms:
             for name, cut in ((of, cut) for of in columns_of(term.motif) for cut in cuts_of(term.motif, of)):
@@ -176,9 +174,15 @@ def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_side
                 assert 0.05 < (cells[name] > cut).mean() < 0.95, (name, cut)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_terms_are_standardised_and_classes_have_their_shares(task):
-    for split in SplitKind:
+@pytest.mark.parametrize(
+    ("task", "splits"),
+    [
+        *zip(TASKS[::3], [[split] for split in SplitKind], strict=True),
+        *(pytest.param(task, list(SplitKind), marks=pytest.mark.slow) for task in TASKS),
+    ],
+)
+def test_terms_are_standardised_and_classes_have_their_shares(task, splits):
+    for split in splits:
         mechanism = make_spec(*task, 1, split=split).mechanism
         early, late = (draw_rows(mechanism, Streams(SECRET, f"{t}"), range(20_000), is_train=t) for t in (True, False))
         values = {name: np.concatenate([cells, late.complete[name]]) for name, cells in early.complete.items()}
@@ -197,7 +201,7 @@ def test_terms_are_standardised_and_classes_have_their_shares(task):
 
 
 def test_classes_are_at_most_a_quarter_of_the_training_rows():
-    for slot in SLOTS:
+    for slot in range(3):
         spec = make_spec(TargetKind.MULTICLASS, MetricName.LOG_LOSS, slot, 1.0)
         assert isinstance(spec.mechanism.link, MulticlassLink)
         assert len(spec.mechanism.link.classes) <= spec.sizes.train / 4
@@ -206,7 +210,7 @@ def test_classes_are_at_most_a_quarter_of_the_training_rows():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
 def test_a_target_is_of_its_kind(task):
     target, metric = task
-    for slot in range(3):
+    for slot in range(2):
         spec = make_spec(*task, slot, 0.9)
         link, names = spec.mechanism.link, class_names(spec.mechanism.link)
         match target:
@@ -235,11 +239,6 @@ def test_a_target_is_of_its_kind(task):
                 assert isinstance(link, PositiveLink if metric is MetricName.RMSLE else GaussianLink)
 
 
-def test_other_secrets_design_other_tasks():
-    other = b"a secret that nobody else has...."
-    assert make_spec(secret=other).mechanism != make_spec().mechanism
-
-
 def test_distractors_are_columns_that_the_rule_does_not_read():
     spec = next(
         spec
@@ -265,9 +264,8 @@ def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declar
             assert set(conditions[column.name].unique()) <= set(column.distribution.levels)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_steering_moves_towards_the_band_and_stays_between_what_was_tried(task):
-    structure = make_seed(*task).structure
+def test_steering_moves_towards_the_band_and_stays_between_what_was_tried():
+    structure = make_seed(*TASKS[0]).structure
     assert steer(structure, Band.MEDIUM, [(0.4, 0.1)]) > 0.4
     assert steer(structure, Band.MEDIUM, [(0.4, 0.9)]) < 0.4
     assert 0.2 < steer(structure, Band.MEDIUM, [(0.2, 0.1), (0.8, 0.9)]) < 0.8
@@ -296,12 +294,3 @@ def test_a_task_without_a_curve_starts_from_a_straight_line(task):
     assert all(0 <= start <= 1 for start in starts)
     if task not in DIFFICULTY_CURVES:
         assert starts == [AIM[band] for band in Band]
-
-
-@pytest.mark.parametrize("number", range(0, 46, 3))
-def test_designs_have_the_target_the_metric_and_at_most_as_many_classes_as_is_said(number):
-    seed = ingest(()).supported[number]
-    spec = design_task(Slot(number=number, seed=seed, band=Band.HARD), Streams(SECRET, f"kept {number}"), 0.6)
-    assert (seed.structure.target, seed.structure.metric) == (spec.target, spec.metric)
-    if most := most_outputs(seed.structure):
-        assert len(class_names(spec.mechanism.link)) <= most

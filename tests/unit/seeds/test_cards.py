@@ -1,36 +1,16 @@
 """Cards and what cannot be made of them yet."""
 
-from collections.abc import Callable
-
 import pytest
 
 from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
-from sandmill.scoring import encoding_for
 from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, SUPPORTED_TASKS
 from sandmill.seeds import ingest, missing_support
 from sandmill.seeds.cards import LITE, bundled_cards, read_card
 
 BUNDLED = tuple(read_card(path, file).seed for path, file in bundled_cards())
-
-TRAITS: dict[str, Callable[[Structure], bool]] = {
-    "multilabel": lambda s: s.target is TargetKind.MULTILABEL and s.n_targets > 2,
-    "ordinal": lambda s: s.target is TargetKind.ORDINAL and (s.n_classes or 0) > 2,
-    "several numbers": lambda s: s.target is TargetKind.MULTI_TARGET and s.n_targets > 1,
-    "count": lambda s: s.target is TargetKind.COUNT,
-    "grouped": lambda s: s.split is SplitKind.GROUPED and PathologyKind.GROUPS in s.pathologies,
-    "temporal": lambda s: s.split is SplitKind.TEMPORAL and PathologyKind.DRIFT in s.pathologies,
-    "one in twenty": lambda s: s.target is TargetKind.BINARY and 0 < (s.positive_share or 0.5) < 0.05,
-    "many empty cells": lambda s: s.missing_share > 0.05 and PathologyKind.MISSING in s.pathologies,
-    "more columns than rows": lambda s: s.columns.numeric > (s.rows_train or s.columns.numeric),
-    "dates": lambda s: s.columns.date > 0,
-    "categories only": lambda s: s.columns.categorical > 0 == s.columns.numeric,
-    "many classes": lambda s: (s.n_classes or 0) > 20,
-    "a hundred training rows": lambda s: (s.rows_train or 0) in range(50, 200),
-}
-"""What tables of real tasks are like, and what designs that descend from the cards must be able to inherit."""
 
 
 def test_many_of_the_bundled_cards_can_be_built_on_and_the_others_say_what_they_need():
@@ -45,22 +25,6 @@ def test_many_of_the_bundled_cards_can_be_built_on_and_the_others_say_what_they_
 def test_every_competition_of_the_low_split_of_mle_bench_has_a_card():
     assert len(LITE) == 22
     assert LITE - {card.id for card in BUNDLED} == set()
-
-
-@pytest.mark.parametrize("trait", TRAITS)
-def test_a_tabular_card_carries_the_trait(trait):
-    tables = [card for card in BUNDLED if card.structure.modality is Modality.TABULAR]
-    assert [card.id for card in tables if TRAITS[trait](card.structure)]
-
-
-@pytest.mark.parametrize("kinds", [TargetKind, SplitKind, PathologyKind, Modality])
-def test_every_structural_word_but_a_few_has_a_real_seed(kinds):
-    said = {
-        word for s in (card.structure for card in BUNDLED) for word in (s.target, s.split, s.modality, *s.pathologies)
-    }
-    undeclared = {SplitKind.RANDOM, SplitKind.STRATIFIED}
-    without = {TargetKind.RANKING, TargetKind.DISTRIBUTION, *undeclared, PathologyKind.LABEL_NOISE}
-    assert set(kinds) - said <= without
 
 
 @pytest.mark.parametrize("card", BUNDLED, ids=lambda card: card.id)
@@ -96,18 +60,6 @@ def test_a_card_a_folder_of_cards_and_the_same_card_by_another_suffix_say_the_sa
     assert ingest(("one",)) == ingest(("one/a.yaml",)) == ingest(("b.yml",))
 
 
-def test_seeds_keep_the_order_of_their_sources(written):
-    for name in ("zebra", "ant", "moth"):
-        written.file(f"{name}.yaml", written.card_text.replace("parcel-delays", name))
-    assert [seed.id for seed in ingest(("zebra.yaml", "ant.yaml", "moth.yaml")).supported] == ["zebra", "ant", "moth"]
-
-
-def test_a_card_may_be_a_link(written, tmp_path):
-    real = written.file("real/card.yaml", written.card_text)
-    (tmp_path / "linked.yaml").symlink_to(real)
-    assert ingest(("linked.yaml",)).supported[0].id == "parcel-delays"
-
-
 def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_states(written):
     written.file("a.yaml", written.card_text)
     written.file("b.yaml", written.card_text + "origin: card\n")
@@ -121,9 +73,6 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
     [
         ({"modality": Modality.TIME_SERIES}, ("modality time_series with this target and metric",)),
         ({"modality": Modality.IMAGE, "metric": MetricName.MCC}, ("modality image with this target and metric",)),
-        ({"split": SplitKind.GROUPED}, ()),
-        ({"split": SplitKind.TEMPORAL}, ()),
-        ({"split": SplitKind.STRATIFIED}, ()),
         ({"metric": MetricName.RMSE}, ("metric rmse with target binary",)),
         ({"metric": MetricName.QWK, "target": TargetKind.ORDINAL}, ()),
         ({"metric": MetricName.PINBALL, "target": TargetKind.MASK}, ("metric pinball",)),
@@ -140,12 +89,6 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
 def test_needs_name_what_cannot_be_made(change, needs):
     whole = {"modality": Modality.TABULAR, "target": TargetKind.BINARY, "metric": MetricName.ROC_AUC} | change
     assert missing_support(Structure(**whole)) == needs
-
-
-def test_every_supported_pair_can_be_graded():
-    for target, metrics in SUPPORTED_TASKS.items():
-        for metric in metrics:
-            assert encoding_for(target, metric)
 
 
 def test_a_build_with_nothing_supported_is_an_error_that_says_what_is_needed(written):

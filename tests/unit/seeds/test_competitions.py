@@ -8,7 +8,7 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
-from sandmill.seeds.competition_data import NO_DATA, OTHER_FILES
+from sandmill.seeds.competition_data import OTHER_FILES
 from sandmill.seeds.graders import GRADERS, metric_of
 from tests.mlebench_folders import judge, load_competitions, survey_all
 
@@ -36,37 +36,12 @@ def _waits(written, folder):
     return aside.needs
 
 
-@pytest.mark.parametrize("grader", ["auc-roc", "root-mean-squared-error", "accuracy"])
-def test_without_data_nothing_is_known_of_the_target(written, grader):
-    scores = (0.1, 0.9) if grader.startswith("root") else (0.9, 0.1)
-    assert _waits(written, written.competition("parcels", grader, scores)) == (NO_DATA,)
-
-
-def test_a_competition_that_a_bundled_card_describes_is_said_to_be(written):
-    (aside,) = _intake(written, written.competition("leaf-classification")).unsupported
-    assert aside.hint == "The bundled card sandmill/seeds/cards/leaf-classification.yaml describes it."
-
-
 def test_with_data_the_table_is_profiled_and_the_id_is_no_input(written):
     rows = _rows(late=[0, 1] * 30)
     folder = _with_data(written, "parcels", rows, rows.select("id", "late"), rows.drop("late").head(20))
     seed = ingest((folder,)).supported[0]
     assert seed.structure.columns.numeric == 1
     assert (seed.structure.rows_train, seed.structure.rows_test, seed.structure.positive_share) == (60, 20, 0.5)
-
-
-def test_a_column_for_each_class_in_the_sample_means_the_column_that_test_lacks(written):
-    rows = _rows(species=["a", "b", "c"] * 20)
-    sample = pl.DataFrame({"id": ["r1"], "a": [0.3], "b": [0.3], "c": [0.4]})
-    folder = _with_data(
-        written, "leaves", rows, sample, rows.drop("species"), grader="multi-class-log-loss", scores=(0.1, 2.0)
-    )
-    structure = ingest((folder,)).supported[0].structure
-    assert (structure.target, structure.metric, structure.n_classes) == (
-        TargetKind.MULTICLASS,
-        MetricName.LOG_LOSS,
-        3,
-    )
 
 
 def test_class_columns_may_carry_the_name_of_the_target_before_the_class(written):
@@ -79,11 +54,8 @@ def test_class_columns_may_carry_the_name_of_the_target_before_the_class(written
 SEVERAL = {
     "numbers": ("mean-column-wise-rmsle", (0.1, 0.9), [0.5, 1.5] * 30, [1.0, 2.0] * 30, TargetKind.MULTI_TARGET),
     "labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, TargetKind.MULTILABEL),
-    "one hot labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 0] * 30, TargetKind.MULTILABEL),
     "shares": ("kl-divergence", (0.1, 0.9), [0.25, 0.5] * 30, [0.75, 0.5] * 30, "metric kl_divergence"),
     "two classes in two columns": ("log-loss", (0.1, 0.9), [0, 1] * 30, [1, 0] * 30, "the kind of the 2 target"),
-    "labels under a metric of numbers": ("rmse", (0.1, 0.9), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2 target"),
-    "numbers under a metric of labels": ("auc-roc", (0.9, 0.1), [0.5, 1.5] * 30, [1.0, 2.0] * 30, "the kind of the 2"),
     "labels under a metric of one column": ("auc-roc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2"),
 }
 
@@ -142,15 +114,6 @@ def test_files_decide_the_modality_and_a_link_in_the_text_does_not(written):
     assert (seed.structure.modality, seed.summary) == (Modality.TABULAR, "Text.")
 
 
-def test_cells_that_name_images_make_them_the_inputs(written):
-    rows = _rows(late=[0, 1] * 30).with_columns(id=pl.format("{}.jpg", "id"))
-    written.competition("pictures")
-    for name in ("train", "sample_submission"):
-        written.file(f"pictures/prepared/public/{name}.csv", rows.select("id", "late").write_csv())
-    written.file("pictures/prepared/public/train.zip", b"")
-    assert _waits(written, "pictures") == ("modality image",)
-
-
 SENTENCE = "the boat number {} of the harbour came home early"
 TEXTS = {
     "sentences alone": ({"note": SENTENCE}, (), "modality text"),
@@ -190,17 +153,6 @@ def test_a_table_with_other_data_beside_it_is_not_the_whole_task(written, extra,
     assert [need for seed in _intake(written, folder).unsupported for need in seed.needs] == [need] * bool(need)
 
 
-def test_the_training_table_may_have_another_name_if_only_it_has_the_columns(written):
-    rows = _rows(late=[0, 1] * 30)
-    folder = _with_data(written, "renamed", rows, rows.select("id", "late"), rows.drop("late"))
-    public = f"{folder}/prepared/public"
-    written.file(f"{public}/labels.csv", rows.write_csv())
-    Path(f"{public}/train.csv").unlink()
-    assert ingest((folder,)).supported[0].structure.target is TargetKind.BINARY
-    written.file(f"{public}/again.csv", rows.write_csv())
-    assert _waits(written, folder) == ("a training table in prepared/public",)
-
-
 def test_the_sample_submission_is_the_one_that_the_configuration_names(written):
     rows = _rows(late=[0, 1] * 30)
     folder = _with_data(written, "sampled", rows, None, rows.drop("late"))
@@ -224,14 +176,6 @@ def test_one_folder_that_cannot_be_read_does_not_stop_the_others(written):
         ingest(("broken",))
 
 
-def test_a_competition_gives_way_to_a_card_of_the_same_id(written):
-    rows = _rows(late=[0, 1] * 30)
-    folder = _with_data(written, "parcel-delays", rows, rows.select("id", "late"), rows.drop("late"))
-    intake = _intake(written, folder)
-    assert [seed.origin for seed in intake.supported] == ["card"]
-    assert intake.unsupported[0].needs == ("an id that no other seed has (a-card.yaml has it)",)
-
-
 def test_the_programmes_of_a_competition_are_never_run(written):
     folder = written.competition("parcels")
     for name in ("grade.py", "prepare.py"):
@@ -246,17 +190,7 @@ def test_the_programmes_of_a_competition_are_never_run(written):
         ("column-wise ROC AUC", MetricName.ROC_AUC_COLUMNS),
         ("multi-class-classification-accuracy", MetricName.ACCURACY),
         ("Root Mean Squared Error", MetricName.RMSE),
-        ("quadratic_weighted_kappa", MetricName.QWK),
         ("MAP@5", MetricName.MAP_AT_K),
-        ("KL-divergence", MetricName.KL_DIVERGENCE),
-        ("weighted-auroc", MetricName.ROC_AUC_TPR_WEIGHTED),
-        ("column-wise-spearman", MetricName.SPEARMAN_COLUMNS),
-        ("map-at-5", MetricName.MAP_AT_K),
-        ("probabilistic-f1-score", MetricName.F1_PROBABILISTIC),
-        ("top-1-classification-error", MetricName.TOP1_ERROR),
-        ("label-ranking-average-precision", MetricName.LWLRAP),
-        ("auroc-multi-label", MetricName.ROC_AUC_COLUMNS),
-        ("log-mean-absolute-error", MetricName.LOG_MAE_BY_GROUP),
         ("dice-hausdorff-combo", None),
     ],
 )
@@ -294,8 +228,6 @@ def test_with_data_the_tables_are_understood_and_the_others_set_aside_for_reason
     [
         ({"inputs": ("image",)}, "spaceship-titanic"),
         ({"target": "multiclass"}, "spaceship-titanic"),
-        ({"metric": "f1"}, "spaceship-titanic"),
-        ({"inputs": ("table",)}, "leaf-classification"),
     ],
 )
 def test_the_judge_finds_what_is_misread(tmp_path, change, seed_id):

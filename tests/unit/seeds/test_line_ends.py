@@ -18,7 +18,6 @@ REFUSED = {
         ("x,k,late\n" + "\n".join(ROWS[:20]) + "\r" + "\n".join(ROWS[20:])).encode(),
         "line 21: saw a carriage return without a line feed",
     ),
-    "in-a-cell": ("\n".join(["x,k,late", *ROWS[:5], "1,a\rb,0", *ROWS]).encode(), "line 7: saw a carriage return"),
     "utf-16": ("\n".join(["x,k,late", *ROWS]).encode("utf-16"), "line 1: saw UTF-16"),
     "ragged": (
         ("x,k,late\r\n" + "\n".join([*ROWS, "1,2"])).encode(),
@@ -55,11 +54,3 @@ def test_a_broken_table_in_a_folder_is_set_aside_and_the_others_are_read(written
     assert [seed.id for seed in intake.supported] == ["mixed"]
     assert [seed.id for seed in intake.unsupported] == ["old-mac"]
     assert "line 1: saw a carriage return" in intake.unsupported[0].needs[0]
-
-
-def test_a_wrong_seed_yaml_in_a_folder_still_stops_it(written):
-    _folder(written, "mixed", READ["mixed"])
-    written.file("all/wrong/seed.yaml", "id: wrong\n")
-    written.file("all/wrong/table.csv", "x,late\n1,0\n")
-    with pytest.raises(SeedError, match=r"wrong/seed\.yaml"):
-        ingest(("all",))

@@ -101,6 +101,14 @@ def test_the_profile_is_in_the_structure_and_holds_no_name_and_no_value(written)
     assert seed.guard is not None
 
 
+def test_a_table_that_did_not_change_is_profiled_once(written, monkeypatch):
+    first = ingest_frame(_frame(), "once")
+    with monkeypatch.context() as patched:
+        patched.setattr("sandmill.seeds.tabular.profile_sample", lambda *_: pytest.fail("profiled again"))
+        assert ingest(("once",)).supported == (first,)
+    assert ingest_frame(_frame(300), "once").structure.profile.rows == 300
+
+
 def test_a_structure_without_a_profile_keeps_its_fingerprint():
     seed = ingest(()).supported[0]
     data = seed.model_dump(mode="json")

@@ -1,0 +1,47 @@
+"""What becomes of each trait of a seed is known before anything is built."""
+
+from sandmill.design.kept import forecast, nearest_domain
+from sandmill.kinds.library import load_domains
+from sandmill.models.fidelity import nearness
+from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
+from tests.designs import make_seed
+from tests.unit.design.test_shape import structure
+
+
+def fates(asked):
+    return {one.trait: one for one in forecast(asked)}
+
+
+def test_what_micro_scale_bends_is_named_with_what_it_becomes():
+    shares = (0.5, *[0.5 / 39] * 39)
+    asked = structure(profile={"class_shares": shares})
+    wide = asked.profile.model_copy(update={"n_columns": 75, "linear_score": 0.4})
+    many = fates(asked.model_copy(update={"profile": wide}))
+    assert (many["outputs"].fate, many["outputs"].value, many["outputs"].becomes) == ("bent", 40, 12)
+    assert (many["class_entropy"].fate, many["n_columns"].becomes) == ("bent", 60)
+    assert (many["linear"].fate, many["target"].fate) == ("bent", "kept")
+    rare = fates(structure(profile={"class_shares": (0.97, 0.02, 0.01)}))
+    assert (rare["rarest_class"].fate, rare["rarest_class"].becomes) == ("bent", round(8 / 150, 4))
+    two = structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, positive_share=0.02)
+    two = two.model_copy(update={"profile": two.profile.model_copy(update={"class_shares": (0.98, 0.02)})})
+    assert (fates(two)["rarest_class"].becomes, fates(two)["top_class"].fate) == (0.04, "kept")
+    strata = structure(target=TargetKind.REGRESSION, metric=MetricName.RMSE, split=SplitKind.STRATIFIED)
+    assert (fates(strata)["split"].fate, fates(strata)["split"].becomes) == ("bent", "random")
+
+
+def test_traits_that_designs_do_not_take_over_are_dropped():
+    spike = structure(target=TargetKind.COUNT, metric=MetricName.RMSLE, profile={"target_top_share": 0.4})
+    assert fates(spike)["target_repeats"].fate == "dropped"
+    seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
+    image = seed.structure.model_copy(update={"modality": Modality.IMAGE, "columns": ColumnMix(numeric=3)})
+    assert fates(image)["n_columns"].fate == "dropped"
+    assert fates(seed.structure)["n_columns"].fate == "kept"
+
+
+def test_how_near_a_topic_is_follows_from_shared_words():
+    assert nearness("Late parcels of a depot", "the depot keeps parcels") == 2 / 3
+    assert nearness("", "anything") == 0.0
+    seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
+    name, near = nearest_domain(seed.model_copy(update={"title": "Tram delays", "summary": "Delays of trams at stops"}))
+    assert near > 0.3
+    assert name in {domain.name for domain in load_domains()}
