@@ -4,17 +4,20 @@ import json
 
 import pytest
 
+from learn.tests.models import write_model, write_tokenizer
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
     pytest.importorskip("torch")
-    tokenizers = pytest.importorskip("tokenizers")
+    pytest.importorskip("tokenizers")
+    pytest.importorskip("trl")
     from sandmill_learn.lm.__main__ import main
 
     folder, work, out = tmp_path / "folder", tmp_path / "work", tmp_path / "out"
     folder.mkdir()
-    _write_tokenizer(tokenizers, folder / "tokenizer.json")
+    write_tokenizer(folder / "tokenizer.json")
     places = ["--folder", str(folder), "--work", str(work), "--out", str(out)]
     small = ["--model", "tiny", "--prompts", "2", "--samples", "2", "--answer-tokens", "24", "--tables", "2"]
     assert main(["prepare", *places, *small, "--sizes", "4,4,2,2", "--real", "0", "--processes", "1"]) == 0
@@ -31,20 +34,10 @@ def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
     assert phases >= {"sft", "start", "grpo ladder-facts", "grpo gap", "evaluate"}
     losses = [row["loss"] for row in rows if row["phase"] == "sft"]
     assert losses[-1] < losses[0]
+    assert "grpo-trl-gap.pt" not in {path.name for path in work.iterdir()}
+    small[1] = str(write_model(folder / "tokenizer.json", tmp_path / "model"))
+    assert main(["trl", *places, *small, *seconds, "--reward", "gap"]) == 0
+    assert (work / "grpo-trl-gap.pt").exists()
     table = (out / "result.md").read_text()
     assert "held-out, greedy | grpo-ladder-facts" in table
     assert "script blind linear" in table
-
-
-def _write_tokenizer(tokenizers, path):
-    """Write a tokenizer of bytes with the marks of a chat."""
-    made = tokenizers.Tokenizer(tokenizers.models.BPE())
-    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = tokenizers.decoders.ByteLevel()
-    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-    words = ["import", "train", "test", "df[", "public/", ".csv", "the ", "of ", "column"]
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=600, initial_alphabet=sorted(alphabet), special_tokens=["<|im_start|>", "<|im_end|>"]
-    )
-    made.train_from_iterator(words * 20, trainer)
-    made.save(str(path))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from sandmill.errors import Problem, RequestError
 from sandmill.export.base import ExportTask
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.release import Manifest
@@ -104,12 +105,19 @@ def _share(row: Row) -> str:
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
-    """Yield the chats of all tables of the split `train` as Parquet and as JSON lines, and README.md with counts."""
+    """Yield the chats of all tables of the split `train` as Parquet and as JSON lines, and README.md with counts.
+
+    Raises:
+        RequestError: no selected task is a table of that split. Loaders refuse an empty file.
+    """
     import pyarrow as pa
 
     from sandmill.store.parquet import write_rows
 
     chats = [chat for task in tasks if task.record.split == "train" for chat in _chats(task)]
+    if not chats:
+        problem = Problem("tasks", "none of them", "tables of the split train", "Select others, or build more tasks.")
+        raise RequestError("export sft", [problem], "Nothing was written.")
     rows = [chat.row for chat in chats]
     text, whole = pa.string(), pa.int64()
     messages = pa.list_(pa.struct([("role", text), ("content", text)]))

@@ -7,5 +7,7 @@ from datasets import load_dataset
 
 chats = load_dataset(sys.argv[1], split="train")
 lines = load_dataset("json", data_files=f"{sys.argv[1]}/data/train.jsonl", split="train")
-assert not len(chats) or list(chats[0]["messages"]) == list(lines[0]["messages"])
-print(json.dumps({"parquet": len(chats), "jsonl": len(lines), "columns": chats.column_names}))
+assert [list(one["messages"]) for one in chats] == [list(one["messages"]) for one in lines]
+roles = {message["role"] for one in chats for message in one["messages"]}
+said = {"parquet": len(chats), "jsonl": len(lines), "columns": chats.column_names, "roles": sorted(roles)}
+print(json.dumps(said))

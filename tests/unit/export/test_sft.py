@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sandmill.calibrate.scripts.demonstrations import STYLES
+from sandmill.errors import RequestError
 from sandmill.export.base import ExportTask
 from sandmill.export.sft import count_rows, export
 from sandmill.models.calibration import Rung, ScriptScore
@@ -99,3 +100,8 @@ def test_the_published_script_of_a_reader_stands_for_its_style():
     published = [row for row in made if script_of(row["messages"][-1]) == "print('published')"]
     assert {(row["style"], row["turns"]) for row in published} == {("reader", 1), ("reader", 2)}
     assert all(row["facts_used"] == row["facts_stated"] for row in published)
+
+
+def test_without_tables_of_the_split_train_there_is_one_clear_error():
+    with pytest.raises(RequestError, match="tables of the split train"):
+        dict(export([task_of("validation")], MANIFEST))

@@ -35,6 +35,11 @@ def _run(arguments: Arguments, record: Record) -> int:
     workers = arguments.workers or default_workers()
     with Pool(arguments.folder, tables, workers) as pool:
         record.say(f"{len(tables)} tables, {workers} workers")
+        if arguments.phase == "trl":
+            from sandmill_learn.lm.trl import train_with_trl
+
+            train_with_trl(arguments, tables, pool, record)
+            return 0
         from sandmill_learn.lm.run import run_phases
 
         return run_phases(arguments, tables, pool, record)

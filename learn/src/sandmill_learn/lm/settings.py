@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PHASES = ("prepare", "sft", "grpo", "evaluate", "all", "smoke")
+PHASES = ("prepare", "sft", "grpo", "evaluate", "all", "smoke", "trl")
 _NOTE = """\
 prepare  writes the folder; the only phase that needs sandmill
 sft      fine-tunes on demonstrations and chooses the start of GRPO      -> WORK/sft.pt
@@ -13,6 +13,7 @@ grpo     trains from WORK/sft.pt with one reward                         -> WORK
 evaluate scores WORK/sft.pt and all WORK/grpo-*.pt, or those of --only
 all      sft, grpo and evaluate
 smoke    all phases in a few steps with random weights
+trl      trains the model of the folder --model with TRL, and vLLM if it is there     -> WORK/trl-REWARD
 """
 
 

@@ -12,7 +12,7 @@ from sandmill_learn.lm.folder import read_parts
 from sandmill_learn.lm.llama import Llama, Shape
 
 WEIGHTS, INDEX, TOKENIZER = "weights.bin", "weights.json", "tokenizer.json"
-END, START = "<|im_end|>", "<|im_start|>"
+END, START, FENCE = "<|im_end|>", "<|im_start|>", "```"
 TINY = Shape(layers=2, hidden=64, heads=4, kv_heads=2, inner=128, vocab=49152, theta=10_000.0, epsilon=1e-5)
 _RANDOM = {
     "tiny": TINY,
@@ -167,6 +167,11 @@ def load_model(folder: Path, name: str) -> Llama:
     return load_transformers(Path(name))
 
 
+def chat_prompt(text: str) -> str:
+    """Return a task as a chat. The answer begins inside a fence of Python."""
+    return f"{START}user\n{text}{END}\n{START}assistant\n{FENCE}python\n"
+
+
 class Words:
     """The tokenizer, and how a task becomes a prompt."""
 
@@ -181,12 +186,12 @@ class Words:
         self.end: int = end
 
     def prompt(self, text: str) -> list[int]:
-        """Return the tokens of a prompt. The answer begins inside a fence of Python."""
+        """Return the tokens of a prompt."""
         return self.prompts([text])[0]
 
     def prompts(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of prompts, with all processors."""
-        return self._encoded([f"{START}user\n{text}{END}\n{START}assistant\n```python\n" for text in texts])
+        return self._encoded(list(map(chat_prompt, texts)))
 
     def answers(self, scripts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of answers with their ends, with all processors."""
@@ -200,4 +205,4 @@ class Words:
         kept = list(tokens)
         if self.end in kept:
             kept = kept[: kept.index(self.end)]
-        return str(self._tokenizer.decode(kept)).split("```")[0]
+        return str(self._tokenizer.decode(kept)).split(FENCE)[0]
