@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.texts import files_of_runs, prompt_text
@@ -34,6 +35,11 @@ class ExportTask:
     def files_of_runs(self) -> Mapping[str, bytes]:
         """Public files that the agent's scripts read: none of the texts, where they stand in the prompt."""
         return files_of_runs(self.public)
+
+
+def template(name: str) -> str:
+    """Return a text that exports carry, from the folder `templates`. Those of programs end in `.txt`."""
+    return (files("sandmill.export") / "templates" / name).read_text(encoding="utf-8")
 
 
 Export = Callable[[Iterable[ExportTask], Manifest], Iterator[tuple[str, bytes]]]

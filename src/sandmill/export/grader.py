@@ -11,7 +11,7 @@ from importlib.resources import files
 from pprint import pformat
 from typing import Any
 
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.models.calibration import Calibration, Thresholds
 from sandmill.models.package import TaskFacts
 from sandmill.scoring import get_metric
@@ -36,25 +36,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
 }
 """Functions of `grader_parts` that read submission and answers, by answer form."""
 
-_ENTRY = '''
-def score_task(submission: bytes | None, answers: bytes, part: str, task: Task) -> float:
-    """Return the score of a part: {metric} of {form} answers."""
-    return score_part(submission, answers, part, task, {read}, {read_truth}, {metric})
-
-
-def grade(submission_path: str, answers_path: str, part: str = "final") -> Report:
-    """Grade submission.csv against answers.csv. A submission that cannot be graded has the score None."""
-    return grade_paths(submission_path, answers_path, part, TASK, score_task)
-
-
-def grade_bytes(submission: bytes | None, answers: bytes, part: str = "final") -> Report:
-    """Grade the content of submission.csv."""
-    return grade_content(submission, answers, part, TASK, score_task)
-
-
-if __name__ == "__main__":
-    run(grade)
-'''
+_ENTRY = template("grader.txt")
 
 
 def grader_source(task: ExportTask) -> str:

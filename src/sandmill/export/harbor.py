@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from sandmill.errors import count
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.export.grader import grader_source
 from sandmill.models.base import Band
 from sandmill.models.release import Manifest
@@ -47,25 +47,7 @@ python /tests/verify.py {WORKDIR}/submission.csv /tests/answers.csv /logs/verifi
 exit 0
 """
 
-VERIFY_PY = '''\
-"""Grade the submission, and write reward.json and report.json. Usage: python verify.py SUBMISSION ANSWERS FOLDER."""
-
-import json
-import os
-import sys
-
-from grader import grade
-
-submission, answers, folder = sys.argv[1:]
-report = grade(submission, answers) | {"mask_sample": False, "failure_kind": None, "failure_reason": None}
-reward = {"reward": report["reward"], "valid": int(report["valid"]), "medal": int(report["medal"] is not None)}
-for name, content in (("report.json", report), ("reward.json", reward)):
-    path = os.path.join(folder, name)
-    with open(path + ".new", "w") as file:
-        json.dump(content, file, allow_nan=False)
-    os.replace(path + ".new", path)
-print("valid" if report["valid"] else "invalid: " + "; ".join(report["problems"]))
-'''
+_VERIFY = template("harbor_verify.txt")
 
 SOLVE_SH = f"""\
 #!/bin/sh
@@ -80,24 +62,7 @@ that is there when you finish is graded once, on rows whose targets you cannot s
 unknown ids, other columns, or values that are not allowed has no score. There is no network.
 """
 
-README = """\
-# {dataset} {version} for Harbor
-
-{count} in `tasks/`, each a Harbor task of schema 1.4 with a verifier in its own container. Run from this folder:
-
-```
-docker build -t {image} image
-harbor run -p tasks -a oracle
-```
-
-The first command builds the image that all tasks share. Harbor then brings the files of each task into its container.
-
-`tasks/dataset.toml` is the manifest of the dataset with the digest of each task. `registry.json` lists the tasks with
-paths relative to this folder: `harbor run -d {dataset}@{version} --registry-path registry.json`.
-
-Answers, grader and reference solution are in `tests/` and `solution/` of each task. They are in no image. Harbor
-uploads `solution/` to the container of the agent `oracle` only. Agents must not be able to read these folders.
-"""
+_README = template("harbor.md")
 ORGANIZATION = "sandmill"
 """First part of the names of tasks and datasets, which Harbor writes as org/name."""
 FOLDER = "tasks"
@@ -131,7 +96,7 @@ def task_files(task: ExportTask, manifest: Manifest) -> dict[str, bytes]:
         "task.toml": _task_toml(task, manifest),
         "instruction.md": f"{task.description.rstrip()}\n\n{HOW_TO_SUBMIT}",
         "tests/test.sh": TEST_SH,
-        "tests/verify.py": VERIFY_PY,
+        "tests/verify.py": _VERIFY,
         "tests/grader.py": grader_source(task),
         "solution/solve.sh": SOLVE_SH,
     }
@@ -169,7 +134,7 @@ def dataset_files(digests: Mapping[str, str], manifest: Manifest) -> Iterator[tu
     yield "registry.json", f"{json.dumps([registry], indent=1)}\n".encode()
     yield "image/Dockerfile", DOCKERFILE.encode()
     yield "image/requirements.txt", agent_requirements().encode()
-    readme = README.format(
+    readme = _README.format(
         dataset=manifest.dataset,
         version=manifest.version,
         count=count(len(digests), "task").capitalize(),

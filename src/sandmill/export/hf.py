@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from sandmill.errors import count
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.models.release import SPLITS, Manifest
 from sandmill.store.arrow_tables import PUBLIC_TASKS, Row, public_task_row
 
@@ -13,37 +13,7 @@ SHARD_BYTES = 64 << 20
 _GROUP_ROWS = 8
 """Tasks of one row group, so that a reader of single rows decompresses little."""
 
-_README = """\
----
-pretty_name: {dataset} {version}
-tags:
-- reinforcement-learning
-- machine-learning-engineering
-- sandmill
-configs:
-- config_name: tasks
-  default: true
-  data_files:
-{data_files}---
-
-# {dataset} {version}
-
-{count}, each a small machine-learning task for an agent that writes code. One row is one task:
-
-| column | content |
-|---|---|
-| `task_id` | name of the task |
-| `prompt` | what the task says in words: its description and its data dictionary |
-| `split` | split of the task in the release |
-| `modality`, `target`, `metric`, `is_lower_better` | what is predicted from what, and how it is scored |
-| `rows_train`, `rows_test` | number of rows |
-| `band`, `difficulty` | measured difficulty from 0 to 1, and its band |
-| `files` | files that the agent's code reads, as a list of `path` and `bytes` |
-
-Write the files of a row into a folder `public`, and run the agent's code in the folder above. The code writes
-`submission.csv` there. Answers and thresholds are not in this dataset: grade with Sandmill and the private half of the
-release `{dataset}@{version}`.
-"""
+_README = template("hf.md")
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:

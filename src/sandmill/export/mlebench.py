@@ -7,7 +7,7 @@ from statistics import fmean
 import yaml
 
 from sandmill.export import carried
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
 from sandmill.models.release import Manifest
@@ -16,89 +16,8 @@ from sandmill.models.texts import DESCRIPTION
 _HASHED = (".csv", ".json", ".jsonl", ".parquet", ".bson")
 """Extensions of the files that checksums.yaml lists."""
 _GOLD = "gold_submission.csv"
-_GRADE = '''\
-"""Grade a submission on the final part of the test rows."""
-
-import pandas as pd
-
-from .grader import grade_bytes
-
-try:
-    from mlebench.grade_helpers import InvalidSubmissionError
-except ImportError:
-
-    class InvalidSubmissionError(Exception):
-        """The submission cannot be graded."""
-
-
-def grade(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
-    """Return the score, rounded to 5 decimals.
-
-    Raises:
-        InvalidSubmissionError: if the submission cannot be graded.
-    """
-    report = grade_bytes(to_csv(submission), to_csv(answers))
-    if report["score"] is None:
-        raise InvalidSubmissionError("; ".join(report["problems"]))
-    return float(report["score"])
-
-
-def to_csv(table: pd.DataFrame) -> bytes:
-    """Return the file of a table, which shim.py keeps, else the table as the bytes of a CSV file."""
-    return table.attrs["file"] if "file" in table.attrs else table.to_csv(index=False).encode()
-'''
-_SHIM = '''\
-"""Run the command `mlebench` on the tasks of this folder, without a change to the installed package.
-
-Usage: python shim.py grade-sample SUBMISSION TASK
-
-In other programs, call `register()` before the first import of `mlebench.cli` or `mlebench.grade`.
-"""
-
-from pathlib import Path
-
-import mlebench.competitions
-import pandas as pd
-from mlebench import registry, utils
-
-ROOT = Path(__file__).resolve().parent
-
-
-def register() -> registry.Registry:
-    """Make the tasks of this folder those of mle-bench, and return a registry that finds their data."""
-    load_yaml, read_csv = registry.load_yaml, utils.read_csv
-
-    def load_config(path: Path) -> dict:
-        config = load_yaml(path)
-        if ROOT in path.parents:
-            config["description"] = str(path.with_name("description.md"))
-        return config
-
-    def read_file(path: Path, **settings) -> pd.DataFrame:
-        """Read a table and keep its file, since pandas accepts and changes cells that the graders refuse."""
-        try:
-            table = read_csv(path, **settings)
-        except Exception:
-            # The grader says what is wrong with the file.
-            table = pd.DataFrame()
-        table.attrs["file"] = Path(path).read_bytes()
-        return table
-
-    mlebench.competitions.__path__ = [*mlebench.competitions.__path__, str(ROOT / "competitions")]
-    registry.load_yaml = load_config
-    utils.read_csv = read_file
-    registry.get_module_dir = lambda: ROOT
-    registry.registry = registry.Registry(ROOT / "data")
-    return registry.registry
-
-
-if __name__ == "__main__":
-    register()
-
-    from mlebench.cli import main
-
-    main()
-'''
+_GRADE = template("mlebench_grade.txt")
+_SHIM = template("mlebench_shim.txt")
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:

@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sandmill.errors import Problem, RequestError
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.release import Manifest
 from sandmill.models.reports import Outcome
@@ -33,41 +33,7 @@ _NEXT = "Write a better script. Use what the texts of the task state."
 _LONG = 40
 """Lines from which a script counts as long."""
 _GROUP_ROWS = 64
-_README = """\
----
-pretty_name: {dataset} {version}, demonstrations
-tags:
-- machine-learning-engineering
-- sandmill
-configs:
-- config_name: chat
-  default: true
-  data_files:
-  - split: train
-    path: data/train.parquet
----
-
-# {dataset} {version}, demonstrations
-
-{rows} chats of {tasks} tasks of the split `train`, for supervised fine-tuning. They teach one thing: turn what the
-description states into columns, then fit plain models, which cross-validation may choose. They do not teach
-exploration. Scripts are written from the stated facts and the public tables, and hold no number that was searched in
-the data. Tasks of other kinds than tables have no rows. `data/train.jsonl` has the same rows as `data/train.parquet`.
-
-| column | content |
-|---|---|
-| `messages` | `system`, `user`, `assistant`; with a draft two turns |
-| `task_id` | name of the task |
-| `turns` | 1, or 2 for a draft, its output and an improvement |
-| `style` | how the last script models; `reader` is the published `reader.py` |
-| `facts_used`, `facts_stated` | stated facts that the last script uses, and that the task states |
-| `lines` | lines of the last script |
-
-The drafts of rows with two turns are the published scripts `naive.py` and `competent.py`. Their scores on the feedback
-part were measured when the release was proved.
-
-{counts}
-"""
+_README = template("sft.md")
 
 
 @dataclass(frozen=True)
