@@ -5,22 +5,13 @@ import io
 from collections.abc import Iterator, Mapping
 
 from sandmill.errors import InputError, Problem, name_some, require_extra
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.export.grader import grader_source
 from sandmill.models.layout import SUBMISSION, public_path, section_of
 from sandmill.models.texts import DESCRIPTION
 
 ANSWERS = "answers.csv"
-PREPARE = '''\
-"""The task was exported with its files already prepared, so nothing has to be done here."""
-
-from pathlib import Path
-
-
-def prepare(raw: Path, public: Path, private: Path) -> None:
-    """Refuse to run: the files of the task are in the folder `data` of the export."""
-    raise NotImplementedError("The files of this task are in the folder `data` of the export.")
-'''
+PREPARE = template("prepare.txt")
 """prepare.py. mle-bench imports it when it loads a task."""
 
 

@@ -21,31 +21,9 @@ WORKDIR = "/workdir"
 BASE_IMAGE = "python:3.12.11-slim-bookworm"
 """Base of the agent's image, pinned by its tag."""
 
-DOCKERFILE = f"""\
-# The environment of agent and verifier. It has the pinned packages, and neither data nor answers of any task.
-FROM {BASE_IMAGE}
-RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
-COPY requirements.txt /opt/requirements.txt
-RUN pip install --no-cache-dir --no-deps -r /opt/requirements.txt
-RUN useradd --create-home agent && mkdir {WORKDIR} && chown agent {WORKDIR}
-WORKDIR {WORKDIR}
-"""
+DOCKERFILE = template("harbor_image.txt").format(base_image=BASE_IMAGE, workdir=WORKDIR)
 
-TEST_SH = f"""\
-#!/bin/sh
-# First the grade of no submission, reward 0. A verifier that cannot give it is broken whatever the agent did: it leaves
-# no reward, so that the trial fails and is not a reward of 0. Only a complete grade replaces the 0.
-rm -rf /logs/verifier/reward.txt /logs/verifier/reward.json
-mkdir -p /logs/verifier
-if ! python /tests/verify.py /tests/no-submission.csv /tests/answers.csv /logs/verifier; then
-  rm -f /logs/verifier/reward.json
-  echo '{{"mask_sample": true, "failure_kind": "verifier_error", "failure_reason": "verify.py itself fails"}}' \\
-    > /logs/verifier/report.json
-  exit 1
-fi
-python /tests/verify.py {WORKDIR}/submission.csv /tests/answers.csv /logs/verifier
-exit 0
-"""
+TEST_SH = template("harbor_test.txt").format(workdir=WORKDIR)
 
 _VERIFY = template("harbor_verify.txt")
 
@@ -54,13 +32,7 @@ SOLVE_SH = f"""\
 cd {WORKDIR} && exec python /solution/solution.py
 """
 
-HOW_TO_SUBMIT = f"""\
-## How to submit
-
-The working directory is `{WORKDIR}`. It holds the read-only folder `public`. Write `{WORKDIR}/submission.csv`. The file
-that is there when you finish is graded once, on rows whose targets you cannot see. A file with missing, repeated or
-unknown ids, other columns, or values that are not allowed has no score. There is no network.
-"""
+HOW_TO_SUBMIT = template("harbor_submit.md").format(workdir=WORKDIR)
 
 _README = template("harbor.md")
 ORGANIZATION = "sandmill"

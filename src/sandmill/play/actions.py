@@ -8,35 +8,11 @@ message states are never read.
 import json
 import re
 from dataclasses import dataclass
+from importlib.resources import files
 
 from sandmill.models.rollout import Act
 
-FORMAT = """\
-Work in turns. Begin each message with your thoughts between <think> and </think>, and end it with one action.
-
-To run a script:
-<tool_call>
-python
-<code>
-print("hello")
-</code>
-</tool_call>
-
-To get feedback on the submission of your latest run:
-<tool_call>
-{"name": "submit", "arguments": {}}
-</tool_call>
-
-To end the episode with your latest valid submission:
-<answer>done</answer>
-
-To end it with the submission of an earlier step, here step 2:
-<tool_call>
-{"name": "finish", "arguments": {"step": 2}}
-</tool_call>
-
-Only the first action of a message counts. Its result comes between <tool_response> and </tool_response> in the next
-message. Never write results yourself."""
+FORMAT = (files("sandmill.play") / "format.md").read_text(encoding="utf-8")
 
 _THINK, _THINK_END = "<think>", "</think>"
 _CALL, _CALL_END = "<tool_call>", "</tool_call>"

@@ -56,7 +56,7 @@ def test_a_round_is_asked_for_once_whatever_becomes_of_the_run(tmp_path):
         plan, shards = _round(settings)
         asked = len(server.received)
         _, again = _round(settings)
-    assert asked == len(server.received) == 5 * 3
+    assert asked == len(server.received) == 4 * 3
     assert [shard.key for shard in shards] == [shard.key for shard in again]
     assert [shard.slots for shard in shards] == [shard.slots for shard in again]
     assert all(slot.draft for shard in shards for slot in shard.slots)
@@ -77,7 +77,7 @@ def test_groups_of_slots_get_the_drafts_of_the_whole_build_and_ask_nothing_twice
         for _ in range(3):
             shards += design_round(plan, plan_round(plan, done, settings, SUITES), done, settings)
             done.append(write_shard(open_dataset(plan, settings), shards[-1], [], [], []))
-        assert len(server.received) == 5 * 3
+        assert len(server.received) == 4 * 3
     assert [len(shard.slots) for shard in shards] == [1, 1, 1]
     assert [slot.draft for shard in shards for slot in shard.slots] == [
         slot.draft for shard in whole for slot in shard.slots

@@ -81,9 +81,13 @@ def make_reward(name: str, pool: Pool, record: Record) -> Reward:
         futures = [pool.submit(*pair) for pair in zip(table, scripts, strict=True)]
         graded = [result_of(future) for future in futures]
         paid = [one.reward(name) for one in graded]
-        caught = [one.mean_caught for one in graded if one.mean_caught is not None]
-        figures = {"reward": paid, "gap": [one.gap for one in graded], "valid": [one.valid for one in graded]}
-        means = {key: float(np.mean(values)) for key, values in (figures | {"caught": caught or [0.0]}).items()}
+        figures: dict[str, list[float]] = {
+            "reward": paid,
+            "gap": [one.gap for one in graded],
+            "valid": [float(one.valid) for one in graded],
+            "caught": [one.mean_caught for one in graded if one.mean_caught is not None] or [0.0],
+        }
+        means = {key: float(np.mean(values)) for key, values in figures.items()}
         record.add(f"trl {name}", executed=pool.executed, **means)
         return paid
 
