@@ -4,30 +4,14 @@ import math
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from importlib.resources import files
 
 from pydantic import BaseModel
 
 from sandmill.models.columns import Cycle, Date, Uniform
 from sandmill.models.spec import TaskSpec
 
-GIVEAWAYS = (
-    *("interaction term", "interaction effect", "product term", "linear term", "periodic term"),
-    *("log-ratio", "log ratio", "logarithm of the ratio"),
-    *("threshold at", "threshold of", "cut-off at", "cutoff at", "step function", "sine wave"),
-    *("lookup effect", "effect of each level", "standardised effect"),
-    *("label noise", "noisy label", "noise rate", "distractor", "irrelevant column", "missing at random"),
-    *("synthetic mechanism", "data-generating", "data generating", "generating process"),
-    *("latent rule", "latent score", "hidden rule"),
-    *("bayes rule", "bayes' rule", "bayes-optimal", "oracle"),
-    *("gold medal at", "gold threshold", "release secret", "random seed"),
-    *("drift term", "concept drift", "change point", "changepoint", "change-point"),
-    *("unit effect", "group effect", "random effect", "mixed effect", "random intercept"),
-    *("hidden number", "hidden effect", "hidden subgroup", "local rule", "varying slope"),
-    *("proportional odds", "ordered logit", "log-odds"),
-    *("negative binomial", "overdispers", "over-dispers", "dispersion", "log-normal", "lognormal", "link function"),
-    *("gross error", "outlier rate", "unit mix-up", "duplicate rate", "rate of duplicates", "mixed types"),
-    *("softmax(", "logistic("),
-)
+GIVEAWAYS = tuple((files("sandmill.check") / "giveaways.txt").read_text(encoding="utf-8").splitlines())
 """Terms of the mechanism, lower case. Words of ordinary prose (ratio, cycle, noise) are left out."""
 
 MOTIF_NUMBERS = ("cut", "period", "phase", "effects", "weights", "center", "scale", "intercept", "intercepts")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, template
 from sandmill.fingerprint import canonical_json
 from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.release import SPLITS, Manifest
@@ -17,14 +17,9 @@ from sandmill.store.parquet import write_rows
 
 ROWS_PER_GROUP = 64
 """Rows of a row group: a reader that needs some rows decodes little else."""
-_HOW_CODE_RUNS = f"""\
-## How code runs
-
-The script runs in a new process, as `{COMMAND}`, in a working directory that holds the read-only folder `{PUBLIC}`. \
-There is no network. The submission counts if the script exits without an error and has itself written \
-`{SUBMISSION}`, as a regular file.
-
-{HOW_TO_ANSWER}"""
+_HOW_CODE_RUNS = template("rows_run.md").format(
+    command=COMMAND, public=PUBLIC, submission=SUBMISSION, how_to_answer=HOW_TO_ANSWER
+)
 _TEXT = pa.string()
 _MESSAGES = pa.list_(pa.struct([("role", _TEXT), ("content", _TEXT)]))
 _FACTS = ("task_id", "digest", "dataset", "version", "metric", "band")
