@@ -25,8 +25,6 @@ DOCKERFILE = template("harbor_image.txt").format(base_image=BASE_IMAGE, workdir=
 
 TEST_SH = template("harbor_test.txt").format(workdir=WORKDIR)
 
-_VERIFY = template("harbor_verify.txt")
-
 SOLVE_SH = f"""\
 #!/bin/sh
 cd {WORKDIR} && exec python /solution/solution.py
@@ -68,7 +66,7 @@ def task_files(task: ExportTask, manifest: Manifest) -> dict[str, bytes]:
         "task.toml": _task_toml(task, manifest),
         "instruction.md": f"{task.description.rstrip()}\n\n{HOW_TO_SUBMIT}",
         "tests/test.sh": TEST_SH,
-        "tests/verify.py": _VERIFY,
+        "tests/verify.py": template("harbor_verify.txt"),
         "tests/grader.py": grader_source(task),
         "solution/solve.sh": SOLVE_SH,
     }
