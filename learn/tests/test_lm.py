@@ -3,6 +3,7 @@
 import json
 import shutil
 from concurrent.futures import Future
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,13 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 
+from sandmill_learn.lm.designs import Design  # noqa: E402
 from sandmill_learn.lm.evaluate import interval  # noqa: E402
 from sandmill_learn.lm.folder import Record, read_parts, write_parts  # noqa: E402
 from sandmill_learn.lm.generate import Limits, Sampler  # noqa: E402
 from sandmill_learn.lm.grading import Graded, Grader, Table, ladder_of, reading_of  # noqa: E402
 from sandmill_learn.lm.grpo import GrpoSettings, advantages_of, imitated, train_grpo  # noqa: E402
 from sandmill_learn.lm.llama import Llama, Shape  # noqa: E402
-from sandmill_learn.lm.prepare import bars_of, copy_code  # noqa: E402
+from sandmill_learn.lm.prepare import bars_of, copy_code, take_facts_out  # noqa: E402
 from sandmill_learn.lm.scripts import Pool  # noqa: E402
 from sandmill_learn.lm.sft import schedule  # noqa: E402
 from sandmill_learn.lm.texts import Source, exchange  # noqa: E402
@@ -218,6 +220,22 @@ def test_exchanged_facts_name_other_columns_and_numbers_in_text_and_lines():
     named = [name for name in ("c_m", "d_m") if name in text]
     assert all(f'df["{name}"]' in line for name in named)
     assert line.split("> ")[1].rstrip(")") in text
+
+
+def test_some_prompts_lose_their_facts_and_their_demonstrations_use_none():
+    scripts = {"blind linear": "fit(x)", "read linear": "fit(x, told)"}
+    row = {
+        "prompt": "told",
+        "prompts": {"removed": "silent"},
+        "facts": [{"kind": "formula"}],
+        "components": ["formula"],
+    }
+    design = Design(0, "bees", False, True, row, list(scripts.values()), scripts, {"oracle": 1})
+    kept = take_facts_out([design] * 5, 0.4)
+    assert [one.row["prompt"] for one in kept] == ["told", "told", "silent", "told", "silent"]
+    silent = kept[2]
+    assert (silent.answers, silent.row["facts"], silent.arrays, silent.is_hinted) == (["fit(x)"], [], {}, False)
+    assert take_facts_out([replace(design, answers=["fit(x, told)"])], 1.0)[0].row["prompt"] == "told"
 
 
 def test_groups_without_variance_have_no_advantage():

@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from io import BytesIO, StringIO
 from multiprocessing import get_context
 from pathlib import Path
@@ -53,6 +54,8 @@ def prepare(arguments: Arguments, record: Record) -> None:
     write_model(folder, arguments.model)
     record.say("model and code are written")
     groups, lessons = _kept(arguments, record)
+    lessons = take_facts_out(lessons, arguments.unstated)
+    groups |= {"grpo": take_facts_out(groups["grpo"], arguments.unstated)}
     write_lines(folder / LESSONS, ({"prompt": one.row["prompt"], "answers": one.answers} for one in lessons))
     groups = {group: found[: arguments.tables] for group, found in groups.items()}
     rows = {design.row["name"]: design.row | {"group": group} for group, found in groups.items() for design in found}
@@ -71,6 +74,7 @@ def prepare(arguments: Arguments, record: Record) -> None:
         "lessons": len(lessons),
         "demonstrations": sum(len(one.answers) for one in lessons),
         "reading": arguments.reading,
+        "unstated": arguments.unstated,
         "held_out_domains": sorted({one.domain for one in groups["held_out"]}),
         "bars": "bronze: median of blind scripts; silver: the best of them; gold: halfway to the best reader",
         "components": components,
@@ -184,6 +188,26 @@ def _safely(job: tuple[int, int, int, str, str]) -> Design | str:
         return draw_design(job)
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:200]
+
+
+def take_facts_out(designs: Sequence[Design], share: float) -> list[Design]:
+    """Take the facts out of the prompts of some designs, spread evenly, so that a model learns to invent none.
+
+    Their demonstrations use no fact, and no credit for facts can be earned on them.
+    """
+    return [
+        _without_facts(one) if int((place + 1) * share) > int(place * share) and one.row["prompts"] else one
+        for place, one in enumerate(designs)
+    ]
+
+
+def _without_facts(design: Design) -> Design:
+    scripts = {name: script for name, script in design.scripts.items() if name.startswith("blind")}
+    told = {"prompt": design.row["prompts"]["removed"], "prompts": {}, "facts": [], "components": []}
+    answers = [answer for answer in design.answers if answer in scripts.values()]
+    if not answers:
+        return design
+    return replace(design, is_hinted=False, row=design.row | told, answers=answers, scripts=scripts, arrays={})
 
 
 def _write_tables(folder: Path, rows: Mapping[str, dict[str, Any]], arrays: Mapping[str, dict[str, Any]]) -> None:

@@ -43,6 +43,7 @@ class Arguments:
     only: tuple[str, ...]
     sizes: tuple[int, int, int, int]
     reading: str
+    unstated: float
     real: int
     processes: int
 
@@ -88,6 +89,9 @@ def parse(given: Sequence[str] | None) -> Arguments:
         default="plain=1",
         help="prepare: shares of the levels of reading, such as plain=0.5,prose=0.5 (default: plain=1)",
     )
+    parser.add_argument(
+        "--unstated", type=float, default=0.0, help="prepare: share of training designs whose prompts lose their facts"
+    )
     parser.add_argument("--real", type=int, default=24, help="prepare: real tables")
     parser.add_argument("--processes", type=int, default=2, help="prepare: processes")
     found = parser.parse_args(given)
@@ -120,6 +124,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         only=tuple(name for name in found.only.split(",") if name),
         sizes=(sizes[0], sizes[1], sizes[2], sizes[3]),
         reading=found.reading,
+        unstated=found.unstated,
         real=found.real,
         processes=found.processes,
     )
