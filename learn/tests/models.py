@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from sandmill_learn.lm import demonstrations
+
 
 def write_tokenizer(path: Path) -> None:
     """Write a tokenizer."""
@@ -11,11 +13,13 @@ def write_tokenizer(path: Path) -> None:
     made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = tokenizers.decoders.ByteLevel()
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-    words = ["import", "train", "test", "df[", "public/", ".csv", "the ", "of ", "column"]
+    # Words of scripts and of prose, so that demonstrations fit into an answer, and prompts into the context.
+    sources = (Path(demonstrations.__file__), Path(__file__).parents[2] / "docs" / "reading.md")
+    lines = [line for source in sources for line in source.read_text(encoding="utf-8").splitlines()]
     trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=600, initial_alphabet=sorted(alphabet), special_tokens=["<|im_start|>", "<|im_end|>"]
+        vocab_size=3000, initial_alphabet=sorted(alphabet), special_tokens=["<|im_start|>", "<|im_end|>"]
     )
-    made.train_from_iterator(words * 20, trainer)
+    made.train_from_iterator(lines * 5, trainer)
     made.save(str(path))
 
 
