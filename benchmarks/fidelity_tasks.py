@@ -138,7 +138,7 @@ def _draft(piece: Piece) -> tuple[Made, TaskSpec]:
 
 
 def _fill(piece: Piece) -> tuple[Made, TaskSpec | None]:
-    """Try designs until one is proved, as `sandmill.pipeline.shard` does."""
+    """Try designs for a slot until one becomes a verified task, as a build does in `sandmill.pipeline.shard`."""
     search, failures = SlotSearch(piece.slot, 0), list[str]()
     while search.is_open:
         attempt = search.next_attempt()

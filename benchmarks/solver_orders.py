@@ -108,7 +108,7 @@ def _explained(model: Any, features: NDArray[np.float64], truth: NDArray[np.floa
 def agreement(
     tables: Mapping[str, Sequence[float]], tasks: Sequence[tuple[str, Sequence[float]]], kinds: Mapping[str, str]
 ) -> dict[str, tuple[float, float, float]]:
-    """Say by how much the order on a table agrees better with its own tasks than with those of other seeds.
+    """Report how much better the ranking of solvers on a real table matches its own tasks than tasks of other seeds.
 
     Args:
         tables: scores of the solvers on each table, by seed.

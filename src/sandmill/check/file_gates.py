@@ -86,7 +86,7 @@ def check_items(tables: PackageTables) -> Iterator[str]:
 
 
 def clean_findings(cleaned: pl.Series, test: pl.Series) -> Iterator[str]:
-    """Check that no test page is clean. Pages are PNG files, clean ones pixels of one byte each."""
+    """Check that no page of the test part is free of dirt. Pages are PNG files; a clean page is an array of bytes."""
     from PIL import Image
 
     known = set(cleaned)

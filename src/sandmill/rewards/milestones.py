@@ -116,7 +116,7 @@ class _ScriptNames:
                     self._models.add(name)
 
     def is_model(self, call: ast.Call) -> bool:
-        """Return whether a call makes a model, or a layer of one."""
+        """Return whether a call constructs a model or a layer of a neural network."""
         name = _name_of(call)
         is_layer = isinstance(call.func, ast.Attribute) and _root_of(call.func) == "nn" and name[:1].isupper()
         return is_layer or name in self._models or bool(MODEL_CLASSES.fullmatch(name))

@@ -127,7 +127,7 @@ def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> Column
 
 
 def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
-    """Return why the inputs are no columns of a table; empty if they are."""
+    """Return why the inputs cannot be read as columns of a table; an empty text if they can."""
     kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
     texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
     if not inputs:

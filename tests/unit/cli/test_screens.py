@@ -73,7 +73,7 @@ def _publish() -> None:
 
 @pytest.fixture
 def root(releases: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The releases at a short relative path, and no look at this machine."""
+    """Put the releases at a short relative path, and replace the checks of this machine by fixed results."""
     monkeypatch.chdir(releases)
     checks = [
         CheckResult("other extras", "info", "not installed: dask, inspect, learning, openenv, skyrl, trl, verifiers"),

@@ -168,7 +168,7 @@ def load_model(folder: Path, name: str) -> Llama:
 
 
 def chat_prompt(text: str) -> str:
-    """Return a task as a chat. The answer begins inside a fence of Python."""
+    """Return the prompt of a task as a chat that ends with an opened Python code block, for the model to go on."""
     return f"{START}user\n{text}{END}\n{START}assistant\n{FENCE}python\n"
 
 

@@ -192,6 +192,6 @@ def _adapted(
 
 
 def _between(name: str, position: float) -> float:
-    """Return the value of a range at a position of its knob."""
+    """Interpolate a range: its low end at position 0, its high end at position 1."""
     low, high = RANGES[name]
     return round(float(low + (high - low) * position), 4)
