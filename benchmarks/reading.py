@@ -278,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
         print("\n".join(report(some, title)) + "\n")
     print("\n".join(report_rewards([sheet.calibration for sheet in hinted], "tasks with hints")) + "\n")
-    print("\n".join(report_adversaries(sheets, ("blind_v1", *SOURCES, READER))) + "\n")
+    print("\n".join(report_adversaries(sheets, ("blind_v1", "blind_v2", *SOURCES, READER))) + "\n")
     print("\n".join(report_groups(sheets)) + "\n")
     print("\n".join(report_levels(sheets)))
 

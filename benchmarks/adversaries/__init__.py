@@ -14,10 +14,9 @@ from typing import Any
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
 
-SHARED = ("__init__.py", "solving.py", "texts.py", "words.yaml")
+SHARED = ("__init__.py", "texts.py", "words.yaml")
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "blind_v2": ("blind.py", *SHARED),
         "parser_v2": ("parser.py", *SHARED),
         "parser_induced_v1": ("induced.py", "parser.py", *SHARED),
     }
@@ -33,16 +32,13 @@ def digest_of(name: str) -> str:
 
 
 def blind_v2(public: Path, facts: TaskFacts) -> Array:
-    """Search quantities over the files alone."""
-    from benchmarks.adversaries.blind import found_tables
-    from benchmarks.adversaries.solving import answer
-    from benchmarks.adversaries.texts import Doc
-    from sandmill.calibrate.adversary import blind_v1
+    """Search quantities over the files alone, as calibration does."""
+    from sandmill.calibrate.adversary import run_search
+    from sandmill.calibrate.panel import Panel
+    from sandmill.calibrate.solver_runs import child_tables
 
-    doc = Doc.read(public, facts)
-    doc.meanings = {}  # The description is not read.
-    found, plain = found_tables(doc)
-    return answer(found, (blind_v1(plain, doc.child_frames), plain))
+    files = {path.name: path.read_bytes() for path in public.glob("*.csv")}
+    return run_search(Panel(public, facts), public, child_tables(files, facts)).prediction
 
 
 def parser_v2(public: Path, facts: TaskFacts) -> Array:
@@ -60,8 +56,8 @@ def with_patterns(patterns: Sequence[Any]) -> Callable[[Path, TaskFacts], Array]
 
 
 def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
-    from benchmarks.adversaries.solving import answer
     from benchmarks.adversaries.texts import Doc
+    from sandmill.calibrate.adversary.judge import answer
     from sandmill.calibrate.solvers.table import Table
     from sandmill.calibrate.stated_lines import rewritten
 

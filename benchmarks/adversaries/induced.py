@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from benchmarks.adversaries.parser import Reading, in_notes, pairs_of, read_dictionary
-from benchmarks.adversaries.solving import Judge
 from benchmarks.adversaries.texts import SENTENCE, Doc, Slot
+from sandmill.calibrate.adversary.judge import Judge
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.hints import Fact, Form, Hint, InText, Sentinel, Units

@@ -8,8 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.adversaries.solving import Judge
-from benchmarks.adversaries.texts import SENTENCE, WORDS, Doc, Slot, has, note_values, overlaps
+from benchmarks.adversaries.texts import SENTENCE, WORDS, Doc, Slot, has, overlaps
+from sandmill.calibrate.adversary.judge import Judge
+from sandmill.calibrate.adversary.notes import note_values
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solvers.table import Table
 from sandmill.calibrate.stated_lines import rewritten

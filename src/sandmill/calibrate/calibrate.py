@@ -101,6 +101,8 @@ def calibrate(
         step=least_step(entries),
         informed=deciding.informed,
         column=deciding.column,
+        toward=deciding.toward,
+        searched=deciding.searched,
         feedback_oracle=feedback.ends()[1],
         entries=entries,
     )
@@ -134,7 +136,7 @@ def calibrate(
 
 def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones, counts: Floats) -> ThresholdScores:
     names = [entry.solver for entry in board if entry.tier not in PLACING]
-    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column, found.toward)
     ends = part.said[TRIVIAL], part.oracle
     return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, counts)
 

@@ -25,6 +25,9 @@ LEAST_MARGIN = 0.04
 SINGLE_MARGIN, SINGLE_GAIN = 0.1, 0.15
 """The same of medium tables whose texts state one plain fact, and the least reading gain on their boards. The adversary
 counts for the first alone."""
+TOWARD_READERS = 0.75
+"""How far gold lies on the way from the best blind run to the better readers. Half-way, another blind search of the
+same strength as the best one of the panel often wins it."""
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
@@ -33,7 +36,7 @@ ROUNDING = 0.002
 LEAST_BRONZE = 0.05
 """Lowest place of bronze, as a share of the gap: a constant answer, at 0, must stay well below it."""
 BEST_READERS = 0.5
-"""Share of the readers, the best ones, whose mean gold is half-way to."""
+"""Share of the readers, the best ones, whose mean gold is measured towards."""
 ORDINARY = (Tier.COMPETENT, Tier.STRONG)
 """Tiers of ordinary pipelines: usual models with sound preparation, at default settings and tuned."""
 PLACING = (Tier.ENSEMBLE, Tier.READER)
@@ -73,6 +76,9 @@ class MilestoneRule:
     """Share of the gap that the informed solver closes. None: not known, and taken for the oracle's."""
     column: float | None = None
     """Share of the gap that the best single column closes without a model."""
+    toward: float | None = None
+    """How far gold lies on the way to the readers; silver then lies at the best blind run, if that is above the
+    ensembles. None: the rule of older releases, half-way, with silver at the ensembles."""
 
     @classmethod
     def of(
@@ -82,6 +88,7 @@ class MilestoneRule:
         step: float | None,
         informed: float | None = None,
         column: float | None = None,
+        toward: float | None = None,
     ) -> "MilestoneRule":
         """Work out the corrections.
 
@@ -91,6 +98,7 @@ class MilestoneRule:
             step: see `MilestoneRule.step`.
             informed: see `MilestoneRule.informed`.
             column: see `MilestoneRule.column`.
+            toward: see `MilestoneRule.toward`.
 
         Raises:
             ItemRejected: `panel_failed`, if too few runs of a kind are left.
@@ -110,6 +118,7 @@ class MilestoneRule:
             step,
             informed,
             column,
+            toward,
         )
 
     @property
@@ -126,6 +135,8 @@ class MilestoneRule:
         centred = {name: np.asarray(shares[name]) + moved for name, moved in self.corrections.items()}
         gold = self._gold(centred)
         silver = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0) - SILVER_BELOW
+        if self.toward is not None:
+            silver = np.maximum(silver, best_blind(self.tiers, centred))
         bronze, lowest = np.median(self._of(ORDINARY, centred), axis=0), LEAST_BRONZE
         if self.step is not None:
             silver = np.minimum(silver, gold - self.step)
@@ -143,7 +154,8 @@ class MilestoneRule:
             return blind + (GOLD_ABOVE if self.step is None else gold_above(blind, self.informed))
         readers = np.sort(self._of((Tier.READER,), centred), axis=0)
         best = readers[-int(np.ceil(BEST_READERS * len(readers))) :].mean(axis=0)
-        return np.asarray(blind + np.maximum((best - blind) / 2, LEAST_FALL))
+        share = 0.5 if self.toward is None else self.toward
+        return np.asarray(blind + np.maximum((best - blind) * share, LEAST_FALL))
 
     def _of(self, tiers: tuple[Tier, ...], centred: Mapping[str, Floats]) -> Floats:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
@@ -240,6 +252,21 @@ def require_room(informed: float, gold: float) -> None:
         raise ItemRejected(Stage.CALIBRATE, "no_room", detail)
 
 
+def require_reading(searched: float, gold: float) -> None:
+    """Refuse a task whose gold a search over the files wins, without its texts.
+
+    Args:
+        searched: place of `blind_v2` on the gap scale.
+        gold: place of gold.
+
+    Raises:
+        ItemRejected: `found_blindly`.
+    """
+    if searched >= gold:
+        detail = f"a search for forms that reads no text closes {searched:.3f} of the gap; gold asks {gold:.3f}"
+        raise ItemRejected(Stage.CALIBRATE, "found_blindly", detail)
+
+
 def milestone_faults(found: Milestones, board: Sequence[BoardEntry]) -> list[str]:
     """Say which deciding runs contradict the leaderboard, and what is wrong with the draws or the margin."""
     on_board = {entry.solver: entry for entry in board}
@@ -283,7 +310,7 @@ def milestone_thresholds(
         DegenerateTask: if trivial and oracle score the same.
         ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
     """
-    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column)
+    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column, found.toward)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
     middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.calibrate.adversary import run_adversary, take_weights
+from sandmill.calibrate.adversary import run_adversary, run_search, take_weights
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, open_panel
 from sandmill.calibrate.readers import Stated, read_table, run_readers
@@ -33,6 +33,7 @@ class SolverRuns:
         like: "SolverRuns | None" = None,
     ) -> None:
         write_files(folder, files)
+        self._folder, self._facts = folder, facts
         self._child_tables = child_tables(files, facts)
         self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
         self.stated = stated
@@ -68,6 +69,12 @@ class SolverRuns:
         if isinstance(self.panel, OwnPanel):
             return self.panel.run_adversaries()
         return [run_adversary(self.panel, self._child_tables)]
+
+    def run_search(self) -> PanelRun | None:
+        """Run the search for forms; None where files show no columns, or nothing is stated."""
+        if self.reader is None or not kind_named(self._facts.kind).shows_columns:
+            return None
+        return run_search(self.panel, self._folder, self._child_tables)
 
 
 def child_tables(files: Mapping[str, bytes], facts: TaskFacts) -> dict[str, pl.DataFrame]:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from sandmill.calibrate.board import median_rows
-from sandmill.calibrate.milestones import Gold, MilestoneRule, least_step
+from sandmill.calibrate.milestones import TOWARD_READERS, Gold, MilestoneRule, least_step
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
 from sandmill.models.calibration import Interval, MilestoneEntry, Sizing, Steadiness, Tier
@@ -129,12 +129,19 @@ class ThresholdRuns:
     """Gap closed on the pilot rows by the informed solver, after training on the task's draw."""
     column: float | None = None
     """Gap closed on the pilot rows by the best single column without a model."""
+    searched: float | None = None
+    """Gap closed on the pilot rows by `blind_v2`, after training on the task's draw; None where nothing is stated."""
+
+    @property
+    def toward(self) -> float | None:
+        """How far gold lies on the way to the readers; None without readers."""
+        return TOWARD_READERS if self.gold == "readers" else None
 
     @cached_property
     def rule(self) -> MilestoneRule:
         """How thresholds follow."""
         entries = self.on_pilot()
-        return MilestoneRule.of(entries, self.gold, least_step(entries), self.informed, self.column)
+        return MilestoneRule.of(entries, self.gold, least_step(entries), self.informed, self.column, self.toward)
 
     @property
     def gold_place(self) -> float:

@@ -15,6 +15,7 @@ from sandmill.calibrate.milestones import (
     least_gold,
     reading_margin,
     require_margin,
+    require_reading,
     require_room,
 )
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
@@ -77,8 +78,8 @@ def measure_draws(
     """Run what decides milestones after further training draws.
 
     Raises:
-        ItemRejected: `no_margin` if reading does not pay, `no_room` if gold is out of reach, `panel_failed` if too few
-            runs decide thresholds.
+        ItemRejected: `no_margin` if reading does not pay, `found_blindly` if a search over the files wins gold,
+            `no_room` if gold is out of reach, `panel_failed` if too few runs decide thresholds.
     """
     ran = {run.name: run for run in runs if run.has_run}
     if TRIVIAL not in ran:
@@ -91,7 +92,12 @@ def measure_draws(
     names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.entries}
     apart = [name for name in own if name not in on_panel]
     tops = {"informed": _informed_share(pilot, contest, scale), "column": _column_share(pilot, contest, scale)}
-    _require(_deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops), least_margin, CLEAR_MISS)
+    early = _deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops)
+    _require(early, least_margin, CLEAR_MISS)
+    search = contest.run_search()
+    if search and search.has_run:
+        tops["searched"] = searched = scale.share(search.prediction)
+        require_reading(searched, early.gold_place)
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {
@@ -139,7 +145,7 @@ def _deciding(
     shares: Mapping[str, tuple[float, ...]],
     tops: Mapping[str, float | None],
 ) -> ThresholdRuns:
-    """Gather the runs. `tops` are the shares of the informed solver and of the best single column."""
+    """Gather the runs. `tops` are the shares of the informed solver, the best single column and the blind search."""
     on_panel = {entry.name for entry in contest.entries}
     tiers = {name: ran[name].tier for name in shares}
     found = ThresholdRuns(

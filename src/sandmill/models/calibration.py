@@ -119,7 +119,7 @@ class Milestones(Private):
     """The runs from which thresholds follow by the rule `milestones`."""
 
     gold: Literal["readers", "margin"]
-    """`readers`: half-way from the best blind run to the best readers. `margin`: a small share of the gap above it."""
+    """`readers`: between the best blind run and the better readers. `margin`: a small share of the gap above it."""
     margin: float | None = None
     """Best reader less best blind run, as a share of the gap, mean of the training draws. None without readers."""
     step: float | None = Field(default=None, gt=0)
@@ -128,6 +128,12 @@ class Milestones(Private):
     informed: float | None = None
     """Share of the gap that the informed solver closes on the rows of the pilot. It limits gold of tasks whose texts
     state nothing. None in older releases, if it failed, and if the files do not hold the columns that it would use."""
+    toward: float | None = Field(default=None, gt=0, le=1)
+    """How far gold lies on the way from the best blind run to the better readers. Silver then lies at that run, if it
+    is above the ensembles. None without readers, and in older releases: half-way, with silver at the ensembles."""
+    searched: float | None = None
+    """Share of the gap that `blind_v2`, a search for forms, closes on the rows of the pilot: less than gold asks. None
+    in older releases, where the texts state nothing, and if it failed."""
     column: float | None = None
     """Largest share of the gap that a single column closes on the rows of the pilot, used as the prediction without a
     model. Bronze lies above it. None in older releases, and where no column can be a prediction."""

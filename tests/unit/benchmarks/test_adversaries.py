@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from benchmarks import adversaries
-from benchmarks.adversaries.blind import found_tables
 from benchmarks.adversaries.induced import induce, load, parse_with, save
 from benchmarks.adversaries.judging import ladder, report_adversaries
 from benchmarks.adversaries.parser import parse
-from benchmarks.adversaries.texts import IN_WORDS, Doc, note_values, number_of, without_denied
+from benchmarks.adversaries.texts import IN_WORDS, Doc, number_of, without_denied
+from sandmill.calibrate.adversary.forms import Files, found_tables
+from sandmill.calibrate.adversary.notes import note_values
 from sandmill.calibrate.readers import stated_facts
 from sandmill.kinds.files.base import write_files
 from sandmill.models.hints import Form
@@ -103,15 +104,15 @@ def _write(folder, frame, train=120):
     whole = frame.assign(id=ids)
     whole.iloc[:train].to_csv(folder / "train.csv", index=False)
     whole.iloc[train:].drop(columns="y").to_csv(folder / "test.csv", index=False)
-    return Doc.read(folder, FACTS)
+    return Files.read(folder, FACTS, {})
 
 
 def test_the_blind_search_finds_a_quotient_of_four_columns(tmp_path):
     rng = np.random.default_rng(0)
     columns = pd.DataFrame(np.exp(rng.normal(size=(300, 6))), columns=list("abcdef")).round(4)
     quotient = columns.a * columns.b / (columns.c * columns.d)
-    doc = _write(tmp_path, columns.assign(y=2.0 * (quotient > quotient.median()) + rng.normal(size=300) * 0.3))
-    found, plain = found_tables(doc)
+    files = _write(tmp_path, columns.assign(y=2.0 * (quotient > quotient.median()) + rng.normal(size=300) * 0.3))
+    found, plain = found_tables(files)
     known = found.test[[name for name in found.test if name.startswith("found_")]]
     assert len(plain.test) == len(known) == 180
     assert max(abs(np.corrcoef(known[name], quotient[120:] > quotient.median())[0, 1]) for name in known) > 0.8

@@ -15,6 +15,7 @@ from sandmill.calibrate.milestones import (
     LEAST_MARGIN,
     ROUNDING,
     SILVER_BELOW,
+    TOWARD_READERS,
     MilestoneRule,
     least_gold,
     least_step,
@@ -22,6 +23,7 @@ from sandmill.calibrate.milestones import (
     milestone_thresholds,
     reading_margin,
     require_margin,
+    require_reading,
     require_room,
     unrelated_sd,
 )
@@ -53,6 +55,21 @@ def test_with_readers_gold_is_half_way_from_the_best_blind_run_to_the_better_rea
     gold, silver, _ = places(entries(EVERYONE), "readers")
     assert gold == pytest.approx((0.58 + (0.72 + 0.76) / 2) / 2)
     assert silver == pytest.approx(0.56 - SILVER_BELOW)
+
+
+def test_gold_of_today_lies_nearer_to_the_readers_and_silver_at_the_best_blind_run():
+    runs = entries(EVERYONE)
+    found = MilestoneRule.of(runs, "readers", least_step(runs), toward=TOWARD_READERS).places(
+        {run.solver: np.asarray(run.shares[0]) for run in runs}
+    )
+    assert float(found.gold) == pytest.approx(0.58 + TOWARD_READERS * ((0.72 + 0.76) / 2 - 0.58))
+    assert float(found.silver) == pytest.approx(0.58)
+
+
+def test_a_task_that_a_search_without_the_texts_wins_is_refused():
+    require_reading(0.699, 0.7)
+    with pytest.raises(ItemRejected, match="found_blindly: .* closes 0.700 of the gap; gold asks 0.700"):
+        require_reading(0.7, 0.7)
 
 
 def test_a_reader_below_the_best_blind_run_leaves_gold_above_it():

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit, logit
 
 from sandmill.calibrate import training_draws
-from sandmill.calibrate.adversary import FROZEN
-from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY
+from sandmill.calibrate.adversary import FROZEN, SEARCH
+from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY, TOWARD_READERS
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, Stated
 from sandmill.calibrate.steadiness import ThresholdRuns
@@ -40,6 +40,7 @@ class Runs:
 
     readers_far: float | None = None
     adversary_far: float | None = None
+    search_far: float | None = None
     far: dict[str, float] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     panel: None = None
@@ -58,6 +59,9 @@ class Runs:
 
     def run_adversaries(self):
         return [made_up(FROZEN, Tier.SEARCH, self.adversary_far)] if self.adversary_far else []
+
+    def run_search(self):
+        return made_up(SEARCH, Tier.SEARCH, self.search_far) if self.search_far else None
 
     def all(self):
         return [*self.run([entry.name for entry in PANEL]), *self.run_readers(), *self.run_adversaries()]
@@ -90,6 +94,16 @@ def test_with_readers_reading_must_pay(monkeypatch):
     assert FROZEN in found.rule.corrections
     with pytest.raises(ItemRejected, match="no_margin"):
         measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5))
+
+
+def test_a_table_that_a_search_over_its_files_wins_is_refused_after_the_own_draw(monkeypatch):
+    found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=3.4))
+    assert found.toward == TOWARD_READERS
+    assert found.searched < found.gold_place
+    other = Runs(readers_far=2.0, adversary_far=3.5)
+    with pytest.raises(ItemRejected, match="found_blindly"):
+        measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=1.5), other, other)
+    assert not other.asked
 
 
 def test_the_margin_is_the_mean_of_the_draws(monkeypatch):

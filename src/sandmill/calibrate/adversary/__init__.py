@@ -1,10 +1,11 @@
 """Frozen blind ensembles outside of the panel: how far a strong script comes on a task that it does not read.
 
-An adversary sees the files, the metric and the kinds of columns, and no name and no text. A version is never changed
-after a release was measured with it: a better ensemble gets a new name.
+An adversary sees the files, the metric and the kinds of columns, and no text; `blind_v1` sees no name either. A version
+is never changed after a release was measured with it: a better ensemble gets a new name.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.calibrate.conditions import solver_conditions
@@ -24,6 +25,9 @@ columns and another over columns and selected features, extra trees, gradient bo
 are those of least squared error on three folds that the models have not seen. Child tables are joined automatically.
 """
 
+SEARCH = "blind_v2"
+"""The adversary that must not win gold where texts state facts."""
+
 
 def run_adversary(
     panel: Panel,
@@ -36,6 +40,18 @@ def run_adversary(
         return fresh.run_solver(
             FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), loader("decisions", "cut_best")
         )
+
+
+def run_search(panel: Panel, folder: Path, child_tables: "Mapping[str, pl.DataFrame]") -> PanelRun:
+    """Solve a task with `blind_v2`, which also knows the names of columns and searches for forms."""
+
+    def load() -> Callable[[Any], Any]:
+        from sandmill.calibrate.adversary.forms import blind_v2
+
+        return blind_v2(panel.table, folder, child_tables)
+
+    with solver_conditions():
+        return panel.run_solver(SEARCH, Tier.SEARCH, load, loader("decisions", "cut_best"))
 
 
 def take_weights(table: Any, like: Any) -> None:

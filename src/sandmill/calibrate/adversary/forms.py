@@ -1,19 +1,29 @@
-"""`blind_v2`: no text, but names of columns. It repairs units, reads notes as data and searches forms."""
+"""`blind_v2`: no text, but names of columns. It repairs units, reads notes as data and searches forms.
+
+A task whose texts state facts must not be won by it: what a search over the files finds need not be read.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, product
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
 
-from benchmarks.adversaries.solving import Judge
-from benchmarks.adversaries.texts import Doc, note_values
+from sandmill.calibrate.adversary import blind_v1
 from sandmill.calibrate.adversary.joins import child_columns
+from sandmill.calibrate.adversary.judge import Judge, mean_of_members
+from sandmill.calibrate.adversary.notes import note_values
 from sandmill.calibrate.solvers.designs import words
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import DATE, Table, is_prose, pattern_of, read_measures
 from sandmill.mechanism.rule import great_circle_km
+from sandmill.models.kind import kind_named
+from sandmill.models.package import TaskFacts
 
 SENTINELS = (-1, -9, -99, -999, 999, 9999, 99999)
 MOST_FOUND, STRICTNESS = 5, 1.1
@@ -29,14 +39,94 @@ APART = 1.2
 """Distance of two groups of categories, in standard deviations within categories, that another unit explains best."""
 
 
-def found_tables(doc: Doc) -> tuple[Table, Table]:
+class Events(NamedTuple):
+    """A child table of a kind, an amount and an age for each event, and the names of these columns."""
+
+    frame: pd.DataFrame
+    kind: str
+    amount: str
+    age: str
+
+    def recent(self, share: float) -> Any:
+        """Flag the events within a share of the time covered."""
+        ages = self.frame[self.age]
+        return ages <= share * (ages.max() + 1)
+
+
+@dataclass
+class Files:
+    """The rows of a task as its files have them, with its child tables."""
+
+    facts: TaskFacts
+    frames: tuple[pd.DataFrame, pd.DataFrame]
+    """Training and test rows."""
+    children: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def read(cls, folder: Path, facts: TaskFacts, children: Mapping[str, pl.DataFrame]) -> "Files":
+        """Read a public folder."""
+        return cls(facts, tuple(kind_named(facts.kind).load("reader").read(folder, facts)), children)
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Names of the feature columns."""
+        return [name for name in self.frames[1].columns if name != self.facts.id_column]
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Numbers of training and test rows, by column."""
+        found = {}
+        for name in self.columns:
+            cells = [frame[name] for frame in self.frames]
+            pattern = pattern_of(*cells)
+            if pattern is not DATE and (pattern or pd.api.types.is_numeric_dtype(cells[0])):
+                found[name] = np.concatenate([read_measures(part).to_numpy(dtype=float) for part in cells])
+        return found
+
+    @cached_property
+    def notes(self) -> str | None:
+        """Name of the column of free text."""
+        return next((name for name in self.columns if is_prose(self.frames[0][name])), None)
+
+    @cached_property
+    def levels(self) -> dict[str, int]:
+        """Number of levels of the categorical columns."""
+        both = pd.concat([frame[self.columns] for frame in self.frames])
+        names = [name for name in self.columns if name not in self.values and name != self.notes]
+        return {name: both[name].nunique() for name in names}
+
+    @cached_property
+    def events(self) -> Events | None:
+        """The first child table of four columns: id, kind, amount and age."""
+        for _, child in sorted(self.children.items()):
+            if child.width == 4 and child.columns[0] == self.facts.id_column:
+                key, *names = child.columns
+                if child[names[0]].dtype == pl.String and all(child[name].dtype.is_numeric() for name in names[1:]):
+                    made = {name: child[name].to_numpy() for name in names}
+                    return Events(pd.DataFrame({key: child[key].cast(pl.String).to_numpy(), **made}), *names)
+        return None
+
+
+def blind_v2(table: Table, folder: Path, children: Mapping[str, pl.DataFrame]) -> Callable[[Table], Any]:
+    """Search the files of a table, and return a solver: the average of `blind_v1` and of models with what was found."""
+    found, plain = found_tables(Files.read(folder, table.facts, children))
+    first = blind_v1(plain, children)
+
+    def blind_v2(part: Table) -> Any:
+        """Scores for one column of the target."""
+        return np.mean([mean_of_members(found.columns()[part.place]), first(plain.columns()[part.place])], axis=0)
+
+    return blind_v2
+
+
+def found_tables(files: Files) -> tuple[Table, Table]:
     """Make a table with the quantities that a search over the files finds, and one with repaired cells alone."""
-    frames = [doc.train.copy(), doc.test.copy()]
-    read_notes(doc, frames)
-    repair_gaps(doc, frames)
-    repair_units(doc, frames)
-    judge = Judge(Table.of(frames[0].copy(), frames[1].copy(), doc.facts))
-    found = search(doc, judge)
+    frames = [frame.copy() for frame in files.frames]
+    read_notes(files, frames)
+    repair_gaps(files, frames)
+    repair_units(files, frames)
+    judge = Judge(Table.of(frames[0].copy(), frames[1].copy(), files.facts))
+    found = search(files, judge)
     for place, (train, test) in enumerate(found):
         # The judge's table lacks copied rows; the files' frame keeps them, and they are dropped again.
         column = np.full(len(frames[0]), np.nan)
@@ -49,27 +139,27 @@ def found_tables(doc: Doc) -> tuple[Table, Table]:
             frame[named[-1]] = frame[left].astype(str) + " " + frame[right].astype(str)
     frames[0] = frames[0].iloc[judge.table.kept]
     known, asked = (frame.reset_index(drop=True) for frame in frames)
-    made = Table.of(known, asked, doc.facts)
+    made = Table.of(known, asked, files.facts)
     made.stated = tuple(named)
     return made, judge.table
 
 
-def read_notes(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
+def read_notes(files: Files, frames: Sequence[pd.DataFrame]) -> None:
     """Write the values that notes hold into columns."""
-    if doc.notes is None:
+    if files.notes is None:
         return
-    texts = [frame[doc.notes].fillna("").astype(str) for frame in frames]
+    texts = [frame[files.notes].fillna("").astype(str) for frame in frames]
     for place, (pattern, levels) in enumerate(note_values([text for part in texts for text in part if text])):
         for frame, part in zip(frames, texts, strict=True):
             cells = part.str.extract(pattern, expand=False)
             frame[f"noted_{place}"] = cells if levels else pd.to_numeric(cells)
     for frame in frames:
-        del frame[doc.notes]
+        del frame[files.notes]
 
 
-def repair_gaps(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
+def repair_gaps(files: Files, frames: Sequence[pd.DataFrame]) -> None:
     """Empty cells that hold a repeated extreme number far from all others."""
-    for name, cells in doc.values.items():
+    for name, cells in files.values.items():
         known = cells[np.isfinite(cells)]
         for number in SENTINELS:
             rest = known[known != number]
@@ -81,11 +171,11 @@ def repair_gaps(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
                             frame[name] = frame[name].mask(frame[name] == number)
 
 
-def repair_units(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
+def repair_units(files: Files, frames: Sequence[pd.DataFrame]) -> None:
     """Bring the cells of some categories to the scale of the others, where two groups of categories lie far apart."""
     both = pd.concat(frames)
-    for name, by in product(doc.values, doc.own_levels):
-        if len(doc.own_levels[by]) > 8 or not pd.api.types.is_numeric_dtype(both[name]):
+    for name, by in product(files.values, files.levels):
+        if files.levels[by] > 8 or not pd.api.types.is_numeric_dtype(both[name]):
             continue
         is_positive = (both[name].dropna() > 0).all()
         cells = np.log(both[name]) if is_positive else both[name]
@@ -104,9 +194,9 @@ def repair_units(doc: Doc, frames: Sequence[pd.DataFrame]) -> None:
                 frame[f"{name}_by_{by}"] = np.exp(fixed) if is_positive else fixed
 
 
-def search(doc: Doc, judge: Judge) -> list[tuple[Any, Any]]:
+def search(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
     """Add quantities one by one while each pays more than chance would. Returns cells of training and test rows."""
-    families = [quotients(judge), conditions(judge), [*distances(judge), *summaries(doc, judge)]]
+    families = [quotients(judge), conditions(judge), [*distances(judge), *summaries(files, judge)]]
     count = sum(family[0].shape[1] for part in families for family in part) + 1
     found: list[tuple[Any, Any]] = []
     while len(found) < MOST_FOUND:
@@ -209,27 +299,27 @@ def distances(judge: Judge) -> list[tuple[Any, Any]]:
     return made
 
 
-def summaries(doc: Doc, judge: Judge) -> list[tuple[Any, Any]]:
+def summaries(files: Files, judge: Judge) -> list[tuple[Any, Any]]:
     """Sums, counts, shares and trends of events of one or two kinds in windows, and what `blind_v1` makes of events."""
-    if doc.events is None or doc.child is None:
+    if files.events is None:
         return []
-    child, key, table = doc.child, doc.facts.id_column, judge.table
+    (frame, kind, amount, _), table = files.events, judge.table
+    key = files.facts.id_column
     ids = [part[key].astype(str) for part in (table.train, table.test)]
-    plain = child_columns(table, doc.child_frames)
+    plain = child_columns(table, files.children)
     made = [tuple(np.nan_to_num(part) for part in (plain.train, plain.test))] if plain else []
     columns: list[list[Any]] = [[], []]
-    events = doc.events.assign(**{key: doc.events[key].astype(str)})
 
     def total(mask: Any, *, count: bool = False) -> list[Any]:
-        some = events[mask].groupby(key)[child.amount]
+        some = frame[mask].groupby(key)[amount]
         sums = some.size() if count else some.sum()
         return [each.map(sums).fillna(0.0).to_numpy(dtype=float) for each in ids]
 
     for size, share in product((1, 2), WINDOWS):
-        recent = events[child.age] <= share * child.horizon
+        recent = files.events.recent(share)
         whole = total(recent)
-        for kinds in combinations(child.kinds, size):
-            chosen = events[child.kind].isin(kinds)
+        for kinds in combinations(sorted(frame[kind].unique()), size):
+            chosen = frame[kind].isin(kinds)
             inside, count, before = total(chosen & recent), total(chosen & recent, count=True), total(chosen & ~recent)
             for side in (0, 1):
                 logs = np.log1p(inside[side])

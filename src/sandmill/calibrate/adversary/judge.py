@@ -1,6 +1,5 @@
-"""What all adversaries share: a judge of quantities, and the models that predict from columns with them."""
+"""A judge of quantities, and models that predict from columns with them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,8 +64,7 @@ def mean_of_members(part: Table) -> Any:
     return np.mean([part.cached(member.__name__, member) for member in MEMBERS], axis=0)
 
 
-def answer(table: Table, *beside: tuple[Callable[[Table], Any], Table]) -> Array:
-    """Predict the test rows of a table, as the metric wants them, by the average with solvers of other tables."""
+def answer(table: Table) -> Array:
+    """Predict the test rows of a table, as the metric wants them."""
     with solver_conditions():
-        found = [solve(mean_of_members, table), *(solve(solver, other) for solver, other in beside)]
-        return np.asarray(settle([np.mean(parts, axis=0) for parts in zip(*found, strict=True)], table, cut_best))
+        return np.asarray(settle(solve(mean_of_members, table), table, cut_best))
