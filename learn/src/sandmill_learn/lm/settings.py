@@ -90,7 +90,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         help="prepare: shares of the levels of reading, such as plain=0.5,prose=0.5 (default: plain=1)",
     )
     parser.add_argument(
-        "--unstated", type=float, default=0.0, help="prepare: share of training designs whose prompts lose their facts"
+        "--unstated", type=float, default=0.2, help="prepare: share of training designs whose prompts lose their facts"
     )
     parser.add_argument("--real", type=int, default=24, help="prepare: real tables")
     parser.add_argument("--processes", type=int, default=2, help="prepare: processes")
