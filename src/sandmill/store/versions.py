@@ -112,28 +112,21 @@ def resolve(ref: str | Path) -> tuple[Store, str]:
 
 def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
     root, _, name = store.root.rpartition("/")
-    place, prefix = root or "this folder", f"{root}/" if root else ""
-    saw, expected = f"no dataset {name!r} in {place}", "<root>/<dataset>[@version]"
+    saw, expected = f"no dataset {name!r}", "<root>/<dataset>[@version]"
     # A root that ends like s3:/ means that the reference names a bucket, whose neighbours are not ours to list.
-    is_bucket = root.endswith("/")
-    if re.fullmatch(VERSION_PATTERN, name) and root and name in list_versions(Store(root)):
+    around = None if root.endswith("/") else Store(root or ".")
+    if re.fullmatch(VERSION_PATTERN, name):
         saw, hint = "the folder of a version", f"That is a version. Name it as {root}@{name}"
-    elif inside := _datasets_in(store, ""):
+    elif inside := _datasets_in(store):
         saw = "a folder of datasets"
         hint = f"{store.root} holds datasets: {name_some(inside, _LISTED)}. Try {store.where(inside[0])}"
+    elif beside := _datasets_in(around) if around else []:
+        hint = f"There: {name_some(beside, _LISTED)}. List them with: sandmill releases {root or '.'}"
     else:
-        if store.folders():
-            saw, expected = "a folder without a finished version", "a dataset with a published version"
-        siblings = [] if is_bucket else _datasets_in(Store(root or "."), name)
-        hint = f"No dataset is published in {place}; a build makes one."
-        if siblings:
-            hint = f"There: {name_some(siblings, _LISTED)}. Try: sandmill show {prefix}{siblings[0]}"
+        hint = "No dataset is published there; a build makes one."
     return ReleaseNotFound(ref, [Problem("reference", saw, expected, hint)], footer="")
 
 
-def _datasets_in(place: Store, name: str) -> list[str]:
-    """Return the datasets directly in a folder, the most similar name first."""
-    from difflib import SequenceMatcher
-
-    likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]
-    return [other for other in likely if list_versions(Store(place.where(other)))]
+def _datasets_in(place: Store) -> list[str]:
+    """Return the datasets directly in a folder, among its first ones."""
+    return [name for name in place.folders()[: 2 * _LISTED] if list_versions(Store(place.where(name)))]

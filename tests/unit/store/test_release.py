@@ -39,8 +39,8 @@ def test_a_place_that_is_no_dataset_is_told_with_what_to_type(store):
     root = store.root.rpartition("/")[0]
     Store(f"{root}/empty").write("shards/a/public/x", b"")
     for place, said in (
-        (f"{root}/mirco", f"There: micro. Try: sandmill show {root}/micro"),
-        (f"{root}/empty", "a folder without a finished version"),
+        (f"{root}/mirco", f"There: micro. List them with: sandmill releases {root}"),
+        (f"{root}/empty", "There: micro"),
         (f"{store.root}/{version}", f"That is a version. Name it as {store.root}@{version}"),
         (root, f"{root} holds datasets: micro. Try {root}/micro"),
     ):
