@@ -28,9 +28,10 @@ def write_task(
     split: SplitKind = SplitKind.RANDOM,
     sizes: Sizes | None = None,
 ) -> Path:
-    """Write public/ and private/ of a task under `folder` and give its folder."""
+    """Write public/ and private/ of a task of few rows under `folder` and give its folder."""
     spec = make_spec(target, metric, slot, split=split)
-    return write_rendered(folder, render(spec.model_copy(update={"sizes": sizes or spec.sizes}), SECRET))
+    few = Sizes(train=spec.sizes.train, feedback=200, final=400)
+    return write_rendered(folder, render(spec.model_copy(update={"sizes": sizes or few}), SECRET))
 
 
 def write_rendered(folder: Path, rendered: Rendered) -> Path:

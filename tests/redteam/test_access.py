@@ -83,19 +83,6 @@ for top in ("/usr/src", "/usr/local/src", "/usr/games", "/opt", "/srv", "/home")
         NOTHING,
         (1,),
     ),
-    "where we are installed": Attack(
-        """
-told = [open(f"/proc/self/{name}", errors="replace").read() for name in ("cmdline", "environ", "maps", "mountinfo", "comm")]
-told += [repr((sys.orig_argv, sys.path, list(sys.path_importer_cache)))]
-frame = sys._getframe()
-while frame:
-    told.append(frame.f_code.co_filename)
-    frame = frame.f_back
-if any(TOLD["repository"] in text for text in told): print("BREACH", told)
-""",
-        NOTHING,
-        (2,),
-    ),
     "environment and command lines": Attack(
         """
 print(dict(os.environ))

@@ -20,25 +20,18 @@ IDS = {
     "a folder above": "../victim/site",
     "an absolute path": "{tmp}/victim",
     "the folder itself": ".",
-    "the folder above": "..",
     "nothing": "",
-    "two folders": "a/b",
     "a backslash": "a\\b",
     "a hidden folder": ".ssh",
-    "a capital letter": "Abc",
     "a long name": "a" * 300,
     "a line feed": "a\nb",
     "an escape": "a\x1b[2Jb",
     "a zero": "a\0b",
-    "a device": "con",
     "a device with an ending": "nul.txt",
-    "a combining accent": "cafe\u0301",
     "a full stop at the end": "abc.",
-    "a drive": "c:abc",
     "an option": "-rf",
     "another direction": "a\u202eb",
     "a folder of the release": "public/../../x",
-    "a space": "a b",
 }
 PATHS = {
     "up": ("../../up",),
@@ -46,39 +39,28 @@ PATHS = {
     "up in the middle": ("a/../../../b",),
     "backslashes": ("..\\up",),
     "the folder itself": (".",),
-    "the folder above": ("..",),
-    "nothing": ("",),
     "a hidden file": (".bashrc",),
     "a hidden folder": ("a/.ssh/authorized_keys",),
-    "an empty part": ("a//b",),
     "a folder": ("a/",),
     "a drive": ("c:up",),
-    "a device": ("aux.csv",),
     "a zero": ("train\0.csv",),
-    "an escape": ("train\x1b[31m.csv",),
     "a line feed": ("train\n.csv",),
     "a long name": ("a" * 250,),
     "deep folders": ("a/b/c/d/e/f",),
     "an accent": ("d\u00e9.csv",),
-    "a stream": ("train.csv:evil",),
     "letter case": ("train.csv", "TRAIN.csv"),
-    "twice": ("train.csv", "train.csv"),
     "a file and a folder": ("a", "a/b"),
     "too many": tuple(f"file{number}" for number in range(10_001)),
 }
 PARTS = {
     "up": "../../../../../../etc/passwd",
     "absolute": "/etc/passwd",
-    "a bucket": "s3://bucket/public/tasks",
     "up from public": "public/../private/x.parquet",
-    "hidden": "public/.tasks.parquet",
     "the secret": "secret/release.key",
-    "another version": "0001-00000000/manifest.json",
     "the manifest": "manifest.json",
     "a backslash": "public\\tasks.parquet",
     "an escape": "public/\x1b]0;x\x07.parquet",
     "nothing": "",
-    "a folder": "public/",
 }
 
 
@@ -220,10 +202,8 @@ def _easier(content):
 
 FORGED_FILES = {
     "thresholds of a grader": ("private/task.json", _easier),
-    "a task.json that is no JSON": ("private/task.json", lambda content: b"\xff"),
     "a task.json of 5 MB": ("private/task.json", lambda content: content + os.urandom(5 << 20)),
     "scores of a leaderboard": ("private/leaderboard.csv", lambda content: content.replace(b"0.8,", b"0.7,")),
-    "a leaderboard without a header": ("private/leaderboard.csv", lambda content: b"1\n"),
     "lines beyond a leaderboard": ("private/leaderboard.csv", lambda content: content + b"4,0.4,more,naive\n"),
 }
 
@@ -349,13 +329,6 @@ def test_a_cell_of_megabytes_is_cut_short(tmp_path):
     release = HostileRelease(tmp_path)
     release.change("private/tasks", lambda row: row | {"domain": "x" * 3_000_000})
     assert len(run("show", release.ref).stdout) < 5000
-
-
-@pytest.mark.parametrize("field", ["created", "code_version"])
-def test_no_line_feed_in_a_manifest_makes_a_line_of_ours(tmp_path, field):
-    release = HostileRelease(tmp_path)
-    release.write_manifest(**{field: "x\nFunnel: all"})
-    assert not any(line.startswith("Funnel: all") for line in run("show", release.ref).stdout.splitlines())
 
 
 # Links and special files
@@ -492,17 +465,6 @@ def test_nothing_that_a_table_says_steers_the_terminal(tmp_path, column, options
     assert all(char.isprintable() or char == "\n" for char in ran.output)
 
 
-def test_a_prompt_is_shown_without_what_steers_the_terminal(tmp_path):
-    release = HostileRelease(tmp_path)
-    release.change("public/tasks", lambda row: row | {"prompt": f"one\ntwo {STEERING}"})
-    (task_id,) = sandmill.load(release.ref).task_ids
-    for part in (release.folder / "private").iterdir():
-        part.unlink()
-    ran = run("show", release.ref, task_id)
-    assert ran.stdout.startswith("one\ntwo \\x1b]0;owned")
-    assert all(char.isprintable() or char == "\n" for char in ran.output)
-
-
 # Scripts
 
 
@@ -524,25 +486,14 @@ def trapped(tmp_path):
     return release, trap
 
 
-def test_without_a_sandbox_no_script_of_a_release_runs(no_sandbox, tmp_path):
-    from sandmill.errors import SandboxUnavailable
-    from sandmill.verify.rerun import rerun_task
-
-    release = HostileRelease(tmp_path)
-    message = refuses("verify", release.ref, "--rerun")
-    assert "namespaces: saw none" in message
-    assert "--unconfined" in message
-    opened = sandmill.load(release.ref)
-    (task_id,) = opened.task_ids
-    with pytest.raises(SandboxUnavailable, match="namespaces"):
-        rerun_task(opened.package(task_id), opened.record(task_id))
-
-
 def test_without_a_sandbox_a_trap_is_not_sprung_even_if_asked_by_the_library(no_sandbox, trapped):
     from sandmill.errors import SandboxUnavailable
     from sandmill.verify.rerun import rerun_task
 
     release, trap = trapped
+    message = refuses("verify", release.ref, "--rerun")
+    assert "namespaces: saw none" in message
+    assert "--unconfined" in message
     opened = sandmill.load(release.ref)
     (task_id,) = opened.task_ids
     with pytest.raises(SandboxUnavailable):
@@ -558,18 +509,14 @@ def test_unconfined_is_refused_without_a_rerun_and_warns_where_nothing_confines(
 
 HOSTILE_TASKS = {
     "a column for every byte": {"public/train.csv": b"," * 1_000_000 + b"\n"},
-    "many lines": {"public/test.csv": b"1\n" * 100_000},
     "a training row too many": {"public/train.csv": b"id,weight_kg,late\n" + b"a,5.1,0\n" * 51},
     "rows that end in another way": {"public/train.csv": b"id,weight_kg,late\r" + b"a,5.1,0\r" * 40_000 + b"\n" * 51},
-    "40,000 training rows": {"public/train.csv": b"id,weight_kg,late\n" + b"a,5.1,0\n" * 40_000},
     "a test row too few": {"public/test.csv": b"id,weight_kg\n" + b"a,5.1\n" * 199},
     "a large table": {"public/train.csv": b"x" * (21 << 20)},
     "no table": {"public/train.csv": b"\xff\xfe\0\0"},
-    "an empty table": {"public/test.csv": b""},
     "answers of another task": {"private/answers.csv": b"a,b\n1,2\n"},
     "a script that is no text": {"private/solution.py": b"\xff\xfe"},
     "a script of 2 MB": {"private/solution.py": b"#" * (2 << 20)},
-    "another file": {"public/more.csv": b"1"},
 }
 
 

@@ -189,34 +189,6 @@ for number in range(2): open(f"t{number}", "wb").truncate(240 << 20)
         is_dear=True,
         check=lambda results: all_were_run(results[:1]),
     ),
-    "no room left for the next step": Attack(
-        (
-            """
-try:
-    for number in range(100): open(f"f{number}", "wb").write(bytes(100 << 20))
-except OSError: pass
-""",
-            "open('one more', 'w').write('x' * 5000)",
-            "submit_sample()",
-        ),
-        OK,
-        is_dear=True,
-        timeout=40,
-        check=all_were_run,
-    ),
-    "trees that no path can name": Attack(
-        (
-            """
-for _ in range(31): os.mkdir("d" * 255); os.chdir("d" * 255)
-for number in range(300):
-    os.mkdir(str(number)); os.symlink("/", f"{number}/link"); os.mkfifo(f"{number}/pipe"); os.chmod(str(number), 0)
-""",
-            "submit_sample()",
-        ),
-        OK,
-        is_dear=True,
-        check=all_were_run,
-    ),
     "stale files for the next step": Attack(
         (
             "open('z', 'wb').truncate(200 << 20)",
@@ -267,9 +239,7 @@ open("config.json", "w").write(json.dumps({"task": TOLD["siblings"][0], "answers
         NOTHING,
         (17,),
     ),
-    "an earlier submission claimed again": Attack(("submit_sample()", "x = 1"), NOTHING, (28,)),
     "an earlier submission behind a crash": Attack(("submit_sample()", "1 / 0"), ("runtime_error",)),
-    "a submission before a crash": Attack("submit_sample(); 1 / 0", ("runtime_error",)),
 }
 
 

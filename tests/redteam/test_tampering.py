@@ -121,13 +121,6 @@ for name in ("model.pkl", "submission.pkl", "cache.joblib", "conftest.py"): pick
         INVALID,
         (15,),
     ),
-    "an array file": Attack(
-        "import numpy as np; np.save(open('submission.csv', 'wb'), np.array([{'a': 1}], dtype=object))", INVALID, (15,)
-    ),
-    "a joblib file": Attack("import joblib; joblib.dump(list(range(9)), 'submission.csv')", INVALID, (15,)),
-    "a parquet file": Attack(
-        "import pandas as pd; pd.read_csv('public/sample_submission.csv').to_parquet('submission.csv')", INVALID, (15,)
-    ),
     "yaml that calls": Attack(
         """open("submission.csv", "w").write("!!python/object/apply:os.system ['touch " + TOLD["trap"] + "']")""",
         INVALID,
@@ -138,28 +131,10 @@ for name in ("model.pkl", "submission.pkl", "cache.joblib", "conftest.py"): pick
         INVALID,
         (15,),
     ),
-    "zip and gzip": Attack(
-        """
-import gzip, zipfile
-zipfile.ZipFile("submission.csv", "w").write("public/sample_submission.csv", "submission.csv")
-shutil.copyfile("submission.csv", "submission.csv.zip")
-gzip.open("submission.csv.gz", "wb").write(b"x")
-""",
-        INVALID,
-        (15,),
-    ),
-    "a link to the sample": Attack("os.symlink('public/sample_submission.csv', 'submission.csv')", TAMPER, (16,)),
     "a link to the answers": Attack(
         "os.symlink(f\"{TOLD['task']}/private/answers.csv\", 'submission.csv')", TAMPER, (16,)
     ),
     "a link to the other side's descriptors": Attack("os.symlink('/proc/self/fd/0', 'submission.csv')", TAMPER, (16,)),
-    "two names": Attack(
-        "shutil.copyfile('public/sample_submission.csv', 'a'); os.link('a', 'submission.csv')", TAMPER, (16,)
-    ),
-    "a folder": Attack("os.mkdir('submission.csv')", TAMPER),
-    "a pipe": Attack("os.mkfifo('submission.csv')", TAMPER),
-    "a socket": Attack("socket.socket(socket.AF_UNIX).bind('submission.csv')", TAMPER),
-    "a sparse giant": Attack("submit_sample(); os.truncate('submission.csv', 200 << 20)", TAMPER, (18,)),
     "other names and places": Attack(
         """
 os.mkdir("sub")

@@ -261,45 +261,6 @@ for line in open("/proc/self/maps"):
 """,
         NOTHING,
     ),
-    "marks at files that runs share": Attack(
-        """
-shared = ["/", "/usr/bin/env", "/proc/self/exe", "/proc/self/root", sys.executable, os.__file__, "public/train.csv",
-          *[f"/dev/{n}" for n in ("null", "zero", "full", "random", "urandom")], "/proc/self/fd/0",
-          *[f"/proc/self/ns/{n}" for n in os.listdir("/proc/self/ns")]]
-for path in shared:
-    # Each attempt sets what is there already, lest one that works does harm.
-    try: status = os.stat(path)
-    except OSError: continue
-    times = dict(ns=(status.st_atime_ns, status.st_mtime_ns))
-    for what in (lambda: os.utime(path, **times), lambda: os.chmod(path, status.st_mode & 0o7777),
-                 lambda: os.chown(path, -1, -1),
-                 lambda: (os.setxattr(path, "user.redteam", b"x"), os.removexattr(path, "user.redteam"))):
-        try: what()
-        except OSError: continue
-        print("BREACH", path, what.__code__.co_firstlineno)
-for descriptor in (0, os.open("/dev/null", os.O_RDWR), os.open("public/train.csv", os.O_RDONLY)):
-    for what in (lambda: os.utime(descriptor), lambda: os.fchmod(descriptor, 0o666), lambda: os.fchown(descriptor, -1, -1)):
-        try: what()
-        except OSError: continue
-        print("BREACH", descriptor, what.__code__.co_firstlineno)
-""",
-        NOTHING,
-    ),
-    "watches, leases and hints": Attack(
-        """
-import fcntl
-if call(253) >= 0 or call(294, 0) >= 0: print("BREACH inotify")
-must_fail("fanotify_init", 300, 0, 0)
-for path in ("public/train.csv", "public", "/dev/null", "/usr/bin/env", sys.executable):
-    descriptor = os.open(path, os.O_RDONLY)
-    for command in (1024, 1025, 1026, 1035, 1036, 1037, 1038):  # leases, notices, hints of how long data lives
-        for value in (0, 1, bytes(8)):
-            try: fcntl.fcntl(descriptor, command, value)
-            except OSError: continue
-            print("BREACH", path, command)
-""",
-        NOTHING,
-    ),
     "rarer protocols": Attack(
         """
 for family in (socket.AF_INET, socket.AF_INET6):

@@ -12,11 +12,6 @@ from joblib import Parallel, delayed
 big = np.arange(300_000, dtype=float)
 open("submission.csv", "w").write(str(Parallel(n_jobs=2)(delayed(np.sum)(big[i:]) for i in range(3))))
 """,
-    "joblib threads": """
-from joblib import Parallel, delayed
-result = Parallel(n_jobs=3, backend="threading")(delayed(pow)(i, 2) for i in range(6))
-open("submission.csv", "w").write(str(result))
-""",
     "multiprocessing fork": """
 import multiprocessing as mp
 def square(x): return x * x
@@ -30,26 +25,12 @@ if __name__ == "__main__":
     with mp.get_context("spawn").Pool(2) as pool:
         open("submission.csv", "w").write(str(pool.map(square, range(6))))
 """,
-    "multiprocessing forkserver": """
-import multiprocessing as mp
-def square(x): return x * x
-if __name__ == "__main__":
-    with mp.get_context("forkserver").Pool(2) as pool:
-        open("submission.csv", "w").write(str(pool.map(square, range(6))))
-""",
     "shared memory": """
 from multiprocessing import shared_memory
 block = shared_memory.SharedMemory(create=True, size=64)
 block.buf[:3] = b"abc"
 open("submission.csv", "wb").write(bytes(block.buf[:3]))
 block.close(); block.unlink()
-""",
-    "process pool executor": """
-from concurrent.futures import ProcessPoolExecutor
-def cube(x): return x ** 3
-if __name__ == "__main__":
-    with ProcessPoolExecutor(2) as pool:
-        open("submission.csv", "w").write(str(list(pool.map(cube, range(5)))))
 """,
     "threads": """
 import threading
@@ -64,11 +45,6 @@ def late():
     time.sleep(0.2)
     open("submission.csv", "w").write("late")
 threading.Thread(target=late).start()
-""",
-    "thread pool executor": """
-from concurrent.futures import ThreadPoolExecutor
-with ThreadPoolExecutor(4) as pool:
-    open("submission.csv", "w").write(str(list(pool.map(abs, range(-3, 3)))))
 """,
     "subprocess python": """
 import subprocess, sys

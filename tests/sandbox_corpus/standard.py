@@ -18,32 +18,15 @@ folder, out = sys.argv[1:]
 assert sys.argv[0] == "solution.py"
 pathlib.Path(out).write_bytes(pathlib.Path(folder, "test.csv").read_bytes())
 """,
-    "absolute paths": """
-import os
-here = os.path.abspath("public")
-text = open(os.path.join(here, "train.csv")).read()
-open(os.path.join(os.getcwd(), "submission.csv"), "w").write(text)
-""",
     "path of the script": """
 from pathlib import Path
 here = Path(__file__).resolve().parent
 assert (here / "public").is_dir() and Path(__file__).name == "solution.py"
 (here / "submission.csv").write_text(Path(__file__).read_text())
 """,
-    "listing": """
-import glob, os
-found = sorted(glob.glob("public/**", recursive=True)) + sorted(os.listdir("public"))
-open("submission.csv", "w").write("\\n".join(found))
-""",
     "file left open": """
 target = open("submission.csv", "w")
 target.write("never closed, as in many notebooks")
-""",
-    "file left open in a cycle": """
-class Writer:
-    def __init__(self):
-        self.me, self.file = self, open("submission.csv", "w")
-Writer().file.write("collected at the end")
 """,
     "main guard": """
 def main():
@@ -56,10 +39,6 @@ import sys
 open("submission.csv", "w").write("x")
 sys.exit(0)
 """,
-    "exit": """
-open("submission.csv", "w").write("x")
-exit()
-""",
     "atexit": """
 import atexit
 atexit.register(lambda: open("submission.csv", "w").write("late"))
@@ -68,10 +47,6 @@ atexit.register(lambda: open("submission.csv", "w").write("late"))
 import sys, warnings
 print("hello"); print("oops", file=sys.stderr); warnings.warn("careful")
 open("submission.csv", "w").write("x")
-""",
-    "unicode": """
-print("Größe: ½ – 日本")
-open("submission.csv", "w").write("Größe,日本\\n")
 """,
     "own module": """
 import pathlib
@@ -94,12 +69,6 @@ with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile() as f
     path = os.path.join(folder, "x"); open(path, "w").write("x")
     shutil.move(path, "submission.csv")
 """,
-    "atomic replace": """
-import os, tempfile
-handle, path = tempfile.mkstemp()
-os.write(handle, b"whole"); os.close(handle)
-os.replace(path, "submission.csv")
-""",
     "sqlite": """
 import sqlite3
 base = sqlite3.connect("cache.db")
@@ -107,27 +76,6 @@ base.execute("create table t (x)")
 base.executemany("insert into t values (?)", [(i,) for i in range(5)])
 base.commit()
 open("submission.csv", "w").write(str(base.execute("select sum(x) from t").fetchone()))
-""",
-    "pickle": """
-import pickle
-class Model:
-    weight = 3
-with open("model.pkl", "wb") as file: pickle.dump(Model(), file)
-with open("model.pkl", "rb") as file: open("submission.csv", "w").write(str(pickle.load(file).weight))
-""",
-    "dataclass and typing": """
-from dataclasses import dataclass, asdict
-@dataclass
-class Row:
-    id: int
-    label: float = 0.5
-open("submission.csv", "w").write(str(asdict(Row(1))))
-""",
-    "logging": """
-import logging
-logging.basicConfig(filename="run.log", level=logging.INFO)
-logging.getLogger(__name__).info("trained")
-open("submission.csv", "w").write(open("run.log").read())
 """,
     "signal alarm": """
 import signal, time
@@ -142,12 +90,6 @@ server = socket.create_server(("127.0.0.1", 0))
 threading.Thread(target=lambda: server.accept()[0].sendall(b"hi")).start()
 with socket.create_connection(server.getsockname()) as client:
     open("submission.csv", "wb").write(client.recv(2))
-""",
-    "home and cache": """
-import os, pathlib
-cache = pathlib.Path.home() / ".cache" / "x"; cache.mkdir(parents=True)
-(cache / "y").write_text("1")
-open("submission.csv", "w").write(os.path.relpath(cache, pathlib.Path.home()))
 """,
     "links and folders": """
 import os, shutil

@@ -22,7 +22,6 @@ COMMANDS = {
     "curriculum": "report",
     "serve": "serve",
     "verify": "verify",
-    "gc": "releases",
     "agent-env": "run",
     "doctor": "doctor",
 }

@@ -24,7 +24,8 @@ from sandmill.serve.runs import RunService, UnknownPublic
 _BEAT_S = 0.5
 """Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
 _MOST_PROBLEMS = 20
-_RETRY_ROOM_S = 2
+_RETRY_S = 2
+"""Seconds after which a client may ask a full server again."""
 
 Message = TypeVar("Message", bound=BaseModel)
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -178,9 +179,9 @@ def _add_errors(app: FastAPI) -> None:
         InputError: lambda error: _refusal(422, str(error), [str(problem) for problem in error.problems]),
         SandmillError: lambda error: _refusal(500, str(error)),
         BatchTooLarge: lambda error: _refusal(422, str(error)),
-        QueueFull: lambda error: _refusal(429, str(error), retry_after_s=error.retry_after_s),
+        QueueFull: lambda _: _refusal(429, "the queue is full", retry_after_s=_RETRY_S),
         UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
-        NoRoom: lambda _: _refusal(429, "other requests fill the memory", retry_after_s=_RETRY_ROOM_S),
+        NoRoom: lambda _: _refusal(429, "other requests fill the memory", retry_after_s=_RETRY_S),
         TooLong: lambda error: _refusal(413, f"the request is too large: {error}"),
         RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),

@@ -1,20 +1,12 @@
 """The queue of runs: a fixed number goes on at a time, a bounded number waits, more are refused."""
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from time import monotonic
 from typing import Any, Generic, TypeVar
 
-_LONGEST_RETRY_S = 30
-"""Longest wait that a client is asked for before it tries again, in seconds."""
-_RETRY_SHARE = 0.25
-"""Share of the time in which the queue empties, after which a refused client may ask again. So it never runs dry."""
-_SMOOTHING = 0.2
-"""Weight of the latest run in the mean duration of runs."""
 RUN_BYTES = 160 << 20
 """Room for requests, and as much for replies, for every run that goes on at a time. With the default limits a reply has
 64 MB of submission, 64 MB of scratch folder, and less than 20 MB of names and output."""
@@ -25,10 +17,6 @@ Result = TypeVar("Result")
 
 class QueueFull(Exception):
     """The queue has no room for these runs now."""
-
-    def __init__(self, retry_after_s: int) -> None:
-        super().__init__("the queue is full")
-        self.retry_after_s = retry_after_s
 
 
 class BatchTooLarge(Exception):
@@ -99,7 +87,6 @@ class RunQueue:
         """Runs that have started so far."""
         self.abandoned = 0
         """Runs among them whose client went away before it had the whole reply."""
-        self._mean_s = 1.0
 
     @property
     def queued(self) -> int:
@@ -124,8 +111,7 @@ class RunQueue:
         tickets: list[Ticket[Result]] = [Ticket() for _ in jobs]
         with self._lock:
             if len(self._cancels) + len(jobs) > room:
-                empty_s = self._mean_s * len(self._cancels) / self.concurrency
-                raise QueueFull(min(_LONGEST_RETRY_S, max(1, math.ceil(_RETRY_SHARE * empty_s))))
+                raise QueueFull
             self._cancels.update(ticket.cancel for ticket in tickets)
         for entry in zip(jobs, tickets, needs or [0] * len(jobs), strict=True):
             self._entries.put(entry)
@@ -150,7 +136,6 @@ class RunQueue:
             job, ticket, need = self._entries.get()
             if need and self.replies.take(need, ticket.cancel):
                 ticket.give_room = lambda: self.replies.give(need)
-        began = monotonic()
         with self._lock:
             self.running += 1
             self.started += 1
@@ -163,4 +148,3 @@ class RunQueue:
             with self._lock:
                 self.running -= 1
                 self._cancels.remove(ticket.cancel)
-                self._mean_s += _SMOOTHING * (monotonic() - began - self._mean_s)

@@ -2,14 +2,13 @@
 
 import re
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, name_some, shorten
+from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, name_some, shorten
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
 from sandmill.store.files import NewerFormat, Store
@@ -21,6 +20,12 @@ MANIFEST = "manifest.json"
 def list_versions(store: Store) -> list[str]:
     """Return the published versions, oldest first. Folders of killed runs are left out."""
     return [name for name in version_folders(store) if store.exists(f"{name}/{MANIFEST}")]
+
+
+def unfinished_versions(store: Store) -> list[str]:
+    """Return folders with names of versions and without a manifest: of dead runs, or of a run that publishes now."""
+    published = set(list_versions(store))
+    return [name for name in version_folders(store) if name not in published]
 
 
 def version_folders(store: Store) -> list[str]:
@@ -78,41 +83,6 @@ def first_fault(error: ValidationError) -> str:
     return f"{shorten(where) or 'document'}: {shorten(fault['msg'], 500)}{more}"
 
 
-FOLDER = "endings"
-
-
-class VersionEnding(StrEnum):
-    """What an unfinished version becomes."""
-
-    PUBLISHED = "published"
-    REMOVED = "removed"
-
-
-def decide_ending(store: Store, version: str, wanted: VersionEnding) -> bool:
-    """Return whether this ending stands, by this call or an earlier one. The other ending stands otherwise."""
-    path = f"{FOLDER}/{version}"
-    return store.create(path, wanted.encode()) or store.read(path, limit=64) == wanted.encode()
-
-
-def require_ending(store: Store, version: str, wanted: VersionEnding) -> None:
-    """Decide an ending.
-
-    Raises:
-        StoreError: garbage collection has decided otherwise.
-    """
-    if not decide_ending(store, version, wanted):
-        raise StoreError(
-            f"{store.where(version)}: garbage collection removed this unfinished version, because nothing was "
-            "written to it for longer than --older-than. Run the same command again: it takes a new number."
-        )
-
-
-def was_removed(store: Store, version: str) -> bool:
-    """Whether garbage collection has decided about a version. A run with equal content then takes another number."""
-    path = f"{FOLDER}/{version}"
-    return store.exists(path) and store.read(path, limit=64) == VersionEnding.REMOVED.encode()
-
-
 _LISTED = 10  # names that an error lists at most
 
 
@@ -142,28 +112,21 @@ def resolve(ref: str | Path) -> tuple[Store, str]:
 
 def _no_dataset(ref: str, store: Store) -> ReleaseNotFound:
     root, _, name = store.root.rpartition("/")
-    place, prefix = root or "this folder", f"{root}/" if root else ""
-    saw, expected = f"no dataset {name!r} in {place}", "<root>/<dataset>[@version]"
+    saw, expected = f"no dataset {name!r}", "<root>/<dataset>[@version]"
     # A root that ends like s3:/ means that the reference names a bucket, whose neighbours are not ours to list.
-    is_bucket = root.endswith("/")
-    if re.fullmatch(VERSION_PATTERN, name) and root and name in list_versions(Store(root)):
+    around = None if root.endswith("/") else Store(root or ".")
+    if re.fullmatch(VERSION_PATTERN, name):
         saw, hint = "the folder of a version", f"That is a version. Name it as {root}@{name}"
-    elif inside := _datasets_in(store, ""):
+    elif inside := _datasets_in(store):
         saw = "a folder of datasets"
         hint = f"{store.root} holds datasets: {name_some(inside, _LISTED)}. Try {store.where(inside[0])}"
+    elif beside := _datasets_in(around) if around else []:
+        hint = f"There: {name_some(beside, _LISTED)}. List them with: sandmill releases {root or '.'}"
     else:
-        if store.folders():
-            saw, expected = "a folder without a finished version", "a dataset with a published version"
-        siblings = [] if is_bucket else _datasets_in(Store(root or "."), name)
-        hint = f"No dataset is published in {place}; a build makes one."
-        if siblings:
-            hint = f"There: {name_some(siblings, _LISTED)}. Try: sandmill show {prefix}{siblings[0]}"
+        hint = "No dataset is published there; a build makes one."
     return ReleaseNotFound(ref, [Problem("reference", saw, expected, hint)], footer="")
 
 
-def _datasets_in(place: Store, name: str) -> list[str]:
-    """Return the datasets directly in a folder, the most similar name first."""
-    from difflib import SequenceMatcher
-
-    likely = sorted(place.folders(), key=lambda other: -SequenceMatcher(None, name, other).ratio())[: 2 * _LISTED]
-    return [other for other in likely if list_versions(Store(place.where(other)))]
+def _datasets_in(place: Store) -> list[str]:
+    """Return the datasets directly in a folder, among its first ones."""
+    return [name for name in place.folders()[: 2 * _LISTED] if list_versions(Store(place.where(name)))]

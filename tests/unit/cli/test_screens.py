@@ -38,7 +38,7 @@ def long_task(number: int) -> VerifiedTask:
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two versions of a dataset, with rejections and garbage."""
+    """Two versions of a dataset, with rejections."""
     folder = tmp_path_factory.mktemp("screens")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -76,7 +76,7 @@ def root(releases: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the releases at a short relative path, and replace the checks of this machine by fixed results."""
     monkeypatch.chdir(releases)
     checks = [
-        CheckResult("other extras", "info", "not installed: dask, inspect, learning, openenv, skyrl, trl, verifiers"),
+        CheckResult("other extras", "info", "not installed: dask, learning, openenv, skyrl, trl, verifiers"),
         CheckResult("agent environment", "bad", "lacks a library", "apt-get install " + "libgomp1 " * 8),
     ]
     monkeypatch.setattr("sandmill.cli.doctor._check_all", lambda root: iter(checks))
@@ -116,7 +116,6 @@ SCREENS = {
     "verify": command("verify", "releases/micro"),
     "verify rerun": command("verify", "releases/micro", "--rerun"),
     "doctor": command("doctor"),
-    "gc": command("gc", "releases"),
     "pull": command("pull", "releases/micro", "--to", "a-folder-for-pulled-tasks"),
 }
 TASK_LISTS = {"ending", "show"}

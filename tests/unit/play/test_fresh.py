@@ -5,7 +5,6 @@ import gc
 import json
 import shutil
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +25,6 @@ from sandmill.trainers.trl import train_rows
 from tests.designs import SECRET, make_spec
 from tests.factories import CALIBRATION, make_task
 from tests.publishing import publish_splits
-from tests.task_folders import write_task
 from tests.unit.play.runner import PreparedRunner, result_of
 
 
@@ -193,10 +191,3 @@ def test_a_server_opens_fresh_tasks_by_name(task):
     assert files_of(served.open(name)) == files_of(sandmill.open_task(task).fresh(8))
     assert served.open(name) is served.open(name)
     assert served.open(task.name).id == task.name
-
-
-@pytest.mark.slow
-def test_a_folder_whose_task_has_texts_as_answers_has_fresh_draws_too(tmp_path):
-    folder = write_task(tmp_path, TargetKind.MULTICLASS, MetricName.ACCURACY)
-    fresh = sandmill.open_task(Path(folder)).fresh(0)
-    assert fresh.grade((fresh.public / "sample_submission.csv").read_bytes()).outcome is Outcome.OK

@@ -116,19 +116,6 @@ def test_of_endless_output_the_end_is_kept(warm, public):
     assert result.stdout.endswith("end\n")
 
 
-def test_claims_of_the_code_change_nothing(warm, public):
-    code = """
-import os, sys
-for descriptor in range(3, 64):
-    try: os.write(descriptor, b'{"status": 0}')
-    except OSError: pass
-print('{"outcome": "ok", "score": 1.0}')
-open("submission.csv", "w").write("x")
-os._exit(1)
-"""
-    assert warm.run(code, public=public).outcome is Outcome.RUNTIME_ERROR
-
-
 def test_a_fault_before_the_code_starts_is_ours(public, agent_env, monkeypatch):
     with make_box("warm") as box:
         job = "sandmill.sandbox.attend.RunOrder.job"
@@ -177,11 +164,6 @@ def test_an_earlier_submission_is_not_paid_twice(warm, public, tmp_path):
     assert warm.run("import time; time.sleep(0.05);" + write, public=public, scratch=tmp_path).submission == b"1"
 
 
-def test_without_a_scratch_folder_nothing_is_kept(warm, public):
-    warm.run("open('kept', 'w').write('x')", public=public)
-    assert "FileNotFoundError" in warm.run("open('kept')", public=public).stderr
-
-
 def test_folders_and_numbers_are_checked_before_anything_runs(warm, public, tmp_path):
     with pytest.raises(InputError, match="2 problems"):
         warm.run("x", public=tmp_path / "no", scratch=tmp_path / "neither")
@@ -197,12 +179,6 @@ def test_what_does_not_fit_into_a_run_is_left_out_and_named(agent_env, public, t
     assert result.stdout == "['public', 'small', 'solution.py']\n"
     assert "1 path was not brought in, first big (more than" in result.detail
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big", "small"]
-
-
-@pytest.mark.parametrize("name", [b"\xff", b"a\x0cVmRSS:x", b"a\x0cVmRSS:", b"a\rRssAnon:z"])
-def test_a_name_that_the_code_gives_its_process_changes_nothing(name, box, public):
-    code = f"import ctypes, time\nctypes.CDLL(None).prctl(15, {name!r}, 0, 0, 0)\ntime.sleep(0.4)"
-    assert box.run(code, public=public, timeout=10).outcome is Outcome.NO_SUBMISSION
 
 
 def test_a_failure_of_ours_while_code_runs_is_no_fault_that_could_be_masked(warm, public, monkeypatch):

@@ -194,7 +194,7 @@ def test_a_run_of_a_faulty_server_is_repeated_on_another(fault, sites, public, m
     assert bad.asked == 1 or (fault == "infra_error" and bad.asked <= 4)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", ["connection broken", "too much", "HTTP 500", "not JSON", "infra_error"])
 def test_if_all_servers_are_faulty_the_result_is_masked_and_names_the_fault(fault, public, monkeypatch):
     monkeypatch.setattr(remote_server, "SILENCE_S", 0.5)
     first, second = Scripted(FAULTS[fault]), Scripted(FAULTS[fault])
@@ -213,15 +213,6 @@ def test_a_run_that_never_ends_on_its_server_is_repeated_on_another(sites, publi
     assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
     assert box.run("print fine", public=public, timeout=1).stdout == "fine\n"
     assert 1.5 < time.monotonic() - started < 10
-
-
-def test_a_run_that_never_starts_on_its_server_is_repeated_on_another(sites, public, monkeypatch):
-    monkeypatch.setattr(remote, "_GRACE_S", 0.5)
-    bad, good = Scripted(hang(b" ")), sites.open()
-    box = connect(bad, good, max_wait=0.5)
-    for _ in range(2):
-        assert box.run("print fine", public=public, timeout=100).stdout == "fine\n"
-    assert bad.asked == 1
 
 
 def lose(body: bytes = b"") -> Callable[[BaseHTTPRequestHandler], None]:
@@ -292,30 +283,6 @@ def test_a_client_keeps_its_own_limits_whatever_a_server_sends(public):
     assert (len(ran.stdout), ran.stdout[-3:], len(ran.stderr)) == (2048, "end", 2048)
     assert ran.detail.startswith("\\x1b[2J")
     assert (len(ran.detail) < 10_000, "\x1b" in ran.detail, ran.duration_s) == (True, False, 61.0)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        (404, b'{"detail": "unknown public folder"}', {}),
-        (429, b"{}", {"retry-after": "\xb2"}),
-    ],
-)
-def test_only_documented_errors_leave_a_client(answer, public):
-    box = connect(Scripted(answer), max_wait=0.3)
-    assert box.run("x", public=public).outcome is Outcome.INFRA_ERROR
-
-
-@pytest.mark.parametrize("status", [404, 429])
-def test_a_server_that_refuses_to_say_its_limits_is_not_available(status, monkeypatch):
-    server = Scripted((200, b"", {}))
-    monkeypatch.setattr(
-        server.server.RequestHandlerClass,
-        "do_GET",
-        lambda handler: handler.send(status, b'{"detail": "public"}', {}),
-    )
-    with pytest.raises(SandboxUnavailable):
-        connect(server).start()
 
 
 def test_a_server_that_forgets_public_folders_is_asked_three_times(public):

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from sandmill.sandbox.agent_env import GUEST
 from tests.sandbox_corpus import write_public
 from tests.unit.sandbox.test_isolation import seen
@@ -99,15 +97,3 @@ places = [place[::-1] for place in {[place[::-1] for place in places]!r}]
 print([place for place in places if any(place in text for text in told if text != __file__)])
 """
     assert seen(box, public, code) == []
-
-
-@pytest.mark.parametrize("protocol", [33, 132, 136, 256, 262])
-def test_rare_protocols_have_no_sockets(box, public, protocol):
-    code = f"""
-import errno, socket
-def open_socket(family, kind):
-    try: socket.socket(family, kind, {protocol})
-    except OSError as error: return error.errno
-print({{open_socket(family, kind) for family in (2, 10) for kind in (1, 2, 3, 5, 6)}} == {{errno.EPERM}})
-"""
-    assert seen(box, public, code) is True

@@ -12,7 +12,7 @@ from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tests.factories import make_task
-from tests.faulty_s3 import Fault, always, burst, dies_after, each_in_turn, faulty, quick_waits, random_faults
+from tests.faulty_s3 import Fault, always, burst, dies_after, faulty, quick_waits, random_faults
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 __all__ = ["faulty", "quick_waits"]
@@ -37,13 +37,6 @@ def _use(store, folder):
         package = make_task(number).package
         assert {one.name: one.read_bytes() for one in (path / "public").iterdir()} == package.public
         assert {one.name: one.read_bytes() for one in (path / "private").iterdir()} == package.private
-
-
-@pytest.mark.slow
-def test_a_bad_network_changes_nothing_but_time(dataset, faulty, tmp_path):
-    faulty.forget(each_in_turn())
-    _use(dataset, tmp_path / "tasks")
-    assert {fault for fault, times in faulty.faults.items() if times} == set(Fault)
 
 
 @pytest.mark.slow

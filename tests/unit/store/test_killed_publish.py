@@ -105,14 +105,6 @@ def _check_completed(store, old, content, is_dead):
     assert _content(store, old.version) == content
 
 
-# After the claim, between two parts, before the ending, the card and the manifest.
-@pytest.mark.parametrize("first", [17, 31])
-@pytest.mark.slow
-def test_a_run_that_dies_shows_nothing_and_is_completed_by_the_next_one(tmp_path, first):
-    roots = [str(tmp_path / str(number) / "micro") for number in range(2)]
-    assert _check_killed(roots, "write", first) == [True, True]
-
-
 @pytest.mark.slow
 def test_a_run_may_die_at_each_of_its_writes(tmp_path):
     roots = [str(tmp_path / str(number) / "micro") for number in range(_CHANGES + 1)]

@@ -72,16 +72,6 @@ def test_each_split_has_files_of_its_own_and_one_without_tasks_has_none(store):
                 assert set(pl.read_parquet(file)["split"]) == {part.path.split("-")[1]}
 
 
-def test_the_bytes_of_files_are_recorded_beside_the_bytes_of_their_part(store):
-    manifest = publish_numbers(store, range(2))
-    content = {part.path.split("-")[0]: part.content for part in manifest.parts if part.content is not None}
-    packages = [make_task(number).package for number in range(2)]
-    assert content == {
-        "public/files": sum(len(file) for package in packages for file in package.public.values()),
-        "private/files": sum(len(file) for package in packages for file in package.private.values()),
-    }
-
-
 def test_nothing_to_publish_is_an_error(store):
     empty = write_shard(store, make_shard_plan(store.root, range(2)), [], [], [])
     with pytest.raises(StoreError, match="nothing to publish"):
@@ -152,8 +142,3 @@ def test_a_part_that_was_cut_short_in_its_shard_is_not_published(store):
     with pytest.raises(StoreError, match="its shard recorded"):
         publish_shards(store, [ref])
     assert list_versions(store) == []
-
-
-def test_a_report_must_stay_in_its_folder(store):
-    with pytest.raises(StoreError, match="not a path inside"):
-        publish_shards(store, [fill_shard(store, range(2))], reports={"../manifest.json": b"{}"})

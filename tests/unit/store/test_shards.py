@@ -33,15 +33,6 @@ def test_a_shard_gives_back_its_records_and_reports(store):
     assert read_shard_reports(store, ref) == ShardReports([make_rejection(1)], slots, [])
 
 
-def test_a_half_written_shard_is_not_found(store):
-    plan = make_shard_plan(store.root, range(3))
-    write_shard(store, plan, [make_task(0)], [], [])
-    other = make_shard_plan(store.root, range(5, 7))
-    for path in store.list(f"shards/{plan.key}/public"):
-        store.copy(path, path.replace(plan.key, other.key))
-    assert find_shard(store, other) is None
-
-
 def test_of_two_workers_that_make_a_shard_the_first_one_counts(store):
     plan = make_shard_plan(store.root, range(2))
     first = write_shard(store, plan, [make_task(0)], [], [])

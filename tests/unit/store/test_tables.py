@@ -3,7 +3,6 @@ import io
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from sandmill.errors import IntegrityError, RequestError
@@ -44,15 +43,6 @@ def test_reports_come_back_from_their_rows():
     ):
         (row,) = TableReader(io.BytesIO(write_rows(schema, [rows])), "reports").rows()
         assert read(row) == original
-
-
-def test_the_steps_of_a_search_are_columns_that_any_reader_sees():
-    table = pq.read_table(io.BytesIO(write_rows(tables.SLOTS, [tables.slot_rows([make_slot_report(make_task(4))])])))
-    unmeasured, verified = table.to_pylist()[0]["path"]
-    assert (unmeasured["outcome"], unmeasured["difficulty"], unmeasured["panel_s"]) == ("error", None, None)
-    assert unmeasured["knobs"] == {"rows": 0.5, "signal": 0.5, "skills": 0.5, "distractors": 0.5, "faults": 0.5}
-    assert verified["knobs"] == {"rows": 0.25, "signal": 0.5, "skills": 0.75, "distractors": 1.0, "faults": 0.5}
-    assert (verified["train_rows"], verified["difficulty"], verified["panel_s"]) == (155, 0.3, 4.25)
 
 
 def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():

@@ -51,17 +51,6 @@ def test_one_flipped_bit_in_any_part_is_found(local_store, prefix):
     assert any(path.partition("/")[2] in problem and "SHA-256" in problem for problem in problems)
 
 
-def test_a_missing_and_a_cut_part_are_found(tmp_path):
-    store = Store(str(tmp_path / "micro"))
-    publish_numbers(store, range(2))
-    cut = _part(store, "public/files")
-    store.write(cut, store.read(cut)[:-10])
-    (tmp_path / "micro" / _part(store, "private/files")).unlink()
-    problems = verify_hashes(load(store.root))
-    assert any("public/files" in problem and "bytes; the manifest says" in problem for problem in problems)
-    assert any("private/files" in problem and "missing" in problem for problem in problems)
-
-
 def test_a_mirror_without_private_can_be_checked_for_what_it_has(tmp_path):
     store = Store(str(tmp_path / "micro"))
     publish_numbers(store, range(2))
