@@ -27,7 +27,7 @@ class Way(Enum):
 
 TABLE: tuple[tuple[str, Way], ...] = (
     (r"make [a-z-]+( [A-Z_]+=.*)?", Way.MAKE),
-    (r"sandmill (show|pull|grade|verify|run|releases|export|seeds|doctor|agent-env) ?.*", Way.RUN),
+    (r"sandmill (show|pull|grade|verify|run|releases|diff|gc|export|seeds|doctor|agent-env) ?.*", Way.RUN),
     (r"sandmill rollout .*", Way.MODEL),
     # tests/unit/cli/test_rollout.py.
     (r"sandmill curriculum .*", Way.ELSEWHERE),

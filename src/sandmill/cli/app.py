@@ -22,6 +22,7 @@ COMMANDS = {
     "curriculum": "report",
     "serve": "serve",
     "verify": "verify",
+    "gc": "releases",
     "agent-env": "run",
     "doctor": "doctor",
 }

@@ -1,11 +1,13 @@
-"""sandmill releases: datasets under a root, and their versions."""
+"""sandmill releases and gc: datasets under a root, and what no version needs."""
 
-from typing import TYPE_CHECKING, Annotated
+import re
+import time
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, size_text, write_json
-from sandmill.errors import count, shorten
+from sandmill.cli.screen import JsonOption, open_console, option, size_text, write_json
+from sandmill.errors import InputError, Problem, count, shorten
 
 if TYPE_CHECKING:
     from sandmill.store.catalogue import VersionFacts
@@ -16,6 +18,13 @@ RELEASES_EXAMPLES = (
 )
 _MOST_COUNTS = 6
 """Most bands or kinds that a row of the table names. The others are counted together; --json lists all."""
+
+GC_EXAMPLES = (
+    "Examples: `sandmill gc releases` · `sandmill gc releases/micro --older-than 30d --delete` · "
+    "`sandmill gc s3://bucket/releases --json`"
+)
+_SECONDS = {"d": 86_400, "h": 3_600}
+
 
 RootArgument = Annotated[
     str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets, or one dataset.")
@@ -30,7 +39,7 @@ def releases(
     """List datasets and their versions: date, tasks, bytes, bands and kinds. The latest version is marked with *.
 
     A version without a manifest is named as unfinished: its build was killed, or publishes now. Run the same build
-    again to finish it, or remove its folder.
+    again to finish it, or remove it with `sandmill gc`.
     """
     from sandmill.store.catalogue import find_datasets, read_versions
 
@@ -71,3 +80,55 @@ def _counts(counts: dict[str, int]) -> str:
     if left := names[len(shown) :]:
         said.append(f"{len(left)} others {sum(counts[name] for name in left)}")
     return ", ".join(said) or "-"
+
+
+def gc(
+    root: RootArgument,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Remove it. Without this option nothing is removed.")
+    ] = False,
+    older_than: Annotated[
+        str, option("AGE", "Least time since the last write or use: days or hours, as 7d or 36h.")
+    ] = "7d",
+    as_json: JsonOption = False,
+) -> None:
+    """List files that belong to no published version; remove them with --delete.
+
+    That is: unfinished versions and shards (the cache of a build). A published
+    version, secret/ and llm/ are never touched. A shard that is removed is made again if the same build runs again.
+
+    Safe beside a running build: it writes to what it uses, so nothing of it is old. Give --older-than more time than
+    your longest build takes. A build that publishes at this moment and gc decide by one atomic write who goes first.
+    """
+    from sandmill.store.catalogue import find_datasets
+    from sandmill.store.garbage import find_garbage, remove_garbage
+
+    age = re.fullmatch(r"(\d{1,5})([dh])", older_than)
+    if age is None or int(age[1]) == 0:
+        problem = Problem("--older-than", repr(older_than), "days or hours of at least 1, as 7d or 36h")
+        raise InputError("sandmill gc", [problem], "Nothing was removed.")
+    seconds, now = float(int(age[1]) * _SECONDS[age[2]]), time.time()
+    items: list[dict[str, Any]] = []
+    for store in find_datasets(root):
+        for item in find_garbage(store, seconds):
+            if not delete or remove_garbage(store, item, seconds):
+                named = {"dataset": store.root, "kind": item.kind.value, "name": item.name}
+                days = round((now - item.modified) / _SECONDS["d"], 2)
+                items.append({**named, "files": len(item.files), "bytes": item.bytes, "days": days})
+    files, size = sum(facts["files"] for facts in items), sum(facts["bytes"] for facts in items)
+    if as_json:
+        write_json({"root": root, "deleted": delete, "files": files, "bytes": size, "items": items})
+        return
+    console = open_console()
+    if not items:
+        console.print(f"{root}: nothing to remove that is older than {older_than}", soft_wrap=True)
+        return
+    from sandmill.report.text_tables import TextTable
+
+    for facts in items:
+        facts |= {"dataset": facts["dataset"].rpartition("/")[2], "bytes": size_text(facts["bytes"])}
+    rows = tuple(tuple(str(value) for value in facts.values()) for facts in items)
+    header = ("dataset", "what", "name", "files", "size", "days")
+    console.print_table(TextTable("", header, rows, frozenset({3, 4, 5})))
+    word, hint = ("Removed", "") if delete else ("Would remove", " Nothing was removed; --delete removes it.")
+    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}", soft_wrap=True)

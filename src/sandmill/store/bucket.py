@@ -4,7 +4,6 @@ Each request is tried `ATTEMPTS` times by botocore, and by nobody else: s3fs wou
 and are random, so that many clients do not come back at once. A body that is cut is read again from its start.
 """
 
-import builtins
 import io
 import os
 import time
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from sandmill.errors import StoreError, require_extra
-from sandmill.store.files import storage_faults
+from sandmill.store.files import StoredFile, storage_faults
 
 ATTEMPTS = 6
 """Attempts of a request that is throttled, cut, or answered by a server error. The waits between them are random, of at
@@ -149,19 +148,23 @@ class BucketFiles:
         """Bytes of an object."""
         return int(self._fs.call_s3("head_object", Bucket=self.bucket, Key=self._key(path))["ContentLength"])
 
-    def list(self, folder: str) -> builtins.list[str]:
-        """Return the sorted paths of all objects below a folder.
+    def details(self, folder: str) -> list[StoredFile]:
+        """Return size and age of all objects below a folder, in the order of their paths.
 
         If the listing is empty, s3fs asks what the folder itself is, and returns it if another process has written the
         first object meanwhile.
         """
         prefix, start = f"{self._full(folder)}/", len(self._full("")) + 1
-        inside = sorted(path[start:] for path in self._fs.find(prefix) if path.startswith(prefix))
+        found = self._fs.find(prefix, detail=True)
+        inside = sorted(path for path in found if path.startswith(prefix))
         if not inside:
             self._require_bucket()
-        return inside
+        return [
+            StoredFile(path[start:], int(found[path]["size"]), found[path]["LastModified"].timestamp())
+            for path in inside
+        ]
 
-    def folders(self, folder: str) -> builtins.list[str]:
+    def folders(self, folder: str) -> list[str]:
         """Sorted names of the folders directly in a folder."""
         try:
             entries = self._fs.ls(f"{self._full(folder)}/", detail=True)

@@ -12,9 +12,10 @@ from sandmill.errors import InputError, IntegrityError, Problem, SandmillError, 
 from sandmill.models.base import Frozen
 from sandmill.models.release import BUILD_REPORT, ReleaseOverview
 from sandmill.store.files import AccessDenied, FileMissing, Store
+from sandmill.store.garbage import unfinished_versions
 from sandmill.store.limits import MIB
 from sandmill.store.release import StoredRelease
-from sandmill.store.versions import first_fault, list_versions, read_manifest, unfinished_versions
+from sandmill.store.versions import first_fault, list_versions, read_manifest
 
 _MAX_BYTES = MIB
 _MARKS = ("versions", "shards")  # folders that a build makes before a version is published

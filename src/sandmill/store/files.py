@@ -58,6 +58,16 @@ def storage_faults(where: str) -> Iterator[None]:
         raise StoreError(f"{where}: {cause}") from error
 
 
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of a dataset, as a listing describes it."""
+
+    path: str
+    size: int
+    modified: float
+    """Seconds since 1970 of its last write, by the clock of the store."""
+
+
 STAGING = ".tmp"
 """Folder under the root where files are written before they are renamed. Listings leave it out."""
 
@@ -126,7 +136,7 @@ class _LocalFiles:
     def size(self, path: str) -> int:
         return (self.root / path).stat().st_size
 
-    def list(self, folder: str) -> builtins.list[str]:
+    def details(self, folder: str) -> list[StoredFile]:
         # `os.walk` is recursive, and the depth of a stranger's folders is not known.
         found, waiting = [], [folder]
         while waiting:
@@ -139,12 +149,18 @@ class _LocalFiles:
                     found.append(inner)
                 elif not entry.is_symlink():
                     waiting.append(inner)
-        return sorted(found)
+        return list(self._describe(sorted(found)))
 
-    def folders(self, folder: str) -> builtins.list[str]:
+    def folders(self, folder: str) -> list[str]:
         return sorted(entry.name for entry in self._entries(folder) if entry.is_dir())
 
-    def _entries(self, folder: str) -> builtins.list[os.DirEntry[str]]:
+    def _describe(self, paths: Iterable[str]) -> Iterator[StoredFile]:
+        for path in paths:
+            with suppress(FileNotFoundError):  # another process removed it
+                found = (self.root / path).lstat()
+                yield StoredFile(path, found.st_size, found.st_mtime)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(self.root / folder) as entries:
                 return [entry for entry in entries if not entry.name.startswith(".")]
@@ -301,8 +317,12 @@ class Store:
 
     def list(self, prefix: str = "") -> builtins.list[str]:
         """Sorted paths of all files below a folder, relative to the root; empty if there is no such folder."""
+        return [file.path for file in self.details(prefix)]
+
+    def details(self, prefix: str = "") -> builtins.list[StoredFile]:
+        """Return size and age of all files below a folder, in the order of their paths."""
         with self._checked(prefix) as place:
-            return self.backend.list(place)
+            return self.backend.details(place)
 
     def folders(self, prefix: str = "") -> builtins.list[str]:
         """Sorted names of the folders directly in a folder; empty if there is no such folder."""

@@ -12,7 +12,15 @@ from sandmill.store.files import Store
 from sandmill.store.parquet import check_sizes, write_tables
 from sandmill.store.release import StoredRelease
 from sandmill.store.shards import FinishedShard, read_shard
-from sandmill.store.versions import MANIFEST, list_versions, read_manifest, version_folders
+from sandmill.store.versions import (
+    MANIFEST,
+    VersionEnding,
+    list_versions,
+    read_manifest,
+    require_ending,
+    version_folders,
+    was_removed,
+)
 
 _LAST_NUMBER = 9999
 
@@ -58,7 +66,8 @@ def publish(
         The manifest, and whether it is new.
 
     Raises:
-        StoreError: there is no task, a task lies in two shards, there are too many parts, or the numbers have run out.
+        StoreError: there is no task, a task lies in two shards, there are too many parts, the numbers have run out, or
+            garbage collection removed the parts of this version meanwhile.
     """
     shards = [read_shard(store, key) for key in dict.fromkeys(ref.key for ref in refs)]
     digests: dict[str, str] = {}
@@ -94,6 +103,8 @@ def publish(
         seeds=tuple(seeds),
         parts=tuple(parts),
     )
+    # After this line garbage collection leaves the version alone; before it, this run ends if the parts were collected.
+    require_ending(store, version, VersionEnding.PUBLISHED)
 
     def add(*more: PartFile) -> Manifest:
         return manifest.model_copy(update={"parts": (*manifest.parts, *more)})
@@ -118,8 +129,9 @@ def _claim(store: Store, content: str) -> str:
         claims = {path.rpartition("/")[2]: path for path in store.list("versions")}
         # Newest first, since it is the likeliest. One GET a claim is cheap compared with copying parts.
         for number in sorted(claims, reverse=True):
-            if store.read(claims[number]).decode() == content:
-                return f"{number}-{content[:8]}"
+            version = f"{number}-{content[:8]}"
+            if store.read(claims[number]).decode() == content and not was_removed(store, version):
+                return version
         taken = [int(number) for number in claims if number.isdigit()]
         taken += [int(name.partition("-")[0]) for name in version_folders(store)]
         number = f"{max(taken, default=0) + 1:04d}"

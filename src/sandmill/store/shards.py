@@ -7,6 +7,7 @@ slots that it was working on.
 import heapq
 import io
 import json
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +32,7 @@ from sandmill.store.parquet import TableReader, check_sizes, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
+_RENEWED_AFTER_S = 86_400  # A build that reuses a shard older than this, in seconds, renews the shard's date
 _TRACED = {"slot", "round", "attempt", "replicate", "traceback"}
 
 
@@ -81,10 +83,18 @@ class ShardReports:
 
 
 def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
-    """Return the shard if an earlier run finished it."""
-    if not store.exists(_index_path(plan.key)):
+    """Return the shard if an earlier run finished it.
+
+    An old index is written again with the same bytes, so that its age is the time of its last use. Garbage collection
+    goes by that age, and leaves the shard to this run.
+    """
+    path = _index_path(plan.key)
+    if not store.exists(path):
         return None
-    return read_shard(store, plan.key).ref(plan.dataset, plan.slots)
+    found = read_shard(store, plan.key).ref(plan.dataset, plan.slots)
+    if all(file.modified < time.time() - _RENEWED_AFTER_S for file in store.details(f"shards/{plan.key}")):
+        store.write(path, store.read(path))
+    return found
 
 
 def keep_slot(store: Store, plan: ShardPlan, slot: FinishedSlot) -> None:

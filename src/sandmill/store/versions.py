@@ -2,13 +2,14 @@
 
 import re
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, name_some, shorten
+from sandmill.errors import IntegrityError, Problem, ReleaseNotFound, StoreError, name_some, shorten
 from sandmill.models.names import VERSION_PATTERN
 from sandmill.models.release import FORMAT_VERSION, Manifest
 from sandmill.store.files import NewerFormat, Store
@@ -20,12 +21,6 @@ MANIFEST = "manifest.json"
 def list_versions(store: Store) -> list[str]:
     """Return the published versions, oldest first. Folders of killed runs are left out."""
     return [name for name in version_folders(store) if store.exists(f"{name}/{MANIFEST}")]
-
-
-def unfinished_versions(store: Store) -> list[str]:
-    """Return folders with names of versions and without a manifest: of dead runs, or of a run that publishes now."""
-    published = set(list_versions(store))
-    return [name for name in version_folders(store) if name not in published]
 
 
 def version_folders(store: Store) -> list[str]:
@@ -81,6 +76,41 @@ def first_fault(error: ValidationError) -> str:
     where = ".".join(str(part) for part in fault["loc"])
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{shorten(where) or 'document'}: {shorten(fault['msg'], 500)}{more}"
+
+
+FOLDER = "endings"
+
+
+class VersionEnding(StrEnum):
+    """What an unfinished version becomes."""
+
+    PUBLISHED = "published"
+    REMOVED = "removed"
+
+
+def decide_ending(store: Store, version: str, wanted: VersionEnding) -> bool:
+    """Return whether this ending stands, by this call or an earlier one. The other ending stands otherwise."""
+    path = f"{FOLDER}/{version}"
+    return store.create(path, wanted.encode()) or store.read(path, limit=64) == wanted.encode()
+
+
+def require_ending(store: Store, version: str, wanted: VersionEnding) -> None:
+    """Decide an ending.
+
+    Raises:
+        StoreError: garbage collection has decided otherwise.
+    """
+    if not decide_ending(store, version, wanted):
+        raise StoreError(
+            f"{store.where(version)}: garbage collection removed this unfinished version, because nothing was "
+            "written to it for longer than --older-than. Run the same command again: it takes a new number."
+        )
+
+
+def was_removed(store: Store, version: str) -> bool:
+    """Whether garbage collection has decided about a version. A run with equal content then takes another number."""
+    path = f"{FOLDER}/{version}"
+    return store.exists(path) and store.read(path, limit=64) == VersionEnding.REMOVED.encode()
 
 
 _LISTED = 10  # names that an error lists at most

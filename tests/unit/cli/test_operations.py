@@ -1,7 +1,9 @@
-"""The commands of an operator: releases, verify --rerun."""
+"""The commands of an operator: releases, gc, verify --rerun."""
 
 import json
+import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,42 @@ def test_releases_of_a_public_mirror_counts_what_it_can_read(tmp_path):
     assert found["versions"][0]["bands"] == {}
     assert found["versions"][0]["tasks"] == 2
     assert found["versions"][0]["problem"] == ""
+
+
+def test_gc_lists_and_removes_only_with_delete(both, monkeypatch):
+    monkeypatch.setattr("sandmill.cli.releases._SECONDS", {"d": 86_400, "h": -1})
+    store = Store(f"{both}/micro")
+    publish_numbers(store, range(2))
+    before = store.list()
+    dry = run("gc", both, "--older-than", "1h")
+    assert dry.exit_code == 0
+    assert "shard, published" in dry.stdout
+    assert "Would remove" in dry.stdout
+    assert "--delete removes it" in dry.stdout
+    assert store.list() == before
+    found = json.loads(run("gc", both, "--older-than", "1h", "--delete", "--json").stdout)
+    assert (found["deleted"], found["files"]) == (True, len(before) - len(store.list()))
+    assert found["bytes"] == sum(item["bytes"] for item in found["items"]) > 0
+    assert store.list("shards") == []
+    assert run("verify", store.root).exit_code == 0
+    assert "nothing to remove that is older than 1h" in run("gc", both, "--older-than", "1h").stdout
+
+
+def test_gc_leaves_by_default_what_is_younger_than_a_week(tmp_path):
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(2))
+    for days, word in ((6.9, "nothing to remove"), (7.1, "Would remove")):
+        old = time.time() - days * 86_400
+        for path in Path(store.root).rglob("*"):
+            os.utime(path, (old, old))
+        assert word in run("gc", store.root).stdout
+
+
+@pytest.mark.parametrize("age", ["7", "0d", "-1d", "7w", "", "1.5d"])
+def test_gc_refuses_an_age_that_is_none(tmp_path, age):
+    ran = run("gc", tmp_path, "--older-than", age)
+    assert ran.exit_code == 2
+    assert "expected days or hours of at least 1, as 7d or 36h" in ran.stderr
 
 
 def _rendered_task(code: str, slot: int = 0) -> VerifiedTask:

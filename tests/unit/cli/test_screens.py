@@ -38,7 +38,7 @@ def long_task(number: int) -> VerifiedTask:
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two versions of a dataset, with rejections."""
+    """Two versions of a dataset, with rejections and garbage."""
     folder = tmp_path_factory.mktemp("screens")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -116,6 +116,7 @@ SCREENS = {
     "verify": command("verify", "releases/micro"),
     "verify rerun": command("verify", "releases/micro", "--rerun"),
     "doctor": command("doctor"),
+    "gc": command("gc", "releases"),
     "pull": command("pull", "releases/micro", "--to", "a-folder-for-pulled-tasks"),
 }
 TASK_LISTS = {"ending", "show"}

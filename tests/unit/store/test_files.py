@@ -208,12 +208,13 @@ def test_a_folder_that_another_process_fills_while_it_is_listed_is_not_one_of_it
     bucket, _, prefix = store.root.removeprefix("s3://").partition("/")
 
     async def after_the_first_file(fs, path, *arguments, **named):
-        boto3.client("s3").put_object(Bucket=bucket, Key=f"{prefix}/versions/0001", Body=b"first")
+        boto3.client("s3").put_object(Bucket=bucket, Key=f"{prefix}/{folder}/0001", Body=b"first")
         return await info(fs, path, *arguments, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(S3FileSystem, "_info", after_the_first_file)
-        assert store.list("versions") == []
+        for folder, listing in (("versions", store.list), ("shards", store.details)):
+            assert list(listing(folder)) == []
     assert store.list("versions") == ["versions/0001"]
 
 
