@@ -278,12 +278,16 @@ class Rollout(Private):
 
 
 class Operator(StrEnum):
-    """What the prompt of an episode showed: the task alone, or in earlier versions also earlier solutions."""
+    """How the prompt of an episode is made."""
 
     DRAFT = "draft"
+    """The task alone."""
     IMPROVE = "improve"
+    """The task with an earlier solution and its output, to improve."""
     DEBUG = "debug"
+    """The task with a script that failed and its error, to repair."""
     CROSSOVER = "crossover"
+    """The task with two earlier solutions and their outputs, to combine."""
 
 
 class RolloutRecord(Frozen):
@@ -384,7 +388,7 @@ class RolloutSettings(Frozen):
     seed: int | None = None
     operators: dict[str, float] = {}
     parents: str = ""
-    """Of folders of earlier versions whose prompts show earlier rollouts: weights, and hash of these rollouts."""
+    """Content hash of the earlier rollouts that prompts may show."""
     memory_mb: int
 
 

@@ -68,7 +68,7 @@ def test_gold_of_today_lies_nearer_to_the_readers_and_silver_at_the_best_blind_r
 
 def test_a_task_that_a_search_without_the_texts_wins_is_refused():
     require_reading(0.699, 0.7)
-    with pytest.raises(ItemRejected, match="found_blindly: .* closes 0.700 of the gap; gold asks 0.700"):
+    with pytest.raises(ItemRejected, match=r"found_blindly: .* closes 0\.700 of the gap; gold asks 0\.700"):
         require_reading(0.7, 0.7)
 
 
