@@ -1,26 +1,22 @@
 """The screen at the end of a build: tasks, reasons, empty slots and next commands."""
 
-import json
 import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from sandmill.cli.screen import open_console
 from sandmill.errors import count, name_some
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
-from sandmill.models.seed import SeedNote, SkippedSource
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
 
 _MOST_TASKS = 40
-_MOST_SEEDS = 10
 _MOST_NEEDS = 10
-_MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
@@ -37,17 +33,8 @@ def show_ending(reference: str, message: str) -> None:
     if rejections:
         console.print()
         console.print_table(set_aside_table(counts.rejections()))
-    seeds = json.loads(release.report("seeds.json") or b"{}")
-    notes = sum_up_notes([SeedNote.model_validate(note) for note in seeds.get("notes", [])])
-    skipped = sum_up_skipped([SkippedSource.model_validate(source) for source in seeds.get("skipped", [])])
-    for line in (
-        *sum_up_splits(release),
-        *sum_up_empty(release.slot_reports(), rejections),
-        *notes,
-        *skipped,
-        "",
-        *message.splitlines(),
-    ):
+    empty = sum_up_empty(release.slot_reports(), rejections)
+    for line in (*sum_up_splits(release), *empty, "", *message.splitlines()):
         console.print(line)
     for line in _next_steps(release, reference, shown[0]):
         console.print(line, soft_wrap=True)
@@ -61,20 +48,6 @@ def sum_up_splits(release: StoredRelease) -> list[str]:
         return []
     hint = " (--held-out 0 holds out none)" if any(name.startswith("held_out") for name in numbers) else ""
     return [f"Splits: {numbers['train']} train, {', '.join(others)}{hint}."]
-
-
-def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
-    """Return the first warnings about seeds, and the number of the others."""
-    more = len(notes) - _MOST_NOTES
-    lines = [f"Warning, seed {note.seed_id}: {note.text}." for note in notes[:_MOST_NOTES]]
-    return [*lines, f"and {count(more, 'more warning')} in reports/seeds.json"] if more > 0 else lines
-
-
-def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:
-    """Return one line on skipped files and folders; none if there are none."""
-    if not skipped:
-        return []
-    return [f"Skipped, no seeds: {len(skipped)}: {name_some([one.source for one in skipped], _MOST_SEEDS)}."]
 
 
 def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
