@@ -99,18 +99,6 @@ def test_a_reply_without_a_receipt_is_not_recorded(tmp_path):
     assert store.list("llm/replies") == []
 
 
-def test_a_request_goes_on_when_one_of_its_askers_is_cancelled(store):
-    async def work(client):
-        gone, stays = (asyncio.create_task(client.ask(_prompt())) for _ in range(2))
-        await asyncio.sleep(0.05)
-        gone.cancel()
-        return await stays
-
-    with serve([good({"a": 3}, wait_s=0.2)]) as server:
-        assert asyncio.run(work(_client(store, server))).value == {"a": 3}
-    assert len(server.received) == 1
-
-
 _ASK_UNTIL_KILLED = """
 import sys
 from sandmill.store.files import Store
@@ -141,15 +129,6 @@ def test_a_killed_run_pays_again_only_for_what_was_in_flight(tmp_path):
     with serve([good({"a": 3})]) as server:
         ask_ten(store, server.base)
     assert len(server.received) == 6
-
-
-def test_equal_questions_asked_at_once_are_sent_once(store):
-    with serve([good({"a": 3}, wait_s=0.1)]) as server:
-        replies = _ask(_client(store, server), *[_prompt()] * 5)
-        others = _ask(_client(store, server), *(_prompt(draw=str(n)) for n in range(3)))
-    assert len(server.received) == 1 + 3
-    assert sum(reply.paid.requests for reply in replies) == 1
-    assert len({reply.key for reply in others}) == 3
 
 
 def test_replay_needs_neither_server_nor_key_and_says_what_it_lacks(store, monkeypatch):
@@ -201,8 +180,7 @@ def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
         (good({"a": 3}, finish="content_filter"), "refused", 1),
         (Answer(text="  "), "an empty answer", 1),
         (error(429, "slow down"), "RateLimitError 429", 3),
-        pytest.param(good({"a": 3}, wait_s=30), "no whole answer within 0.5 s", 3, marks=pytest.mark.slow),
-        (good({"a": 3}, drip_s=0.05), "no whole answer within 0.5 s", 3),
+        (good({"a": 3}, drip_s=0.05), "no whole answer within 0.2 s", 3),
     ],
 )
 def test_the_next_model_answers_where_one_does_not(store, failing, said, times):
@@ -210,11 +188,11 @@ def test_the_next_model_answers_where_one_does_not(store, failing, said, times):
         return failing if received.body["model"] == "first" else good({"a": 4})
 
     with serve(script) as server:
-        client = _client(store, server, ("openai/first", "openai/second"), retries=2, timeout_s=0.5)
+        client = _client(store, server, ("openai/first", "openai/second"), retries=2, timeout_s=0.2)
         (reply,) = _ask(client, _prompt())
         assert [received.body["model"] for received in server.received] == ["first"] * times + ["second"]
         with pytest.raises(NoAnswer) as failed:
-            _ask(_client(store, server, retries=2, timeout_s=0.5), _prompt())
+            _ask(_client(store, server, retries=2, timeout_s=0.2), _prompt())
     assert (reply.model, reply.value) == ("openai/second", {"a": 4})
     assert said in reply.passed_over[0]
     assert said in str(failed.value)
@@ -247,20 +225,19 @@ def test_the_answer_of_a_fallback_is_found_again_before_anybody_is_asked(store):
     assert (again.model, again.is_recorded) == ("openai/second", True)
 
 
-@pytest.mark.parametrize("refused", [{"json_schema"}, {"json_schema", "json_object"}])
 @pytest.mark.parametrize("status", [400, 500])
-def test_weak_servers_are_told_the_schema_in_words(store, refused, status):
+def test_weak_servers_are_told_the_schema_in_words(store, status):
     def script(received):
-        return error(status, "unknown response_format") if received.form in refused else good({"a": 5})
+        return error(status, "unknown response_format") if received.form == "json_schema" else good({"a": 5})
 
     with serve(script) as server:
         client = _client(store, server, retries=1)
         first, second = _ask(client, _prompt()) + _ask(client, _prompt("and now?"))
     assert first.value == second.value == {"a": 5}
-    assert first.form == second.form == ("json_object" if len(refused) == 1 else "text")
+    assert first.form == second.form == "text"
     assert '"required": ["a"]' in server.received[-1].prompt
     # The second question goes straight to the form that worked.
-    assert [received.form for received in server.received[-2:]] == [first.form] * 2
+    assert [received.form for received in server.received[-2:]] == ["text"] * 2
 
 
 @pytest.mark.parametrize(
