@@ -31,7 +31,7 @@ ENDING = ending_table(RECORDS, SLOTS)
 
 
 TEXTS = {
-    "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS),
+    "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS)),
     "ending.md": lambda: to_markdown(ENDING) + "\n",
     "ending.txt": lambda: to_text(ENDING, 80) + "\n",
     "funnel.md": lambda: to_markdown(funnel_table(FUNNEL)) + "\n",

@@ -9,7 +9,6 @@ from sandmill.cli.screen import (
     ReleaseArgument,
     open_console,
     option,
-    refuse_options,
     show_progress,
     write_json,
     write_text,
@@ -81,16 +80,8 @@ def curriculum(
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 
-    refuse_options(
-        "sandmill curriculum",
-        "Nothing was written.",
-        (
-            len(set(rollouts)) < len(rollouts),
-            Problem("ROLLOUTS", "the same folder twice", "each folder once", "Its rollouts would count twice."),
-        ),
-    )
     opened = load(release)
-    folders = [RolloutFolder(Store(name)) for name in rollouts]
+    folders = [RolloutFolder(Store(name)) for name in dict.fromkeys(rollouts)]
     check_release(opened, folders)
     found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
     if as_json:

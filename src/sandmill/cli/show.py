@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refuse_options, write_json
-from sandmill.errors import Problem, count, shorten, visible
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json
+from sandmill.errors import count, shorten, visible
 
 if TYPE_CHECKING:
     from sandmill.cli.screen import PlainConsole
@@ -47,12 +47,6 @@ def show(
     """
     from sandmill.store.release import load
 
-    refuse_options(
-        "sandmill show",
-        "Nothing was shown.",
-        (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
-        (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
-    )
     opened = load(release)
     if task is None:
         facts = _describe_release(opened, None if as_json else limit or _ROWS)

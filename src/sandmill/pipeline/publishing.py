@@ -201,7 +201,7 @@ def publish_release(
         seeds=[seed.id for seed in plan.seeds],
         refs=shards,
         reports=reports,
-        card=lambda manifest: dataset_card(manifest, summary.digest, funnel, summary.counts.rejections()),
+        card=lambda manifest: dataset_card(manifest, summary.digest),
         pages=lambda manifest: make_report(StoredRelease(store, manifest)).files,
     )
     return Publication(

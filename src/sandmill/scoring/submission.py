@@ -87,10 +87,8 @@ def _read_table(
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        rows = [row for row in islice(reader, most_rows) if row]
-        lines: Sequence[int] = range(2, 2 + len(rows))
-        if reader.line_num > 1 + len(rows):
-            lines = _number_lines(text, most_rows)
+        numbered = [(reader.line_num, row) for row in islice(reader, most_rows) if row]
+        lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
         has_more = next(reader, None) is not None
     except csv.Error as error:
         saw = f"text that is not CSV ({error})"
@@ -109,13 +107,6 @@ def _read_table(
     if problems:
         raise InvalidSubmission(SUBMISSION, problems, passed=_HEADER_PASSED - 1)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
-
-
-def _number_lines(text: str, most_rows: int) -> list[int]:
-    """Return the line on which each row ends, for files with empty lines or line ends in quotes."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    next(reader, [])
-    return [reader.line_num for row in islice(reader, most_rows) if row]
 
 
 def most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:

@@ -46,17 +46,6 @@ def test_show_cuts_a_long_list_and_says_so(release):
     assert "... and 3 more" in run("show", release, "--limit", 1).stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "option"),
-    [
-        ([TASK, "--limit", "3"], "--limit: saw a TASK"),
-        (["--limit", "3", "--json"], "--limit: saw --json"),
-    ],
-)
-def test_show_refuses_options_that_have_no_effect(release, arguments, option):
-    assert option in refused("show", release, *arguments)
-
-
 def test_show_tells_a_programme_the_same(release):
     facts = json.loads(run("show", release, "--json").stdout)
     assert len(facts["tasks"]) == 4

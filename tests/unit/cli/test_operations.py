@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from sandmill.cli.app import app
-from sandmill.cli.releases import _counts
 from sandmill.fingerprint import files_digest
 from sandmill.models.package import TaskFile
 from sandmill.models.release import BUILD_REPORT, VerifiedTask
@@ -72,13 +71,6 @@ def test_releases_lists_datasets_and_versions_and_marks_the_latest(both):
     assert "medium 2" in rows[1]
     assert "table 2" in rows[1]
     assert "other" not in run("releases", both, "micro").stdout.replace(both, "")
-
-
-def test_many_kinds_are_counted_together():
-    kinds = {"table": 900, **{f"kind_{place}": 20 - place for place in range(7)}}
-    assert _counts(kinds) == "table 900, kind_0 20, kind_1 19, kind_2 18, kind_3 17, 3 others 45"
-    assert _counts({"easy": 1, "medium": 2, "hard": 3, "expert": 4}) == "easy 1, medium 2, hard 3, expert 4"
-    assert _counts({}) == "-"
 
 
 def test_releases_tells_a_programme_the_same(root):
