@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.scoring import get_metric, submission
+from sandmill.scoring import get_metric
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.submission_mutants import BLANKS, BYTE_CLASSES, ROWS, judge, make_graded, mutate, write
 
@@ -27,15 +27,6 @@ def test_mutated_submissions_end_in_a_score_or_in_problems(pair):
     mutants = [mutate(task.honest, Random(f"test {pair} {number}")) for number in range(MUTANTS)]
     verdicts = [judge(task, mutant) for mutant in mutants]
     assert [detail for _, detail in verdicts if detail] == []
-
-
-@pytest.mark.parametrize("pair", PAIRS[::4], ids="-".join)
-def test_both_ways_of_reading_agree_on_mutated_submissions(pair, monkeypatch):
-    task = make_graded(pair)
-    mutants = [mutate(task.honest, Random(f"ways {pair} {number}")) for number in range(2 * MUTANTS)]
-    usual = [task.parse(mutant) for mutant in mutants]
-    monkeypatch.setattr(submission, "read_plain", lambda *_: None)
-    assert [task.parse(mutant) for mutant in mutants] == usual
 
 
 @settings(max_examples=150, deadline=None)

@@ -120,23 +120,6 @@ def test_so_much_lies_below_a_predicted_quantile_as_its_level_says(maker, name):
                 assert abs(residual[rows].mean()) < bound, f"{name} {place} {level} {where} {residual[rows].mean()}"
 
 
-@EACH_MAKER
-@pytest.mark.parametrize("name", ["positive", "count"])
-def test_predicted_log_means_are_realised_log_means(maker, name):
-    mechanism, draw, predictive = world(maker, name)
-    assert_unbiased(mechanism, draw, np.log1p(draw.target) - predictive.expect(np.log1p), name)
-
-
-@EACH_MAKER
-@pytest.mark.parametrize("name", NUMBER_LINKS)
-def test_the_grid_and_the_closed_form_have_the_same_mean(maker, name):
-    _, draw, predictive = world(maker, name)
-    for of, y in numbers(draw, predictive):
-        gap = of.expect(lambda values: values) - of.mean
-        assert np.abs(gap).max() < 0.02 * y.std()
-        assert abs(gap.mean()) < 0.002 * y.std()
-
-
 def test_noise_in_the_training_part_alone_changes_no_prediction():
     for name in CLASS_LINKS:
         link = LINKS[name]

@@ -65,15 +65,6 @@ def test_an_answer_comes_back_as_json_with_what_it_cost(store):
     assert sent["max_tokens"] == 100
 
 
-@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"a": "\ud800"}'])
-def test_an_answer_that_no_file_can_hold_breaks_nothing(store, text):
-    with serve([Answer(text=text)]) as server:
-        (reply,) = _ask(_client(store, server), _prompt())
-    assert (reply.value is None) == bool(reply.problem)
-    reply.text.encode()
-    assert len(store.list("llm/replies")) == 1
-
-
 def test_nothing_is_paid_twice(store):
     with serve([good({"a": 3})]) as server:
         first, again = _ask(_client(store, server), _prompt()) + _ask(_client(store, server), _prompt())
@@ -82,21 +73,6 @@ def test_nothing_is_paid_twice(store):
     assert not first.is_recorded
     assert again.is_recorded
     assert again.paid.usd == 0
-
-
-def test_a_reply_without_a_receipt_is_not_recorded(tmp_path):
-    """Otherwise the next run would find the reply and not count its cost."""
-
-    class NoReceipts(Store):
-        def create(self, path, content, *, owner_only=False):
-            if "paid" in path:
-                raise StoreError(f"{path}: no space left")
-            return super().create(path, content, owner_only=owner_only)
-
-    store = NoReceipts(str(tmp_path))
-    with serve([good({"a": 3})]) as server, pytest.raises(StoreError):
-        _ask(_client(store, server, budget=Budget(1.0, Ledger(store, "llm/paid"))), _prompt())
-    assert store.list("llm/replies") == []
 
 
 _ASK_UNTIL_KILLED = """
@@ -151,14 +127,6 @@ def test_what_may_pass_is_tried_again(store, failing):
     assert reply.paid.requests == 1
 
 
-def test_a_server_is_given_the_time_that_it_asks_for(store):
-    with serve([error(429, retry_after="0.2"), good({"a": 3})]) as server:
-        started = time.monotonic()
-        _ask(_client(store, server), _prompt())
-    assert time.monotonic() - started >= 0.2
-    assert len(server.received) == 2
-
-
 def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
     def script(received):
         return error(429, retry_after="3600") if received.body["model"] == "first" else good({"a": 4})
@@ -209,20 +177,6 @@ def test_failures_and_answers_that_were_cut_off_are_never_kept(store, wasted):
         (reply,) = _ask(_client(store, server), _prompt())
     assert reply.value == {"a": 3}
     assert len(server.received) == 1
-
-
-def test_the_answer_of_a_fallback_is_found_again_before_anybody_is_asked(store):
-    models = ("openai/first", "openai/second")
-
-    def script(received):
-        return error(404) if received.body["model"] == "first" else good({"a": 4})
-
-    with serve(script) as server:
-        _ask(_client(store, server, models), _prompt())
-        sent = len(server.received)
-        (again,) = _ask(_client(store, server, models), _prompt())
-    assert len(server.received) == sent
-    assert (again.model, again.is_recorded) == ("openai/second", True)
 
 
 @pytest.mark.parametrize("status", [400, 500])
@@ -281,14 +235,6 @@ def test_what_is_no_json_is_said_and_kept(store, text):
     assert again.value is None
     assert first.problem.startswith("not a JSON object: ")
     assert len(server.received) == 1
-
-
-def test_tokens_are_estimated_where_a_server_does_not_count(store):
-    with serve([good({"a": 3}, tokens=None)]) as server:
-        (reply,) = _ask(_client(store, server), _prompt("x" * 300))
-    assert reply.usage.prompt_tokens >= 100
-    assert reply.usage.answer_tokens >= 2
-    assert reply.usage.usd > 0
 
 
 def test_no_more_requests_are_open_than_allowed(store):
@@ -362,7 +308,16 @@ def test_a_key_that_a_server_says_back_reaches_nobody(status, tmp_path, caplog, 
         assert KEY not in text
 
 
-def test_a_server_of_our_own_needs_no_key(store, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with serve([Answer()]) as server:
-        assert _ask(_client(store, server), _prompt())[0].value == {}
+def test_a_reply_without_a_receipt_is_not_recorded(tmp_path):
+    """Otherwise the next run would find the reply and not count its cost."""
+
+    class NoReceipts(Store):
+        def create(self, path, content, *, owner_only=False):
+            if "paid" in path:
+                raise StoreError(f"{path}: no space left")
+            return super().create(path, content, owner_only=owner_only)
+
+    store = NoReceipts(str(tmp_path))
+    with serve([good({"a": 3})]) as server, pytest.raises(StoreError):
+        _ask(_client(store, server, budget=Budget(1.0, Ledger(store, "llm/paid"))), _prompt())
+    assert store.list("llm/replies") == []

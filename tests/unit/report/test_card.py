@@ -34,13 +34,6 @@ def test_the_front_matter_gives_each_split_that_exists_its_own_files():
     }
 
 
-@pytest.mark.parametrize(
-    ("tasks", "tag"), [(999, "n<1K"), (1_000, "1K<n<10K"), (999_999, "100K<n<1M"), (1_000_000, "1M<n<10M")]
-)
-def test_the_size_tag_follows_the_number_of_tasks(tasks, tag):
-    assert front_matter(dataset_card(make_manifest(tasks), make_digest([])))["size_categories"] == [tag]
-
-
 def test_the_card_names_no_task_no_threshold_and_no_part_of_a_rule():
     card = dataset_card(make_manifest(), make_digest(RECORDS))
     secrets = {f"{value:.{digits}f}" for digits in (2, 3, 4, 5) for value in (GOLD, GOLD + 0.05, GOLD - 0.3)}

@@ -92,20 +92,6 @@ def test_nothing_and_only_masked_rollouts_have_figures():
         assert "none" in " ".join(figure_lines(figures)) or facts
 
 
-def test_an_unknown_price_makes_the_sum_unknown():
-    figures = rollout_figures([fact(), fact(sample=1, usd=None)], PLACES)
-    assert figures.usd is None
-    assert "price not known" in " ".join(figure_lines(figures))
-
-
-def test_text_says_what_a_pass_is():
-    figures = rollout_figures([fact("sm1", sample, medal=Medal.SILVER) for sample in range(6)], PLACES)
-    table = pass_table(figures)
-    assert table.header[0] == "pass = bronze or better"
-    assert [row[0] for row in table.rows] == ["pass@1", "pass@2", "pass@4", "pass@6"]
-    assert table.rows[0][1:] == ("100.0%", "1")
-
-
 def test_the_frontier_is_between_always_and_never():
     first = [
         *(fact("sm1", sample, 0.9, Medal.GOLD) for sample in range(2)),
