@@ -14,7 +14,7 @@ from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release, summarize_build
 from sandmill.report.digest import mix_table
-from sandmill.report.text_tables import ending_table, funnel_table, rejections_table
+from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
@@ -31,7 +31,7 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
         "funnel": funnel_table(summary.counts.funnel()),
         "mix": mix_table(summary.digest),
         "difficulty": ending_table(summary.shown, summary.shown_slots),
-        "rejections": rejections_table(summary.counts.rejections()),
+        "rejections": set_aside_table(summary.counts.rejections()),
     }
     for key, table in tables.items():
         rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]

@@ -85,7 +85,8 @@ def test_the_texts_name_the_number_of_tasks_and_kinds_that_the_demo_makes():
         assert said == [(str(len(slots)), str(len(kinds)))], name
 
 
-@pytest.mark.parametrize("own", [None, pytest.param("elsewhere", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [None, "elsewhere"])
 def test_prefect_keeps_its_files_in_the_clone_unless_the_operator_names_a_place(own, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     home = str(tmp_path / own) if own else str(REPOSITORY / ".prefect")

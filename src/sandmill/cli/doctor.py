@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -110,8 +109,6 @@ def _check_local(folder: Path) -> CheckResult:
 def _check_bucket(root: str) -> CheckResult:
     from sandmill.store.files import AccessDenied, Store
 
-    if find_spec("s3fs") is None:
-        return CheckResult("root", "bad", "s3fs is not installed", "pip install 'sandmill[s3]'")
     try:
         names = Store(root).folders()
     except SandmillError as error:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sandmill.cli.screen import open_console
 from sandmill.errors import count, name_some
-from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
@@ -66,21 +65,17 @@ def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -
 
 
 def _next_steps(release: StoredRelease, reference: str, task_id: str) -> list[str]:
-    """Name the report and the next commands. A sample submission in an archive cannot be graded as it is."""
-    sample = layout_of(release.record(task_id).spec).sample
+    """Name the report and the next commands."""
     page = f"{release.version}/reports/report.html"
     # Versions of older code have no page.
     report = [f"Report: {release.store.where(page)}"] if release.store.exists(page) else []
     # The path in this environment, if the shell does not find the program.
     sandmill = "sandmill" if shutil.which("sandmill") else os.path.relpath(Path(sys.executable).parent / "sandmill")
-    grade = f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/{sample}"
-    samples = [grade] if sample.endswith(".csv") else []
     return [
         *report,
         "Next:",
         f"  {sandmill} report {reference} --to report --private",
         f"  {sandmill} show {reference} {task_id}",
         f"  {sandmill} pull {reference} --to pulled",
-        *samples,
         f"  {sandmill} verify {reference} --rerun",
     ]

@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -47,13 +46,6 @@ class RolloutPlan:
     folder: RolloutFolder
     places: Mapping[str, TaskPlace]
     parents: Sequence[Rollout]
-
-
-def require_litellm() -> None:
-    """Refuse to go on without LiteLLM, and name its extra."""
-    if find_spec("litellm") is None:
-        hint = "Install it with: pip install 'sandmill[rollout]'"
-        raise InputError(_SOURCE, [Problem("litellm", "no such package", "LiteLLM", hint)], _FOOTER)
 
 
 def prepare(

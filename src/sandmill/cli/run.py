@@ -92,27 +92,19 @@ def grade(
 
 
 def agent_env(
-    action: Annotated[
-        Literal["create", "show"], typer.Argument(metavar="create|show", help="Make it, or describe it.")
-    ],
+    action: Annotated[Literal["create"], typer.Argument(metavar="create", help="Make it, or find it and describe it.")],
     path: Annotated[Path | None, option("P", "Where, if not in $SANDMILL_AGENT_ENV or the cache folder.")] = None,
-    with_torch: Annotated[bool, typer.Option("--with-torch", help="With PyTorch; for create.")] = False,
+    with_torch: Annotated[bool, typer.Option("--with-torch", help="With PyTorch.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make or describe the pinned environment of the agent's code: numpy to xgboost, and no sandmill.
+    """Make the pinned environment of the agent's code: numpy to xgboost, and no sandmill.
 
     Creating takes a minute and 1 GB, and does nothing if it is there. It uses uv if that is on PATH, else venv and pip.
     """
-    from sandmill.sandbox.agent_env import create_agent_env, require_agent_env
+    from sandmill.sandbox.agent_env import create_agent_env
 
-    if with_torch and action == "show":
-        raise InputError("agent-env show", [Problem("--with-torch", "the option", "it with create only")], "")
-    with show_progress("installing packages" if action == "create" else "looking"):
-        env = (
-            create_agent_env(path, with_torch, partial(write_text, to_stderr=True))
-            if action == "create"
-            else require_agent_env(path)
-        )
+    with show_progress("installing packages"):
+        env = create_agent_env(path, with_torch, partial(write_text, to_stderr=True))
     if as_json:
         facts = {"path": str(env.path), "python": str(env.python), "version": env.python_version}
         write_json({**facts, "packages": env.packages})

@@ -53,7 +53,6 @@ class TaskSample(Frozen):
     file_count: int
     tables: tuple[TableSample, ...] = ()
     media: tuple[MediaSample, ...] = ()
-    media_bytes: int = 0
 
 
 def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
@@ -77,7 +76,6 @@ def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
         file_count=len(public),
         tables=tuple(tables),
         media=tuple(media),
-        media_bytes=media_bytes - left,
     )
 
 

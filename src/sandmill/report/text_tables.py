@@ -56,12 +56,6 @@ def funnel_table(funnel: Funnel) -> TextTable:
     return TextTable("Funnel", ("stage", "left", "share"), tuple(rows), frozenset({1, 2}))
 
 
-def rejections_table(rows: Iterable[RejectionRow]) -> TextTable:
-    """Show why attempts failed and what they cost."""
-    cells = tuple((str(row.stage), row.reason, str(row.count), f"{row.seconds:.1f}") for row in rows)
-    return TextTable("Rejections", ("stage", "reason", "attempts", "seconds"), cells, frozenset({2, 3}))
-
-
 def set_aside_table(rows: Sequence[RejectionRow]) -> TextTable:
     """Show in plain words why attempts were set aside: steering first, then faults, the most frequent first."""
     cells = []

@@ -57,8 +57,8 @@ def test_a_person_may_give_a_script_the_texts(task, tmp_path):
 
 
 def test_agent_env_is_shown_to_a_person_and_to_a_programme(task):
-    assert "numpy 2." in run("agent-env", "show").stdout
-    facts = json.loads(run("agent-env", "show", "--json").stdout)
+    assert "numpy 2." in run("agent-env", "create").stdout
+    facts = json.loads(run("agent-env", "create", "--json").stdout)
     assert facts["packages"]["numpy"].startswith("2.")
 
 

@@ -47,7 +47,7 @@ def write(prediction: np.ndarray, facts: TaskFacts) -> dict[str, list[str]]:
             return {name: [repr(row[at]) for row in wide] for at, name in enumerate(facts.submission_columns)}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed, pair):
     rng, facts = np.random.default_rng(seed), brief_for(pair)
@@ -68,7 +68,7 @@ def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed
         assert metric.score(truth, read) == pytest.approx(metric.score(truth, prediction), nan_ok=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_answers_read_back_as_the_truth_that_metrics_take(seed, pair):
     rng, facts = np.random.default_rng(seed), brief_for(pair)

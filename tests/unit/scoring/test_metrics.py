@@ -58,7 +58,7 @@ def test_our_scores_are_those_of_the_usual_libraries(pair):
     assert compared == (5 if pair[1] in SCORERS else 0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_a_bootstrap_is_the_score_of_the_rows_it_drew(seed, pair):
     rng, rows = np.random.default_rng(seed), 30
@@ -69,7 +69,7 @@ def test_a_bootstrap_is_the_score_of_the_rows_it_drew(seed, pair):
     assert metric.resample(truth, prediction, counts.astype(float)) == pytest.approx(repeated, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_row_order_does_not_matter_and_nothing_beats_the_truth(seed, pair):
     rng, rows = np.random.default_rng(seed), 40

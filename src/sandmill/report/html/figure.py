@@ -28,11 +28,6 @@ class Figure(Frozen):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def column(self, name: str) -> list[Cell]:
-        """Return the values of one column."""
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
-
     def records(self) -> list[dict[str, Cell]]:
         """Return the rows as mappings."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
