@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from sandmill.errors import InputError, Problem, visible
+from sandmill.errors import visible
 from sandmill.models.base import OnProgress
 
 if TYPE_CHECKING:
@@ -92,12 +92,6 @@ def fold(text: str, width: int) -> str:
 def selection(**options: list[str] | None) -> dict[str, Any]:
     """Return values of `Release.select` by name. An option that is not given leaves all tasks."""
     return {name: tuple(values or ()) for name, values in options.items()}
-
-
-def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:
-    """Raise an `InputError` with the problems of all rules whose condition is true."""
-    if problems := [problem for is_broken, problem in rules if is_broken]:
-        raise InputError(source, problems, footer)
 
 
 def write_text(text: str, to_stderr: bool = False) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from sandmill.models.base import Frozen
@@ -216,7 +217,7 @@ def _of_table(target: TargetKind, profile: TableProfile) -> dict[str, TraitValue
         "repeats": median(column.top_share for column in numbers) if numbers else None,
         "distinct": median(column.distinct_share for column in numbers) if numbers else None,
         "skew": median(skews) if skews else None,
-        "skew_most": _quantile(skews, 0.9),
+        "skew_most": float(np.quantile(skews, 0.9)) if skews else None,
         "tails": median(tails) if tails else None,
         "rho_share": profile.rho_share,
         "rho_mean": profile.rho_mean,
@@ -239,12 +240,3 @@ def _of_classes(target: TargetKind, shares: Sequence[float]) -> dict[str, TraitV
     is_whole = target is not TargetKind.MULTILABEL
     entropy = -sum(share * math.log2(share) for share in parts) if is_whole else None
     return {"class_entropy": entropy, "top_class": max(shares), "rarest_class": min(shares)}
-
-
-def _quantile(values: Sequence[float], at: float) -> float | None:
-    if not values:
-        return None
-    ordered, place = sorted(values), at * (len(values) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])

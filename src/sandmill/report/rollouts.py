@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from math import comb, fsum
-from statistics import pvariance
 
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Medal
@@ -185,11 +184,9 @@ class CurriculumTask(TaskPlace):
     """Unmasked rollouts of all folders."""
     solved: int
     mean_reward: float
-    reward_std: float
-    """Standard deviation of rewards within groups: the rollouts of the task in one folder are a group."""
     kind: Solved
     has_reward_variance: bool
-    """Whether the rewards of at least one group differ, so that GRPO can learn from the task."""
+    """Whether rewards differ among the rollouts of the task in one folder, so that GRPO can learn from it."""
 
 
 class Curriculum(Frozen):
@@ -223,14 +220,12 @@ def make_curriculum(
         everything = [one for group in of_task for one in group]
         number, solved = len(everything), sum(one.is_solved for one in everything)
         kind = Solved.NEVER if not solved else Solved.ALWAYS if solved == number else Solved.FRONTIER
-        within = fsum(len(group) * pvariance([one.reward or 0.0 for one in group]) for group in of_task) / number
         tasks.append(
             CurriculumTask(
                 **places[task_id].model_dump(),
                 rollouts=number,
                 solved=solved,
                 mean_reward=fsum(one.reward or 0.0 for one in everything) / number,
-                reward_std=within**0.5,
                 kind=kind,
                 has_reward_variance=any(map(has_variance, of_task)),
             )
@@ -240,12 +235,12 @@ def make_curriculum(
 
 def curriculum_table(tasks: Iterable[CurriculumTask]) -> TextTable:
     """Show tasks, a row a task."""
-    header = ("task", "split", "structure", "band", "solved", "mean reward", "reward std")
+    header = ("task", "split", "structure", "band", "solved", "mean reward")
     rows = tuple(
         (
             *(task.task_id, task.split, task.structure, task.band),
-            *(f"{task.solved}/{task.rollouts}", f"{task.mean_reward:.3f}", f"{task.reward_std:.3f}"),
+            *(f"{task.solved}/{task.rollouts}", f"{task.mean_reward:.3f}"),
         )
         for task in tasks
     )
-    return TextTable("", header, rows, frozenset({4, 5, 6}))
+    return TextTable("", header, rows, frozenset({4, 5}))

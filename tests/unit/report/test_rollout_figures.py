@@ -103,13 +103,10 @@ def test_the_frontier_is_between_always_and_never():
     kinds = {kind: [task.task_id for task in found.of(kind)] for kind in Solved}
     assert kinds == {Solved.ALWAYS: ["sm1"], Solved.NEVER: ["sm2"], Solved.FRONTIER: ["sm3"]}
     assert {task.task_id: task.has_reward_variance for task in found.tasks} == {"sm1": False, "sm2": True, "sm3": False}
-    assert found.of(Solved.NEVER)[0].reward_std == pytest.approx(0.05)
-    assert curriculum_table(found.of(Solved.FRONTIER)).rows == (
-        ("sm3", "train", "text", "easy", "1/2", "0.500", "0.000"),
-    )
+    assert curriculum_table(found.of(Solved.FRONTIER)).rows == (("sm3", "train", "text", "easy", "1/2", "0.500"),)
 
 
 def test_differences_between_folders_are_no_variance_within_a_group():
     weak, strong = ([fact("sm1", sample, reward) for sample in range(2)] for reward in (0.1, 0.9))
     (task,) = make_curriculum("r@1", [weak, strong], PLACES).tasks
-    assert (task.has_reward_variance, task.reward_std, task.rollouts) == (False, 0.0, 4)
+    assert (task.has_reward_variance, task.rollouts) == (False, 4)

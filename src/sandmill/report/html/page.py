@@ -119,14 +119,14 @@ _FULL = {"rejections"}
 
 
 def tasks_section(
-    edition: Edition, facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str
+    edition: Edition, facets: Sequence[tuple[Facet, Figure]], tasks: Figure, details: Mapping[str, Any], pull: str
 ) -> Section:
     """Write the list of tasks with facets and search, and the pages of single tasks.
 
     `tasks` has a row for each task: its id, its title and the value of each facet. `details` is what the pages of some
     tasks show, by id; `pull` the reference of the release for the commands on them.
     """
-    queries = [element("div", element("p", one.title), sql_block(one.figure), class_="query") for one in facets]
+    queries = [element("div", element("p", one.title), sql_block(one), class_="query") for _, one in facets]
     listed = [
         {
             "id": facet.id,
@@ -134,9 +134,9 @@ def tasks_section(
             "title": facet.title,
             "number": facet.is_number,
             "step": facet.step,
-            "values": [list(row) for row in facet.figure.rows],
+            "values": [list(row) for row in figure.rows],
         }
-        for facet in facets
+        for facet, figure in facets
     ]
     columns = [_packed(tasks, place) for place in range(len(tasks.columns))]
     data = {"count": len(tasks.rows), "release": pull, "edition": edition, "columns": columns, "facets": listed}
@@ -148,7 +148,7 @@ def tasks_section(
         in_twin=False,
         blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
         script="\n".join([asset("tasks.js"), asset("task.js")]),
-        figures=(*(facet.figure for facet in facets), tasks),
+        figures=(*(figure for _, figure in facets), tasks),
     )
 
 
