@@ -30,7 +30,7 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
     tables = {
         "funnel": funnel_table(summary.counts.funnel()),
         "mix": mix_table(summary.digest),
-        "difficulty": ending_table(summary.shown, summary.shown_slots),
+        "difficulty": ending_table(summary.shown),
         "rejections": set_aside_table(summary.counts.rejections()),
     }
     for key, table in tables.items():

@@ -15,19 +15,7 @@ from tests.report_records import RECORDS, make_digest, make_manifest
 FOLDER = Path(__file__).parent / "report"
 FUNNEL = Funnel(slots=4, designed=9, rendered=8, calibrated=7, checked=5, verified=4, filled=4, tasks=4, in_band=3)
 REASONS = (RejectionRow(Stage.CALIBRATE, "off_band", 2), RejectionRow(Stage.CHECK, "twins", 1))
-SLOTS = [
-    SlotReport(
-        slot=number,
-        round=0,
-        wanted=record.wanted,
-        reached=record.calibration.difficulty.band,
-        task_ids=(record.task_id,),
-        attempts=2,
-        seconds={Stage.CALIBRATE: 1.25 * (number + 1)},
-    )
-    for number, record in enumerate(RECORDS)
-]
-ENDING = ending_table(RECORDS, SLOTS)
+ENDING = ending_table(RECORDS)
 
 
 TEXTS = {

@@ -50,7 +50,7 @@ def doctor(
         for check in checks:
             console.print(f"{check.what:<{wide}}  {check.status:<4}  {check.saw}")
             if check.do:
-                console.print(f"    {check.do}", soft_wrap=True)
+                console.print(f"    {check.do}")
         runs_code = all(check.what != AGENT_ENV or check.status == "ok" for check in checks)
         ready = "Ready." if runs_code else "Ready, except for running code: sandmill agent-env create"
         console.print(f"\n{ready}" if is_ready else "\nNot ready: fix what is bad above.")

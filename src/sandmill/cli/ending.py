@@ -22,7 +22,7 @@ def show_ending(reference: str, message: str) -> None:
     """Print tasks, funnel and reasons, the outcome of the build as its message says it, and the next commands."""
     console, release = open_console(), load(reference)
     shown = release.task_ids[:_MOST_TASKS]
-    console.print_table(ending_table((release.record(task_id) for task_id in shown), release.slot_reports()))
+    console.print_table(ending_table(map(release.record, shown)))
     if len(release.task_ids) > _MOST_TASKS:
         console.print(f"and {count(len(release.task_ids) - _MOST_TASKS, 'more task')}")
     console.print()
@@ -36,7 +36,7 @@ def show_ending(reference: str, message: str) -> None:
     for line in (*sum_up_splits(release), *empty, "", *message.splitlines()):
         console.print(line)
     for line in _next_steps(release, reference, shown[0]):
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def sum_up_splits(release: StoredRelease) -> list[str]:

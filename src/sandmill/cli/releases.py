@@ -54,13 +54,13 @@ def releases(
         if number:
             console.print()
         versions = dataset_found.versions
-        console.print(f"{dataset_found.place}: {count(len(versions), 'version')}", style="bold", soft_wrap=True)
+        console.print(f"{dataset_found.place}: {count(len(versions), 'version')}", style="bold")
         if versions:
             rows = tuple(("*" if one.is_latest else "", one.version, *_cells(one)) for one in versions)
             header = ("", "version", "published", "tasks", "size", "bands", "kinds")
             console.print_table(TextTable("", header, rows, frozenset({3, 4})))
         for name in dataset_found.unfinished:
-            console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it", soft_wrap=True)
+            console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it")
 
 
 def _cells(one: "VersionFacts") -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def gc(
         return
     console = open_console()
     if not items:
-        console.print(f"{root}: nothing to remove that is older than {older_than}", soft_wrap=True)
+        console.print(f"{root}: nothing to remove that is older than {older_than}")
         return
     from sandmill.report.text_tables import TextTable
 
@@ -127,4 +127,4 @@ def gc(
     header = ("dataset", "what", "name", "files", "size", "days")
     console.print_table(TextTable("", header, rows, frozenset({3, 4, 5})))
     word, hint = ("Removed", "") if delete else ("Would remove", " Nothing was removed; --delete removes it.")
-    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}", soft_wrap=True)
+    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}")

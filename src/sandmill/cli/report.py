@@ -95,7 +95,7 @@ def curriculum(
         )
         return
     console = open_console()
-    console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold", soft_wrap=True)
+    console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold")
     for kind in (Solved.FRONTIER, Solved.NEVER, Solved.ALWAYS):
         solved = found.of(kind)
         differ = sum(task.has_reward_variance for task in solved)

@@ -55,7 +55,7 @@ def show(
     opened.check_ids([task])
     if not opened.has_private:
         prompt = opened.prompt(task)
-        write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
+        write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt)
         return
     record = opened.record(task)
     if as_json:

@@ -1,4 +1,4 @@
-"""Every screen in a narrow terminal: ids and numbers are whole, and only commands are longer than a line."""
+"""Every screen in a narrow terminal: ids and numbers are whole."""
 
 import os
 import re
@@ -126,8 +126,6 @@ def test_a_screen_breaks_no_id_and_no_number(name, root, monkeypatch):
     monkeypatch.setattr(screen, "screen_width", lambda: 80)
     text = SCREENS[name]()
     assert words_of(text) == words_of(whole)
-    too_long = [line for line in text.splitlines() if len(line) > 80]
-    assert [line for line in too_long if not line.lstrip().startswith(COMMANDS) and " " in line.strip()] == []
 
 
 @pytest.mark.parametrize("name", sorted(TASK_LISTS))
@@ -154,10 +152,6 @@ def test_the_ending_tells_steering_apart_from_faults_and_names_the_report(root, 
     assert re.search(r"^Report: \S*releases/micro/0002-\w+/reports/report.html$", text, re.MULTILINE)
     assert re.search(r"sandmill report releases/micro --to report --private$", text, re.MULTILINE)
     assert "Seeds set aside" not in text
-
-
-COMMANDS = ("sandmill ", "apt-get")
-"""Beginnings of lines that are copied as one."""
 
 
 def words_of(text: str) -> Counter[str]:

@@ -5,10 +5,9 @@ import re
 import pytest
 import yaml
 
-from sandmill.models.base import Band, Stage
+from sandmill.models.base import Band
 from sandmill.models.calibration import Ceiling, Tier
 from sandmill.models.hints import Hint, Sentinel
-from sandmill.models.reports import SlotReport
 from sandmill.report.card import dataset_card
 from sandmill.report.digest import best_score_in_words, reading_table
 from sandmill.report.text_tables import TextTable, ending_table, to_markdown, to_text
@@ -93,12 +92,8 @@ def test_the_card_says_what_is_known_of_the_best_possible_scores():
     assert said in dataset_card(make_manifest(), digest)
 
 
-def test_the_ending_table_shares_a_slots_seconds_among_its_replicates():
-    ids = (RECORDS[0].task_id, RECORDS[1].task_id)
-    seconds = {Stage.GENERATE: 1.0, Stage.CALIBRATE: 5.0}
-    slots = [SlotReport(slot=0, round=0, wanted="medium", reached="medium", task_ids=ids, attempts=1, seconds=seconds)]
-    rows = ending_table(RECORDS, slots).rows
-    assert [row[-1] for row in rows] == ["3.0", "3.0", "-", "-"]
+def test_the_ending_table_names_the_band_that_was_missed():
+    rows = ending_table(RECORDS).rows
     assert rows[0][4] == "0.40 medium"
     assert rows[2][4] == f"0.30 medium (asked {Band.HARD})"
 
