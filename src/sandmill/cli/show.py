@@ -9,9 +9,7 @@ from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write
 from sandmill.errors import count, shorten, visible
 
 if TYPE_CHECKING:
-    from sandmill.cli.screen import PlainConsole
     from sandmill.models.release import TaskRecord
-    from sandmill.report.text_tables import TextTable
     from sandmill.store.release import StoredRelease
 
 SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json`"
@@ -64,12 +62,6 @@ def show(
     _print_task(record)
 
 
-def _print_table(console: "PlainConsole", table: "TextTable", left: int) -> None:
-    console.print_table(table)
-    if left > 0:
-        console.print(f"... and {left} more; see --limit, or --json for all")
-
-
 def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, Any]:
     """Return the facts of a release as `--json` writes them, with at most `limit` of its tasks."""
     manifest, facts = release.manifest, release.facts
@@ -100,7 +92,9 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     numeric = frozenset(place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
     cells = tuple(tuple(_short(row[name]) for name in columns) for row in rows)
-    _print_table(console, TextTable("", tuple(columns), cells, numeric), total - len(rows))
+    console.print_table(TextTable("", tuple(columns), cells, numeric))
+    if total > len(rows):
+        console.print(f"... and {total - len(rows)} more; see --limit, or --json for all")
     console.print()
     if facts["private"]:
         for band in Band:

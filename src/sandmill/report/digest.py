@@ -20,9 +20,8 @@ class ReleaseDigest:
     """Counts over all records. Nothing in it names a task's answers, rule or thresholds."""
 
     tasks: int = 0
-    asked: Counter[Band] = field(default_factory=Counter)
-    reached: Counter[Band] = field(default_factory=Counter)
-    hit: Counter[Band] = field(default_factory=Counter)
+    mix: Counter[tuple[Band, Band]] = field(default_factory=Counter)
+    """Tasks by the band asked for and the band reached."""
     domains: set[str] = field(default_factory=set)
     designs: int = 0
     golds: Counter[str] = field(default_factory=Counter)
@@ -50,9 +49,7 @@ class ReleaseDigest:
         spec, measured = record.spec, record.calibration
         gold, sign = measured.thresholds.gold, -1 if measured.is_lower_better else 1
         self.tasks += 1
-        self.asked[record.wanted] += 1
-        self.reached[record.reached] += 1
-        self.hit[record.wanted] += record.wanted == record.reached
+        self.mix[record.wanted, record.reached] += 1
         self.domains.add(spec.domain)
         self.designs += record.replicate == 0
         self.levels[spec.reading_level][record.reached] += 1
@@ -109,8 +106,8 @@ def mix_table(digest: ReleaseDigest) -> TextTable:
     """Show the mix: asked for, reached, and reached where it was asked for."""
     rows = []
     for band in Band:
-        met = share(digest.hit[band], digest.asked[band])
-        rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met))
+        asked, reached = (sum(n for ends, n in digest.mix.items() if ends[place] is band) for place in (0, 1))
+        rows.append((str(band), str(asked), str(reached), share(digest.mix[band, band], asked)))
     header = ("band", "asked for", "reached", "met where asked")
     return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3}))
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from sandmill.models.base import Frozen
-from sandmill.report.html.figure import ID_PATTERN, Cell, Edition, Figure, bars, figure_block, figure_table, sql_block
+from sandmill.report.html.figure import ID_PATTERN, Edition, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import Markup, element, join, json_block
 from sandmill.report.queries import Facet
 
@@ -138,7 +138,7 @@ def tasks_section(
         }
         for facet, figure in facets
     ]
-    columns = [_packed(tasks, place) for place in range(len(tasks.columns))]
+    columns = [{"name": name, "values": [row[place] for row in tasks.rows]} for place, name in enumerate(tasks.columns)]
     data = {"count": len(tasks.rows), "release": pull, "edition": edition, "columns": columns, "facets": listed}
     return Section(
         id="tasks",
@@ -150,17 +150,6 @@ def tasks_section(
         script="\n".join([asset("tasks.js"), asset("task.js")]),
         figures=(*(figure for _, figure in facets), tasks),
     )
-
-
-def _packed(tasks: Figure, place: int) -> dict[str, Any]:
-    """Write a column of texts that repeat as codes, and any other one as values."""
-    values: list[Cell] = [row[place] for row in tasks.rows]
-    name = tasks.columns[place]
-    levels = sorted({value for value in values if isinstance(value, str)})
-    if len(levels) * 2 > len(values) or not all(value is None or isinstance(value, str) for value in values):
-        return {"name": name, "values": values}
-    code = {level: number for number, level in enumerate(levels)}
-    return {"name": name, "levels": levels, "codes": [-1 if v is None else code[str(v)] for v in values]}
 
 
 def build_section(figures: Sequence[Figure]) -> Section:
