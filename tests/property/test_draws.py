@@ -38,7 +38,7 @@ def whole_rows(draw: Draw) -> np.ndarray:
     return np.nan_to_num(np.column_stack([*draw.complete.values(), *draw.observed.values(), draw.target]), nan=-9e9)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(tasks, slots, splits, st.booleans(), st.integers(0, 299), st.integers(1, 60))
 def test_a_row_is_the_same_whatever_range_is_asked(task, slot, split, is_train, start, length):
     mechanism = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS).mechanism
