@@ -13,8 +13,8 @@ from prefect.states import Cancelled, Completed
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release, summarize_build
-from sandmill.report.text_tables import ending_table, funnel_table, rejections_table
-from sandmill.report.work import mix_table
+from sandmill.report.digest import mix_table
+from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.files import Store
 from tasks.building import suites
 from tasks.policies import STORED
@@ -29,9 +29,9 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
     name, summary = plan.request.name, summarize_build(plan, shards, settings)
     tables = {
         "funnel": funnel_table(summary.counts.funnel()),
-        "mix": mix_table(summary.mix),
-        "difficulty": ending_table(summary.shown, summary.shown_slots),
-        "rejections": rejections_table(summary.counts.rejections()),
+        "mix": mix_table(summary.digest),
+        "difficulty": ending_table(summary.shown),
+        "rejections": set_aside_table(summary.counts.rejections()),
     }
     for key, table in tables.items():
         rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]

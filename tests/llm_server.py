@@ -160,10 +160,10 @@ def serve(script: Script | Sequence[Answer]) -> Iterator[LlmServer]:
     async def start() -> None:
         listening = await asyncio.start_server(server._serve, "127.0.0.1", 0, backlog=512)
         server.port = listening.sockets[0].getsockname()[1]
-        is_up.set()
 
     def run() -> None:
         loop.run_until_complete(start())
+        loop.call_soon(is_up.set)  # a stop that comes before the loop runs for ever would be lost
         loop.run_forever()
         for task in asyncio.all_tasks(loop):
             task.cancel()

@@ -45,35 +45,17 @@ def schema_files() -> dict[str, str]:
     return dict(sorted(files.items()))
 
 
-def write_schemas(folder: Path) -> list[str]:
-    """Write all schemas whose text has changed into a folder. Other files stay as they are.
-
-    Returns:
-        Names of the files that changed.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    files = schema_files()
-    there = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    changed = [name for name, text in files.items() if there.get(name) != text.encode()]
-    for name in changed:
-        (folder / name).write_bytes(files[name].encode())
-    return changed
-
-
 def _arrow_text(schema: Any) -> str:
     lines = (f"{field.name}: {field.type}" + ("" if field.nullable else " not null") for field in schema)
     return "\n".join(lines) + "\n"
 
 
-def main(arguments: list[str]) -> int:
-    """Write the schemas into the folder given on the command line."""
-    if len(arguments) != 1:
-        sys.stderr.write(f"saw {len(arguments)} arguments; expected one folder, such as schemas\n")
-        return 2
-    for name in write_schemas(Path(arguments[0])):
-        sys.stdout.write(f"{arguments[0]}/{name}\n")
-    return 0
+def main(folder: Path) -> None:
+    """Write all schemas into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in schema_files().items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(Path(sys.argv[1]))

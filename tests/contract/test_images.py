@@ -1,20 +1,17 @@
 """What can be checked of the container images where no container engine runs."""
 
 import ast
-import json
 import re
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from packaging.specifiers import SpecifierSet
 
 from tests.releases import REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 IMAGES = sorted((REPOSITORY / "docker").glob("*.Dockerfile"))
-KNOWN = {"FROM", "ARG", "ENV", "RUN", "WORKDIR", "COPY", "USER", "EXPOSE", "CMD", "ENTRYPOINT", "HEALTHCHECK", "LABEL"}
 
 pytestmark = pytest.mark.parametrize("image", IMAGES, ids=lambda path: path.stem)
 
@@ -28,18 +25,6 @@ def _instructions(image: Path) -> list[tuple[str, str]]:
 
 def _all(image: Path, name: str) -> list[str]:
     return [rest for word, rest in _instructions(image) if word == name]
-
-
-def test_every_line_is_an_instruction_and_the_first_is_a_plain_python_image(image):
-    words = [word for word, _ in _instructions(image)]
-    assert set(words) <= KNOWN
-    assert words[0] == "FROM"
-    assert words.count("CMD") == 1
-    assert words[-1] == "CMD"
-    (base,) = _all(image, "FROM")
-    version = re.fullmatch(r"python:(\d+\.\d+)-slim", base)
-    assert version
-    assert SpecifierSet(PROJECT["requires-python"]).contains(f"{version[1]}.0")
 
 
 def test_copied_files_exist_and_are_in_the_build_context(image):
@@ -63,24 +48,11 @@ def test_installations_are_pinned_and_name_extras_that_exist(image):
     assert "sandmill agent-env create" in _all(image, "RUN")
 
 
-def test_what_the_agent_environment_needs_of_the_system_is_installed_before_it(image):
-    commands = _all(image, "RUN")
-    (system,) = [command for command in commands if "apt-get install" in command]
-    assert "libgomp1" in system.split()
-    assert commands.index(system) < commands.index("sandmill agent-env create")
-
-
 def test_the_process_is_not_root(image):
     words = _instructions(image)
     (user,) = _all(image, "USER")
     assert user not in ("root", "0")
     assert [word for word, _ in words[words.index(("USER", user)) :]] in (["USER", "CMD"], ["USER", "EXPOSE", "CMD"])
-
-
-def test_the_command_is_a_list_of_words(image):
-    (command,) = _all(image, "CMD")
-    words = json.loads(command)
-    assert words[0] in ("prefect", "sandmill")
 
 
 def test_a_worker_of_builds_has_all_that_flows_import_and_read(image):

@@ -2,8 +2,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.machinery import PathFinder
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +24,6 @@ from sandmill.pipeline.plan import plan_build, plan_slots
 from sandmill.seeds import ingest
 from tests.releases import REPOSITORY
 
-FLOWS = REPOSITORY / "flows"
 TEXT = (REPOSITORY / "prefect.yaml").read_text()
 RAW: dict[str, Any] = yaml.safe_load(TEXT)
 DEPLOYMENTS: dict[str, dict[str, Any]] = {raw["name"]: raw for raw in RAW["deployments"]}
@@ -49,10 +46,6 @@ def test_the_file_says_nothing_that_prefect_would_silently_ignore():
         assert raw["work_pool"].keys() <= WorkPoolConfig.model_fields.keys()
         assert raw.get("concurrency_limit", {}).keys() <= ConcurrencyLimitSpec.model_fields.keys()
         assert all(schedule.keys() <= RawScheduleConfig.model_fields.keys() for schedule in raw.get("schedules", ()))
-
-
-def test_there_is_a_deployment_for_each_kind_of_work():
-    assert set(DEPLOYMENTS) == {"demo", "nightly-release", "weekly-audit", "refresh-curriculum"}
 
 
 @deployed
@@ -92,16 +85,8 @@ def test_the_texts_name_the_number_of_tasks_and_kinds_that_the_demo_makes():
         assert said == [(str(len(slots)), str(len(kinds)))], name
 
 
-@pytest.mark.parametrize("name", ["nightly-release", "weekly-audit"])
-def test_what_is_scheduled_waits_for_an_operator_and_never_runs_twice_at_once(name):
-    nightly = DEPLOYMENTS[name]
-    (schedule,) = nightly["schedules"]
-    assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"]).timezone == "UTC"
-    assert schedule["active"] is False
-    assert nightly["concurrency_limit"]["limit"] == 1
-
-
-@pytest.mark.parametrize("own", [None, pytest.param("elsewhere", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [None, "elsewhere"])
 def test_prefect_keeps_its_files_in_the_clone_unless_the_operator_names_a_place(own, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     home = str(tmp_path / own) if own else str(REPOSITORY / ".prefect")
@@ -111,29 +96,6 @@ def test_prefect_keeps_its_files_in_the_clone_unless_the_operator_names_a_place(
     assert ran.stdout.strip() == home
     assert "export PREFECT_HOME ?= $(CURDIR)/.prefect" in (REPOSITORY / "Makefile").read_text()
     assert "/.prefect/" in (REPOSITORY / ".gitignore").read_text().splitlines()
-
-
-@deployed
-def test_the_pool_is_the_one_that_the_makefile_makes(raw):
-    makefile = (REPOSITORY / "Makefile").read_text()
-    assert f"work-pool create {raw['work_pool']['name']} --type process" in makefile
-    assert f"worker start --pool {raw['work_pool']['name']} " in makefile
-
-
-def test_the_folder_comes_from_the_environment_and_no_path_is_absolute():
-    (step,) = RAW["pull"]
-    assert step == {"prefect.deployments.steps.set_working_directory": {"directory": "{{ $SANDMILL_CLONE }}"}}
-    assert all("pull" not in raw for raw in DEPLOYMENTS.values())
-    assert re.findall(r"""(?:^|[\s"'=:])(/[A-Za-z][\w./-]*|[A-Z]:\\\S*)""", TEXT, re.MULTILINE) == []
-
-
-@pytest.mark.parametrize("stem", [path.stem for path in FLOWS.glob("*.py") if path.stem != "__init__"])
-def test_a_flow_file_is_not_named_as_a_module_that_it_would_hide(stem):
-    elsewhere = [place for place in sys.path if Path(place).resolve() != FLOWS]  # Prefect's loader adds flows/ itself
-    assert PathFinder.find_spec("json", elsewhere)
-    assert PathFinder.find_spec(stem, elsewhere) is None
-    assert stem not in sys.stdlib_module_names
-    assert "_" in stem
 
 
 @pytest.mark.parametrize("name", ["refresh-curriculum", "weekly-audit"])
@@ -151,3 +113,12 @@ def test_what_looks_after_nightly_releases_looks_at_the_dataset_that_they_make()
     nightly = DEPLOYMENTS["nightly-release"]["parameters"]
     made = f"{nightly['settings']['root']}/{nightly['request']['name']}"
     assert DEPLOYMENTS["weekly-audit"]["parameters"]["request"]["release"] == made
+
+
+@pytest.mark.parametrize("name", ["nightly-release", "weekly-audit"])
+def test_what_is_scheduled_waits_for_an_operator_and_never_runs_twice_at_once(name):
+    nightly = DEPLOYMENTS[name]
+    (schedule,) = nightly["schedules"]
+    assert CronSchedule(cron=schedule["cron"], timezone=schedule["timezone"]).timezone == "UTC"
+    assert schedule["active"] is False
+    assert nightly["concurrency_limit"]["limit"] == 1

@@ -1,12 +1,10 @@
 import json
-import subprocess
-import sys
 
 import pytest
 from pydantic import ValidationError
 
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.schemas import MODELS, schema_files, write_schemas
+from sandmill.schemas import MODELS, schema_files
 from sandmill.store.release import load
 from tests.releases import REPOSITORY
 
@@ -30,20 +28,6 @@ def test_what_a_machine_happens_to_have_is_in_no_contract():
     workers = json.loads(schema_files()["run_settings.v1.json"])["properties"]["workers"]
     assert "default" not in workers
     assert RunSettings().workers >= 1
-
-
-def test_what_is_missing_is_written_and_then_nothing(tmp_path):
-    assert write_schemas(tmp_path) == list(schema_files())
-    assert write_schemas(tmp_path) == []
-    (tmp_path / "manifest.v1.json").write_text("{}")
-    assert write_schemas(tmp_path) == ["manifest.v1.json"]
-
-
-@pytest.mark.slow
-def test_the_command_without_a_folder_says_what_to_give():
-    ran = subprocess.run([sys.executable, "-m", "sandmill.schemas"], capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert "expected one folder, such as schemas" in ran.stderr
 
 
 def test_a_contract_refuses_what_its_model_refuses():

@@ -9,33 +9,21 @@ from sandmill.models.base import Stage
 from sandmill.models.reports import Funnel, SlotReport
 from sandmill.report.card import dataset_card
 from sandmill.report.funnel import RejectionRow
-from sandmill.report.text_tables import ending_table, funnel_table, rejections_table, to_markdown, to_text
+from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table, to_markdown, to_text
 from tests.report_records import RECORDS, make_digest, make_manifest
 
 FOLDER = Path(__file__).parent / "report"
 FUNNEL = Funnel(slots=4, designed=9, rendered=8, calibrated=7, checked=5, verified=4, filled=4, tasks=4, in_band=3)
-REASONS = (RejectionRow(Stage.CALIBRATE, "off_band", 2, 3.0), RejectionRow(Stage.CHECK, "twins", 1, 0.5))
-SLOTS = [
-    SlotReport(
-        slot=number,
-        round=0,
-        wanted=record.wanted,
-        reached=record.calibration.difficulty.band,
-        task_ids=(record.task_id,),
-        attempts=2,
-        seconds={Stage.CALIBRATE: 1.25 * (number + 1)},
-    )
-    for number, record in enumerate(RECORDS)
-]
-ENDING = ending_table(RECORDS, SLOTS)
+REASONS = (RejectionRow(Stage.CALIBRATE, "off_band", 2), RejectionRow(Stage.CHECK, "twins", 1))
+ENDING = ending_table(RECORDS)
 
 
 TEXTS = {
-    "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS),
+    "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS)),
     "ending.md": lambda: to_markdown(ENDING) + "\n",
     "ending.txt": lambda: to_text(ENDING, 80) + "\n",
     "funnel.md": lambda: to_markdown(funnel_table(FUNNEL)) + "\n",
-    "rejections.md": lambda: to_markdown(rejections_table(REASONS)) + "\n",
+    "rejections.md": lambda: to_markdown(set_aside_table(REASONS)) + "\n",
 }
 
 

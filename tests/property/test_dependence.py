@@ -31,12 +31,6 @@ def test_the_runs_test_is_exact(rows, marked):
         assert clustering_p_value(order) == pytest.approx(min(1, 2 * min(below, above)))
 
 
-def test_two_neighbours_of_a_rare_class_are_no_clump():
-    marks = np.zeros(200, dtype=bool)
-    marks[70:72] = True
-    assert clustering_p_value(marks) > 1e-3
-
-
 @given(FLOATS, st.randoms(use_true_random=False))
 def test_rank_correlation_ignores_how_a_column_is_scaled_and_knows_its_direction(values, random):
     other = list(values)

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from sandmill.fingerprint import FINGERPRINT_VERSION, canonical_json, fingerprint
 from sandmill.models.request import BuildRequest
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
-from tests.designs import make_seed, make_spec
+from tests.designs import make_seed
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -77,13 +77,3 @@ def test_a_default_that_a_nested_model_got_later_renames_nothing(branch):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sandmill.fingerprint.LATER", {"Leaf": {"added_later": 3}})
         assert fingerprint(branch) == hashlib.sha256(text.encode()).hexdigest()
-
-
-def test_a_field_that_the_structure_of_a_design_got_later_keeps_ids_and_streams(monkeypatch):
-    spec = make_spec(TargetKind.BINARY, MetricName.ROC_AUC)
-    data = json.loads(canonical_json(spec.model_dump(mode="json")))
-    data["structure"]["split"] = data["structure"]["split"] or "random"
-    del data["structure"]["n_targets"]
-    text = canonical_json({"version": FINGERPRINT_VERSION, "kind": "TaskSpec", "data": data})
-    monkeypatch.setattr("sandmill.fingerprint.LATER", {"Structure": {"n_targets": 1}})
-    assert fingerprint(spec) == hashlib.sha256(text.encode()).hexdigest()

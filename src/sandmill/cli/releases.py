@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sandmill.cli.screen import JsonOption, open_console, option, size_text, write_json
-from sandmill.errors import InputError, Problem, count, shorten
+from sandmill.errors import InputError, Problem, count, name_some, shorten
 
 if TYPE_CHECKING:
     from sandmill.store.catalogue import VersionFacts
@@ -16,13 +16,13 @@ RELEASES_EXAMPLES = (
     "Examples: `sandmill releases releases` · `sandmill releases s3://bucket/releases micro` · "
     "`sandmill releases releases/micro --json`"
 )
-_MOST_COUNTS = 6
-"""Most bands or kinds that a row of the table names. The others are counted together; --json lists all."""
 
 GC_EXAMPLES = (
     "Examples: `sandmill gc releases` · `sandmill gc releases/micro --older-than 30d --delete` · "
     "`sandmill gc s3://bucket/releases --json`"
 )
+_MOST_COUNTS = 6
+"""Most bands or kinds that a row of the table names; --json lists all."""
 _SECONDS = {"d": 86_400, "h": 3_600}
 
 
@@ -54,13 +54,13 @@ def releases(
         if number:
             console.print()
         versions = dataset_found.versions
-        console.print(f"{dataset_found.place}: {count(len(versions), 'version')}", style="bold", soft_wrap=True)
+        console.print(f"{dataset_found.place}: {count(len(versions), 'version')}", style="bold")
         if versions:
             rows = tuple(("*" if one.is_latest else "", one.version, *_cells(one)) for one in versions)
             header = ("", "version", "published", "tasks", "size", "bands", "kinds")
             console.print_table(TextTable("", header, rows, frozenset({3, 4})))
         for name in dataset_found.unfinished:
-            console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it", soft_wrap=True)
+            console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it")
 
 
 def _cells(one: "VersionFacts") -> tuple[str, ...]:
@@ -75,11 +75,7 @@ def _counts(counts: dict[str, int]) -> str:
 
     order = {band.value: place for place, band in enumerate(Band)}
     names = sorted(counts, key=lambda name: (order.get(name, len(order)), -counts[name], name))
-    shown = names if len(names) <= _MOST_COUNTS else names[: _MOST_COUNTS - 1]
-    said = [f"{shorten(name)} {counts[name]}" for name in shown]
-    if left := names[len(shown) :]:
-        said.append(f"{len(left)} others {sum(counts[name] for name in left)}")
-    return ", ".join(said) or "-"
+    return name_some((f"{shorten(name)} {counts[name]}" for name in names), _MOST_COUNTS) or "-"
 
 
 def gc(
@@ -121,7 +117,7 @@ def gc(
         return
     console = open_console()
     if not items:
-        console.print(f"{root}: nothing to remove that is older than {older_than}", soft_wrap=True)
+        console.print(f"{root}: nothing to remove that is older than {older_than}")
         return
     from sandmill.report.text_tables import TextTable
 
@@ -131,4 +127,4 @@ def gc(
     header = ("dataset", "what", "name", "files", "size", "days")
     console.print_table(TextTable("", header, rows, frozenset({3, 4, 5})))
     word, hint = ("Removed", "") if delete else ("Would remove", " Nothing was removed; --delete removes it.")
-    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}", soft_wrap=True)
+    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}")

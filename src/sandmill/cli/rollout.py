@@ -14,6 +14,7 @@ from sandmill.cli.screen import (
     option,
     selection,
 )
+from sandmill.errors import require_extra
 from sandmill.models.run import MOST_SECONDS
 
 ROLLOUT_EXAMPLES = (
@@ -84,10 +85,12 @@ def rollout(
 
     With --base-url, NAME may be the server's own name of the model.
     """
-    from sandmill.cli.rollout_setup import open_client, play, prepare, require_litellm, show_end
+    from sandmill.cli.rollout_setup import open_client, play, prepare, show_end
+    from sandmill.llm.provider import load_litellm
     from sandmill.models.rollout import EpisodeLimits
 
-    require_litellm()
+    with require_extra("rollout", "sandmill rollout"):
+        load_litellm()
     settings = {
         "model": model,
         "reward": reward,

@@ -2,27 +2,24 @@
 
 import asyncio
 import os
-import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sandmill.cli.screen import open_console, write_json, write_text
+from sandmill.cli.screen import open_console, show_progress, write_json, write_text
 from sandmill.errors import InputError, Problem, count, shorten
 from sandmill.fingerprint import fingerprint
 from sandmill.llm import Budget, ChatClient
 from sandmill.llm.provider import missing_keys
+from sandmill.models.base import OnProgress
 from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.rollout import Rollout, RolloutSettings, TaskPlace
 from sandmill.models.run import RunLimits
-from sandmill.play.batch import BatchEnd, BatchProgress, RolloutBatch
+from sandmill.play.batch import BatchEnd, RolloutBatch
 from sandmill.play.operators import OperatorMix
 from sandmill.play.release import Release, load
 from sandmill.report.rollouts import figure_lines, groups_table, pass_table, rollout_figures
@@ -47,13 +44,6 @@ class RolloutPlan:
     folder: RolloutFolder
     places: Mapping[str, TaskPlace]
     parents: Sequence[Rollout]
-
-
-def require_litellm() -> None:
-    """Refuse to go on without LiteLLM, and name its extra."""
-    if find_spec("litellm") is None:
-        hint = "Install it with: pip install 'sandmill[rollout]'"
-        raise InputError(_SOURCE, [Problem("litellm", "no such package", "LiteLLM", hint)], _FOOTER)
 
 
 def prepare(
@@ -150,19 +140,11 @@ def open_client(
 
 
 def play(plan: RolloutPlan, client: ChatClient, samples: int, concurrency: int) -> BatchEnd:
-    """Play all rollouts of a plan, with a progress bar and the cost on standard error, if that is a terminal."""
+    """Play all rollouts of a plan."""
     # LiteLLM leaves coroutines behind when a request is cancelled.
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-    columns = (TextColumn("rollouts"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[cost]}"))
-    console, is_quiet = Console(stderr=True), not sys.stderr.isatty()
-    bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=is_quiet, transient=True)
-    task = bar.add_task("rollouts", total=None, cost="")
 
-    def update(state: BatchProgress) -> None:
-        masked = f", {state.masked} masked" if state.masked else ""
-        bar.update(task, completed=state.done, total=state.total, cost=f"{state.usd:.4f} USD{masked}")
-
-    async def run() -> BatchEnd:
+    async def run(progress: OnProgress) -> BatchEnd:
         async with AsyncSandbox(concurrency=min(concurrency, os.cpu_count() or 1)) as sandbox:
             batch = RolloutBatch(
                 plan.release,
@@ -176,10 +158,10 @@ def play(plan: RolloutPlan, client: ChatClient, samples: int, concurrency: int) 
                 parents=plan.parents,
                 splits={task_id: place.split for task_id, place in plan.places.items()},
             )
-            return await batch.run(update)
+            return await batch.run(lambda state: progress(state.done, state.total))
 
-    with bar:
-        return asyncio.run(run())
+    with show_progress("rollouts") as progress:
+        return asyncio.run(run(progress))
 
 
 def show_end(plan: RolloutPlan, end: BatchEnd, wanted: int, as_json: bool) -> None:
@@ -195,7 +177,7 @@ def show_end(plan: RolloutPlan, end: BatchEnd, wanted: int, as_json: bool) -> No
         console, rollouts = open_console(), count(figures.all.rollouts, "rollout")
         masked = f", and {figures.masked} masked" if figures.masked else ""
         title = f"{settings.model} on {plan.release.ref}: {rollouts} of {count(figures.tasks, 'task')}{masked}"
-        console.print(title, style="bold", soft_wrap=True)
+        console.print(title, style="bold")
         for table in (groups_table(figures), pass_table(figures)):
             if table.rows:
                 console.print_table(table)

@@ -20,6 +20,11 @@ GRADE_EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
 TaskFolder = Annotated[Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")]
 
 
+def _require_file(path: Path, expected: str) -> None:
+    if not path.is_file():
+        raise InputError(str(path), [Problem("path", "no such file", expected)], "")
+
+
 def run(
     task_dir: TaskFolder,
     script: Annotated[
@@ -41,14 +46,7 @@ def run(
     A run that fails is a result too: its outcome says how, its reward is 0, and the exit code is 0. The exit code is 1
     if the sandbox failed before the script started.
     """
-    try:
-        code, saw = script.read_bytes().decode("utf-8"), ""
-    except OSError as error:
-        saw = error.strerror or str(error)
-    except UnicodeDecodeError:
-        saw = "bytes that are not UTF-8"
-    if saw:
-        raise InputError(str(script), [Problem("SCRIPT.py", saw, "a Python script")], "Nothing was run.")
+    _require_file(script, "a Python script")
     from sandmill.play.score import score
     from sandmill.sandbox import Sandbox
     from sandmill.scoring.grading.private_half import read_private
@@ -57,7 +55,9 @@ def run(
     read_private(task_dir)
     given = {name: value for name, value in (("memory_mb", memory_mb), ("cores", cores)) if value is not None}
     with Sandbox(backend, limits=RunLimits.model_validate(given)) as box:
-        result = box.run(code, public=task_dir / "public", timeout=timeout, with_text=with_text)
+        result = box.run(
+            script.read_text("utf-8", "replace"), public=task_dir / "public", timeout=timeout, with_text=with_text
+        )
     scored = score(task_dir, result)
     facts = result.model_dump(mode="json", exclude={"submission"})
     facts["submission_bytes"] = None if result.submission is None else len(result.submission)
@@ -74,45 +74,26 @@ def grade(
 
     An invalid submission is a grade too: its outcome says so, its problems say why, and the exit code is 0.
     """
-    problems = []
-    if not (task_dir / "private").is_dir():
-        hint = "Get it with: sandmill pull RELEASE --to DIR --task ID"
-        problems.append(Problem(str(task_dir), "no private/ in it", "a pulled task with its private half", hint))
-    try:
-        # For a run a missing file would be a grade, but a user who names a file expects it to exist.
-        submission.lstat()
-    except OSError as error:
-        saw = "no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
-        problems.append(Problem(str(submission), saw, "a submission in CSV", "Check the path."))
-    if problems:
-        raise InputError("sandmill grade", problems, footer="")
+    _require_file(submission, "a submission in CSV")
     from sandmill.scoring.grading import grade_folder
 
     write_json(grade_folder(task_dir, submission).model_dump(mode="json"))
 
 
 def agent_env(
-    action: Annotated[
-        Literal["create", "show"], typer.Argument(metavar="create|show", help="Make it, or describe it.")
-    ],
+    action: Annotated[Literal["create"], typer.Argument(metavar="create", help="Make it, or find it and describe it.")],
     path: Annotated[Path | None, option("P", "Where, if not in $SANDMILL_AGENT_ENV or the cache folder.")] = None,
-    with_torch: Annotated[bool, typer.Option("--with-torch", help="With PyTorch; for create.")] = False,
+    with_torch: Annotated[bool, typer.Option("--with-torch", help="With PyTorch.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make or describe the pinned environment of the agent's code: numpy to xgboost, and no sandmill.
+    """Make the pinned environment of the agent's code: numpy to xgboost, and no sandmill.
 
     Creating takes a minute and 1 GB, and does nothing if it is there. It uses uv if that is on PATH, else venv and pip.
     """
-    from sandmill.sandbox.agent_env import create_agent_env, require_agent_env
+    from sandmill.sandbox.agent_env import create_agent_env
 
-    if with_torch and action == "show":
-        raise InputError("agent-env show", [Problem("--with-torch", "the option", "it with create only")], "")
-    with show_progress("installing packages" if action == "create" else "looking"):
-        env = (
-            create_agent_env(path, with_torch, partial(write_text, to_stderr=True))
-            if action == "create"
-            else require_agent_env(path)
-        )
+    with show_progress("installing packages"):
+        env = create_agent_env(path, with_torch, partial(write_text, to_stderr=True))
     if as_json:
         facts = {"path": str(env.path), "python": str(env.python), "version": env.python_version}
         write_json({**facts, "packages": env.packages})

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from sandmill.errors import InputError, Problem, visible
+from sandmill.errors import visible
 from sandmill.models.base import OnProgress
 
 if TYPE_CHECKING:
@@ -49,20 +48,18 @@ _LINES = "\n\t"
 class PlainConsole(Console):
     """A console for untrusted text: no markup, and no control characters reach the terminal.
 
-    Lines are broken between words, so that ids and numbers stay whole. With `soft_wrap` they are not broken at all: a
-    terminal wraps a long command by itself, and it can still be copied as one line.
+    Lines are not broken: a terminal wraps a long command by itself, and it can still be copied as one line.
     """
 
-    def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
+    def print(self, *objects: Any, **options: Any) -> None:
         """Print text, or anything that rich can show."""
-        folded = (fold(one, self.width) if isinstance(one, str) and not soft_wrap else one for one in objects)
-        super().print(*folded, soft_wrap=True, **options)
+        super().print(*objects, soft_wrap=True, **options)
 
     def print_table(self, table: "TextTable") -> None:
         """Print a table as wide as the terminal; a row that is too long takes several lines."""
         from sandmill.report.text_tables import to_text
 
-        self.print(to_text(table, self.width), soft_wrap=True)
+        self.print(to_text(table, self.width))
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Make control characters visible. Cells of tables pass through here too."""
@@ -79,30 +76,14 @@ def open_console() -> PlainConsole:
     return PlainConsole(highlight=False, markup=False, emoji=False, width=screen_width())
 
 
-def fold(text: str, width: int) -> str:
-    """Break long lines between words, and indent what follows. A word that is longer than the width stays whole."""
-    folded = []
-    for line in text.split("\n"):
-        indent = " " * (len(line) - len(line.lstrip()) + 2)
-        parts = wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-        folded += parts if len(line) > width else [line]
-    return "\n".join(folded)
-
-
 def selection(**options: list[str] | None) -> dict[str, Any]:
     """Return values of `Release.select` by name. An option that is not given leaves all tasks."""
     return {name: tuple(values or ()) for name, values in options.items()}
 
 
-def refuse_options(source: str, footer: str, *rules: tuple[object, Problem]) -> None:
-    """Raise an `InputError` with the problems of all rules whose condition is true."""
-    if problems := [problem for is_broken, problem in rules if is_broken]:
-        raise InputError(source, problems, footer)
-
-
 def write_text(text: str, to_stderr: bool = False) -> None:
-    """Write untrusted text, with control characters made visible, and broken between words on a terminal."""
-    typer.echo(fold(visible(text, keep=_LINES), screen_width()), err=to_stderr)
+    """Write untrusted text, with control characters made visible."""
+    typer.echo(visible(text, keep=_LINES), err=to_stderr)
 
 
 def write_json(value: Any) -> None:

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, refuse_options, show_progress, write_json
-from sandmill.errors import Problem
+from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 SEEDS_EXAMPLES = (
     "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · "
-    "`sandmill seeds table.csv --target price` · `sandmill seeds my-seeds/ --json`"
+    "`sandmill seeds table.csv:price` · `sandmill seeds my-seeds/ --json`"
 )
 
 _BAD_INPUT = 2
@@ -35,14 +34,6 @@ def seeds(
             show_default=False,
         ),
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Target of the tables that are given as files. Builds take such a table as table.csv:COLUMN.",
-            show_default=False,
-        ),
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what was understood of seeds: their structure, what designs keep of it, and what sets a seed aside.
@@ -53,23 +44,15 @@ def seeds(
     """
     from sandmill.seeds import survey
 
-    given = tuple(f"{source}:{target}" if target and _is_table(source) else source for source in sources or ())
-    lacks_table = target and not any(map(_is_table, sources or ()))
-    problem = Problem("--target", "no CSV or Parquet file among the seeds", "a table beside it")
-    refuse_options("sandmill seeds", "No seed was read.", (lacks_table, problem))
     with show_progress("reading seeds") as on_progress:
-        intake = survey(given, on_progress)
+        intake = survey(tuple(sources or ()), on_progress)
     write_json(_describe(intake)) if as_json else _print(intake)
     if not intake.supported:
         raise typer.Exit(_BAD_INPUT)
 
 
-def _is_table(source: str) -> bool:
-    return source.endswith((".csv", ".parquet"))
-
-
 def _describe(intake: "SeedIntake") -> dict[str, Any]:
-    from sandmill.design.kept import NEVER_KEPT, forecast, nearest_domain
+    from sandmill.design.kept import NEVER_KEPT, forecast
 
     return {
         "used": [
@@ -79,7 +62,6 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
                 "origin": seed.origin,
                 "structure": seed.structure.model_dump(mode="json"),
                 "traits": [one.model_dump(mode="json", exclude_none=True) for one in forecast(seed.structure)],
-                "nearest_domain": dict(zip(("name", "share"), nearest_domain(seed), strict=True)),
                 "warnings": [note.text for note in intake.notes if note.seed_id == seed.id],
             }
             for seed in intake.supported
@@ -111,13 +93,12 @@ def _print(intake: "SeedIntake") -> None:
 
 def _fates(seed: "SeedTask", shows_all: bool) -> "Iterator[str]":
     """Yield lines on a seed: how many traits are kept, bent and dropped, and which."""
-    from sandmill.design.kept import forecast, nearest_domain
+    from sandmill.design.kept import forecast
     from sandmill.models.fidelity import TRAIT_BY_NAME
 
-    found, (domain, near) = forecast(seed.structure), nearest_domain(seed)
+    found = forecast(seed.structure)
     counts = {fate: [one for one in found if one.fate == fate] for fate in ("kept", "bent", "dropped")}
     yield f"{seed.id}: {', '.join(f'{len(some)} {fate}' for fate, some in counts.items())}"
-    yield f"  nearest domain: {domain}, with {near:.0%} of the words of title and summary"
     if shows_all:
         yield from (f"  kept: {TRAIT_BY_NAME[one.trait].words}: {_shown(one.value)}" for one in counts["kept"])
     for fate in ("bent", "dropped"):

@@ -1,14 +1,13 @@
 """sandmill serve: run and grade agents' code for trainers on other machines."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sandmill.cli.screen import option, write_text
-from sandmill.errors import InputError, Problem, count
+from sandmill.errors import count, require_extra
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
 SERVE_EXAMPLES = (
@@ -44,10 +43,9 @@ def serve(
     Clients send the token as `Authorization: Bearer TOKEN`. SIGTERM and Ctrl-C stop the server in order. It needs
     `pip install 'sandmill[serve]'`.
     """
-    if missing := [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]:
-        hint = "Run: pip install 'sandmill[serve]'"
-        problems = [Problem(name, "not installed", "the packages of the extra serve", hint) for name in missing]
-        raise InputError("sandmill serve", problems, "Nothing was started.")
+    with require_extra("serve", "sandmill serve"):
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
     from sandmill.serve.settings import ServerSettings, read_token
 
     token = read_token(token_file)

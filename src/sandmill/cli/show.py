@@ -5,19 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, refuse_options, write_json
-from sandmill.errors import Problem, count, shorten, visible
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json
+from sandmill.errors import count, shorten, visible
 
 if TYPE_CHECKING:
-    from sandmill.cli.screen import PlainConsole
     from sandmill.models.release import TaskRecord
-    from sandmill.report.text_tables import TextTable
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = (
-    "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json` · "
-    "`sandmill show releases/micro --fidelity`"
-)
+SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json`"
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -32,10 +27,6 @@ def show(
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
-    fidelity: Annotated[
-        bool,
-        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
-    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release holds, or one task of it.
@@ -54,19 +45,7 @@ def show(
     """
     from sandmill.store.release import load
 
-    refuse_options(
-        "sandmill show",
-        "Nothing was shown.",
-        (limit and task is not None, Problem("--limit", "a TASK", "only one of them", "It limits lists of tasks.")),
-        (limit and as_json, Problem("--limit", "--json", "only one of them", "--json lists all.")),
-    )
     opened = load(release)
-    if fidelity:
-        from sandmill.cli.show_fidelity import show_fidelity
-
-        opened.check_ids([task] if task else [])
-        show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
-        return
     if task is None:
         facts = _describe_release(opened, None if as_json else limit or _ROWS)
         write_json(facts) if as_json else _print_release(facts, len(opened.facts))
@@ -74,19 +53,13 @@ def show(
     opened.check_ids([task])
     if not opened.has_private:
         prompt = opened.prompt(task)
-        write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt, soft_wrap=True)
+        write_json({"task_id": task, "prompt": prompt}) if as_json else open_console().print(prompt)
         return
     record = opened.record(task)
     if as_json:
         write_json(record.model_dump(mode="json"))
         return
     _print_task(record)
-
-
-def _print_table(console: "PlainConsole", table: "TextTable", left: int) -> None:
-    console.print_table(table)
-    if left > 0:
-        console.print(f"... and {left} more; see --limit, or --json for all")
 
 
 def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, Any]:
@@ -119,7 +92,9 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     numeric = frozenset(place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
     cells = tuple(tuple(_short(row[name]) for name in columns) for row in rows)
-    _print_table(console, TextTable("", tuple(columns), cells, numeric), total - len(rows))
+    console.print_table(TextTable("", tuple(columns), cells, numeric))
+    if total > len(rows):
+        console.print(f"... and {total - len(rows)} more; see --limit, or --json for all")
     console.print()
     if facts["private"]:
         for band in Band:

@@ -11,7 +11,6 @@ from sandmill.cli.screen import (
     ReleaseArgument,
     TaskOption,
     option,
-    refuse_options,
     show_progress,
     write_json,
     write_text,
@@ -65,9 +64,7 @@ def verify(
     from sandmill.store.verify import verify_hashes
 
     alone = ("no --rerun", "--rerun beside it")
-    refuse_options(
-        "sandmill verify",
-        "Nothing was checked.",
+    rules = (
         (secret_file and not rerun, Problem("--secret-file", *alone, "Only a rerun renders again.")),
         (task and not rerun, Problem("--task", *alone, "Hashes are always checked for all tasks.")),
         (unconfined and not rerun, Problem("--unconfined", *alone, "Nothing else runs scripts.")),
@@ -76,6 +73,8 @@ def verify(
             Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."),
         ),
     )
+    if broken := [problem for is_broken, problem in rules if is_broken]:
+        raise InputError("sandmill verify", broken, "Nothing was checked.")
     if rerun:
         _check_packages()
         _check_sandbox(unconfined)
@@ -107,27 +106,14 @@ def verify(
             listed = (f"  {visible(line)}" for line in problems)
             write_text("\n".join([f"{opened.ref}: {count(len(problems), 'problem')}", *listed]), to_stderr=True)
         else:
-            ending = _describe_rerun(len(chosen), bool(secret)) if rerun else ""
+            half = "public half of " if public_only else ""
+            said = f"{opened.ref}: {half}{count(opened.manifest.tasks, 'task')}: "
             differing = sum(bool(one.differences) for one in other)
-            held = (
-                f"{count(differing, 'task')} of other code with differences, all else holds"
-                if differing
-                else "all holds"
-            )
-            write_text(f"{opened.ref}: {_describe_checked(opened, public_only)}: {held}{ending}")
+            said += f"{count(differing, 'task')} of other code with differences, all else" if differing else "all"
+            rendered = "rendered from the design" if secret else _NOT_RENDERED
+            write_text(f"{said} holds" + (f", {count(len(chosen), 'task')} ran again ({rendered})" if rerun else ""))
     if problems:
         raise typer.Exit(1)
-
-
-def _describe_checked(release: "StoredRelease", public_only: bool) -> str:
-    half = "public half of " if public_only else ""
-    read = sum(not (public_only and part.path.startswith("private/")) for part in release.manifest.parts)
-    return f"{half}{count(release.manifest.tasks, 'task')} in {count(read, 'file')}"
-
-
-def _describe_rerun(tasks: int, is_rendered: bool) -> str:
-    rendered = "rendered from the design" if is_rendered else _NOT_RENDERED
-    return f", {count(tasks, 'task')} ran again ({rendered})"
 
 
 def _check_packages() -> None:

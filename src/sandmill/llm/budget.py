@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from secrets import token_hex
 
 from sandmill.errors import SpendLimit
 from sandmill.llm.cache import Files
@@ -34,10 +35,8 @@ class Ledger:
         micro = -int(-usage.usd * _MICRO // 1)
         if not micro:
             return
-        for number in range(1000):
-            path = f"{self.folder}/{micro}-{key[:24]}-{number}.json"
-            if self.files.create(path, usage.model_dump_json().encode(), owner_only=True):
-                return
+        path = f"{self.folder}/{micro}-{key[:24]}-{token_hex(4)}.json"
+        self.files.create(path, usage.model_dump_json().encode(), owner_only=True)
 
 
 @dataclass

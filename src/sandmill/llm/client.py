@@ -13,7 +13,6 @@ from sandmill.errors import NoAnswer, ReplayMiss
 from sandmill.llm.budget import Budget, Prices, count_tokens, prices_of
 from sandmill.llm.cache import Recordings, request_key
 from sandmill.llm.provider import (
-    FORMS,
     Completion,
     RequestFailed,
     complete,
@@ -99,12 +98,11 @@ class LlmClient(_Client):
     ) -> None:
         super().__init__(choice, settings, budget, prices)
         self._recordings = recordings
-        self._form_number: dict[str, int] = {}
-        """Place in `FORMS` of the strictest form that each model's server accepts."""
-        self._in_flight: dict[str, asyncio.Task[Reply]] = {}
+        self._told_in_words: set[str] = set()
+        """Models whose servers refuse schemas."""
 
     async def ask(self, prompt: Prompt) -> Reply:
-        """Answer a prompt. Equal prompts that are asked at the same time are sent once.
+        """Answer a prompt.
 
         Raises:
             ReplayMiss: in replay, if the request is not recorded.
@@ -112,13 +110,6 @@ class LlmClient(_Client):
             NoAnswer: if every model failed; the message says how each did.
         """
         keys = [request_key(model, self._choice, prompt) for model in self._choice.models]
-        if running := self._in_flight.get(keys[0]):
-            return (await asyncio.shield(running)).model_copy(update={"is_recorded": True})
-        task = self._in_flight[keys[0]] = asyncio.create_task(self._answer(prompt, keys))
-        task.add_done_callback(lambda _: self._in_flight.pop(keys[0]))
-        return await asyncio.shield(task)
-
-    async def _answer(self, prompt: Prompt, keys: list[str]) -> Reply:
         for key in keys:
             if reply := await asyncio.to_thread(self._recordings.find, key):
                 break
@@ -151,17 +142,16 @@ class LlmClient(_Client):
         return self._recordings.add(prompt, reply)
 
     async def _ask_model(self, model: str, key: str, prompt: Prompt) -> Reply:
-        """Ask one model in the strictest form that its server accepts."""
-        for number in range(self._form_number.get(model, 0), len(FORMS)):
+        """Ask one model for an answer by its schema, and in words where its server refuses the schema."""
+        if model not in self._told_in_words:
             try:
-                reply = await retry(partial(self._send, model, key, prompt, FORMS[number]), self._settings.retries)
+                return await retry(partial(self._send, model, key, prompt, "json_schema"), self._settings.retries)
             except RequestFailed as failure:
-                if failure.may_be_form and FORMS[number] != FORMS[-1]:
-                    continue
-                raise
-            self._form_number[model] = max(number, self._form_number.get(model, 0))
-            return reply
-        raise AssertionError("unreachable: the last form returns or raises")
+                if not failure.may_be_form:
+                    raise
+        reply = await retry(partial(self._send, model, key, prompt, "text"), self._settings.retries)
+        self._told_in_words.add(model)
+        return reply
 
     async def _send(self, model: str, key: str, prompt: Prompt, form: AnswerForm) -> Reply:
         choice, prices = self._choice, prices_of(model, self._prices)

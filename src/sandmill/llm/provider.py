@@ -13,9 +13,6 @@ from typing import Any
 from sandmill.llm.redact import redact
 from sandmill.models.llm import AnswerForm, LlmSettings, ModelChoice, Prompt
 
-FORMS: tuple[AnswerForm, ...] = ("json_schema", "json_object", "text")
-"""The strictest form first. A server that refuses a form is sent the next one."""
-
 _FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)```", re.DOTALL)
 _INSTRUCTION = (
     "Answer with one JSON object and nothing else: no comment before or after it, no code fence. "
@@ -40,20 +37,12 @@ _LIST_SECONDS = 10.0
 
 
 def wire_messages(prompt: Prompt, form: AnswerForm) -> list[dict[str, str]]:
-    """Return the messages to send. If the form carries no schema, the first message ends with the schema as text."""
+    """Return the messages to send. In the form `text`, the first message ends with the schema."""
     messages = [message.model_dump() for message in prompt.messages]
-    if form != "json_schema":
+    if form == "text":
         schema = json.dumps(prompt.answer, sort_keys=True, ensure_ascii=False)
         messages[0]["content"] += f"\n\n{_INSTRUCTION}{schema}"
     return messages
-
-
-def response_format(prompt: Prompt, form: AnswerForm) -> dict[str, Any]:
-    """Return the `response_format` parameter of a request."""
-    if form == "json_schema":
-        schema = {"name": prompt.role, "schema": prompt.answer, "strict": False}
-        return {"type": "json_schema", "json_schema": schema}
-    return {"type": "json_object", "schema": prompt.answer}
 
 
 def read_json(text: str) -> dict[str, Any] | str:
@@ -140,7 +129,8 @@ async def complete(
     """Send one request, once, as `send` does."""
     options: dict[str, Any] = {}
     if form != "text":
-        asked = response_format(prompt, form)
+        schema = {"name": prompt.role, "schema": prompt.answer, "strict": False}
+        asked = {"type": "json_schema", "json_schema": schema}
         if model.startswith("openai/"):
             # LiteLLM's list of models does not know what a server of one's own accepts; the server itself refuses.
             options = {"extra_body": {"response_format": asked}}

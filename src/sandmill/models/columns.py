@@ -61,10 +61,6 @@ class Categorical(Frozen):
     def _one_share_a_level(self) -> "Categorical":
         if len(self.shares) != len(self.levels) or abs(sum(self.shares) - 1) > 1e-6 or min(self.shares) <= 0:
             raise ValueError("shares must be positive, one for each level, and sum to 1")
-        if len(set(self.levels)) != len(self.levels):
-            raise ValueError("levels must differ")
-        if self.order and sorted(self.order) != list(range(len(self.levels))):
-            raise ValueError("order must name the code of every level once")
         return self
 
 
@@ -77,12 +73,6 @@ class Date(Frozen):
     """Length of the span."""
     train_days: int | None = Field(default=None, ge=1)
     """Days of the training part in a temporal split. Test rows have later days. None for other splits."""
-
-    @model_validator(mode="after")
-    def _time_is_left_for_the_test(self) -> "Date":
-        if self.train_days is not None and self.train_days >= self.days:
-            raise ValueError(f"train_days {self.train_days} must be fewer than days {self.days}")
-        return self
 
 
 class Unit(Frozen):
@@ -162,12 +152,6 @@ class Conversion(Frozen):
     offsets: tuple[float, ...]
     """One factor (above 0) and one offset for each level of `by`."""
 
-    @model_validator(mode="after")
-    def _factors_are_positive(self) -> "Conversion":
-        if len(self.factors) != len(self.offsets) or not all(factor > 0 for factor in self.factors):
-            raise ValueError("a conversion has one factor above 0 and one offset for each level")
-        return self
-
 
 class Column(Frozen):
     """One column that an agent sees."""
@@ -189,12 +173,6 @@ class Column(Frozen):
     """Units in which the files hold the cells. The rule and the mechanism use the true unit."""
     in_text: bool = False
     """Whether the value is written in the notes of the row instead of a column of its own."""
-
-    @model_validator(mode="after")
-    def _something_is_left_to_chance(self) -> "Column":
-        if sum(loading**2 for loading in self.loadings) >= 1:
-            raise ValueError(f"{self.name}: the squares of its loadings sum to 1 or more")
-        return self
 
     @model_validator(mode="after")
     def _kind_allows_it(self) -> "Column":

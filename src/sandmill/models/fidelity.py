@@ -4,11 +4,11 @@ A vector has the traits of one table. Seed and task have one each, by the same c
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from sandmill.models.base import Frozen
@@ -20,12 +20,6 @@ TraitValue = float | str
 
 _NUMBERS = frozenset({ColumnRole.REAL, ColumnRole.WHOLE})
 _CLASSES = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
-
-_WORD = re.compile(r"[a-z]{4,}")
-_COMMON = frozenset(
-    {"from", "have", "into", "that", "their", "they", "this", "tell", "than", "what", "when", "which", "with"}
-)
-"""Words that say nothing about a topic."""
 
 
 class Trait(Frozen):
@@ -223,7 +217,7 @@ def _of_table(target: TargetKind, profile: TableProfile) -> dict[str, TraitValue
         "repeats": median(column.top_share for column in numbers) if numbers else None,
         "distinct": median(column.distinct_share for column in numbers) if numbers else None,
         "skew": median(skews) if skews else None,
-        "skew_most": _quantile(skews, 0.9),
+        "skew_most": float(np.quantile(skews, 0.9)) if skews else None,
         "tails": median(tails) if tails else None,
         "rho_share": profile.rho_share,
         "rho_mean": profile.rho_mean,
@@ -246,22 +240,3 @@ def _of_classes(target: TargetKind, shares: Sequence[float]) -> dict[str, TraitV
     is_whole = target is not TargetKind.MULTILABEL
     entropy = -sum(share * math.log2(share) for share in parts) if is_whole else None
     return {"class_entropy": entropy, "top_class": max(shares), "rarest_class": min(shares)}
-
-
-def _quantile(values: Sequence[float], at: float) -> float | None:
-    if not values:
-        return None
-    ordered, place = sorted(values), at * (len(values) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
-
-
-def nearness(topic: str, told: str) -> float:
-    """Return the share of the words of a topic that a text has, such as a domain's or a story's; 0 to 1."""
-    words = _words(topic)
-    return len(words & _words(told)) / len(words) if words else 0.0
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower()) if word not in _COMMON)

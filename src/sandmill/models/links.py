@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandmill.models.base import Frozen
 
@@ -21,12 +21,6 @@ class MulticlassLink(Frozen):
     classes: tuple[str, ...] = Field(min_length=3)
     intercepts: tuple[float, ...]
 
-    @model_validator(mode="after")
-    def _one_intercept_a_class(self) -> "MulticlassLink":
-        if len(self.intercepts) != len(self.classes):
-            raise ValueError(f"{len(self.intercepts)} intercepts for {len(self.classes)} classes")
-        return self
-
 
 class OrdinalLink(Frozen):
     """P(y <= k) = logistic(cuts_k - eta): proportional odds, classes from lowest to highest."""
@@ -36,12 +30,6 @@ class OrdinalLink(Frozen):
     cuts: tuple[float, ...]
     """Cuts between neighbouring classes, in ascending order."""
 
-    @model_validator(mode="after")
-    def _cuts_lie_between_classes(self) -> "OrdinalLink":
-        if len(self.cuts) != len(self.classes) - 1 or sorted(set(self.cuts)) != list(self.cuts):
-            raise ValueError(f"{len(self.cuts)} cuts for {len(self.classes)} classes; cuts ascend and are one fewer")
-        return self
-
 
 class MultilabelLink(Frozen):
     """P(label k) = logistic(intercepts_k + eta_k). Labels are independent given the true cells."""
@@ -49,12 +37,6 @@ class MultilabelLink(Frozen):
     kind: Literal["multilabel"] = "multilabel"
     labels: tuple[str, ...] = Field(min_length=2)
     intercepts: tuple[float, ...]
-
-    @model_validator(mode="after")
-    def _one_intercept_a_label(self) -> "MultilabelLink":
-        if len(self.intercepts) != len(self.labels):
-            raise ValueError(f"{len(self.intercepts)} intercepts for {len(self.labels)} labels")
-        return self
 
 
 class GaussianLink(Frozen):
@@ -94,12 +76,6 @@ class NumbersLink(Frozen):
     kind: Literal["numbers"] = "numbers"
     names: tuple[str, ...] = Field(min_length=2)
     links: tuple[NumberLink, ...]
-
-    @model_validator(mode="after")
-    def _one_link_a_name(self) -> "NumbersLink":
-        if len(self.links) != len(self.names) or len(set(self.names)) != len(self.names):
-            raise ValueError(f"{len(self.links)} links for {len(self.names)} names; names must differ")
-        return self
 
 
 class RenderedLink(Frozen):

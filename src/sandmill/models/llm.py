@@ -68,7 +68,7 @@ class Usage(Frozen):
 
 
 AnswerForm = Literal["json_schema", "json_object", "text"]
-"""How a server is asked for JSON."""
+"""How a server is asked for JSON. Recordings of older versions may have `json_object`."""
 
 
 class Reply(Frozen):
@@ -83,7 +83,7 @@ class Reply(Frozen):
     source: str = "model"
     """Author: `model`, or a word such as `fixture` for recordings that were written by hand."""
     is_recorded: bool = False
-    """Whether it came from the recordings or from an equal request, and cost nothing."""
+    """Whether it came from the recordings, and cost nothing."""
     passed_over: tuple[str, ...] = ()
     """Models that failed before, each with its reason."""
     value: dict[str, Any] | None = None

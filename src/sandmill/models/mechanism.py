@@ -5,8 +5,8 @@ from pydantic import Field, model_validator
 from sandmill.models import faults
 from sandmill.models.base import Frozen, Private
 from sandmill.models.columns import Categorical, ChildTable, Column, Date, Identity, LogNormal, Unit
-from sandmill.models.links import Link, RenderedLink, class_names, output_count
-from sandmill.models.motifs import Aggregate, CodeValue, Drift, KnownUnit, LocalRule, Term, UnitEffect, columns_of
+from sandmill.models.links import Link, RenderedLink, output_count
+from sandmill.models.motifs import CodeValue, Drift, KnownUnit, Term, UnitEffect, columns_of
 
 
 class Subgroup(Frozen):
@@ -33,12 +33,6 @@ class Exclusion(Frozen):
     by: str
     levels: tuple[int, ...] = Field(min_length=1)
     """Codes of the levels of `by` that do not occur there."""
-
-    @model_validator(mode="after")
-    def _has_one_end(self) -> "Exclusion":
-        if (self.below is None) == (self.above is None):
-            raise ValueError(f"{self.column} and {self.by}: give one of below and above")
-        return self
 
 
 class Mechanism(Private):
@@ -69,8 +63,6 @@ class Mechanism(Private):
         return self
 
     def _unknown_names(self) -> list[str]:
-        names = [column.name for column in self.columns]
-        doubled = [f"column {name} is declared twice" for name in sorted(set(names)) if names.count(name) > 1]
         used = {
             *(name for term in self.terms for name in columns_of(term.motif)),
             *self._fault_free_columns(),
@@ -79,21 +71,12 @@ class Mechanism(Private):
             *(part for law in self._identities().values() for part in law.of),
             *(name for limit in self.limits for name in _read_by(limit)),
         }
-        return doubled + [f"{name} is used but is not a column" for name in sorted(used - set(names))]
+        return [f"{name} is used but is not a column" for name in sorted(used - self.column_by_name.keys())]
 
     def _misused_faults(self) -> list[str]:
         """List misplaced faults. With faults in a column that others depend on, the posterior cannot be computed."""
-        faulty, motifs = [fault.column for fault in self.cell_faults()], [term.motif for term in self.terms]
-        misplaced = sorted({*faulty} & self._fault_free_columns())
-        problems = [f"{name} has cell faults, so no other part may depend on it" for name in misplaced]
-        problems += [f"{name} has two cell faults" for name in sorted(set(faulty)) if faulty.count(name) > 1]
-        if any(isinstance(motif, LocalRule) for motif in motifs) != (self.subgroup is not None):
-            problems.append("a local rule and a subgroup need each other")
-        if self.label_noise() and not class_names(self.link):
-            problems.append("label noise applies to classes, not to numbers")
-        if self.child is None and any(isinstance(motif, Aggregate) for motif in motifs):
-            problems.append("an aggregate needs a child table")
-        return problems
+        misplaced = sorted({fault.column for fault in self.cell_faults()} & self._fault_free_columns())
+        return [f"{name} has cell faults, so no other part may depend on it" for name in misplaced]
 
     def _misplaced_kinds(self) -> list[str]:
         """List references to columns of the wrong kind."""
@@ -108,20 +91,11 @@ class Mechanism(Private):
             *((column.conversion.by, Categorical) for column in self.columns if column.conversion),
             *((limit.by, Categorical) for limit in self.limits if isinstance(limit, Exclusion)),
         ]
-        problems = [
+        return [
             f"{name} must be a {kind.__name__.lower()} column"
             for name, kind in wanted
             if name in by_name and not isinstance(by_name[name].distribution, kind)
         ]
-        faulty = {fault.column for fault in self.cell_faults()}
-        problems += [
-            f"{column.name} is the same for all rows of a unit, so it can have no cell faults, shift or trend"
-            for column in self.columns
-            if column.unit and (column.name in faulty or column.shift or column.trend)
-        ]
-        if sum(isinstance(column.distribution, Unit) for column in self.columns) > 1:
-            problems.append("there is more than one unit column; at most one is allowed")
-        return problems
 
     def _fault_free_columns(self) -> set[str]:
         """Names of columns that must have no cell faults, since other parts of the mechanism depend on them."""
@@ -136,29 +110,19 @@ class Mechanism(Private):
         }
 
     def _impossible_identities(self) -> list[str]:
-        by_name, problems = self.column_by_name, []
-        for name, law in self._identities().items():
-            column, parts = by_name[name], [by_name[part].distribution for part in law.of if part in by_name]
-            if law.how in ("difference", "quotient") and len(law.of) != 2:
-                problems.append(f"{name}: a {law.how} has two parts")
-            if any(isinstance(part, Categorical | Date | Unit | Identity) for part in parts):
-                problems.append(f"{name}: the parts of an identity are numbers that are no identities")
-            if law.how == "quotient" and not isinstance(parts[-1], LogNormal):
-                problems.append(f"{name}: the divisor of a quotient must be lognormal, so that it is never 0")
-            if column.unit or column.shift or column.trend:
-                problems.append(f"{name}: an identity has no unit, shift or trend; its parts may have")
-        return problems
+        known = self.column_by_name
+        return [
+            f"{name}: the divisor of a quotient must be lognormal, so that it is never 0"
+            for name, law in self._identities().items()
+            if law.how == "quotient" and law.of[-1] in known
+            if not isinstance(known[law.of[-1]].distribution, LogNormal)
+        ]
 
     def _impossible_limits(self) -> list[str]:
         known = self.column_by_name
         read = sorted({name for limit in self.limits for name in _read_by(limit)} & known.keys())
-        numbers = {name for limit in self.limits for name in _read_by(limit)[: 2 if isinstance(limit, Order) else 1]}
         of_unit = [name for name in read if known[name].unit or isinstance(known[name].distribution, Unit)]
-        ordered = [name for name in read if name in numbers and isinstance(known[name].distribution, Categorical)]
-        return [
-            *(f"{name} belongs to a unit, so no limit may read it" for name in of_unit),
-            *(f"{name} is a category, so it has no order" for name in ordered),
-        ]
+        return [f"{name} belongs to a unit, so no limit may read it" for name in of_unit]
 
     def _identities(self) -> dict[str, Identity]:
         return {one.name: one.distribution for one in self.columns if isinstance(one.distribution, Identity)}
@@ -216,5 +180,5 @@ class Mechanism(Private):
 
 
 def _read_by(limit: Order | Exclusion) -> tuple[str, str]:
-    """Return the columns that a limit reads; those of an order are both numbers, of an exclusion the first one."""
+    """Return the columns that a limit reads."""
     return (limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by)

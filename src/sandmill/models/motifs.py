@@ -51,12 +51,6 @@ class BetweenCuts(_OnColumn):
     low: float
     high: float
 
-    @model_validator(mode="after")
-    def _low_is_below_high(self) -> "BetweenCuts":
-        if not self.low < self.high:
-            raise ValueError(f"low {self.low} must be below high {self.high}")
-        return self
-
 
 class Periodic(_OnColumn):
     """Sine wave over the column."""
@@ -132,14 +126,6 @@ class Drift(_OnColumn):
     """Days at which a new period starts, ascending, halfway between whole days."""
     levels: tuple[float, ...]
     """Effect of each period, one more than `starts`."""
-
-    @model_validator(mode="after")
-    def _periods_follow_each_other(self) -> "Drift":
-        if len(self.levels) != len(self.starts) + 1 or sorted(set(self.starts)) != list(self.starts):
-            raise ValueError(
-                f"{len(self.levels)} levels for {len(self.starts)} starts; starts ascend and are one fewer"
-            )
-        return self
 
 
 class UnitEffect(_OnColumn):

@@ -3,12 +3,11 @@
 The arguments, the Prefect run forms and the fingerprint come from these models.
 """
 
-import math
 import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -125,19 +124,12 @@ class RunSettings(Frozen):
     """Requests to language models at once."""
     llm_timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
     """Seconds that one request to a language model may take."""
-    price: dict[Side, float] = {}
+    price: dict[Side, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
     """Dollars for a million tokens of the model, where LiteLLM does not know them."""
     strict: bool = False
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
-
-    @field_validator("price")
-    @classmethod
-    def _prices_are_amounts(cls, price: dict[Side, float]) -> dict[Side, float]:
-        if wrong := [f"{side}={amount:g}" for side, amount in price.items() if not 0 <= amount < math.inf]:
-            raise ValueError(f"prices must be finite and not negative; saw {', '.join(wrong)}")
-        return price
 
     @field_validator("task_runner")
     @classmethod

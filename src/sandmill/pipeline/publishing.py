@@ -14,7 +14,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.llm import Usage
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
-from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
@@ -85,8 +85,6 @@ class BuildSummary:
     """A sample of the designs by fingerprint, those with the lowest."""
     shown: list[TaskRecord] = field(default_factory=list)
     """The first records, at most `MOST_SHOWN`."""
-    shown_slots: list[SlotReport] = field(default_factory=list)
-    """Slots of the same shards."""
     usages: defaultdict[str, dict[str, Usage]] = field(default_factory=lambda: defaultdict(dict))
     """Use of language models for each design, by designer and fingerprint. Replicates share a design."""
 
@@ -100,8 +98,6 @@ class BuildSummary:
                 self.filled.add(slot.slot)
         self.internal += [(key, one) for one in reports.rejections if one.reason == INTERNAL_ERROR]
         self.unpaid |= {one.slot for one in reports.rejections if one.reason == MONEY_SPENT}
-        if len(self.shown) < MOST_SHOWN:
-            self.shown_slots += reports.slots
 
     def add_record(self, record: TaskRecord) -> None:
         """Count one task."""
@@ -201,7 +197,7 @@ def publish_release(
         seeds=[seed.id for seed in plan.seeds],
         refs=shards,
         reports=reports,
-        card=lambda manifest: dataset_card(manifest, summary.digest, funnel, summary.counts.rejections()),
+        card=lambda manifest: dataset_card(manifest, summary.digest),
         pages=lambda manifest: make_report(StoredRelease(store, manifest)).files,
     )
     return Publication(

@@ -9,18 +9,14 @@ from string import Template
 
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.release import SPLITS, Manifest
-from sandmill.models.reports import Funnel
-from sandmill.report.digest import ReleaseDigest, best_scores_in_words, count_table, mix_table, reading_table
-from sandmill.report.funnel import RejectionRow
-from sandmill.report.text_tables import funnel_table, rejections_table, to_markdown
+from sandmill.report.digest import ReleaseDigest, best_scores_in_words, mix_table, reading_table
+from sandmill.report.text_tables import to_markdown
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Size tags of dataset hubs: the first bound that the number of tasks stays below."""
 
 
-def dataset_card(
-    manifest: Manifest, digest: ReleaseDigest, funnel: Funnel, rejections: tuple[RejectionRow, ...]
-) -> str:
+def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
     """Write README.md of a release.
 
     Nothing in it names a task, its answers, its rule or its thresholds, so the card may be public where the private
@@ -29,10 +25,6 @@ def dataset_card(
     paths = [part.path for part in manifest.parts]
     # A loader stops at a pattern that matches no file.
     splits = [split for split in SPLITS if any(path.startswith(f"public/tasks-{split}-") for path in paths)]
-    reasons = "No attempt was rejected."
-    if rejections:
-        reasons = f"Attempts that failed, by reason:\n\n{to_markdown(rejections_table(rejections))}"
-    kinds = (f"## {kind.title()}s\n\n{to_markdown(count_table(kind, found))}" for kind, found in digest.kinds.items())
     template = Template((files("sandmill.report") / "card.md").read_text(encoding="utf-8"))
     return template.substitute(
         dataset=manifest.dataset,
@@ -40,8 +32,8 @@ def dataset_card(
         size=next((tag for bound, tag in SIZES if manifest.tasks < bound), "1M<n<10M"),
         configs="\n".join(_config(name, splits) for name in ("tasks", "files")),
         tasks=digest.tasks,
-        designs=digest.designs[0],
-        domains=len(digest.kinds["domain"]),
+        designs=digest.designs,
+        domains=len(digest.domains),
         verified=digest.verified,
         best_scores=best_scores_in_words(digest),
         code=manifest.code_version,
@@ -53,9 +45,6 @@ def dataset_card(
         floors=", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items()),
         best_golds=f"{digest.best_gold_rate:.0%}",
         more_golds=_more_golds(digest),
-        kinds="\n\n".join(kinds),
-        funnel=to_markdown(funnel_table(funnel)),
-        rejections=reasons,
         content=manifest.content,
         plan=manifest.plan_fingerprint[:12],
         secret=manifest.secret_id,

@@ -14,20 +14,16 @@ from sandmill.models.hints import ReadingLevel
 from sandmill.models.release import ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
 
-_KINDS = ("domain", "structure", "metric", "seed", "split")
-
 
 @dataclass
 class ReleaseDigest:
     """Counts over all records. Nothing in it names a task's answers, rule or thresholds."""
 
     tasks: int = 0
-    asked: Counter[Band] = field(default_factory=Counter)
-    reached: Counter[Band] = field(default_factory=Counter)
-    hit: Counter[Band] = field(default_factory=Counter)
-    kinds: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in _KINDS})
-    designs: Counter[int] = field(default_factory=Counter)
-    """Tasks by replicate number: those of replicate 0 are the distinct designs."""
+    mix: Counter[tuple[Band, Band]] = field(default_factory=Counter)
+    """Tasks by the band asked for and the band reached."""
+    domains: set[str] = field(default_factory=set)
+    designs: int = 0
     golds: Counter[str] = field(default_factory=Counter)
     """Tasks on which each solver that reads the data alone reached gold."""
     hinted: int = 0
@@ -53,13 +49,9 @@ class ReleaseDigest:
         spec, measured = record.spec, record.calibration
         gold, sign = measured.thresholds.gold, -1 if measured.is_lower_better else 1
         self.tasks += 1
-        self.asked[record.wanted] += 1
-        self.reached[record.reached] += 1
-        self.hit[record.wanted] += record.wanted == record.reached
-        values = (spec.domain, spec.structure_label, str(spec.metric), record.lineage.seed_id, record.split)
-        for kind, value in zip(_KINDS, values, strict=True):
-            self.kinds[kind][value] += 1
-        self.designs[record.replicate] += 1
+        self.mix[record.wanted, record.reached] += 1
+        self.domains.add(spec.domain)
+        self.designs += record.replicate == 0
         self.levels[spec.reading_level][record.reached] += 1
         if (gain := measured.reading_gain) is not None:
             self.gains[spec.reading_level].append(gain)
@@ -114,8 +106,8 @@ def mix_table(digest: ReleaseDigest) -> TextTable:
     """Show the mix: asked for, reached, and reached where it was asked for."""
     rows = []
     for band in Band:
-        met = share(digest.hit[band], digest.asked[band])
-        rows.append((str(band), str(digest.asked[band]), str(digest.reached[band]), met))
+        asked, reached = (sum(n for ends, n in digest.mix.items() if ends[place] is band) for place in (0, 1))
+        rows.append((str(band), str(asked), str(reached), share(digest.mix[band, band], asked)))
     header = ("band", "asked for", "reached", "met where asked")
     return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3}))
 
@@ -129,15 +121,6 @@ def reading_table(digest: ReleaseDigest) -> TextTable:
         rows.append((level, *(str(counts[band]) for band in Band), f"{fmean(gains):.2f}" if gains else ""))
     header = ("reading level", *map(str, Band), "mean gain")
     return TextTable("Reading", header, tuple(rows), frozenset(range(1, len(header))))
-
-
-def count_table(title: str, counts: Counter[str], shown: int = 20) -> TextTable:
-    """Show how many tasks there are of each kind, the most frequent first, the tail in one row."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    rows = [(name, str(count)) for name, count in ordered[:shown]]
-    if tail := ordered[shown:]:
-        rows.append((f"{len(tail)} others", str(sum(count for _, count in tail))))
-    return TextTable(title, (title, "tasks"), tuple(rows), frozenset({1}))
 
 
 @dataclass

@@ -27,7 +27,6 @@ class RejectionRow:
     stage: Stage
     reason: str
     count: int
-    seconds: float
 
 
 @dataclass
@@ -44,7 +43,6 @@ class FunnelCounts:
     _lost: Counter[Stage] = field(default_factory=Counter)
     _internal: int = 0
     _counts: Counter[tuple[Stage, str]] = field(default_factory=Counter)
-    _seconds: defaultdict[tuple[Stage, str], float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> None:
         """Count one shard.
@@ -60,9 +58,7 @@ class FunnelCounts:
             self.in_band += report.reached == report.wanted
         lost: dict[tuple[int, int, int], list[Rejection]] = defaultdict(list)
         for rejection in rejections:
-            key = (rejection.stage, rejection.reason)
-            self._counts[key] += 1
-            self._seconds[key] += rejection.seconds
+            self._counts[rejection.stage, rejection.reason] += 1
             self.usd += rejection.usd
             if not rejection.replicate:
                 lost[rejection.slot, rejection.round, rejection.attempt].append(rejection)
@@ -95,4 +91,4 @@ class FunnelCounts:
     def rejections(self) -> tuple[RejectionRow, ...]:
         """Count rejections by stage in the order of the work, and by reason, the most frequent first."""
         ordered = sorted(self._counts, key=lambda key: (ORDER[key[0]], -self._counts[key], key[1]))
-        return tuple(RejectionRow(*key, self._counts[key], self._seconds[key]) for key in ordered)
+        return tuple(RejectionRow(*key, self._counts[key]) for key in ordered)

@@ -144,8 +144,8 @@ _BINS = 12  # most bars of a facet of numbers
 JOINED = "public_tasks JOIN private_tasks AS p USING (task_id)"
 
 
-class FacetPlan(Frozen):
-    """One facet, before its tasks are counted."""
+class Facet(Frozen):
+    """One facet of the list of tasks."""
 
     id: str
     title: str
@@ -155,50 +155,39 @@ class FacetPlan(Frozen):
     is_whole: bool = False
     is_private: bool = False
     note: str = ""
-
-
-class Facet(Frozen):
-    """One facet with its counts."""
-
-    id: str
-    title: str
-    is_number: bool
     step: float = 1.0
     """Width of a bar."""
-    figure: Figure
 
 
-PLANS = tuple(FacetPlan(**one) for one in _TABLE["facets"])
-
-
-def plans_of(edition: Edition) -> tuple[FacetPlan, ...]:
+def _facets_of(edition: Edition) -> list[Facet]:
     """Return the facets that an edition may show."""
-    return tuple(plan for plan in PLANS if edition == "private" or not plan.is_private)
+    facets = [Facet(**one) for one in _TABLE["facets"]]
+    return [facet for facet in facets if edition == "private" or not facet.is_private]
 
 
-def count_facets(queries: Queries, edition: Edition) -> tuple[Facet, ...]:
-    """Count the tasks of each facet. A facet whose value no task has is left out."""
-    found = (_count(queries, plan) for plan in plans_of(edition))
-    return tuple(facet for facet in found if facet.figure.rows)
+def count_facets(queries: Queries, edition: Edition) -> tuple[tuple[Facet, Figure], ...]:
+    """Return each facet with its tasks by value. A facet whose value no task has is left out."""
+    found = [_count(queries, facet) for facet in _facets_of(edition)]
+    return tuple((facet, figure) for facet, figure in found if figure.rows)
 
 
-def _count(queries: Queries, plan: FacetPlan) -> Facet:
-    source = JOINED if plan.is_private else "public_tasks"
-    step = _step(queries, plan, source) if plan.is_number else 1.0
-    name, value, where, order = "value", plan.sql, "", "tasks DESC, value"
-    if plan.is_number:
-        name, value = "at_least", f"round(floor(round(({plan.sql}) / {step:g}, 9)) * {step:g}, 9)"
-        where, order = f"\nWHERE ({plan.sql}) IS NOT NULL", "at_least"
+def _count(queries: Queries, facet: Facet) -> tuple[Facet, Figure]:
+    source = JOINED if facet.is_private else "public_tasks"
+    step = _step(queries, facet, source) if facet.is_number else 1.0
+    name, value, where, order = "value", facet.sql, "", "tasks DESC, value"
+    if facet.is_number:
+        name, value = "at_least", f"round(floor(round(({facet.sql}) / {step:g}, 9)) * {step:g}, 9)"
+        where, order = f"\nWHERE ({facet.sql}) IS NOT NULL", "at_least"
     sql = f"SELECT {value} AS {name}, count(*) AS tasks\nFROM {source}{where}\nGROUP BY ALL ORDER BY {order}"
-    figure = queries.figure(f"facet-{plan.id}", plan.title, sql, plan.note)
-    return Facet(id=plan.id, title=plan.title, is_number=plan.is_number, step=step, figure=figure)
+    figure = queries.figure(f"facet-{facet.id}", facet.title, sql, facet.note)
+    return facet.model_copy(update={"step": step}), figure
 
 
-def _step(queries: Queries, plan: FacetPlan, source: str) -> float:
+def _step(queries: Queries, facet: Facet, source: str) -> float:
     """Return a round width of bars, of which a dozen hold all values."""
-    _, rows = queries.rows(f"SELECT min({plan.sql}), max({plan.sql}) FROM {source}")
+    _, rows = queries.rows(f"SELECT min({facet.sql}), max({facet.sql}) FROM {source}")
     low, high = rows[0]
-    least = 1.0 if plan.is_whole else 0.05
+    least = 1.0 if facet.is_whole else 0.05
     if not isinstance(low, int | float) or not isinstance(high, int | float) or high <= low:
         return least
     rough = (high - low) / _BINS
@@ -209,7 +198,7 @@ def _step(queries: Queries, plan: FacetPlan, source: str) -> float:
 
 def task_columns(queries: Queries, edition: Edition) -> Figure:
     """Return one row a task: its id, its title and its value of each facet. Rows are sorted by id."""
-    shown = [f"{plan.sql} AS {plan.id.replace('-', '_')}" for plan in plans_of(edition)]
+    shown = [f"{facet.sql} AS {facet.id.replace('-', '_')}" for facet in _facets_of(edition)]
     title = "trim(regexp_replace(split_part(prompt, chr(10), 1), '^#+', ''))"
     source = JOINED if edition == "private" else "public_tasks"
     listed = ",\n       ".join(["task_id", f"{title} AS title", *shown])

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from math import comb, fsum
-from statistics import pvariance
 
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Medal
@@ -52,8 +51,6 @@ class RolloutFigures(Frozen):
     structures: dict[str, RolloutGroup]
     bands: dict[str, RolloutGroup]
     failures: dict[str, int]
-    caught: dict[str, float]
-    """How far submissions use stated facts, by kind of fact: 0 to 1, where it was measured."""
 
 
 def pass_at_k(rollouts: int, passed: int, k: int) -> float:
@@ -85,16 +82,7 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
         structures=_by_name(counted, lambda one: places[one.task_id].structure),
         bands=_by_name(counted, lambda one: places[one.task_id].band, tuple(Band)),
         failures=dict(Counter(one.failure for one in everything if one.failure).most_common()),
-        caught=_caught(counted),
     )
-
-
-def _caught(facts: Iterable[RolloutFacts]) -> dict[str, float]:
-    values: defaultdict[str, list[float]] = defaultdict(list)
-    for credit in (credit for one in facts for credit in one.credits):
-        if credit.value is not None:
-            values[credit.kind].append(credit.value)
-    return {kind: fsum(found) / len(found) for kind, found in sorted(values.items())}
 
 
 def group_by_task(facts: Iterable[RolloutFacts]) -> dict[str, list[RolloutFacts]]:
@@ -165,14 +153,12 @@ def pass_table(figures: RolloutFigures) -> TextTable:
 
 
 def figure_lines(figures: RolloutFigures) -> list[str]:
-    """Describe medals, stated facts, costs and failures, a line each."""
+    """Describe medals, costs and failures, a line each."""
     medals = ", ".join(f"{name} {_percent(share)}" for name, share in figures.medals.items())
     tokens = f"{figures.prompt_tokens:,} of prompts, {figures.completion_tokens:,} of answers"
     price = "price not known" if figures.usd is None else f"{figures.usd:.4f} USD"
     failures = ", ".join(f"{name} {number}" for name, number in figures.failures.items()) or "none"
-    caught = ", ".join(f"{kind} {_percent(value)}" for kind, value in figures.caught.items())
-    read = [f"Stated facts that submissions use: {caught}."] if caught else []
-    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}."]
+    return [f"Medals: {medals}.", f"Tokens: {tokens}; {price}.", f"Failures: {failures}."]
 
 
 def _percent(share: float | None) -> str:
@@ -198,11 +184,9 @@ class CurriculumTask(TaskPlace):
     """Unmasked rollouts of all folders."""
     solved: int
     mean_reward: float
-    reward_std: float
-    """Standard deviation of rewards within groups: the rollouts of the task in one folder are a group."""
     kind: Solved
     has_reward_variance: bool
-    """Whether the rewards of at least one group differ, so that GRPO can learn from the task."""
+    """Whether rewards differ among the rollouts of the task in one folder, so that GRPO can learn from it."""
 
 
 class Curriculum(Frozen):
@@ -236,14 +220,12 @@ def make_curriculum(
         everything = [one for group in of_task for one in group]
         number, solved = len(everything), sum(one.is_solved for one in everything)
         kind = Solved.NEVER if not solved else Solved.ALWAYS if solved == number else Solved.FRONTIER
-        within = fsum(len(group) * pvariance([one.reward or 0.0 for one in group]) for group in of_task) / number
         tasks.append(
             CurriculumTask(
                 **places[task_id].model_dump(),
                 rollouts=number,
                 solved=solved,
                 mean_reward=fsum(one.reward or 0.0 for one in everything) / number,
-                reward_std=within**0.5,
                 kind=kind,
                 has_reward_variance=any(map(has_variance, of_task)),
             )
@@ -253,12 +235,12 @@ def make_curriculum(
 
 def curriculum_table(tasks: Iterable[CurriculumTask]) -> TextTable:
     """Show tasks, a row a task."""
-    header = ("task", "split", "structure", "band", "solved", "mean reward", "reward std")
+    header = ("task", "split", "structure", "band", "solved", "mean reward")
     rows = tuple(
         (
             *(task.task_id, task.split, task.structure, task.band),
-            *(f"{task.solved}/{task.rollouts}", f"{task.mean_reward:.3f}", f"{task.reward_std:.3f}"),
+            *(f"{task.solved}/{task.rollouts}", f"{task.mean_reward:.3f}"),
         )
         for task in tasks
     )
-    return TextTable("", header, rows, frozenset({4, 5, 6}))
+    return TextTable("", header, rows, frozenset({4, 5}))

@@ -50,10 +50,8 @@ class TaskSample(Frozen):
     prompt: str
     files: tuple[tuple[str, int], ...]
     """Path and bytes of the files; of folders of items only the first ones."""
-    file_count: int
     tables: tuple[TableSample, ...] = ()
     media: tuple[MediaSample, ...] = ()
-    media_bytes: int = 0
 
 
 def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
@@ -74,10 +72,8 @@ def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
     return TaskSample(
         prompt=public.get(DESCRIPTION, b"").decode(errors="replace"),
         files=tuple((path, len(public[path])) for path in sorted(public)[:12]),
-        file_count=len(public),
         tables=tuple(tables),
         media=tuple(media),
-        media_bytes=media_bytes - left,
     )
 
 

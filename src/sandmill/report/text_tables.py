@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sandmill.errors import visible
 from sandmill.models.base import Stage
 from sandmill.models.release import TaskRecord
-from sandmill.models.reports import Funnel, SlotReport
+from sandmill.models.reports import Funnel
 from sandmill.report.funnel import REASON_WORDS, STEERING, RejectionRow
 
 _GAP = "  "  # between two columns, and before a line that continues a row
@@ -23,25 +23,18 @@ class TextTable:
     """Places of the columns that are set flush right."""
 
 
-def ending_table(records: Iterable[TaskRecord], slots: Iterable[SlotReport]) -> TextTable:
-    """Show what a build made, a row a task. For the operator's eyes: it names thresholds and the oracle.
-
-    Seconds are the slot's work in all its attempts, shared evenly by its replicates; `-` if no report names the task.
-    """
-    seconds = {
-        task_id: sum(report.seconds.values()) / len(report.task_ids) for report in slots for task_id in report.task_ids
-    }
-    header = ("task", "domain", "structure", "metric", "difficulty", "trivial", "gold", "oracle", "seconds")
+def ending_table(records: Iterable[TaskRecord]) -> TextTable:
+    """Show what a build made, a row a task. For the operator's eyes: it names thresholds and the oracle."""
+    header = ("task", "domain", "structure", "metric", "difficulty", "trivial", "gold", "oracle")
     rows = []
     for record in records:
         measured, spec = record.calibration, record.spec
         missed = "" if record.reached == record.wanted else f" (asked {record.wanted})"
         difficulty = f"{measured.difficulty.value:.2f} {measured.difficulty.band}{missed}"
         scores = (f"{score:.4f}" for score in (measured.trivial, measured.thresholds.gold, measured.oracle))
-        taken = f"{seconds[record.task_id]:.1f}" if record.task_id in seconds else "-"
         names = (record.task_id, spec.domain, spec.structure_label, str(spec.metric))
-        rows.append((*names, difficulty, *scores, taken))
-    return TextTable("Tasks", header, tuple(rows), frozenset({5, 6, 7, 8}))
+        rows.append((*names, difficulty, *scores))
+    return TextTable("Tasks", header, tuple(rows), frozenset({5, 6, 7}))
 
 
 def funnel_table(funnel: Funnel) -> TextTable:
@@ -54,12 +47,6 @@ def funnel_table(funnel: Funnel) -> TextTable:
     rows.append(("slots filled", str(funnel.filled), share(funnel.filled, funnel.slots)))
     rows.append(("slots in the band asked for", str(funnel.in_band), share(funnel.in_band, funnel.slots)))
     return TextTable("Funnel", ("stage", "left", "share"), tuple(rows), frozenset({1, 2}))
-
-
-def rejections_table(rows: Iterable[RejectionRow]) -> TextTable:
-    """Show why attempts failed and what they cost."""
-    cells = tuple((str(row.stage), row.reason, str(row.count), f"{row.seconds:.1f}") for row in rows)
-    return TextTable("Rejections", ("stage", "reason", "attempts", "seconds"), cells, frozenset({2, 3}))
 
 
 def set_aside_table(rows: Sequence[RejectionRow]) -> TextTable:

@@ -1,12 +1,10 @@
 """The mix of bands that a build was asked for and reached, added one shard at a time."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sandmill.errors import count
 from sandmill.models.base import Band
 from sandmill.models.reports import SlotReport
-from sandmill.report.text_tables import TextTable
 
 
 @dataclass
@@ -23,25 +21,15 @@ class MixCounts:
 
     def explain(self) -> list[str]:
         """Write one line for each band that got fewer slots than were asked for; no line if the mix was met."""
-        return [
-            f"Asked for {count(asked, f'{band} task')}, got {reached}: of these slots {other} hold tasks of another "
-            f"band, since no design came nearer, and {empty} stayed empty."
-            for band, asked, reached, _, other, empty in self.rows()
-            if reached < asked
-        ]
-
-    def rows(self) -> Iterator[tuple[Band, int, int, int, int, int]]:
-        """Yield each band with the slots that it was asked for and got, and what became of those asked for it."""
+        lines = []
         for band in Band:
-            asked = [reached for wanted, reached in self.ends.values() if wanted == band]
-            reached = sum(other == band for _, other in self.ends.values())
-            if asked or reached:
-                met, empty = asked.count(band), asked.count(None)
-                yield band, len(asked), reached, met, len(asked) - met - empty, empty
-
-
-def mix_table(mix: MixCounts) -> TextTable:
-    """Show the slots that each band was asked for and got, and what became of the slots that were asked for it."""
-    header = ("band", "asked", "reached", "as asked", "in another band", "empty")
-    rows = tuple(tuple(map(str, row)) for row in mix.rows())
-    return TextTable("Mix asked for and reached", header, rows, frozenset({1, 2, 3, 4, 5}))
+            ends = [reached for wanted, reached in self.ends.values() if wanted == band]
+            got = sum(reached == band for _, reached in self.ends.values())
+            if got < len(ends):
+                empty = ends.count(None)
+                other = len(ends) - ends.count(band) - empty
+                lines.append(
+                    f"Asked for {count(len(ends), f'{band} task')}, got {got}: of these slots {other} hold tasks of "
+                    f"another band, since no design came nearer, and {empty} stayed empty."
+                )
+        return lines

@@ -42,13 +42,7 @@ class AffineRule:
 
     def classes(self, probabilities: Floats) -> Array:
         """Return the predicted class codes, shape (rows,)."""
-        best = probabilities[:, 0] * self.weights[0] + self.offsets[0]
-        chosen = np.zeros(len(probabilities), dtype=np.int64)
-        for number in range(1, probabilities.shape[1]):
-            value = probabilities[:, number] * self.weights[number] + self.offsets[number]
-            chosen[value > best] = number
-            best = np.maximum(best, value)
-        return chosen
+        return np.asarray((probabilities * self.weights + self.offsets).argmax(axis=1), dtype=np.int64)
 
     def tallies(self, probabilities: Floats) -> Tallies:
         """Return the expected tallies of the rule on rows, shape (1, classes)."""

@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.errors import InvalidSubmission, Problem, shorten
+from sandmill.errors import InvalidSubmission, Problem, name_some, shorten
 from sandmill.models.base import Part
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
@@ -27,8 +27,6 @@ __all__ = ["MAX_SUBMISSION_BYTES", "Answers", "most_bytes", "parse_submission", 
 MAX_SUBMISSION_BYTES = 64 * 1024 * 1024
 _HEADER_PASSED = 3
 """Checks that a submission with the right header has passed: file, parses, header."""
-_SHOWN = 3
-"""Ids that a message lists."""
 _SLACK = 4
 """Factor on the bytes of a plain submission up to which a file is read."""
 _SPARE_BYTES, _SPARE_ROWS = 1 << 16, 1000
@@ -87,10 +85,8 @@ def _read_table(
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        rows = [row for row in islice(reader, most_rows) if row]
-        lines: Sequence[int] = range(2, 2 + len(rows))
-        if reader.line_num > 1 + len(rows):
-            lines = _number_lines(text, most_rows)
+        numbered = [(reader.line_num, row) for row in islice(reader, most_rows) if row]
+        lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
         has_more = next(reader, None) is not None
     except csv.Error as error:
         saw = f"text that is not CSV ({error})"
@@ -109,13 +105,6 @@ def _read_table(
     if problems:
         raise InvalidSubmission(SUBMISSION, problems, passed=_HEADER_PASSED - 1)
     return header, list(zip(*rows, strict=True)) or [()] * len(header), lines
-
-
-def _number_lines(text: str, most_rows: int) -> list[int]:
-    """Return the line on which each row ends, for files with empty lines or line ends in quotes."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    next(reader, [])
-    return [reader.line_num for row in islice(reader, most_rows) if row]
 
 
 def most_bytes(facts: TaskFacts, ids: Sequence[str]) -> int:
@@ -141,13 +130,8 @@ def _index_rows(row_ids: Sequence[str], ids: Sequence[str], problems: list[Probl
         (absent, "missing", f"all {len(ids)} ids of the sample submission"),
     ):
         if found:
-            problems.append(Problem("ids", f"{len(found)} {fault} ({_examples(found)})", expected))
+            problems.append(Problem("ids", f"{len(found)} {fault} ({name_some(map(shorten, found))})", expected))
     return by_id
-
-
-def _examples(names: Sequence[str]) -> str:
-    shown = ", ".join(shorten(name) for name in names[:_SHOWN])
-    return f"{shown}, ..." if len(names) > _SHOWN else shown
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,17 +9,13 @@ import pytest
 
 from benchmarks import adversaries
 from benchmarks.adversaries.induced import induce, load, parse_with, save
-from benchmarks.adversaries.judging import ladder, report_adversaries
-from benchmarks.adversaries.parser import parse
 from benchmarks.adversaries.texts import IN_WORDS, Doc, number_of, without_denied
 from sandmill.calibrate.adversary.forms import Files, found_tables
 from sandmill.calibrate.adversary.notes import note_values
 from sandmill.calibrate.readers import stated_facts
 from sandmill.kinds.files.base import write_files
 from sandmill.models.hints import Form
-from sandmill.models.motifs import columns_of
 from sandmill.models.package import TaskFacts
-from sandmill.scoring.gap import gap_closed
 from tests.hinted_designs import small_rendered, told
 
 FOLDER = Path(adversaries.__file__).parent
@@ -73,22 +68,6 @@ def _doc(folder, slot):
     return Doc.read(folder, package.facts), package
 
 
-@pytest.mark.slow
-def test_the_parser_reads_most_forms_that_a_rule_uses(tmp_path):
-    wanted, read = [], []
-    for slot in range(6):
-        folder = tmp_path / str(slot)
-        folder.mkdir()
-        doc, package = _doc(folder, slot)
-        forms = {(form.motif.motif, columns_of(form.motif)) for form in told(package.spec)}
-        mine = parse(doc).facts
-        found = {(fact.motif.motif, columns_of(fact.motif)) for fact in mine if isinstance(fact, Form)}
-        wanted += forms
-        read += [form for form in forms if any(form[0] == kind and set(form[1]) == set(names) for kind, names in found)]
-    assert len(wanted) > 5
-    assert len(read) >= 0.8 * len(wanted)
-
-
 def test_patterns_of_a_text_read_its_like(tmp_path):
     doc, package = _doc(tmp_path, 0)
     patterns = induce([(doc, package.spec.hints, stated_facts(package.spec, package.public))])
@@ -116,20 +95,3 @@ def test_the_blind_search_finds_a_quotient_of_four_columns(tmp_path):
     known = found.test[[name for name in found.test if name.startswith("found_")]]
     assert len(plain.test) == len(known) == 180
     assert max(abs(np.corrcoef(known[name], quotient[120:] > quotient.median())[0, 1]) for name in known) > 0.8
-
-
-def test_the_table_of_adversaries_pays_by_rungs():
-    bars = SimpleNamespace(bronze=0.6, silver=0.7, gold=0.8)
-    calibration = SimpleNamespace(thresholds=bars, trivial=0.5, oracle=0.9)
-
-    def closed(score):
-        return gap_closed(score, 0.5, 0.9)
-
-    assert ladder(calibration, closed, 0.8) == pytest.approx(0.8)
-    assert ladder(calibration, closed, 0.4) == 0.0
-    sheet = SimpleNamespace(
-        finals={"one": 0.8}, is_hinted=True, level="prose", calibration=calibration, closed=closed,
-        medal=lambda _: None, gap=lambda _: closed(0.8),
-    )  # fmt: skip
-    lines = list(report_adversaries([sheet], ("one",)))
-    assert lines[-1] == "| one | 0% / 0.75 / 0.80 (1) | 0% / 0.75 / 0.80 (1) |  | 0% / 0.75 / 0.80 (1) |"

@@ -2,14 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from benchmarks.fidelity import FROZEN, digest_of, frozen_scale, make_all
 from benchmarks.fidelity_figures import NAMES, near_duplicates
 from benchmarks.fidelity_tasks import Made, add_line, pieces_of, read_lines
 from benchmarks.real_tables import LISTS
-from benchmarks.solver_orders import agreement
 from sandmill.models.base import Band
 from sandmill.models.fidelity import FidelityVector
 from sandmill.models.structure import MetricName, TargetKind
@@ -79,16 +77,3 @@ def test_near_duplicates_ask_the_same_by_half_the_same_rule():
     assert near_duplicates([one, other]) == [(one, other)]
     assert near_duplicates([one, other.model_copy(update={"domain": "bees"})]) == []
     assert near_duplicates([one, other.model_copy(update={"rule": ("linear a", "periodic c")})]) == []
-
-
-def test_orders_that_follow_their_table_agree_better_with_it():
-    rng = np.random.default_rng(0)
-    tables = {f"t{place}": tuple(rng.permutation(10)) for place in range(6)}
-    kinds = {name: "binary" if place < 3 else "count" for place, name in enumerate(tables)}
-    own = [(name, tuple(np.array(order) + rng.normal(0, 2, 10))) for name, order in tables.items() for _ in range(4)]
-    for middle, low, high in agreement(tables, own, kinds).values():
-        assert 0 < low < middle < high
-    any_order = [(name, tuple(rng.permutation(10))) for name in tables for _ in range(30)]
-    low, high = agreement(tables, any_order, kinds)["other seeds"][1:]
-    assert low < 0.1
-    assert high > -0.1

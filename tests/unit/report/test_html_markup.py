@@ -33,7 +33,7 @@ def read(page: str) -> Seen:
     return seen
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(TEXTS, TEXTS)
 def test_text_stays_text_in_elements_and_attributes(text, title):
     seen = read(element("p", text, title=title, data_id=title))
@@ -42,7 +42,7 @@ def test_text_stays_text_in_elements_and_attributes(text, title):
     assert seen.attributes == [("title", title), ("data-id", title)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.recursive(TEXTS | st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
 def test_no_data_ends_the_element_that_holds_it(data):
     block = json_block("data-x", data)

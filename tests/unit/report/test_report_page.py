@@ -10,7 +10,6 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.chromium import CHROMIUM, Tab, open_tab
 from tests.publishing import publish_numbers
-from tests.report_pages import large_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
@@ -91,27 +90,4 @@ def test_the_filter_is_kept_in_the_address(tab, page):
     assert tab.run("report.selected().length") == 1
     assert tab.run("document.getElementById('search').value") == f"late {sought}"
     assert tab.run("document.querySelector('button[aria-pressed=true]').title") == "train"
-    assert tab.problems == []
-
-
-def test_ten_thousand_tasks_stay_a_short_list(tab, tmp_path):
-    path = tmp_path / PAGE
-    path.write_text(large_page(10_000))
-    tab.resize(1200, 900)
-    tab.open(path.as_uri())
-    assert tab.run("report.tasks.length") == 10_000
-    assert tab.run("document.querySelectorAll('#list .row').length") < 60
-    spent = tab.run(
-        "(() => { const start = performance.now(); report.choose('metric', 'roc_auc');"
-        " document.body.getBoundingClientRect(); return performance.now() - start; })()"
-    )
-    searched = tab.run(
-        "(() => { const start = performance.now(); report.search('task 77');"
-        " document.body.getBoundingClientRect(); return performance.now() - start; })()"
-    )
-    (tmp_path / "times.txt").write_text(f"{path.stat().st_size} bytes, filter {spent} ms, search {searched} ms\n")
-    assert 0 < tab.run("report.selected().length") < 10_000
-    tab.run("document.getElementById('list').scrollTop = 1e6, new Promise((done) => setTimeout(done, 300))")
-    assert tab.run("document.querySelectorAll('#list .row').length") > 5
-    tab.shoot(tmp_path / "large.png")
     assert tab.problems == []

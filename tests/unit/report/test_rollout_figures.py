@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import FactCredit, RolloutFacts, TaskPlace
+from sandmill.models.rollout import RolloutFacts, TaskPlace
 from sandmill.report.rollouts import (
     Solved,
     curriculum_table,
@@ -92,20 +92,6 @@ def test_nothing_and_only_masked_rollouts_have_figures():
         assert "none" in " ".join(figure_lines(figures)) or facts
 
 
-def test_an_unknown_price_makes_the_sum_unknown():
-    figures = rollout_figures([fact(), fact(sample=1, usd=None)], PLACES)
-    assert figures.usd is None
-    assert "price not known" in " ".join(figure_lines(figures))
-
-
-def test_text_says_what_a_pass_is():
-    figures = rollout_figures([fact("sm1", sample, medal=Medal.SILVER) for sample in range(6)], PLACES)
-    table = pass_table(figures)
-    assert table.header[0] == "pass = bronze or better"
-    assert [row[0] for row in table.rows] == ["pass@1", "pass@2", "pass@4", "pass@6"]
-    assert table.rows[0][1:] == ("100.0%", "1")
-
-
 def test_the_frontier_is_between_always_and_never():
     first = [
         *(fact("sm1", sample, 0.9, Medal.GOLD) for sample in range(2)),
@@ -117,26 +103,10 @@ def test_the_frontier_is_between_always_and_never():
     kinds = {kind: [task.task_id for task in found.of(kind)] for kind in Solved}
     assert kinds == {Solved.ALWAYS: ["sm1"], Solved.NEVER: ["sm2"], Solved.FRONTIER: ["sm3"]}
     assert {task.task_id: task.has_reward_variance for task in found.tasks} == {"sm1": False, "sm2": True, "sm3": False}
-    assert found.of(Solved.NEVER)[0].reward_std == pytest.approx(0.05)
-    assert curriculum_table(found.of(Solved.FRONTIER)).rows == (
-        ("sm3", "train", "text", "easy", "1/2", "0.500", "0.000"),
-    )
+    assert curriculum_table(found.of(Solved.FRONTIER)).rows == (("sm3", "train", "text", "easy", "1/2", "0.500"),)
 
 
 def test_differences_between_folders_are_no_variance_within_a_group():
     weak, strong = ([fact("sm1", sample, reward) for sample in range(2)] for reward in (0.1, 0.9))
     (task,) = make_curriculum("r@1", [weak, strong], PLACES).tasks
-    assert (task.has_reward_variance, task.reward_std, task.rollouts) == (False, 0.0, 4)
-
-
-def test_credits_for_stated_facts_are_means_by_kind_of_the_measured_ones():
-    credits = (
-        FactCredit(fact="formula:a", value=1.0),
-        FactCredit(fact="formula:b", value=0.0),
-        FactCredit(fact="units:c"),
-        FactCredit(fact="code_value:d", value=0.25),
-    )
-    figures = rollout_figures([fact(credits=credits), fact(sample=1), masked()], PLACES)
-    assert figures.caught == {"code_value": 0.25, "formula": 0.5}
-    assert "Stated facts that submissions use: code_value 25.0%, formula 50.0%." in figure_lines(figures)
-    assert not any("Stated facts" in line for line in figure_lines(rollout_figures([fact()], PLACES)))
+    assert (task.has_reward_variance, task.rollouts) == (False, 4)

@@ -1,24 +1,5 @@
-from sandmill.models.base import Band
 from sandmill.models.reports import SlotReport
-from sandmill.report.work import MixCounts, mix_table
-
-
-def make_report(slot: int, reached: Band | None = Band.HARD) -> SlotReport:
-    task_ids = (f"task{slot}",) if reached else ()
-    return SlotReport(slot=slot, round=0, wanted=Band.HARD, reached=reached, task_ids=task_ids, attempts=2, seconds={})
-
-
-def rows_of(table):
-    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
-
-
-def test_the_mix_shows_what_was_asked_what_was_reached_and_what_stayed_empty():
-    mix = MixCounts()
-    for report in (make_report(0), make_report(1, Band.MEDIUM), make_report(2, None)):
-        mix.add(report)
-    medium, hard = rows_of(mix_table(mix))
-    assert list(medium.values()) == ["medium", "0", "1", "0", "0", "0"]
-    assert list(hard.values()) == ["hard", "3", "1", "1", "1", "1"]
+from sandmill.report.work import MixCounts
 
 
 def explain_missed_mix(*ends):

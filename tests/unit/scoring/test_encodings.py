@@ -19,7 +19,6 @@ LABELS = brief_for((TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS))
 SETS = brief_for((TargetKind.MULTILABEL, MetricName.F1_MICRO))
 LISTS = brief_for((TargetKind.MULTICLASS, MetricName.MAP_AT_K))
 SEVERAL = brief_for((TargetKind.MULTI_TARGET, MetricName.RMSE_COLUMNS))
-COUNTS = brief_for((TargetKind.COUNT, MetricName.POISSON_DEVIANCE))
 GRADES = brief_for((TargetKind.ORDINAL, MetricName.QWK))
 
 
@@ -48,7 +47,7 @@ def write(prediction: np.ndarray, facts: TaskFacts) -> dict[str, list[str]]:
             return {name: [repr(row[at]) for row in wide] for at, name in enumerate(facts.submission_columns)}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed, pair):
     rng, facts = np.random.default_rng(seed), brief_for(pair)
@@ -69,7 +68,7 @@ def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed
         assert metric.score(truth, read) == pytest.approx(metric.score(truth, prediction), nan_ok=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_answers_read_back_as_the_truth_that_metrics_take(seed, pair):
     rng, facts = np.random.default_rng(seed), brief_for(pair)
@@ -124,34 +123,9 @@ def test_several_numbers_are_finite_and_not_negative_where_the_metric_takes_a_lo
     assert "a finite number" in problems("id,left,middle,right\na,nan,2,3\nb,1,inf,1\n", SEVERAL)[0]
 
 
-def test_counts_are_numbers_from_0_up():
-    assert parse("id,y\na,0\nb,2.5\n", COUNTS) == [0.0, 2.5]
-    assert problems("id,y\na,-0.1\nb,3\n", COUNTS) == ['line 2, y: saw "-0.1"; expected a finite number, 0 or more.']
-
-
-def test_a_stated_range_is_kept():
-    ranged = SEVERAL.model_copy(update={"value_range": (0.0, 10.0)})
-    assert problems("id,left,middle,right\na,10.01,2,3\nb,1,1,1\n", ranged) == [
-        'line 2, left: saw "10.01"; expected a number from 0 to 10.'
-    ]
-
-
-def test_grades_are_whole_and_listed():
-    assert parse("id,y\na,4\nb,1.0\n", GRADES) == [3, 0]
-    assert problems("id,y\na,2.5\nb,5\n", GRADES) == [
-        'line 2, y: saw "2.5"; expected one of 1, 2, 3, 4 (1 more such lines).'
-    ]
-
-
 @pytest.mark.parametrize("blank", ["\x1c", "\x1f", "\x0b", "\x85", "\xa0", "\u2003", "\u3000"])
 def test_names_are_separated_and_surrounded_by_spaces_and_tabs_alone(blank):
     assert parse("id,y\na, 4\t\nb,1.0\n", GRADES) == [3, 0]
     assert parse("id,y\na,cedar\t ash\nb, beech\n", SETS) == [[1, 0, 1, 0], [0, 1, 0, 0]]
     assert problems(f"id,y\na,4{blank}\nb,1\n", GRADES)
     assert problems(f"id,y\na,cedar{blank}ash\nb,beech\n", SETS)
-
-
-def test_only_a_whole_number_may_carry_a_point():
-    words = GRADES.model_copy(update={"classes": ("v1", "1", "-1")})
-    assert parse("id,y\na,1.00\nb,-1.0\n", words) == [1, 2]
-    assert problems("id,y\na,v1.0\nb,1\n", words)

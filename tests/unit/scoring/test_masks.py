@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 from sandmill.draw.csv_files import answers_file
 from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
-from sandmill.models.package import TaskFile
 from sandmill.models.structure import MetricName
 from sandmill.scoring import get_metric
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.runs import masks_of, runs_of
-from sandmill.scoring.grading.private_half import task_problems
 from sandmill.scoring.submission import parse_submission
-from tests.factories import CALIBRATION
-from tests.many_rows import PLACES, facts_for, make_many, table_of
+from tests.many_rows import facts_for, make_many, table_of
 from tests.unit.export.test_grader import assert_same, load
 
 FACTS = facts_for("runs")
@@ -104,14 +101,6 @@ def test_runs_of_a_mask_are_the_fewest_and_read_back(pixels):
     assert (runs[1:, 0] > runs[:-1].sum(axis=1)).all()
 
 
-def test_the_longest_plain_cell_is_within_the_bytes_of_a_cell():
-    form = form_of(FACTS)
-    for shape in ((2, 3), (32, 40), (48, 48)):
-        facts = FACTS.model_copy(update={"shape": shape})
-        striped = (np.arange(form.width(facts)) % 2 == 0).astype(np.uint8)
-        assert len(form.to_rows(striped[None])[0]) <= form.cell_bytes(facts)
-
-
 def test_cells_of_ten_megabytes_are_refused_without_memory_for_their_runs():
     task = make_many("runs")
     first, *_ = task.answers.ids
@@ -157,16 +146,3 @@ def test_a_grader_that_travels_scores_and_refuses_as_our_own(metric):
     for content in contents:
         assert_same(grader.grade_bytes(content, answers), task.grade(content))
     assert [task.grade(content).score is None for content in contents] == [False, False] + [True] * len(HOSTILE)
-
-
-def test_masks_without_a_size_are_not_graded():
-    facts = FACTS.model_copy(update={"shape": None})
-    fields = dict.fromkeys(TaskFile.model_fields) | {"facts": facts, "calibration": CALIBRATION}
-    problems = task_problems(TaskFile.model_construct(**fields))
-    assert [problem.where for problem in problems] == ["facts.shape"]
-
-
-def test_guesses_without_data_are_masks():
-    guesses = list(form_of(FACTS).guesses(FACTS, 4, ()))
-    assert {guess.shape for guess in guesses} == {(4, PLACES)}
-    assert {int(guess.sum(axis=1)[0]) for guess in guesses} >= {0, PLACES}

@@ -9,7 +9,7 @@ import yaml
 from sandmill.report.card import dataset_card
 from sandmill.store.files import Store
 from tests.factories import make_task
-from tests.publishing import FUNNEL, fill_splits, publish_shards
+from tests.publishing import fill_splits, publish_shards
 from tests.report_records import make_digest
 
 SPLITS = {0: "train", 1: "validation", 2: "train", 3: "held_out_domain"}, {4: "train", 5: "held_out_motif"}
@@ -22,7 +22,7 @@ def version(tmp_path) -> Path:
     store = Store(str(tmp_path / "micro"))
     digest = make_digest(make_task(number).record for number in range(6))
     refs = [fill_splits(store, splits) for splits in SPLITS]
-    manifest, _ = publish_shards(store, refs, card=lambda manifest: dataset_card(manifest, digest, FUNNEL, ()))
+    manifest, _ = publish_shards(store, refs, card=lambda manifest: dataset_card(manifest, digest))
     return tmp_path / "micro" / manifest.version
 
 

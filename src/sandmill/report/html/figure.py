@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Any, Literal
-from urllib.parse import quote
 
 from pydantic import Field
 
@@ -28,11 +27,6 @@ class Figure(Frozen):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def column(self, name: str) -> list[Cell]:
-        """Return the values of one column."""
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
-
     def records(self) -> list[dict[str, Cell]]:
         """Return the rows as mappings."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
@@ -48,19 +42,16 @@ def sql_block(figure: Figure) -> Markup:
     return element("details", element("summary", "SQL behind this figure"), query, class_="sql", data_figure=figure.id)
 
 
-def figure_table(figure: Figure, linked: str = "") -> Markup:
-    """Write a figure as a table, numbers to the right. The column `linked` holds tasks, which become links."""
+def figure_table(figure: Figure) -> Markup:
+    """Write a figure as a table, numbers to the right."""
     numeric = [all(_is_number(row[place]) for row in figure.rows) for place in range(len(figure.columns))]
 
     def line(kind: str, row: Iterable[str]) -> Markup:
         pairs = zip(row, numeric, strict=True)
         return element("tr", *(element(kind, cell, class_="number" if right else None) for cell, right in pairs))
 
-    def shown(name: str, value: Cell) -> str:
-        return element("a", str(value), href=f"#{quote(str(value))}") if name == linked else cell_text(value)
-
     head = element("thead", line("th", (name.replace("_", " ") for name in figure.columns)))
-    body = element("tbody", *(line("td", map(shown, figure.columns, row)) for row in figure.rows))
+    body = element("tbody", *(line("td", map(cell_text, row)) for row in figure.rows))
     return element("div", element("table", head, body, data_figure=figure.id), class_="wide")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from sandmill.models.base import Frozen
-from sandmill.report.html.figure import ID_PATTERN, Cell, Edition, Figure, bars, figure_block, figure_table, sql_block
+from sandmill.report.html.figure import ID_PATTERN, Edition, Figure, bars, figure_block, figure_table, sql_block
 from sandmill.report.html.markup import Markup, element, join, json_block
 from sandmill.report.queries import Facet
 
@@ -119,14 +119,14 @@ _FULL = {"rejections"}
 
 
 def tasks_section(
-    edition: Edition, facets: Sequence[Facet], tasks: Figure, details: Mapping[str, Any], pull: str
+    edition: Edition, facets: Sequence[tuple[Facet, Figure]], tasks: Figure, details: Mapping[str, Any], pull: str
 ) -> Section:
     """Write the list of tasks with facets and search, and the pages of single tasks.
 
     `tasks` has a row for each task: its id, its title and the value of each facet. `details` is what the pages of some
     tasks show, by id; `pull` the reference of the release for the commands on them.
     """
-    queries = [element("div", element("p", one.title), sql_block(one.figure), class_="query") for one in facets]
+    queries = [element("div", element("p", one.title), sql_block(one), class_="query") for _, one in facets]
     listed = [
         {
             "id": facet.id,
@@ -134,11 +134,11 @@ def tasks_section(
             "title": facet.title,
             "number": facet.is_number,
             "step": facet.step,
-            "values": [list(row) for row in facet.figure.rows],
+            "values": [list(row) for row in figure.rows],
         }
-        for facet in facets
+        for facet, figure in facets
     ]
-    columns = [_packed(tasks, place) for place in range(len(tasks.columns))]
+    columns = [{"name": name, "values": [row[place] for row in tasks.rows]} for place, name in enumerate(tasks.columns)]
     data = {"count": len(tasks.rows), "release": pull, "edition": edition, "columns": columns, "facets": listed}
     return Section(
         id="tasks",
@@ -148,19 +148,8 @@ def tasks_section(
         in_twin=False,
         blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
         script="\n".join([asset("tasks.js"), asset("task.js")]),
-        figures=(*(facet.figure for facet in facets), tasks),
+        figures=(*(figure for _, figure in facets), tasks),
     )
-
-
-def _packed(tasks: Figure, place: int) -> dict[str, Any]:
-    """Write a column of texts that repeat as codes, and any other one as values."""
-    values: list[Cell] = [row[place] for row in tasks.rows]
-    name = tasks.columns[place]
-    levels = sorted({value for value in values if isinstance(value, str)})
-    if len(levels) * 2 > len(values) or not all(value is None or isinstance(value, str) for value in values):
-        return {"name": name, "values": values}
-    code = {level: number for number, level in enumerate(levels)}
-    return {"name": name, "levels": levels, "codes": [-1 if v is None else code[str(v)] for v in values]}
 
 
 def build_section(figures: Sequence[Figure]) -> Section:

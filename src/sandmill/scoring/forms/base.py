@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.errors import Problem
+from sandmill.errors import Problem, name_some
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array, Floats
 
@@ -167,9 +167,7 @@ def listed(names: Sequence[str]) -> str:
 
 def known_names(facts: TaskFacts) -> str:
     """List the classes of a task for a message, shortened where there are many."""
-    shown = ", ".join(facts.classes[:_NAMES_SHOWN])
-    rest = len(facts.classes) - _NAMES_SHOWN
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    return name_some(facts.classes, _NAMES_SHOWN)
 
 
 def others(bad: Sequence[object]) -> str:

@@ -6,6 +6,7 @@ each other.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from sandmill.scoring.forms.base import (
     texts_of,
 )
 from sandmill.scoring.forms.names import LabelList
-from sandmill.scoring.forms.numbers import LabelProbabilities, read_numbers
+from sandmill.scoring.forms.numbers import LabelProbabilities, Range, read_numbers
 
 PIXEL_DECIMALS = 4
 """Decimals of a pixel's value. Steps of 8-bit grey are forty times as large."""
@@ -38,12 +39,12 @@ _STRING_BYTES = 128
 """Bytes of one usual cell of `strings`, with its separator."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that no text of `strings` holds."""
-_PROBABILITY = (0.0, 1.0, "a probability from 0 to 1")
-_GREY = (0.0, 1.0, "a number from 0 to 1")
 
 
 class _Suffixed(AnswerForm):
-    """As many answer rows for every item, told apart by the ends of their ids."""
+    """A number in each answer row, as many rows for every item, told apart by the ends of their ids."""
+
+    allowed: ClassVar[Range]
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
         """Return the ends of the ids of an item's rows, in the order of the files."""
@@ -71,6 +72,14 @@ class _Suffixed(AnswerForm):
         """Return one number for each answer row."""
         return values.reshape(-1)
 
+    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
+        """Return numbers, shape (answer rows,)."""
+        return read_numbers(columns, lines, facts, self.allowed, problems)[:, 0]
+
+    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
+        """Return numbers, shape (answer rows,)."""
+        return read_columns(cells, [facts.target_column])[:, 0]
+
 
 class Pairs(_Suffixed):
     """P(label) of each pair of an item and a label, a row a pair. Ids are `<item>_<label>`.
@@ -85,18 +94,15 @@ class Pairs(_Suffixed):
         "is true of the item."
     )
     target_words = "names, separated by spaces"
+    allowed = (0.0, 1.0, "a probability from 0 to 1")
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
         """Return the labels."""
         return [f"_{name}" for name in facts.classes]
 
-    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
-        """Return probabilities, shape (answer rows,)."""
-        return read_numbers(columns, lines, facts, _PROBABILITY, problems)[:, 0]
-
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return 0 or 1, shape (answer rows,)."""
-        return read_columns(cells, [facts.target_column])[:, 0].astype(np.int64)
+        return super().read_truth(cells, facts).astype(np.int64)
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write the names of labels in one cell."""
@@ -134,19 +140,12 @@ class Dense(_Suffixed):
         "(black) to 1 (white)."
     )
     target_words = "picture"
+    allowed = (0.0, 1.0, "a number from 0 to 1")
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
         """Return the places of pixels, row by row."""
         rows, columns = facts.picture
         return [f"_{row}_{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
-
-    def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
-        """Return numbers, shape (answer rows,)."""
-        return read_numbers(columns, lines, facts, _GREY, problems)[:, 0]
-
-    def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
-        """Return numbers, shape (answer rows,)."""
-        return read_columns(cells, [facts.target_column])[:, 0]
 
     def settle(self, truth: Array, facts: TaskFacts) -> Array:
         """Round to the decimals of the files."""

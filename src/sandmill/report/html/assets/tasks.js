@@ -10,8 +10,7 @@ report.section("tasks", (element, data) => {
   for (let number = 0; number < data.count; number++) {
     const task = { number };
     for (const column of data.columns) {
-      task[column.name] = column.levels
-        ? (column.codes[number] < 0 ? null : column.levels[column.codes[number]]) : column.values[number];
+      task[column.name] = column.values[number];
     }
     task.id = task.task_id;
     rows.push(task);
