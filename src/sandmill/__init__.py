@@ -9,6 +9,8 @@ Example:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sandmill.former import keep_former_names
+
 if TYPE_CHECKING:
     from sandmill.models.rollout import Act, EpisodeLimits, Rollout
     from sandmill.models.run import RunLimits
@@ -41,6 +43,8 @@ __all__ = [
     "prompt",
     "score",
 ]
+
+keep_former_names()
 
 _NAMES = {
     "models.rollout": ("Act", "EpisodeLimits", "Rollout"),

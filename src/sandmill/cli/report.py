@@ -23,7 +23,7 @@ REPORT_EXAMPLES = (
     "`sandmill report s3://bucket/releases/micro@3 --to report --private`"
 )
 CURRICULUM_EXAMPLES = (
-    "Examples: `sandmill curriculum releases/micro rollouts` · "
+    "Examples: `sandmill curriculum releases/micro` · `sandmill curriculum releases/micro rollouts` · "
     "`sandmill curriculum releases/micro rollouts/base rollouts/step-100 --json`"
 )
 
@@ -66,24 +66,29 @@ def report(
 def curriculum(
     release: ReleaseArgument,
     rollouts: Annotated[
-        list[str], typer.Argument(metavar="ROLLOUTS...", help="Folders that `sandmill rollout` wrote.")
-    ],
+        list[str] | None, typer.Argument(metavar="[ROLLOUTS]...", help="Folders that `sandmill rollout` wrote.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the tasks that rollouts solve always, sometimes and never.
+    """List the tasks that rollouts solve always, sometimes and never, and propose a curriculum of reading.
 
     A rollout solves a task with bronze or better. The frontier are the tasks that some rollouts solve and some do not.
     Tasks whose rewards differ within the rollouts of one folder are marked too, since GRPO also learns from those.
+
+    The curriculum of reading sorts training tasks by what their texts state: one plain fact, then more facts and harder
+    levels. Most of the mix goes to the first stage that rollouts do not master. It needs no rollouts.
     """
     from sandmill.play.release import load
+    from sandmill.report.reading_mix import reading_stages, reading_table
     from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 
     opened = load(release)
-    folders = [RolloutFolder(Store(name)) for name in dict.fromkeys(rollouts)]
+    folders = [RolloutFolder(Store(name)) for name in dict.fromkeys(rollouts or [])]
     check_release(opened, folders)
     found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
+    stages = reading_stages(map(opened.record, opened.task_ids), {task.task_id: task for task in found.tasks})
     if as_json:
         write_json(
             {
@@ -91,11 +96,15 @@ def curriculum(
                 **{kind.value: [task.task_id for task in found.of(kind)] for kind in Solved},
                 "reward_variance": [task.task_id for task in found.tasks if task.has_reward_variance],
                 "tasks": [task.model_dump(mode="json") for task in found.tasks],
+                "reading": [stage.model_dump() for stage in stages],
             }
         )
         return
     console = open_console()
-    console.print(f"{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold")
+    console.print_table(reading_table(stages))
+    if not rollouts:
+        return
+    console.print(f"\n{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold")
     for kind in (Solved.FRONTIER, Solved.NEVER, Solved.ALWAYS):
         solved = found.of(kind)
         differ = sum(task.has_reward_variance for task in solved)

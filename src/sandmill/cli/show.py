@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from sandmill.models.release import TaskRecord
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json`"
+SHOW_EXAMPLES = (
+    "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json` · "
+    "`sandmill show releases/micro --fidelity`"
+)
 
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
@@ -27,6 +30,10 @@ def show(
     limit: Annotated[
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
+    fidelity: Annotated[
+        bool,
+        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release holds, or one task of it.
@@ -46,6 +53,12 @@ def show(
     from sandmill.store.release import load
 
     opened = load(release)
+    if fidelity:
+        from sandmill.cli.show_fidelity import show_fidelity
+
+        opened.check_ids([task] if task else [])
+        show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
+        return
     if task is None:
         facts = _describe_release(opened, None if as_json else limit or _ROWS)
         write_json(facts) if as_json else _print_release(facts, len(opened.facts))

@@ -1,5 +1,6 @@
 """Steps and rollouts: what an agent did in an episode on one task, what feedback it got, and what it earned."""
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
@@ -331,6 +332,7 @@ class RolloutRecord(Frozen):
             completion_tokens=rollout.usage.completion_tokens,
             usd=rollout.usage.usd,
             seconds=rollout.duration_s,
+            credits=rollout.facts,
         )
 
 
@@ -352,6 +354,13 @@ class RolloutFacts:
     completion_tokens: int
     usd: float | None
     seconds: float
+    credits: tuple[FactCredit, ...] = ()
+    """What its submission uses of the stated facts."""
+
+    @property
+    def credits_json(self) -> str:
+        """The credits as a JSON list, as SQL reads them."""
+        return json.dumps([one.model_dump(mode="json") for one in self.credits])
 
     @property
     def is_solved(self) -> bool:

@@ -51,6 +51,8 @@ class RolloutFigures(Frozen):
     structures: dict[str, RolloutGroup]
     bands: dict[str, RolloutGroup]
     failures: dict[str, int]
+    caught: dict[str, float]
+    """How far submissions use stated facts, by kind of fact: 0 to 1, where it was measured."""
 
 
 def pass_at_k(rollouts: int, passed: int, k: int) -> float:
@@ -82,7 +84,16 @@ def rollout_figures(facts: Iterable[RolloutFacts], places: Mapping[str, TaskPlac
         structures=_by_name(counted, lambda one: places[one.task_id].structure),
         bands=_by_name(counted, lambda one: places[one.task_id].band, tuple(Band)),
         failures=dict(Counter(one.failure for one in everything if one.failure).most_common()),
+        caught=_caught(counted),
     )
+
+
+def _caught(facts: Iterable[RolloutFacts]) -> dict[str, float]:
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for credit in (credit for one in facts for credit in one.credits):
+        if credit.value is not None:
+            values[credit.kind].append(credit.value)
+    return {kind: fsum(found) / len(found) for kind, found in sorted(values.items())}
 
 
 def group_by_task(facts: Iterable[RolloutFacts]) -> dict[str, list[RolloutFacts]]:
@@ -153,12 +164,14 @@ def pass_table(figures: RolloutFigures) -> TextTable:
 
 
 def figure_lines(figures: RolloutFigures) -> list[str]:
-    """Describe medals, costs and failures, a line each."""
+    """Describe medals, stated facts, costs and failures, a line each."""
     medals = ", ".join(f"{name} {_percent(share)}" for name, share in figures.medals.items())
     tokens = f"{figures.prompt_tokens:,} of prompts, {figures.completion_tokens:,} of answers"
     price = "price not known" if figures.usd is None else f"{figures.usd:.4f} USD"
     failures = ", ".join(f"{name} {number}" for name, number in figures.failures.items()) or "none"
-    return [f"Medals: {medals}.", f"Tokens: {tokens}; {price}.", f"Failures: {failures}."]
+    caught = ", ".join(f"{kind} {_percent(value)}" for kind, value in figures.caught.items())
+    read = [f"Stated facts that submissions use: {caught}."] if caught else []
+    return [f"Medals: {medals}.", *read, f"Tokens: {tokens}; {price}.", f"Failures: {failures}."]
 
 
 def _percent(share: float | None) -> str:

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from sandmill.errors import InputError, Problem, StoreError, shorten
 from sandmill.models.llm import Message
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import Operator, Rollout, RolloutFacts, RolloutRecord, RolloutSettings
+from sandmill.models.rollout import FactCredit, Operator, Rollout, RolloutFacts, RolloutRecord, RolloutSettings
 from sandmill.store.files import FileMissing, Store
 from sandmill.store.release import StoredRelease
 
@@ -69,7 +69,9 @@ FACTS = (
     *("task_id", "release", "sample", "mask", "failure", "reward", "valid", "medal", "gap_closed"),
     *("prompt_tokens", "completion_tokens", "usd", "seconds"),
 )
-"""Columns of `RolloutFacts`."""
+"""Columns of `RolloutFacts`, but for the credits for stated facts, which are in `rest`."""
+CREDITS = "CAST(json_extract(rest, '$.facts') AS VARCHAR)"
+"""SQL for these credits in a stored file: a JSON list; NULL in files that hold none."""
 
 
 def to_row(record: RolloutRecord) -> dict[str, Any]:
@@ -116,10 +118,11 @@ def from_row(row: Mapping[str, Any]) -> RolloutRecord:
 
 
 def facts_of(row: Mapping[str, Any]) -> RolloutFacts:
-    """Return the facts of a row with the columns of `FACTS`."""
+    """Return the facts of a row with the columns of `FACTS` and `rest`."""
     values = {name: row[name] for name in FACTS if name != "valid"}
     medal = Medal(row["medal"]) if row["medal"] else None
-    return RolloutFacts(**(values | {"is_valid": row["valid"], "medal": medal}))
+    credits = tuple(FactCredit.model_validate(one) for one in json.loads(row["rest"]).get("facts", ()))
+    return RolloutFacts(**(values | {"is_valid": row["valid"], "medal": medal, "credits": credits}))
 
 
 def write_table(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -231,7 +234,7 @@ class RolloutFolder:
     def facts(self) -> Iterator[RolloutFacts]:
         """Yield the facts of all rollouts. Only their columns are read."""
         pieces = self._pieces()
-        yield from map(facts_of, self._compacted(FACTS, pieces))
+        yield from map(facts_of, self._compacted([*FACTS, "rest"], pieces))
         yield from (self._read(path).facts for path in pieces.values())
 
     def records(self) -> Iterator[RolloutRecord]:

@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import RolloutFacts, TaskPlace
+from sandmill.models.rollout import FactCredit, RolloutFacts, TaskPlace
 from sandmill.report.rollouts import (
     Solved,
     curriculum_table,
@@ -110,3 +110,16 @@ def test_differences_between_folders_are_no_variance_within_a_group():
     weak, strong = ([fact("sm1", sample, reward) for sample in range(2)] for reward in (0.1, 0.9))
     (task,) = make_curriculum("r@1", [weak, strong], PLACES).tasks
     assert (task.has_reward_variance, task.rollouts) == (False, 4)
+
+
+def test_credits_for_stated_facts_are_means_by_kind_of_the_measured_ones():
+    credits = (
+        FactCredit(fact="formula:a", value=1.0),
+        FactCredit(fact="formula:b", value=0.0),
+        FactCredit(fact="units:c"),
+        FactCredit(fact="code_value:d", value=0.25),
+    )
+    figures = rollout_figures([fact(credits=credits), fact(sample=1), masked()], PLACES)
+    assert figures.caught == {"code_value": 0.25, "formula": 0.5}
+    assert "Stated facts that submissions use: code_value 25.0%, formula 50.0%." in figure_lines(figures)
+    assert not any("Stated facts" in line for line in figure_lines(rollout_figures([fact()], PLACES)))

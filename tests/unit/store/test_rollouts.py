@@ -33,7 +33,7 @@ def fill(folder: RolloutFolder, *records) -> RolloutFolder:
 def test_the_table_has_every_field_of_a_step():
     assert STEP.names == list(Step.model_fields)
     assert FEEDBACK.names == list(FeedbackAnswer.model_fields)
-    assert {*FACTS, "is_valid"} - {"valid"} == set(RolloutFacts.__slots__)
+    assert {*FACTS, "is_valid", "credits"} - {"valid"} == set(RolloutFacts.__slots__)
 
 
 def test_every_column_that_the_documentation_names_is_in_the_table():

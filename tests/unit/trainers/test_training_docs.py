@@ -1,6 +1,7 @@
 """docs/training.md: what runs without a trainer's package. tests/clients runs the other blocks."""
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import yaml
 
 from sandmill.cli.app import COMMANDS
 from sandmill.models.rollout import EpisodeLimits
+from sandmill.report.reading_mix import ReadingStage
 from sandmill.trainers import verl
 from sandmill.trainers.shared import RELEASE_VARIABLE
 from tests.releases import REPOSITORY
@@ -31,9 +33,24 @@ def help_of(command: str) -> str:
 
 
 def test_every_python_block_is_run_by_some_test():
-    used = {"trl": 2, "skyrl": 1, "import asyncio": 1, "import sandmill\n": 1}
+    used = {"trl": 2, "skyrl": 1, "import asyncio": 1, "import sandmill\n": 1, "curriculum.json": 1}
     found = [block for block in python_blocks() if any(word in block for word in used)]
     assert len(found) == len(python_blocks()) == sum(used.values())
+
+
+def test_a_batch_is_drawn_by_the_mix_of_the_curriculum(tmp_path, monkeypatch):
+    first, last = (
+        ReadingStage(name=name, task_ids=ids, median_gain=0.2, solved=None, share=share)
+        for name, ids, share in (("one plain fact", ("a", "b"), 1.0), ("prose", ("c",), 0.0))
+    )
+    content = {"reading": [stage.model_dump(mode="json") for stage in (first, last)]}
+    (tmp_path / "curriculum.json").write_text(json.dumps(content))
+    monkeypatch.chdir(tmp_path)
+    (block,) = (block for block in python_blocks() if "curriculum.json" in block)
+    names = {}
+    exec(block, names)
+    assert len(names["batch"]) == 64
+    assert set(names["batch"]) == {"a", "b"}
 
 
 @pytest.mark.slow
