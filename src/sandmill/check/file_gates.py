@@ -1,10 +1,9 @@
-"""Gates on a package's files, ids, missing cells, pairs of pages, and on what names, sizes and headers of files tell.
+"""Gates on a package's files, ids, missing cells, pairs of pages, and on what names and sizes of files tell.
 
 Each yields findings as text.
 """
 
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import chain, islice, product
@@ -25,7 +24,6 @@ from sandmill.check.package_tables import (
 )
 from sandmill.errors import count, name_some
 from sandmill.fingerprint import digest
-from sandmill.kinds.files.item_files import jpeg_segments, sound_chunks, tiff_tags
 from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
@@ -43,9 +41,6 @@ MISSING_SIGMAS = 5.0
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 TRACE_ALPHA = 1e-5
 """p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
-_FILLING = 0xFE
-"""JPEG comment, which may fill files up to one size. The checks of pictures require that it holds zeros alone."""
-_STRIPS, _STRIP_BYTES = 273, 279
 
 
 def check_files(tables: PackageTables) -> Iterator[str]:
@@ -176,9 +171,9 @@ def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> 
 
 
 def check_traces(tables: PackageTables) -> Iterator[str]:
-    """Try to learn targets from sizes, places and attributes in archives, and all bytes that are no pixels or samples.
+    """Try to learn targets from sizes, and from places and attributes in archives.
 
-    Names of files hold ids, which have a gate of their own.
+    Names of files hold ids, which have a gate of their own. The checks of a kind require plain headers.
     """
     entries = _archive_entries(tables.package.public)
     for path, items, targets in (
@@ -210,7 +205,6 @@ def _traces(entries: Mapping[str, tuple[int, str]], items: pl.DataFrame) -> dict
     archived = [entries.get(digest(content), (-1, "")) for content in contents]
     found = {
         "the size": level(pl.Series(map(len, contents), dtype=pl.Int64)),
-        "the head": level(pl.Series([digest(head_of(content)) for content in contents])),
         "the place in the archive": level(pl.Series([place for place, _ in archived], dtype=pl.Int64)),
         "an attribute in the archive": level(pl.Series([attributes for _, attributes in archived])),
     }
@@ -227,43 +221,3 @@ def _archive_entries(public: Mapping[str, bytes]) -> dict[str, tuple[int, str]]:
                 more = (info.compress_size - info.file_size, info.extra, info.comment)
                 entries[digest(archive.read(info))] = place, repr((kept, more))
     return entries
-
-
-def head_of(content: bytes) -> bytes:
-    """Return all bytes of a file but pixels or samples; nothing if it is of another kind, or broken."""
-    heads = {b"\x89PNG\r\n\x1a\n": _png_head, b"\xff\xd8": _jpeg_head, b"II*\0": _tiff_head}
-    heads |= dict.fromkeys((b"RIFF", b"FORM"), _sound_head)
-    try:
-        return next((read(content) for magic, read in heads.items() if content.startswith(magic)), b"")
-    except (struct.error, LookupError, ValueError):
-        return b""
-
-
-def _png_head(content: bytes) -> bytes:
-    head, place = content[:8], 8
-    while place + 12 <= len(content):
-        (length,) = struct.unpack_from(">I", content, place)
-        name, end = content[place + 4 : place + 8], place + 12 + length
-        head += content[place : place + 8] if name == b"IDAT" else content[place:end]
-        place = end
-    return head + content[place:]
-
-
-def _jpeg_head(content: bytes) -> bytes:
-    segments = [(marker, content[start:end]) for marker, start, end in jpeg_segments(content)]
-    head = b"".join(bytes([marker]) + held for marker, held in segments if marker != _FILLING)
-    return head + content[content.rfind(b"\xff\xd9") :]
-
-
-def _tiff_head(content: bytes) -> bytes:
-    tags = {tag: (kind, values, value) for tag, kind, values, value in tiff_tags(content)}
-    (_, strips, start), (_, _, length) = tags[_STRIPS], tags[_STRIP_BYTES]
-    # Where there are several strips, these two values are places of lists, and all is judged but the strips' own tags.
-    return content[:start] + content[start + length :] if strips == 1 else repr(sorted(tags.items())).encode()
-
-
-def _sound_head(content: bytes) -> bytes:
-    chunks = list(sound_chunks(content, "<" if content.startswith(b"RIFF") else ">"))
-    whole = 12 + sum(8 + len(held) + len(held) % 2 for _, held in chunks)
-    told = b"".join(name + (held if name not in (b"data", b"SSND") else held[:0]) for name, held in chunks)
-    return content[:12] + told + content[whole:]
