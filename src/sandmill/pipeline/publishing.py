@@ -14,7 +14,7 @@ from sandmill.models.base import Frozen
 from sandmill.models.llm import Usage
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
-from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.reports import Rejection
 from sandmill.models.request import RunSettings
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
@@ -37,8 +37,6 @@ EMPTY_SLOTS_ALLOWED = 0.2
 INTERNAL_ERRORS_ALLOWED = 0.01
 """Share of attempts that may fail in our own code; one attempt always may."""
 _NO_USAGE = Usage()
-MOST_SHOWN = 200
-"""Records that are kept whole, for a table that a person reads."""
 
 
 class Publication(Frozen):
@@ -83,10 +81,6 @@ class BuildSummary:
     """Internal errors, each with the key of its shard."""
     specs: dict[str, TaskSpec] = field(default_factory=dict)
     """A sample of the designs by fingerprint, those with the lowest."""
-    shown: list[TaskRecord] = field(default_factory=list)
-    """The first records, at most `MOST_SHOWN`."""
-    shown_slots: list[SlotReport] = field(default_factory=list)
-    """Slots of the same shards."""
     usages: defaultdict[str, dict[str, Usage]] = field(default_factory=lambda: defaultdict(dict))
     """Use of language models for each design, by designer and fingerprint. Replicates share a design."""
 
@@ -100,8 +94,6 @@ class BuildSummary:
                 self.filled.add(slot.slot)
         self.internal += [(key, one) for one in reports.rejections if one.reason == INTERNAL_ERROR]
         self.unpaid |= {one.slot for one in reports.rejections if one.reason == MONEY_SPENT}
-        if len(self.shown) < MOST_SHOWN:
-            self.shown_slots += reports.slots
 
     def add_record(self, record: TaskRecord) -> None:
         """Count one task."""
@@ -112,8 +104,6 @@ class BuildSummary:
         self.specs[record.spec.fingerprint] = record.spec
         if len(self.specs) > 2 * MOST_TASKS:
             self.specs = {key: self.specs[key] for key in sorted(self.specs)[:MOST_TASKS]}
-        if len(self.shown) < MOST_SHOWN:
-            self.shown.append(record)
 
     def designers(self) -> list[DesignerCosts]:
         """Sum up by designer. A build has one, on which all attempts and the price of rejected drafts are booked."""

@@ -112,7 +112,6 @@ def build_shard(
             stage=Stage.PUBLISH,
             made=len(stored.filled),
             rejected=len(reports.rejections),
-            is_stored=True,
             in_band=sum(slot.reached == slot.wanted for slot in reports.slots),
             steered=sum(one.reason == OFF_BAND for one in reports.rejections),
         )

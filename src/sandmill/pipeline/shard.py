@@ -36,16 +36,14 @@ class ShardProgress:
     stage: Stage
     """The last stage that the piece of work reached."""
     made: int
-    """Slots that hold a task, verified or still waiting for the suites."""
+    """Slots that hold a verified task."""
     rejected: int
-    is_stored: bool = False
-    """The shard is finished and kept. This is its last report."""
-    task: str = ""
-    """The task that was just verified: id, domain, band, difficulty."""
     in_band: int = 0
     """Slots whose task is in the band that was asked for."""
     steered: int = 0
     """Rejected attempts that only missed their band. The search goes on from them."""
+    has_new_task: bool = False
+    """Whether a task was just verified."""
 
 
 Listener = Callable[[ShardProgress], None]
@@ -238,7 +236,6 @@ class ShardBuild:
             self._reject(one, Failed.after(made, ended.result.error))
             self._tell(ended.stage)
             return
-        self._tell(ended.stage, proved=0 if slot.tasks else 1)
         started = time.monotonic()
         checked = check_suites(package, self.suites)
         slot.suites = add_summaries([slot.suites, checked.suites])
@@ -253,10 +250,8 @@ class ShardBuild:
         made = made.with_script(ended.reader) if ended.reader else made
         slot.tasks.append(make_task(made, one.attempt, ended.result, self.plan, self.code, self.secret))
         slot.is_closed = True
-        difficulty = made.calibration.difficulty
-        one.note_step("verified", package.spec, difficulty.value, made.panel_s)
-        named = f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
-        self._tell(Stage.VERIFY, task=named)
+        one.note_step("verified", package.spec, made.calibration.difficulty.value, made.panel_s)
+        self._tell(Stage.VERIFY, has_new_task=True)
 
     def _reject(self, one: _Try, failed: Failed) -> None:
         attempt, error = one.attempt, failed.error
@@ -279,16 +274,16 @@ class ShardBuild:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
 
-    def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
-        """Report the state, with `proved` slots whose task still waits for the suites."""
+    def _tell(self, stage: Stage, *, has_new_task: bool = False) -> None:
+        """Report the state."""
         slots: list[_SlotWork | FinishedSlot] = [*self._slots, *self.kept.values()]
         rejections = [one for slot in slots for one in slot.rejections]
         firsts = [slot.tasks[0].record for slot in slots if slot.tasks]
         progress = ShardProgress(
             stage=stage,
-            made=len(firsts) + proved,
+            made=len(firsts),
             rejected=len(rejections),
-            task=task,
+            has_new_task=has_new_task,
             in_band=sum(record.reached == record.wanted for record in firsts),
             steered=sum(one.reason == OFF_BAND for one in rejections),
         )

@@ -119,7 +119,7 @@ def test_the_first_task_is_finished_before_a_third_slot_is_begun():
     workers, finished = Scripted(workers=2), []
 
     def listen(progress):
-        if progress.task and not finished:
+        if progress.has_new_task and not finished:
             finished.append(list(workers.performed))
 
     plan = make_shard_plan("r/d", range(20))
