@@ -67,6 +67,7 @@ def test_where_a_metric_has_a_cut_it_is_searched(tmp_path: Path, target: str, me
     assert not np.array_equal(searched, plain)
 
 
+@pytest.mark.slow
 def test_the_searched_cutoff_pays_for_rare_positives(tmp_path: Path):
     gains = []
     for seed in range(4):

@@ -79,6 +79,7 @@ def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
         assert closed(made)["informed"] > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "metric"), TASKS[3:])
 def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
     spec = make_spec(target, metric, 1, split=SplitKind.TEMPORAL, pathologies=FAULTS)

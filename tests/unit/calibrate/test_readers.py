@@ -13,8 +13,6 @@ import pytest
 from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers, stated_facts
-from sandmill.calibrate.rungs import GradedTest
-from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.decisions import decisions_of
 from sandmill.calibrate.scripts.findings import find
 from sandmill.calibrate.scripts.members import members_of
@@ -27,7 +25,6 @@ from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, 
 from sandmill.models.hints import Form, Hint, InText, Passage, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
-from sandmill.scoring import get_metric
 from tests.hinted_designs import hinted
 
 ROWS = 400
@@ -204,27 +201,6 @@ def test_every_reader_uses_what_is_stated(cells, tmp_path):
     assert not [run.failure for run in runs if run.failure]
 
     assert max(error(run.prediction, truth) for run in runs) < 0.7 * min(error(run.prediction, truth) for run in blind)
-
-
-@pytest.mark.slow
-def test_a_readers_script_stands_alone_and_repeats_its_score(cells, tmp_path):
-    truth = hinted_folder(cells, tmp_path)
-    panel = Panel(tmp_path, PRICED)
-    stated = Stated((Form(name="pressure", motif=MOTIFS[0]),), LEVELS)
-    table = read_table(panel, tmp_path, stated)
-    is_final = np.arange(len(truth)) % 2 == 0
-    test = GradedTest(truth, is_final, get_metric("rmse"))
-    reference, competent, _ = write_ladder(panel.table, tmp_path, test, table)
-    assert "Add the quantities that the description defines" in reference.source
-    assert "pressure" not in competent.source
-    assert reference.score.final < 0.7 * competent.score.final
-    (tmp_path / "solution.py").write_text(reference.source)
-    done = subprocess.run(
-        [sys.executable, "solution.py", ".", "out.csv"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    answer = pd.read_csv(tmp_path / "out.csv")["price"].to_numpy()
-    assert error(answer[is_final], truth[is_final]) == pytest.approx(reference.score.final, abs=1e-4)
 
 
 @pytest.mark.slow
