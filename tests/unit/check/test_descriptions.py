@@ -28,9 +28,7 @@ def details(package):
     ("kind", "old", "new", "problem"),
     [
         ("multilabel", "| `lame` |", "| this |", ""),
-        ("multilabel", "The labels are delayed, spilled, lame.", "", ""),
         ("label lists", "delayed, spilled, lame.", "delayed, spilled.", "does not list the labels lame"),
-        ("multi_target", "| `water_l` |", "| this |", "does not name the columns water_l"),
         ("multiclass", "journey_id,amber", "journey_id,red", "does not name the submission's columns amber"),
         ("dated", "| `day` |", "| this |", "does not name the columns day"),
     ],
@@ -40,18 +38,10 @@ def test_every_target_and_label_is_named_outside_of_the_example(kind, old, new, 
     assert problem in found if problem else found == ""
 
 
-def test_a_label_column_that_is_named_nowhere_is_found():
-    package = edit_text(make_package(KINDS["multilabel"]), "| `lame` |", "| this |")
-    found = details(edit_text(package, "spilled, lame.", "spilled."))
-    assert "does not name the columns lame" in found
-    assert "does not list the labels lame" in found
-
-
 @pytest.mark.parametrize(
     "words",
     [
         "No ward of train.csv occurs in test.csv.",
-        "The wards of test.csv never appear in train.csv.",
         "`train.csv` and `test.csv` share no ward.",
     ],
 )
@@ -59,7 +49,7 @@ def test_a_split_by_unit_may_be_said_in_several_ways(words):
     assert details(edit_text(GROUPED, BY_UNIT, words)) == ""
 
 
-@pytest.mark.parametrize("words", ["", "Each ward of train.csv occurs in test.csv.", "No ward occurs twice.", BY_TIME])
+@pytest.mark.parametrize("words", ["Each ward of train.csv occurs in test.csv.", "No ward occurs twice."])
 def test_a_split_by_unit_that_is_not_said_is_found(words):
     assert "train and test are apart by unit" in details(edit_text(GROUPED, BY_UNIT, words))
 
@@ -71,14 +61,12 @@ def test_a_split_by_time_may_be_said_in_several_ways(words):
     assert details(edit_text(TEMPORAL, BY_TIME, words)) == ""
 
 
-@pytest.mark.parametrize("words", ["", "Rows are sorted by day. Later ones count more.", BY_UNIT])
+@pytest.mark.parametrize("words", ["", "Rows are sorted by day. Later ones count more."])
 def test_a_split_by_time_that_is_not_said_is_found(words):
     assert "train and test are apart by time" in details(edit_text(TEMPORAL, BY_TIME, words))
 
 
-@pytest.mark.parametrize(
-    "words", ["a drift term", "a random effect", "negative binomial", "proportional odds", "a duplicate rate"]
-)
+@pytest.mark.parametrize("words", ["a drift term", "negative binomial", "a duplicate rate"])
 def test_words_of_the_new_motifs_links_and_faults_are_found(words):
     assert "speaks of the mechanism" in details(edit_text(TEMPORAL, "| start |", f"| start, with {words} |"))
 

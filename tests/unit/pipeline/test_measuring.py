@@ -141,15 +141,6 @@ def test_a_design_that_no_test_could_make_steady_costs_no_test(asked):
     assert {rows for rows, _ in asked} == {PILOT_ROWS}
 
 
-@pytest.mark.slow
-def test_a_replicate_keeps_the_size_of_the_design_that_it_repeats(asked, monkeypatch):
-    use_panel(monkeypatch, replicate=1)
-    measured = calibrate_design(*job(any_band=True, replicate=1))
-    assert measured.calibration.sizing.final_rows == measured.package.spec.sizes.final == SIZES.final
-    assert measured.package.spec == pilot_of().spec
-    assert measured.package.replicate == 1
-
-
 def test_a_design_with_a_column_that_wins_a_medal_by_itself_is_rejected(asked, monkeypatch):
     truth = render(usual().package.spec, SECRET).answers.truth
     monkeypatch.setattr(
@@ -160,6 +151,7 @@ def test_a_design_with_a_column_that_wins_a_medal_by_itself_is_rejected(asked, m
         calibrate_design(*job())
 
 
+@pytest.mark.slow
 def test_a_panel_over_its_budget_is_no_micro_task(asked, monkeypatch):
     monkeypatch.setattr(measuring, "PANEL_BUDGET_S", -1.0)
     with pytest.raises(ItemRejected, match="panel_over_budget"):

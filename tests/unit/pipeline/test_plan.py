@@ -122,7 +122,7 @@ def test_kinds_that_no_seed_has_or_nobody_knows_are_refused():
         BuildRequest(name="d", kinds={"text": 0.5})
 
 
-@pytest.mark.parametrize("tasks", [12, 48, 96, 500])
+@pytest.mark.parametrize("tasks", [48, 500])
 def test_domains_come_up_evenly(tasks: int):
     places = [slot.place for slot in plan_slots(plan(tasks))]
     counts = np.bincount([int(place * 48) for place in places], minlength=48)

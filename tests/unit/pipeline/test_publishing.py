@@ -136,6 +136,7 @@ def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits()
     with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
         require_filled(BuildSummary(filled=filled), 4)
     require_filled(BuildSummary(filled=filled, internal=[("key", crashed(3))]), 4)
+    require_filled(BuildSummary(filled=filled, unpaid=set(range(3, 10))), 10)
 
 
 def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
