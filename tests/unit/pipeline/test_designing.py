@@ -17,7 +17,7 @@ from sandmill.pipeline.publishing import publish_release
 from sandmill.pipeline.run import build_shard, open_dataset, plan_round
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.seeds import ingest
-from sandmill.store.shards import read_shard_reports, write_shard
+from sandmill.store.shards import read_shard_reports
 from tests.llm_playbook import Playbook
 from tests.llm_server import error, serve
 from tests.releases import QUICKEST, REPOSITORY
@@ -65,24 +65,6 @@ def test_a_round_is_asked_for_once_whatever_becomes_of_the_run(tmp_path):
     assert len(store.list("llm/transcripts")) == 3
     replayed = RunSettings(root=str(tmp_path / "other"), replay=f"{tmp_path}/made/llm", shard_size=2)
     assert [shard.slots for shard in _round(replayed)[1]] == [shard.slots for shard in shards]
-
-
-@pytest.mark.slow
-def test_groups_of_slots_get_the_drafts_of_the_whole_build_and_ask_nothing_twice(tmp_path, monkeypatch):
-    with serve(Playbook().serve) as server:
-        _, whole = _round(_settings(tmp_path / "whole", server))
-    monkeypatch.setattr("sandmill.pipeline.plan.LEAST_GROUP", 1)
-    plan, shards, done = plan_build(REQUEST, ingest(())), [], []
-    with serve(Playbook().serve) as server:
-        settings = _settings(tmp_path / "groups", server)
-        for _ in range(3):
-            shards += design_round(plan, plan_round(plan, done, settings, SUITES), done, settings)
-            done.append(write_shard(open_dataset(plan, settings), shards[-1], [], [], []))
-        assert len(server.received) == 4 * 3
-    assert [len(shard.slots) for shard in shards] == [1, 1, 1]
-    assert [slot.draft for shard in shards for slot in shard.slots] == [
-        slot.draft for shard in whole for slot in shard.slots
-    ]
 
 
 @pytest.mark.slow

@@ -1,16 +1,14 @@
-"""Slots are finished one by one and kept, groups of slots follow from the request, and no order changes a task."""
+"""Slots are finished one by one and kept, and no order changes a task."""
 
 import json
 
 import pytest
 
-from sandmill.check.meta_leak import MetaLeak
-from sandmill.errors import LeakyRelease
 from sandmill.models.base import Band
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.plan import LEAST_GROUP, group_ends, plan_build
-from sandmill.pipeline.run import ROUNDS, build_shard, due_slots, plan_round
+from sandmill.pipeline.plan import plan_build
+from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
@@ -125,44 +123,3 @@ def test_any_number_of_workers_makes_the_same_tasks(settings, tmp_path, fill):
     first, *others = ({shard.key: shard.digests for shard in build} for build in builds)
     assert sum(map(len, first.values())) > 4
     assert all(other == first for other in others)
-
-
-@pytest.mark.parametrize(
-    ("tasks", "ends"),
-    [(1, (1,)), (12, (12,)), (39, (20, 39)), (40, (20, 40)), (80, (20, 40, 80)), (101, (26, 51, 101))],
-)
-def test_groups_are_a_quarter_half_and_all_of_the_slots_unless_they_are_small(tasks, ends):
-    assert LEAST_GROUP == 20
-    assert group_ends(tasks) == ends
-
-
-def test_groups_are_filled_in_turn_and_then_the_empty_slots_of_all():
-    plan, done, seen = build_plan(80), [], []
-    while (due := due_slots(plan, done))[1]:
-        round_number, slots = due
-        numbers = tuple(slot.number for slot in slots)
-        seen.append((round_number, numbers))
-        filled = tuple(number for number in numbers if number % 10)
-        done.append(ShardRef(dataset="r/d", key=str(len(done)), round=round_number, filled=filled, slots=numbers))
-    empty = tuple(range(0, 80, 10))
-    groups = [(0, tuple(range(20))), (0, tuple(range(20, 40))), (0, tuple(range(40, 80)))]
-    assert seen == [*groups, *((number, empty) for number in range(1, ROUNDS))]
-
-
-def test_a_release_that_gives_roles_away_stops_after_its_first_group(settings, monkeypatch):
-    read = []
-
-    def leaking(specs):
-        read.append(len({spec.fingerprint for spec in specs}))
-        verdict = "leaks" if read[-1] else "too_small"
-        return MetaLeak(tasks=read[-1], columns=0, verdict=verdict)
-
-    workers = Scripted(workers=4)
-    monkeypatch.setattr("sandmill.pipeline.run.check_meta_leak", leaking)
-    monkeypatch.setattr("sandmill.pipeline.run.shared_workers", lambda _: workers)
-    plan = build_plan(80)
-    shards = [build_shard(shard, settings, {}) for shard in plan_round(plan, [], settings, {})]
-    assert {slot for slot, _ in workers.performed} == set(range(20))
-    with pytest.raises(LeakyRelease, match="Nothing was published"):
-        plan_round(plan, shards, settings, {})
-    assert read == [0, 1]
