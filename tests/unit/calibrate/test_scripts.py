@@ -16,7 +16,7 @@ from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.rungs import GradedTest, ScoredScript
 from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.findings import FeatureSource, write_feature
-from sandmill.kinds.script_text import WIDTH, fold, quoted
+from sandmill.kinds.script_text import WIDTH, fold
 from sandmill.models.calibration import LADDER
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
@@ -227,34 +227,23 @@ SOURCE = FeatureSource(
     ("recipe", "names", "lines"),
     [
         (("ratio", 0, 1.0), ("log_a_per_b",), ('df["log_a_per_b"] = np.log(df["a"] / df["b"].clip(lower=1e-9))',)),
-        (("log", 0, 0.0), ("log_a",), ('df["log_a"] = np.log(df["a"])',)),
-        (("product", 0, 1.0), ("a_times_b",), ('df["a_times_b"] = z["a"] * z["b"]',)),
         (("product", 0, 0.0), ("a_squared",), ('df["a_squared"] = z["a"] ** 2',)),
-        (("least", 0, 1.0), ("least_of_a_b",), ('df["least_of_a_b"] = np.minimum(z["a"], z["b"])',)),
-        (("step", 0, 1.5), ("a_above_1.5",), ('df["a_above_1.5"] = 1.0 * (df["a"] > 1.5)',)),
         (
             ("step", 1, 2.0),
             ("b_above_2",),
             ('df["b_above_2"] = np.where(df["b"].isna(), np.nan, df["b"] > 2)',),
         ),
-        (("slope", 0, 0.0), ("a_where_town_x",), ('df["a_where_town_x"] = z["a"] * (df["town"] == "x")',)),
         (("level", 1, 0.0), ("town_",), ('df["town_"] = 1.0 * df["town"].isna()',)),
         (
             ("cross", 0, 2.0),
             ("town_x_and_shade_pale",),
             ('df["town_x_and_shade_pale"] = 1.0 * (df["town"] == "x") * (df["shade"] == "pale")',),
         ),
-        (("number", 1, 0.0), ("b",), ()),
     ],
 )
 def test_a_recipe_is_written_as_pandas(recipe, names, lines):
     feature = write_feature(recipe, SOURCE)
     assert (feature.names, feature.lines) == (names, lines)
-
-
-@pytest.mark.parametrize("text", ['with "quotes"', "back\\slash", "line\nbreak"])
-def test_strings_keep_their_meaning(text):
-    assert ast.literal_eval(quoted(text)) == text
 
 
 def test_long_lines_break_within_brackets_that_hold_much_and_stay_valid():

@@ -67,21 +67,6 @@ def test_a_round_is_asked_for_once_whatever_becomes_of_the_run(tmp_path):
     assert [shard.slots for shard in _round(replayed)[1]] == [shard.slots for shard in shards]
 
 
-@pytest.mark.slow
-def test_other_drafts_are_other_shards(tmp_path):
-    with serve(Playbook().serve) as server:
-        _, shards = _round(_settings(tmp_path / "a", server))
-    spoilt = Playbook(lambda role, times, a: {**a, "baselines": ["one"] * 3} if "baselines" in a else a)
-    with serve(lambda r: spoilt.serve(r)) as server:
-        _, same = _round(_settings(tmp_path / "b", server))
-    other = Playbook(lambda role, times, a: {**a, "title": "Another title"} if role == "writer" else a)
-    with serve(other.serve) as server:
-        _, others = _round(_settings(tmp_path / "c", server))
-    secretless = [[shard.key.rpartition("-")[2] for shard in found] for found in (shards, same, others)]
-    assert secretless[0] == secretless[1]
-    assert not set(secretless[0]) & set(secretless[2])
-
-
 def test_plans_of_the_grammar_pass_as_they_are(tmp_path):
     request = BuildRequest(name="made", tasks=3)
     settings = RunSettings(root=str(tmp_path))

@@ -13,7 +13,6 @@ from sandmill.errors import ItemRejected
 from sandmill.export.base import FORMATS
 from sandmill.export.export import export
 from sandmill.kinds.files.base import layout_of
-from sandmill.mechanism import posterior
 from sandmill.models.base import Band
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Outcome
@@ -52,16 +51,6 @@ def test_the_public_files_are_those_that_the_layout_names(folder):
     assert is_micro(rendered().package, 1.0)
     content = rendered().package.public["bookings.csv"]
     assert not is_micro(put(rendered().package, "bookings.csv", content[: content.index(b"\n") + 1]), 1.0)
-
-
-def test_the_posterior_follows_the_events():
-    draw = rendered().test_draw
-    chances = posterior(make_event_spec().mechanism, draw.observed).probabilities[:, 1]
-    order = np.argsort(chances)
-    for part in np.array_split(order, 8):
-        error = 4.5 * np.sqrt((chances[part] * (1 - chances[part])).sum()) / len(part)
-        assert abs(chances[part].mean() - draw.target[part].mean()) < error
-    assert np.corrcoef(draw.observed[RECENT_REPAIRS.key], chances)[0, 1] > 0.1
 
 
 def test_a_solver_that_reads_the_texts_finds_the_summary_in_the_files(folder):

@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.probes import measure_difficulty
 from sandmill.calibrate import stage as measuring
 from sandmill.calibrate import training_draws
 from sandmill.calibrate.acceptance import OffBand
@@ -99,15 +98,6 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
         assert TRIVIAL not in names
         assert len(names) < len(PANEL) / 2
     assert len(measured.calibration.board) == len(PANEL)
-
-
-@pytest.mark.slow
-def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked, monkeypatch):
-    probed = measure_difficulty(pilot_of()).model_copy(update={"value": 0.2, "band": Band.EASY})
-    monkeypatch.setattr(measuring, "probe_difficulty", lambda pilot, runs: probed)
-    with pytest.raises(OffBand) as missed:
-        calibrate_design(*job(Band.EASY))
-    assert band_of(missed.value.measured) is BAND
 
 
 def test_the_package_has_the_size_that_was_settled_and_the_rows_of_its_design(asked):

@@ -13,7 +13,6 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.publishing import (
     BuildSummary,
-    Publication,
     publish_release,
     require_few_internal_errors,
     require_filled,
@@ -151,16 +150,3 @@ def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
     (row,) = summary.designers()
     assert (row.designer, row.attempts, row.designs, row.requests, row.tokens) == ("llm", 6, 2, 10, 300)
     assert row.usd == pytest.approx(0.04)
-
-
-def _publication(**changed):
-    facts = {"dataset": "micro", "version": "0001-1a2b3c4d", "place": "releases/micro", "tasks": 12}
-    return Publication(**{**facts, "is_new": True, "missed_mix": (), **changed})
-
-
-def test_the_outcome_is_told_in_words():
-    assert _publication().message == "Published releases/micro@0001-1a2b3c4d with 12 tasks."
-    assert _publication(is_new=False, tasks=1, missed_mix=("hard: asked 5, got 3.",)).message.splitlines() == [
-        "Nothing new: equal content is published already, releases/micro@0001-1a2b3c4d with 1 task.",
-        "Mix missed. hard: asked 5, got 3.",
-    ]

@@ -151,6 +151,7 @@ def test_a_release_without_readable_reports_has_a_page(release):
     assert twin["facts"]["tasks"] == "5"
 
 
+@pytest.mark.slow
 def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_release, monkeypatch):
     release = load(small_release)
     twin = json.loads(make_report(release).files[TWIN])
