@@ -171,11 +171,6 @@ def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
     assert set(counts.values()) == {1}
 
 
-def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
-    ended = run(BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),)), tmp_path / "root")
-    assert ended.client.read_flow_run(ended.id).name == "micro, 2 tasks"
-
-
 @pytest.mark.slow
 def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
     _, root = built

@@ -9,7 +9,6 @@ import pytest
 from sandmill.calibrate import PanelRun, calibrate, run_panel
 from sandmill.calibrate.board import gap_steps
 from sandmill.calibrate.measure import (
-    band_of,
     difficulty,
     draw_counts,
     require_columns_lose,
@@ -51,14 +50,6 @@ def test_difficulty_is_what_the_median_default_leaves_of_the_gap(rng: np.random.
     assert measured.value == pytest.approx(0.7, abs=1e-6)
     assert measured.band is Band.HARD
     assert measured.low <= measured.value <= measured.high
-
-
-@pytest.mark.parametrize(
-    ("value", "band"),
-    [(0, Band.EASY), (0.2499, Band.EASY), (0.25, Band.MEDIUM), (0.5, Band.HARD), (0.75, Band.EXPERT), (1, Band.EXPERT)],
-)
-def test_bands_begin_at_their_floor(value: float, band: Band):
-    assert band_of(value) is band
 
 
 def test_a_task_without_signal_is_rejected(rng: np.random.Generator):

@@ -116,17 +116,6 @@ def test_effects_of_levels_become_categories_and_slopes():
     assert GROUP not in made
 
 
-def test_units_become_a_category_and_distances_a_number():
-    effects = tuple(tuple(0.5 for _ in LEVELS[OTHER_GROUP]) for _ in LEVELS[GROUP])
-    way = motifs.Distance(start=(FIRST, SECOND), end=(SKEWED, OTHER_SKEWED), norm=900.0)
-    spec = with_rule(SPEC, motifs.KnownUnit(left=GROUP, right=OTHER_GROUP, effects=effects), way)
-    made, cells = tables(spec.mechanism)
-    assert made[f"{GROUP}_and_{OTHER_GROUP}"].nunique() > len(LEVELS[GROUP])
-    expected = evaluate_motif(way, spec.mechanism.column_by_name, cells)
-    assert made["form_1"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
-    assert not {GROUP, OTHER_GROUP, SKEWED} & set(made)
-
-
 def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
     spec = with_rule(SPEC, motifs.Ratio(numerator=SKEWED, denominator=OTHER_SKEWED))
     mixed = spec.mechanism.model_copy(update={"pathologies": (MixedTypes(column=SKEWED, rate=0.3, suffix="kg"),)})

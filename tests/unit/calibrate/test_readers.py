@@ -1,6 +1,5 @@
 """Readers: stated facts become columns that carry what the mechanism uses, and models that use them."""
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from sandmill.calibrate.scripts.findings import find
 from sandmill.calibrate.scripts.members import members_of
 from sandmill.calibrate.scripts.write import write_script
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines
-from sandmill.fingerprint import canonical_json, fingerprint
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
 from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal
@@ -136,14 +134,6 @@ def test_codes_become_what_they_stand_for(cells):
     assert "remark" not in made
 
 
-def test_numbers_that_are_written_with_their_unit_are_read_first(cells):
-    frame = frame_of(cells)
-    frame["load"] = [f"{load} kg" if row % 3 else str(load) for row, load in enumerate(frame["load"])]
-    stated = Stated((Form(name="said", motif=MOTIFS[1]),), LEVELS)
-    decoded = run_lines(decoding_lines(stated, frame), frame)
-    np.testing.assert_allclose(decoded["load"], cells["load"])
-
-
 EVENTS = pd.DataFrame(
     {
         "id": ["r0", "r0", "r0", "r1"],
@@ -254,12 +244,3 @@ def test_a_fact_in_two_places_is_stated_where_both_stand():
     assert stated_facts(spec, both).facts == (hint.fact,)
     for name in both:
         assert not stated_facts(spec, {**both, name: b"Nothing."}).facts
-
-
-def test_a_plain_hint_is_hashed_and_read_as_before_there_were_levels():
-    hint = Hint(fact=Sentinel(column="heat", value=-9.0), text="Gaps hold -9.")
-    old = {"fact": hint.fact.model_dump(mode="json"), "text": hint.text, "file": hint.file, "matters": True}
-    assert Hint.model_validate(old) == hint
-    assert fingerprint(hint) != fingerprint(hint.model_copy(update={"level": "prose"}))
-    text = canonical_json({"version": 1, "kind": "Hint", "data": old})
-    assert fingerprint(hint) == hashlib.sha256(text.encode()).hexdigest()

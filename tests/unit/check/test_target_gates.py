@@ -82,11 +82,6 @@ def test_a_label_that_training_rows_all_lack_cannot_be_learnt():
     assert "train.csv: lame: fewer than 2 rows of class " in details(broken, "targets")
 
 
-def test_a_count_is_a_whole_number():
-    package = recell(make_package(TargetKind.COUNT), "train.csv", "outcome", lambda old: "2.5" if old == "3" else old)
-    assert "rows whose target is no count" in details(package, "targets")
-
-
 @pytest.mark.parametrize(
     ("kind", "cell", "words"),
     [
@@ -137,10 +132,3 @@ def test_a_rare_label_that_a_column_separates_by_luck_is_no_finding():
     rare = pl.Series("lame", ["1" if row == heaviest else "0" for row in range(600)])
     package = edit(package, "answers.csv", lambda frame: frame.with_columns(rare))
     assert details(package, "proxy") == ""
-
-
-def test_no_feature_bears_the_name_of_a_label():
-    package = make_package(SETS)
-    facts = package.facts.model_copy(update={"classes": ("delayed", "surface", "lame")})
-    found = details(package.model_copy(update={"facts": facts}), "proxy")
-    assert "columns have the name of a target: surface" in found

@@ -104,10 +104,6 @@ def test_a_tampered_oracle_is_found_with_the_secret():
     assert problems(record) == []
 
 
-def test_a_tampered_trivial_score_is_found():
-    assert problems(recalibrated(trivial=0.501)) == ["the trivial solver is recorded with 0.501; the board has 0.5"]
-
-
 def test_a_tampered_score_of_a_script_is_found():
     scripts = list(calibrated().scripts)
     found = scripts[2]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
-from sandmill.pipeline import workers
 from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
 from tests.unit.pipeline import jobs
 
@@ -115,21 +114,6 @@ def test_busy_workers_die_with_a_parent_that_is_killed():
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     assert gone_soon(pids)
-
-
-def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
-    hired = []
-
-    class Slow:
-        def __init__(self, count: int) -> None:
-            hired.append(count)
-            time.sleep(0.2)
-
-    monkeypatch.setattr(workers, "WorkerPool", Slow)
-    monkeypatch.setattr(workers, "_SHARED", {})
-    with ThreadPoolExecutor(4) as threads:
-        pools = set(threads.map(workers.shared_workers, [1] * 4))
-    assert (len(pools), hired) == (1, [1])
 
 
 def test_the_most_urgent_item_is_next_and_of_equals_the_oldest():
