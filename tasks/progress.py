@@ -5,20 +5,11 @@ import time
 from prefect.logging import get_run_logger
 
 from sandmill.errors import count
-from sandmill.models.base import Stage
 from sandmill.models.plan import ShardPlan
 from sandmill.pipeline.shard import Listener, ShardProgress
 
 SECONDS_BETWEEN_LINES = 15.0
 """The log gets a line sooner if a task was made."""
-STAGE_WORDS = {
-    Stage.DESIGN: "designing",
-    Stage.GENERATE: "drawing rows",
-    Stage.CALIBRATE: "measuring difficulty",
-    Stage.CHECK: "checking files",
-    Stage.VERIFY: "running the scripts again",
-    Stage.PUBLISH: "finished",
-}
 
 
 def shard_reporter(shard: ShardPlan) -> Listener:
@@ -27,8 +18,7 @@ def shard_reporter(shard: ShardPlan) -> Listener:
 
     def listen(progress: ShardProgress) -> None:
         nonlocal last_line
-        is_news = progress.has_new_task or progress.stage is Stage.PUBLISH
-        if is_news or time.monotonic() - last_line >= SECONDS_BETWEEN_LINES:
+        if progress.is_news or time.monotonic() - last_line >= SECONDS_BETWEEN_LINES:
             last_line = time.monotonic()
             logger.info("%s: %s", shard.title, progress_line(progress, len(shard.slots)))
 
@@ -39,4 +29,4 @@ def progress_line(progress: ShardProgress, slots: int) -> str:
     """Write one line. Designs off the band are no faults: the search for the band goes on from them."""
     other = f", {progress.made - progress.in_band} in another" if progress.made > progress.in_band else ""
     aside = f"{count(progress.steered, 'design')} off the band, {progress.rejected - progress.steered} faulty"
-    return f"{progress.in_band} of {slots} tasks in band{other}; {STAGE_WORDS[progress.stage]}; {aside}"
+    return f"{progress.in_band} of {slots} tasks in band{other}; {aside}"

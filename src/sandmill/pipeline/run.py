@@ -6,7 +6,6 @@ from functools import partial
 from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.check.meta_leak import MetaLeak, check_meta_leak
 from sandmill.errors import LeakyRelease, Problem, RequestError
-from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
@@ -101,9 +100,9 @@ def build_shard(
     reports = read_shard_reports(store, stored)
     listen(
         ShardProgress(
-            stage=Stage.PUBLISH,
             made=len(stored.filled),
             rejected=len(reports.rejections),
+            is_news=True,
             in_band=sum(slot.reached == slot.wanted for slot in reports.slots),
             steered=sum(one.reason == OFF_BAND for one in reports.rejections),
         )

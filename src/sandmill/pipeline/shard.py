@@ -33,8 +33,6 @@ before all others, so that a build that is killed keeps as many slots as it can.
 class ShardProgress:
     """State of one shard when a piece of its work ends."""
 
-    stage: Stage
-    """The last stage that the piece of work reached."""
     made: int
     """Slots that hold a verified task."""
     rejected: int
@@ -42,8 +40,8 @@ class ShardProgress:
     """Slots whose task is in the band that was asked for."""
     steered: int = 0
     """Rejected attempts that only missed their band. The search goes on from them."""
-    has_new_task: bool = False
-    """Whether a task was just verified."""
+    is_news: bool = False
+    """Whether a task was just verified, or the shard is finished."""
 
 
 Listener = Callable[[ShardProgress], None]
@@ -215,7 +213,7 @@ class ShardBuild:
         else:
             one.made = ended.result
             self._begin(one, batch, _PROOF)
-        self._tell(ended.stage)
+        self._tell()
 
     def _end_proof(self, one: _Try, made: Calibrated, ended: Ended[Any]) -> None:
         """Accept a package that is proved and passes the suites, or reject it.
@@ -225,7 +223,7 @@ class ShardBuild:
         package, slot = made.package, one.slot
         if isinstance(ended.result, Failed):
             self._reject(one, Failed.after(made, ended.result.error))
-            self._tell(ended.stage)
+            self._tell()
             return
         started = time.monotonic()
         findings = check_suites(package, self.suites)
@@ -234,13 +232,13 @@ class ShardBuild:
             findings += check_seed_rows(package, self.guards[guard])
         if findings:
             self._reject(one, Failed.after(made, rejection_of(findings)))
-            self._tell(Stage.CHECK)
+            self._tell()
             return
         made = made.with_script(ended.reader) if ended.reader else made
         slot.tasks.append(make_task(made, one.attempt, ended.result, self.plan, self.code, self.secret))
         slot.is_closed = True
         one.note_step("verified", package.spec, made.calibration.difficulty.value, made.panel_s)
-        self._tell(Stage.VERIFY, has_new_task=True)
+        self._tell(is_news=True)
 
     def _reject(self, one: _Try, failed: Failed) -> None:
         attempt, error = one.attempt, failed.error
@@ -263,16 +261,15 @@ class ShardBuild:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
 
-    def _tell(self, stage: Stage, *, has_new_task: bool = False) -> None:
+    def _tell(self, *, is_news: bool = False) -> None:
         """Report the state."""
         slots: list[_SlotWork | FinishedSlot] = [*self._slots, *self.kept.values()]
         rejections = [one for slot in slots for one in slot.rejections]
         firsts = [slot.tasks[0].record for slot in slots if slot.tasks]
         progress = ShardProgress(
-            stage=stage,
             made=len(firsts),
             rejected=len(rejections),
-            has_new_task=has_new_task,
+            is_news=is_news,
             in_band=sum(record.reached == record.wanted for record in firsts),
             steered=sum(one.reason == OFF_BAND for one in rejections),
         )
@@ -285,8 +282,8 @@ def _ending(outcome: Any, stage: Stage) -> Ended[Any]:
     A design that takes too long is itself at fault.
     """
     if isinstance(outcome, WorkerTimeout):
-        return Ended(Failed(ItemRejected(stage, "timeout", str(outcome))), stage)
+        return Ended(Failed(ItemRejected(stage, "timeout", str(outcome))))
     if isinstance(outcome, Exception):
-        return Ended(Failed(internal_error(stage, outcome)), stage)
+        return Ended(Failed(internal_error(stage, outcome)))
     ended: Ended[Any] = outcome
     return ended

@@ -161,7 +161,7 @@ def test_progress_tells_steering_from_faults_and_never_forgets_a_task():
     assert heard[-1].rejected == len(shard.rejections)
     counts = [progress.made for progress in heard]
     assert counts == sorted(counts)
-    assert sum(progress.has_new_task for progress in heard) == len(shard.tasks)
+    assert sum(progress.is_news for progress in heard) == len(shard.tasks)
 
 
 @pytest.mark.parametrize("seed_id", ["ranking-map-at-k", pytest.param("joined", marks=pytest.mark.slow)])

@@ -3,7 +3,6 @@
 import logging
 
 import tasks.progress
-from sandmill.models.base import Stage
 from sandmill.pipeline.shard import ShardProgress
 from tasks.progress import shard_reporter
 from tests.factories import make_shard_plan
@@ -13,10 +12,10 @@ def test_a_shard_logs_new_tasks_and_its_end_and_little_else(monkeypatch, caplog)
     monkeypatch.setattr(tasks.progress, "get_run_logger", lambda: logging.getLogger("shard"))
     caplog.set_level(logging.INFO)
     listen = shard_reporter(make_shard_plan("r/d", range(20)))
-    listen(ShardProgress(Stage.CALIBRATE, made=3, rejected=5, in_band=2, steered=4))
-    listen(ShardProgress(Stage.CHECK, made=4, rejected=5, in_band=3, steered=4, has_new_task=True))
-    listen(ShardProgress(Stage.PUBLISH, made=20, rejected=6, in_band=20, steered=5))
+    listen(ShardProgress(made=3, rejected=5, in_band=2, steered=4))
+    listen(ShardProgress(made=4, rejected=5, in_band=3, steered=4, is_news=True))
+    listen(ShardProgress(made=20, rejected=6, in_band=20, steered=5, is_news=True))
     assert caplog.messages == [
-        "slots 0 to 19: 3 of 20 tasks in band, 1 in another; checking files; 4 designs off the band, 1 faulty",
-        "slots 0 to 19: 20 of 20 tasks in band; finished; 5 designs off the band, 1 faulty",
+        "slots 0 to 19: 3 of 20 tasks in band, 1 in another; 4 designs off the band, 1 faulty",
+        "slots 0 to 19: 20 of 20 tasks in band; 5 designs off the band, 1 faulty",
     ]
