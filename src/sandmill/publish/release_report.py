@@ -32,8 +32,6 @@ from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
-
-
 SAMPLED, MEASURED = 100, 2000
 """Most tasks with prompt, rows and media, and most with private figures, 4 kB each."""
 MEDIA_BYTES, MEDIA_OF_TASK = 4 << 20, 96 << 10
