@@ -5,7 +5,7 @@ import sys
 from prefect import flow
 
 from sandmill.models.request import AuditRequest
-from tasks.operations import audited_state, report_audit, verify_latest
+from tasks.operations import audited_state, verify_latest
 from tasks.parameters import AuditOf
 from tasks.programs import run_flow
 
@@ -17,9 +17,7 @@ EXAMPLES = f"""{PROGRAMME} --release releases/nightly
 @flow(name="audit-release", flow_run_name="{request.release}")
 def audit_release(request: AuditOf) -> str:
     """Read every byte of the latest version, run a sample of tasks again, report drift of libraries."""
-    audit = verify_latest(request)
-    report_audit(audit)
-    return audited_state(audit)
+    return audited_state(verify_latest(request))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from sandmill.pipeline.publishing import KeptTasks
 from tasks.building import draft_designs, fill_shard, ingest_seeds, plan_next_round, plan_release
 from tasks.parameters import Request, Settings
 from tasks.programs import run_flow
-from tasks.progress import show_progress
 from tasks.publishing import (
     cancelled_state,
     completed_state,
@@ -38,7 +37,7 @@ def build_release(request: Request, settings: Settings = RunSettings()) -> str: 
 def fill_and_publish(plan: BuildPlan, settings: RunSettings, kept: KeptTasks | None = None) -> str:
     """Fill the slots of a plan, and publish their tasks with those that are kept as the next version."""
     shards: list[ShardRef] = []
-    with open_runner(settings) as runner, show_progress(plan):
+    with open_runner(settings) as runner:
         # Empty slots, in shards. sandmill.pipeline.attempt has the steps of one, docs/stages.md their functions.
         while pending := plan_next_round(plan, shards, settings):
             if plan.request.designer == "llm":

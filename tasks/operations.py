@@ -1,34 +1,22 @@
-"""Policy for audits and refreshes: what is found or planned becomes an artifact before the run acts on it."""
+"""Policy for audits and refreshes."""
 
 from typing import cast
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.logging import get_run_logger
 from prefect.states import Completed
 
 from sandmill.models.request import AuditRequest, RefreshRequest, RunSettings
 from sandmill.pipeline.publishing import KeptTasks
 from sandmill.pipeline.refresh import Refresh, keep_for_next, plan_refresh
 from sandmill.verify.audit import Audit, audit_release, require_whole
-from tasks.policies import PLAIN, STORED
+from tasks.policies import STORED
 
 
 @task(name="verify latest", **STORED)
 def verify_latest(request: AuditRequest) -> Audit:
     """Verify the latest version again from the store."""
     return audit_release(request)
-
-
-@task(name="report audit", **PLAIN)
-def report_audit(audit: Audit) -> None:
-    """Keep what was found as an artifact, and warn of drift."""
-    page = [audit.message]
-    for title, lines in (("Problems", audit.problems), ("Drift of libraries", audit.drift)):
-        page += ["", f"## {title}", "", *(f"- {line}" for line in lines or ("none",))]
-    create_markdown_artifact("\n".join(page), key=f"{audit.dataset}-audit")
-    for line in audit.drift:
-        get_run_logger().warning("drift: %s", line)
 
 
 def audited_state(audit: Audit) -> str:

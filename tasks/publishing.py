@@ -1,10 +1,9 @@
 """Policy for reports and publishing. A version appears at once or not at all, so a retry is safe."""
 
-from pathlib import Path
 from typing import cast
 
 from prefect import task
-from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import StateType
 from prefect.runtime import flow_run
@@ -14,13 +13,9 @@ from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication, publish_release, summarize_build
 from sandmill.report.digest import mix_table
-from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table
-from sandmill.store.files import Store
+from sandmill.report.text_tables import funnel_table, set_aside_table
 from tasks.building import suites
 from tasks.policies import STORED
-
-REPORT_PAGE = "reports/report.html"
-"""Page of a version that people open first. Versions of older code do not have it."""
 
 
 @task(name="report release", **STORED)
@@ -30,7 +25,6 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
     tables = {
         "funnel": funnel_table(summary.counts.funnel()),
         "mix": mix_table(summary.digest),
-        "difficulty": ending_table(summary.shown),
         "rejections": set_aside_table(summary.counts.rejections()),
     }
     for key, table in tables.items():
@@ -60,16 +54,6 @@ def name_run_after_version(publication: Publication) -> None:
     commands = [f"sandmill show {reference}", f"sandmill pull {reference} --to pulled", f"sandmill verify {reference}"]
     page = [head, "", *(f"- {line}" for line in lines), "", "```", *commands, "```"]
     create_markdown_artifact("\n".join(page), key=f"{dataset}-version")
-    _link_report(publication)
-
-
-def _link_report(publication: Publication) -> None:
-    store = Store(publication.place)
-    if store.exists(report := f"{publication.version}/{REPORT_PAGE}"):
-        place = store.where(report)
-        # Browsers take addresses; places on S3 stay as they are.
-        link = place if "://" in place else Path(place).absolute().as_uri()
-        create_link_artifact(link, "Report", key=f"{publication.dataset}-report")
 
 
 def completed_state(publication: Publication) -> str:

@@ -1,7 +1,6 @@
 """Choose where the shards of a build run: threads of this process, or processes of a Dask cluster."""
 
 import socket
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -9,7 +8,6 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from joblib import cpu_count
 from prefect import Task, unmapped
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
@@ -32,17 +30,13 @@ class Machine:
     """One process of a cluster that runs shards, and its machine."""
 
     host: str
-    cores: int
-    """Cores that the process may use. Limits of containers count."""
     code: str
     """From `code_version`."""
-    shards: int = 1
-    """Processes of the cluster on this machine, each of which runs shards."""
 
 
 def describe_machine() -> Machine:
     """Describe the machine that runs this function."""
-    return Machine(host=socket.gethostname(), cores=cpu_count(), code=code_version(suites()))
+    return Machine(host=socket.gethostname(), code=code_version(suites()))
 
 
 def look_at_cluster(address: str) -> list[Machine]:
@@ -53,17 +47,12 @@ def look_at_cluster(address: str) -> list[Machine]:
         ImportError: a worker, or the scheduler, cannot import the tasks of this repository.
     """
     _require_open_port(address)
-    found = _ask_dask(address)
-    counts = Counter(machine.host for machine in found)
-    return [Machine(one.host, one.cores, one.code, counts[one.host]) for one in found]
+    from distributed import Client
 
-
-def workers_of_shard(machines: Sequence[Machine], shard_size: int) -> int:
-    """Return the worker processes of one shard, so that the shards of a machine share its cores.
-
-    It is the share of the smallest machine, and at most the slots of a shard, which are built side by side.
-    """
-    return max(1, min(shard_size, *(machine.cores // machine.shards for machine in machines)))
+    with Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False) as client:
+        # The scheduler unpickles the shards that it hands on, so it has to import the tasks too.
+        client.run_on_scheduler(describe_machine)
+        return list(client.run(describe_machine).values())
 
 
 def _require_open_port(address: str) -> None:
@@ -72,15 +61,6 @@ def _require_open_port(address: str) -> None:
     if not colon or not port.isdigit():
         raise OSError("the address has no port")
     socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
-
-
-def _ask_dask(address: str) -> list[Machine]:
-    from distributed import Client
-
-    with Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False) as client:
-        # The scheduler unpickles the shards that it hands on, so it has to import the tasks too.
-        client.run_on_scheduler(describe_machine)
-        return list(client.run(describe_machine).values())
 
 
 @dataclass(frozen=True)
@@ -115,8 +95,6 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
     if problems := runner_problems(settings):
         raise RequestError("task runner", problems)
     workers = settings.shard_workers or max(1, settings.workers // SHARDS_AT_ONCE)
-    if address and not settings.shard_workers:
-        workers = workers_of_shard(look_at_cluster(address), settings.shard_size)
     with ExitStack() as stack:
         with get_client(sync_client=True) as client:
             stack.enter_context(temporary_settings({PREFECT_API_URL: str(client.api_url).rstrip("/")}))

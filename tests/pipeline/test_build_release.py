@@ -11,7 +11,6 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.states import State
 
 import tasks.building
-import tasks.publishing
 from flows.build_release import build_release
 from sandmill.errors import BudgetExceeded, SeedError, StoreError
 from sandmill.models.reports import Funnel
@@ -112,12 +111,10 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
 def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     run, _ = built
     by_key = {artifact.key: artifact for artifact in run.artifacts() if artifact.key}
-    names = "funnel mix difficulty rejections seeds version report"
+    names = "funnel mix rejections seeds version"
     kept = {f"small-{name}" for name in names.split()}
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
-    difficulty = json.loads(by_key["small-difficulty"].data)
-    assert {row["task"] for row in difficulty} == set(load(run.reference).task_ids)
     assert json.loads(by_key["small-funnel"].data)
     assert {row["band"]: row["asked"] for row in json.loads(by_key["small-mix"].data)}["hard"] == "2"
     assert "mercari-price-suggestion-challenge" in by_key["small-seeds"].data
@@ -141,9 +138,8 @@ def test_a_shard_is_one_task_run_named_after_its_slots(built):
     assert all(task.state.is_completed() for task in run.task_runs())
 
 
-def test_running_again_builds_nothing_and_publishes_nothing_new(built, run, monkeypatch):
+def test_running_again_builds_nothing_and_publishes_nothing_new(built, run):
     first, root = built
-    monkeypatch.setattr(tasks.publishing, "REPORT_PAGE", "README.md")
     store = Store(f"{root}/small")
     before = {path: (root / "small" / path).stat().st_mtime_ns for path in store.list()}
     second = run(SMALL, root)
@@ -154,8 +150,6 @@ def test_running_again_builds_nothing_and_publishes_nothing_new(built, run, monk
     assert second.client.read_flow_run(second.id).name == f"small@{version}, nothing new"
     assert second.state.message.startswith("Nothing new: equal content is published already, ")
     assert first.reference in second.state.message
-    (link,) = [artifact.data for artifact in second.artifacts() if artifact.key == "small-report"]
-    assert f"[Report]({(root / 'small' / version / 'README.md').as_uri()})" in link, "where a version has a page"
 
 
 def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
@@ -175,11 +169,6 @@ def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
     counts = {task.name: task.run_count for task in ended.task_runs()}
     assert counts.pop("slots 1 to 1") == 2
     assert set(counts.values()) == {1}
-
-
-def test_a_failing_build_keeps_the_name_of_what_was_asked_for(run, tmp_path):
-    ended = run(BuildRequest(name="micro", tasks=2, seeds=(str(tmp_path / "nowhere"),)), tmp_path / "root")
-    assert ended.client.read_flow_run(ended.id).name == "micro, 2 tasks"
 
 
 @pytest.mark.slow

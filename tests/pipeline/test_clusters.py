@@ -105,9 +105,7 @@ def test_a_killed_dask_worker_costs_no_task_and_changes_nothing(
 
 @needs_dask
 def test_a_dask_cluster_describes_its_machines(dask_cluster):
-    here = describe_machine()
-    found = look_at_cluster(dask_cluster.scheduler_address)
-    assert [(one.host, one.cores, one.code, one.shards) for one in found] == [(here.host, here.cores, here.code, 2)] * 2
+    assert look_at_cluster(dask_cluster.scheduler_address) == [describe_machine()] * 2
 
 
 @needs_dask

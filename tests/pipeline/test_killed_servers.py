@@ -119,19 +119,6 @@ def sleeping(pids: set[int]) -> set[int]:
     return found
 
 
-def test_a_restarted_server_removes_what_a_killed_one_left(start, public):
-    server = start().wait()
-    sandmill.RemoteSandbox([server.address], token=TOKEN).run("x = 1", public=public)
-    server.end()
-    (left,) = server.temporary.glob("sandmill-serve-*")
-    assert list((left / "public").iterdir())
-    again = start(temporary=server.temporary).wait()
-    assert not left.exists()
-    again.process.terminate()
-    assert again.process.wait(20) == 0
-    assert list(server.temporary.iterdir()) == []
-
-
 def test_sigterm_lets_running_code_finish_and_refuses_new_work(start, public):
     server = start("--grace", 30).wait()
     box = sandmill.RemoteSandbox([server.address], token=TOKEN)

@@ -53,14 +53,3 @@ def test_a_release_in_a_bucket_is_shown_pulled_and_verified(dataset, tmp_path):
     verified = _sandmill("verify", dataset, "--rerun")
     assert verified.returncode == 0, verified.stderr
     assert "all holds, 1 task ran again" in verified.stdout
-
-
-def test_building_again_into_a_bucket_publishes_nothing_new(dataset, prefect_server):
-    before = Store(dataset).list()
-    root = dataset.removesuffix("/micro")
-    options = ("--name", "micro", "--tasks", 1, "--seed", 9, "--mix", "hard=1", "--root", root)
-    ran = _run("flows.build_release", *options, server=str(prefect_server.api_url))
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert f"Nothing new: equal content is published already, {root}/micro@0001-" in ran.stdout
-    assert "Published" not in ran.stdout
-    assert Store(dataset).list() == before

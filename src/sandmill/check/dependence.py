@@ -100,29 +100,3 @@ def share_by_level(levels: Levels, target: Array, is_class: bool) -> float:
     base = float(table.sum(axis=0).max()) / len(target)
     hit = float(table.max(axis=1).sum()) / len(target)
     return 0.0 if base == 1 else (hit - base) / (1 - base)
-
-
-def same_spread_p_value(left: Array, right: Array) -> float:
-    """Return the p-value of the two-sample Kolmogorov-Smirnov test. Ties make it conservative."""
-    from scipy.stats import ks_2samp
-
-    return float(ks_2samp(left, right, method="asymp").pvalue) if len(left) and len(right) else 1.0
-
-
-def overhang_p_value(left: Array, right: Array) -> float:
-    """Test whether two samples have the same ends, by the number of values of one beyond all of the other.
-
-    Chance puts the k largest (or smallest) of n + m values into one sample with a hypergeometric probability. The
-    result is the smallest of the four probabilities, times four.
-    """
-    from scipy.stats import hypergeom
-
-    if not len(left) or not len(right):
-        return 1.0
-    total = len(left) + len(right)
-    chances = [
-        float(hypergeom.pmf(beyond, total, len(side), beyond))
-        for side, other in ((left, right), (right, left))
-        for beyond in (int((side > other.max()).sum()), int((side < other.min()).sum()))
-    ]
-    return min(1.0, 4 * min(chances))

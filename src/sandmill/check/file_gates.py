@@ -1,14 +1,12 @@
-"""Gates on a package's files, ids, missing cells, pairs of pages, and on what names, sizes and headers of files tell.
+"""Gates on a package's files, ids, missing cells and pairs of pages.
 
 Each yields findings as text.
 """
 
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from itertools import chain, islice, product
-from zipfile import ZipFile
+from itertools import chain, islice
 
 import numpy as np
 import polars as pl
@@ -18,18 +16,11 @@ from sandmill.check.package_tables import (
     ANSWERS,
     PART,
     PackageTables,
-    TargetValues,
-    as_numbers,
     name_target,
-    note_values,
 )
 from sandmill.errors import count, name_some
-from sandmill.fingerprint import digest
-from sandmill.kinds.files.item_files import jpeg_segments, sound_chunks, tiff_tags
-from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
-from sandmill.models.faults import Missing
 from sandmill.scoring.submission import UNSCORED
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
@@ -39,13 +30,7 @@ ID_ALPHA = 1e-5
 """p-value below which ids or positions depend on a target. With ten tests it rejects 1 sound task in 10,000. Several
 targets share it."""
 
-MISSING_SIGMAS = 5.0
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
-TRACE_ALPHA = 1e-5
-"""p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
-_FILLING = 0xFE
-"""JPEG comment, which may fill files up to one size. The checks of pictures require that it holds zeros alone."""
-_STRIPS, _STRIP_BYTES = 273, 279
 
 
 def check_files(tables: PackageTables) -> Iterator[str]:
@@ -147,123 +132,12 @@ def id_views(ids: pl.Series) -> dict[str, Levels]:
 
 
 def check_missing(tables: PackageTables) -> Iterator[str]:
-    """Check that cells are missing where the design declares it, about as often as declared, and nowhere else."""
-    declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
-    id_column, features = tables.facts.id_column, tables.features
-    for path, frame in ((tables.layout.train, tables.distinct_train), (tables.layout.test, tables.test)):
-        for name in (id_column, *features):
-            gaps, rows = frame[name].null_count(), frame.height
-            if gaps == rows:
+    """Check that cells are missing only where the design declares it, and that no column is empty."""
+    declared = {gap.column for gap in tables.spec.mechanism.missing()}
+    for path, frame in tables.parts():
+        for name in (tables.facts.id_column, *tables.features):
+            gaps = frame[name].null_count()
+            if gaps == frame.height:
                 yield f"{path}: column {name} is empty"
-            elif name not in declared:
-                if gaps:
-                    yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"
-            else:
-                low, high = _expected_gaps(tables, declared[name], frame)
-                if not low <= gaps <= high:
-                    yield f"{path}: column {name} has {gaps} gaps in {rows} rows; {low:.0f} to {high:.0f} are declared"
-
-
-def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> tuple[float, float]:
-    """Return bounds on the number of missing cells: five standard deviations around the declared mean."""
-    given = tables.spec.mechanism.column_by_name[gap.given]
-    cells = note_values(tables.spec, frame)[gap.given] if given.in_text else frame[gap.given]
-    values = as_numbers(cells, given)
-    log_odds = np.log(gap.rate / (1 - gap.rate)) + gap.slope * np.nan_to_num(standardize(given, values))
-    chances = 1 / (1 + np.exp(-log_odds))
-    expected, spread = float(chances.sum()), float(np.sqrt(np.sum(chances * (1 - chances))))
-    return expected - MISSING_SIGMAS * spread - 1, expected + MISSING_SIGMAS * spread + 1
-
-
-def check_traces(tables: PackageTables) -> Iterator[str]:
-    """Try to learn targets from sizes, places and attributes in archives, and all bytes that are no pixels or samples.
-
-    Names of files hold ids, which have a gate of their own.
-    """
-    entries = _archive_entries(tables.package.public)
-    for path, items, targets in (
-        (tables.layout.train, tables.items.train, tables.train_targets),
-        (tables.layout.test, tables.items.test, (*tables.test_targets, tables.final)),
-    ):
-        views = _traces(entries, items)
-        tests = len(views) * sum(len(target.known().orders()) for target in targets)
-        for target, (name, view) in product(targets, views.items()):
-            if (p := _p_value(view[target.is_known], target.known())) < TRACE_ALPHA / tests:
-                yield f"{path}: {name} of the files tells {name_target(target, targets)} (p = {p:.1e})"
-
-
-def _p_value(view: Levels, target: TargetValues) -> float:
-    """Return the smaller p-value of two tests, doubled: a trend, and clusters of equal targets along the trace."""
-    if len(view) < 3 or np.ptp(view) == 0:
-        return 1.0
-    sorting = np.argsort(view, kind="stable")
-    trends = [correlate_ranks(view, order)[1] for order in target.orders()]
-    return 2 * min([*trends, *(clustering_p_value(marks[sorting]) for marks in target.marks())])
-
-
-def _traces(entries: Mapping[str, tuple[int, str]], items: pl.DataFrame) -> dict[str, Levels]:
-    """Return each trace of the items as ranks, those that do not vary left out."""
-    files = [name for name, kind in items.schema.items() if kind == pl.Binary]
-    if not files:
-        return {}
-    contents = [bytes(content or b"") for content in items[files[0]]]
-    archived = [entries.get(digest(content), (-1, "")) for content in contents]
-    found = {
-        "the size": level(pl.Series(map(len, contents), dtype=pl.Int64)),
-        "the head": level(pl.Series([digest(head_of(content)) for content in contents])),
-        "the place in the archive": level(pl.Series([place for place, _ in archived], dtype=pl.Int64)),
-        "an attribute in the archive": level(pl.Series([attributes for _, attributes in archived])),
-    }
-    return {name: view for name, view in found.items() if len(view) and np.ptp(view)}
-
-
-def _archive_entries(public: Mapping[str, bytes]) -> dict[str, tuple[int, str]]:
-    """Return place and attributes of each archived file, by the hash of its content."""
-    entries = {}
-    for path in sorted(path for path in public if path.endswith(".zip")):
-        with ZipFile(BytesIO(public[path])) as archive:
-            for place, info in enumerate(archive.infolist()):
-                kept = (info.date_time, info.compress_type, info.external_attr, info.flag_bits, info.create_version)
-                more = (info.compress_size - info.file_size, info.extra, info.comment)
-                entries[digest(archive.read(info))] = place, repr((kept, more))
-    return entries
-
-
-def head_of(content: bytes) -> bytes:
-    """Return all bytes of a file but pixels or samples; nothing if it is of another kind, or broken."""
-    heads = {b"\x89PNG\r\n\x1a\n": _png_head, b"\xff\xd8": _jpeg_head, b"II*\0": _tiff_head}
-    heads |= dict.fromkeys((b"RIFF", b"FORM"), _sound_head)
-    try:
-        return next((read(content) for magic, read in heads.items() if content.startswith(magic)), b"")
-    except (struct.error, LookupError, ValueError):
-        return b""
-
-
-def _png_head(content: bytes) -> bytes:
-    head, place = content[:8], 8
-    while place + 12 <= len(content):
-        (length,) = struct.unpack_from(">I", content, place)
-        name, end = content[place + 4 : place + 8], place + 12 + length
-        head += content[place : place + 8] if name == b"IDAT" else content[place:end]
-        place = end
-    return head + content[place:]
-
-
-def _jpeg_head(content: bytes) -> bytes:
-    segments = [(marker, content[start:end]) for marker, start, end in jpeg_segments(content)]
-    head = b"".join(bytes([marker]) + held for marker, held in segments if marker != _FILLING)
-    return head + content[content.rfind(b"\xff\xd9") :]
-
-
-def _tiff_head(content: bytes) -> bytes:
-    tags = {tag: (kind, values, value) for tag, kind, values, value in tiff_tags(content)}
-    (_, strips, start), (_, _, length) = tags[_STRIPS], tags[_STRIP_BYTES]
-    # Where there are several strips, these two values are places of lists, and all is judged but the strips' own tags.
-    return content[:start] + content[start + length :] if strips == 1 else repr(sorted(tags.items())).encode()
-
-
-def _sound_head(content: bytes) -> bytes:
-    chunks = list(sound_chunks(content, "<" if content.startswith(b"RIFF") else ">"))
-    whole = 12 + sum(8 + len(held) + len(held) % 2 for _, held in chunks)
-    told = b"".join(name + (held if name not in (b"data", b"SSND") else held[:0]) for name, held in chunks)
-    return content[:12] + told + content[whole:]
+            elif gaps and name not in declared:
+                yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"

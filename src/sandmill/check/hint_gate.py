@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from sandmill.models.motifs import (
 )
 from sandmill.models.numerals import says_number
 from sandmill.models.spec import TaskSpec
-from sandmill.models.spoken import Spoken, level_words, spoken
+from sandmill.models.spoken import level_words, spoken
 from sandmill.models.texts import DESCRIPTION
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
@@ -91,27 +90,31 @@ def _stated_numbers(text: str) -> list[float]:
 def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
     """Yield columns, numbers and levels of a fact that its texts lack. Columns may stand elsewhere in the file."""
     columns, fact, text = spec.mechanism.column_by_name, hint.fact, "\n".join(one.text for one in hint.passages)
-    said = _Said(text, file, spec)
     names, words, numbers, unit = list[str](), list[str](), list[float](), ""
     match fact:
         case Form(motif=Conditional(when=when) as motif):
             names += columns_of(motif)
             for part in when:
-                levels = set(_levels(columns[part.column], part.levels))
-                if levels and not said.levels(levels) and not said.levels({*_levels(columns[part.column])} - levels):
+                every, levels = (set(_levels(columns[part.column], codes)) for codes in (None, part.levels))
+                if levels and not (_says_levels(text, levels) or _says_levels(text, every - levels)):
                     yield f"the levels of {part.column}"
                 cut = part.above if part.above is not None else part.at_most
                 half = 0.5 * 10.0 ** -columns[part.column].decimals
                 # A stated number has to part the values of the files as the cut does.
+                unit_of_cut = _unit_of(part.column, spec)
                 if cut is not None and not any(
-                    said.number(cut + side * half, said.spoken(part.column).unit) for side in (-1, 1)
+                    says_number(text, round(cut + side * half, 9), unit_of_cut) for side in (-1, 1)
                 ):
                     yield f"the cut {cut:g}"
         case Form(motif=NormDistance(column=column, by=by, norms=norms)):
             names += [column]
             words += _levels(columns[by])
             # A list may say how much more or less a norm is than another.
-            numbers += [one for one in norms if not any(one != to and said.number(abs(one - to)) for to in norms)]
+            numbers += [
+                one
+                for one in norms
+                if not any(one != to and says_number(text, round(abs(one - to), 9)) for to in norms)
+            ]
         case Form(motif=CodeValue(column=column, values=values)):
             names += [column]
             words += _levels(columns[column])
@@ -140,40 +143,23 @@ def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:
         case SameUnits(columns=(place, number)):
             names += [place, number]
     if hint.level == "plain":  # elsewhere columns are paraphrased
-        yield from (f"the column {name}" for name in dict.fromkeys(names) if not said.column(name))
-    yield from (f"the level {word}" for word in dict.fromkeys(words) if not said.levels({word}))
-    yield from (f"the number {number:g}" for number in numbers if not said.number(number, unit))
+        yield from (f"the column {name}" for name in dict.fromkeys(names) if not mentions(file, name))
+    yield from (f"the level {word}" for word in dict.fromkeys(words) if not _says_levels(text, {word}))
+    yield from (f"the number {number:g}" for number in numbers if not says_number(text, round(number, 9), unit))
 
 
-@dataclass(frozen=True)
-class _Said:
-    """What the texts of a hint say."""
+def _says_levels(text: str, names: Collection[str]) -> bool:
+    """Whether all of some levels are named, with their names or in words."""
+    ways = ((name.lower(), level_words(name).lower()) for name in names)
+    return bool(names) and all(any(mentions(text.lower(), way) for way in some) for some in ways)
 
-    text: str
-    names: str
-    """Text that has the columns, which may be longer."""
-    spec: TaskSpec
 
-    def column(self, name: str) -> bool:
-        """Whether a column is named."""
-        return mentions(self.names, name)
-
-    def levels(self, names: Collection[str]) -> bool:
-        """Whether all of some levels are named, with their names or in words."""
-        ways = ((name.lower(), level_words(name).lower()) for name in names)
-        return bool(names) and all(any(mentions(self.text.lower(), way) for way in some) for some in ways)
-
-    def number(self, value: float, unit: str = "") -> bool:
-        """Whether a number is said, in digits or words, in its unit or another."""
-        return says_number(self.text, round(value, 9), unit)
-
-    def spoken(self, name: str) -> Spoken:
-        """Return what sentences call a column."""
-        if (notes := self.spec.notes) and notes.name == name:
-            return spoken(notes.meaning, is_number=False)
-        law = self.spec.mechanism.column_by_name[name].distribution
-        meaning = self.spec.story.column_meanings.get(name, name)
-        return spoken(meaning, is_number=not isinstance(law, Categorical))
+def _unit_of(name: str, spec: TaskSpec) -> str:
+    """Return the unit in which sentences state a column."""
+    if spec.notes and spec.notes.name == name:
+        return spoken(spec.notes.meaning, is_number=False).unit
+    law = spec.mechanism.column_by_name[name].distribution
+    return spoken(spec.story.column_meanings.get(name, name), is_number=not isinstance(law, Categorical)).unit
 
 
 def _levels(column: Column, codes: Iterable[int] | None = None) -> list[str]:

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,6 @@ import polars as pl
 from sandmill.check.gates import Finding
 from sandmill.check.package_tables import PART, PackageTables, date_columns, read_package, reads_sets
 from sandmill.errors import InputError, Problem, count, name_some
-from sandmill.fingerprint import digest
 from sandmill.models.base import Part
 from sandmill.models.package import TaskPackage
 from sandmill.models.texts import DESCRIPTION
@@ -38,30 +37,18 @@ SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         **dict.fromkeys(("rows", "distinct", "longest"), pl.Int64),
         **dict.fromkeys(("missing_share", "min", "max"), pl.Float64),
     },
-    "answers": dict.fromkeys(("task_id", "id", "column", "target", "part"), pl.String),
-    "files": dict.fromkeys(("task_id", "side", "path", "what", "sha256"), pl.String) | {"bytes": pl.Int64},
 }
 """Columns of each table.
 
 `tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
 numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
-the declared span; `longest`: characters of the longest cell that is not empty, text columns only. `answers`: a row for
-each test item and target column; an empty set of labels is an empty text, and ids that are items or time stamps are
-hashed. `files.what`: the path, or `child table`
-for the file of events, whose name differs between domains.
+the declared span; `longest`: characters of the longest cell that is not empty, text columns only.
 """
 
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "tasks": ("task_id",),
-    "columns": ("file", "column"),
-    "answers": ("column",),
-    "files": ("side", "path"),
-}
-"""Columns that name a failing row in a finding. Ids of test rows are left out, since findings are not private."""
+KEYS: Mapping[str, tuple[str, ...]] = {"tasks": ("task_id",), "columns": ("file", "column")}
+"""Columns that name a failing row in a finding."""
 
 Row = dict[str, Any]
-_ID_LENGTH = 10
-"""Characters of the hash that stands for an id that is no random token."""
 
 _LOCK = threading.Lock()
 """Great Expectations keeps state in its context; two threads gain nothing (measured), so calls take turns."""
@@ -84,26 +71,17 @@ _PLACES = ("column", "column_A", "column_B", "column_list")
 
 @dataclass(frozen=True)
 class Expectation:
-    """One expectation of a suite, with its line in the file."""
+    """One expectation of a suite, with its place in it."""
 
     type: str
     kwargs: Mapping[str, Any]
-    line: int
+    number: int
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it checks."""
         named = [self.kwargs[place] for place in _PLACES if place in self.kwargs]
         return tuple(str(name) for item in named for name in (item if isinstance(item, list) else [item]))
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Results of the suites over one package."""
-
-    findings: tuple[Finding, ...]
-    suites: tuple[dict[str, Any], ...]
-    """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
 
 
 def load_suites(folder: Path) -> dict[str, bytes]:
@@ -144,10 +122,14 @@ def read_suite(name: str, content: bytes) -> list[Expectation]:
     entries = data.get("expectations") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not entries:
         raise InputError(file, [Problem(file, "no expectations", 'an object with a list "expectations"')])
-    numbered = list(zip(_find_lines(content.decode()), entries, strict=True))
-    if found := [one for line, raw in numbered for one in _judge_entry(f"{file}, line {line}", raw, SCHEMAS[name])]:
+    numbered = list(enumerate(entries, start=1))
+    if found := [one for place, raw in numbered for one in _judge_entry(_place(name, place), raw, SCHEMAS[name])]:
         raise InputError(file, found)
-    return [Expectation(raw["type"], raw["kwargs"], line) for line, raw in numbered]
+    return [Expectation(raw["type"], raw["kwargs"], number) for number, raw in numbered]
+
+
+def _place(suite: str, number: int) -> str:
+    return f"{suite}.json, expectation {number}"
 
 
 def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator[Problem]:
@@ -163,21 +145,7 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
         yield Problem(where, f"columns {', '.join(columns) or 'none'}", f"some of {', '.join(schema)}")
 
 
-def _find_lines(text: str) -> list[int]:
-    """Line number of each entry of the list `expectations`. The text is sound JSON."""
-    decoder = json.JSONDecoder()
-    lines: list[int] = []
-    place = text.index("[", text.index('"expectations"')) + 1
-    while True:
-        while text[place] in " \t\r\n,":
-            place += 1
-        if text[place] == "]":
-            return lines
-        lines.append(text.count("\n", 0, place) + 1)
-        _, place = decoder.raw_decode(text, place)
-
-
-def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> Checked:
+def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> list[Finding]:
     """Run the suites, as `load_suites` gives them, over the tables of a package.
 
     Without any suite, Great Expectations is not imported.
@@ -187,39 +155,23 @@ def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> Checked:
             so it is never turned into a rejection.
     """
     if not suites:
-        return Checked((), ())
+        return []
     tables = lay_out(read_package(package))
-    findings, rows = list[Finding](), list[dict[str, Any]]()
+    findings = []
     for name, content in sorted(suites.items()):
         for item, failing in _run_suite(name, read_suite(name, content), tables[name]):
-            columns = list(item.columns)
             if failing:
                 where = "" if name == "tasks" else f" ({name_some(sorted(set(failing)))})"
-                label = f"{name}.json line {item.line}: {item.type}({', '.join(columns)})"
+                label = f"{_place(name, item.number)}: {item.type}({', '.join(item.columns)})"
                 findings.append(Finding("expectations", f"{label}: {count(len(failing), 'row')}{where}"))
-            rows.append(
-                {
-                    "table": name,
-                    "expectation": item.type,
-                    "columns": columns,
-                    "line": item.line,
-                    "success": not failing,
-                    "rows": tables[name].height,
-                    "failing_rows": len(failing),
-                    "failing_tasks": int(bool(failing)),
-                }
-            )
-    return Checked(tuple(findings), tuple(rows))
+    return findings
 
 
 def _run_suite(
     name: str, expectations: list[Expectation], table: pl.DataFrame
 ) -> Iterator[tuple[Expectation, list[str]]]:
     """Run a suite: each expectation with the names of the rows that fail it."""
-    entries = [
-        {"type": item.type, "kwargs": dict(item.kwargs), "meta": {_NUMBER: number}}
-        for number, item in enumerate(expectations)
-    ]
+    entries = [{"type": one.type, "kwargs": dict(one.kwargs), "meta": {_NUMBER: one.number}} for one in expectations]
     form = {
         "result_format": "COMPLETE",
         "unexpected_index_column_names": list(KEYS[name]),
@@ -233,18 +185,17 @@ def _run_suite(
             raise InputError(f"{name}.json", [Problem("expectations", str(error), "arguments that fit")]) from error
         outcome = batches.get_batch({"dataframe": table.to_pandas()}).validate(suite, result_format=form)
     by_number = {result.expectation_config.meta[_NUMBER]: result for result in outcome.results}
-    for number, item in enumerate(expectations):
-        if (result := by_number.get(number)) is None:
-            problem = Problem(f"line {item.line}", f"{item.type} was not evaluated", "a verdict")
+    for item in expectations:
+        if (result := by_number.get(item.number)) is None:
+            problem = Problem(_place(name, item.number), f"{item.type} was not evaluated", "a verdict")
             raise InputError(f"{name}.json", [problem])
         failing = list[str]()
         # Without values, Great Expectations lists rows as columns.
         for columns in (result.result or {}).get("unexpected_index_list") or ():
             failing += ["/".join(map(str, cells)) for cells in zip(*(columns[key] for key in KEYS[name]), strict=True)]
         if not result.success and not failing:
-            problem = Problem(
-                f"line {item.line}", _first_line(result), "an expectation that can be evaluated", item.type
-            )
+            place = _place(name, item.number)
+            problem = Problem(place, _first_line(result), "an expectation that can be evaluated", item.type)
             raise InputError(f"{name}.json", [problem])
         yield item, failing
 
@@ -271,28 +222,13 @@ def _open_context() -> tuple[Any, Any]:
     return gx, asset.add_batch_definition_whole_dataframe("whole")
 
 
-def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Sum the suite results of many shards, one row for each expectation."""
-    total: dict[tuple[object, ...], dict[str, Any]] = {}
-    for row in (row for shard in shards for row in shard):
-        key = (row["table"], row["line"], row["expectation"], tuple(row["columns"]))
-        if key not in total:
-            total[key] = dict(row)
-            continue
-        total[key]["success"] = total[key]["success"] and row["success"]
-        for name in ("rows", "failing_rows", "failing_tasks"):
-            total[key][name] += row[name]
-    return list(total.values())
-
-
 def lay_out(tables: PackageTables) -> dict[str, pl.DataFrame]:
     """Return one frame for each entry of `SCHEMAS`, with exactly its columns, even where a package gives no row.
 
     A file that cannot be read gives null cells or no rows; the gate `files` reports it.
     """
-    rows = {"tasks": [_describe_task(tables)], "columns": _describe_columns(tables), "files": _describe_files(tables)}
-    frames = {name: pl.DataFrame(list(some), schema=dict(SCHEMAS[name]), orient="row") for name, some in rows.items()}
-    return frames | {"answers": pl.concat([pl.DataFrame(schema=dict(SCHEMAS["answers"])), *_lay_out_answers(tables)])}
+    rows = {"tasks": [_describe_task(tables)], "columns": _describe_columns(tables)}
+    return {name: pl.DataFrame(list(some), schema=dict(SCHEMAS[name]), orient="row") for name, some in rows.items()}
 
 
 def _describe_task(tables: PackageTables) -> Row:
@@ -332,6 +268,8 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
         for name in frame.columns:
             column = frame[name]
             role = named.get(name, "feature")
+            if role == "target" and not tables.train_targets:
+                continue
             if path == tables.layout.sample and name != facts.id_column:
                 role = "submission"
             if role == "target" and not facts.classes:
@@ -355,43 +293,3 @@ def describe_column(column: pl.Series, is_date: bool = False) -> Row:
         "max": column.max() if is_number else None,
         "longest": None if is_number else column.str.len_chars().max() or None,
     }
-
-
-def _describe_files(tables: PackageTables) -> Iterator[Row]:
-    layout, child = tables.layout, tables.spec.mechanism.child
-    what = {
-        **dict.fromkeys(layout.files, "items beside a table"),
-        layout.train: "training items",
-        layout.test: "test items",
-        layout.sample: "sample submission",
-        DESCRIPTION: DESCRIPTION,
-        **({child.path: "child table"} if child else {}),
-    }
-    for side, files in (("public", tables.package.public), ("private", tables.package.private)):
-        for path, content in sorted(files.items()):
-            yield {
-                "task_id": tables.package.task_id,
-                "side": side,
-                "path": path,
-                "what": what.get(path, "item" if layout.is_item_file(path) else path) if side == "public" else path,
-                "bytes": len(content),
-                "sha256": digest(content),
-            }
-
-
-def _lay_out_answers(tables: PackageTables) -> Iterator[pl.DataFrame]:
-    facts, answers = tables.facts, tables.answers
-    if answers.columns != [facts.id_column, *facts.target_columns, PART]:
-        return
-    cells = answers.fill_null("") if reads_sets(facts) else answers
-    ids = answers[facts.id_column]
-    if tables.spec.kind.ids != "token":
-        ids = pl.Series([None if name is None else digest(name.encode())[:_ID_LENGTH] for name in ids], dtype=pl.String)
-    for name in facts.target_columns:
-        yield answers.select(
-            pl.lit(tables.package.task_id).alias("task_id"),
-            ids.alias("id"),
-            pl.lit(name).alias("column"),
-            cells[name].alias("target"),
-            PART,
-        )

@@ -113,7 +113,7 @@ class RunSettings(Frozen):
     task_runner: str = "threads"
     """Where shards are built: threads or dask on this machine, or a cluster, such as dask:tcp://host:8786."""
     shard_workers: int | None = Field(default=None, ge=1, le=256)
-    """Worker processes of one shard on Dask. Default: the shard's share of the cores of the smallest machine."""
+    """Worker processes of one shard on Dask. Default: half of --workers."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Dollars that language models may cost this build, earlier runs included; what is finished is then published."""
     replay: str | None = None

@@ -59,57 +59,50 @@ class Ended(Generic[Result]):
     """The result of a piece of work, and its cost."""
 
     result: Result | Failed
-    stage: Stage
-    """The last stage that it reached."""
     seconds: Mapping[Stage, float] = field(default_factory=dict)
     reader: ScoredScript | None = None
     """The reader's script of a table, of a proof."""
 
 
-@dataclass
-class _Clock:
-    stage: Stage = Stage.DESIGN
-    seconds: dict[Stage, float] = field(default_factory=dict)
-
-    @contextmanager
-    def at(self, stage: Stage) -> Iterator[None]:
-        """Time a stage, and turn its exceptions into rejections."""
-        self.stage, started = stage, time.monotonic()
-        try:
-            with boundary(stage):
-                yield
-        finally:
-            self.seconds[stage] = time.monotonic() - started
+@contextmanager
+def _timed(seconds: dict[Stage, float], stage: Stage) -> Iterator[None]:
+    """Time a stage, and turn its exceptions into rejections."""
+    started = time.monotonic()
+    try:
+        with boundary(stage):
+            yield
+    finally:
+        seconds[stage] = time.monotonic() - started
 
 
 def run_attempt(job: AttemptJob) -> Ended[Calibrated]:
     """Design, draw rows, calibrate, render, and run the gates. Failures are results, never exceptions."""
-    clock, attempt, spec = _Clock(), job.attempt, job.spec
+    attempt, spec, seconds = job.attempt, job.spec, dict[Stage, float]()
     made: Calibrated | None = None
     try:
-        with clock.at(Stage.DESIGN):
+        with _timed(seconds, Stage.DESIGN):
             spec = spec or _design(job)
-        with clock.at(Stage.GENERATE):
+        with _timed(seconds, Stage.GENERATE):
             pilot = draw_pilot(spec, job.secret, attempt.replicate)
-        with clock.at(Stage.CALIBRATE):
+        with _timed(seconds, Stage.CALIBRATE):
             made = calibrate_design(attempt, pilot, job.secret)
-        with clock.at(Stage.CHECK):
+        with _timed(seconds, Stage.CHECK):
             if findings := check_package(made.package):
                 raise rejection_of(findings)
             made = replace(made, fidelity=fidelity_of(made.package))
     except ItemRejected as error:
         if made:
-            return Ended(Failed.after(made, error), clock.stage, clock.seconds)
+            return Ended(Failed.after(made, error), seconds)
         measured = error.measured if isinstance(error, OffBand) else None
-        return Ended(Failed(error, spec, measured), clock.stage, clock.seconds)
-    return Ended(made, clock.stage, clock.seconds)
+        return Ended(Failed(error, spec, measured), seconds)
+    return Ended(made, seconds)
 
 
 def prove(made: Calibrated, secret: bytes) -> Ended[Verification]:
     """Establish the facts that a published task must have. Failures are results, never exceptions."""
-    clock = _Clock()
+    seconds = dict[Stage, float]()
     try:
-        with clock.at(Stage.VERIFY):
+        with _timed(seconds, Stage.VERIFY):
             again = render(made.package.spec, secret, made.package.replicate).package
             facts, run = verify_task(made.package, made.calibration, made.scripts, again, trusting_backend())
             if not facts.holds:
@@ -120,8 +113,8 @@ def prove(made: Calibrated, secret: bytes) -> Ended[Verification]:
                 scores = {**facts.script_scores, reader.score.file: reader.score.final}
                 facts = facts.model_copy(update={"script_scores": scores})
     except ItemRejected as error:
-        return Ended(Failed.after(made, error), clock.stage, clock.seconds)
-    return Ended(facts, clock.stage, clock.seconds, reader)
+        return Ended(Failed.after(made, error), seconds)
+    return Ended(facts, seconds, reader)
 
 
 def rejection_of(findings: Sequence[Finding]) -> ItemRejected:

@@ -15,7 +15,6 @@ from sandmill.models.llm import LlmSettings, ModelChoice
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.reports import Rejection
 from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline.plan import plan_slots
 from sandmill.pipeline.run import open_dataset
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard_records
@@ -42,12 +41,7 @@ def design_round(
     store = open_dataset(plan, settings)
     client = open_client(plan, settings, store)
     round_number, slots = pending[0].round, [slot for shard in pending for slot in shard.slots]
-    numbers = {slot.number for slot in slots}
-    if round_number == 0:
-        # A first draft differs from those of the slots before it, which are recorded, and depends on no finished task.
-        slots, done = list(plan_slots(plan)[: max(numbers) + 1]), ()
-    settled = settle(plan, slots, done, settings, client, f"round {round_number}")
-    outcomes = [outcome for outcome in settled if outcome.slot.number in numbers]
+    outcomes = settle(plan, slots, done, settings, client, f"round {round_number}")
     for outcome in outcomes:
         store.write(_transcript_path(round_number, outcome.slot), outcome.transcript.encode(), owner_only=True)
     by_number = {outcome.slot.number: outcome for outcome in outcomes}

@@ -22,10 +22,6 @@ PLAIN_OF_MEDIUM = 0.5
 """Share of the medium slots that plain facts go to first: their tables state one fact, the step from easy tables to
 harder readings."""
 
-LEAST_GROUP = 20
-"""Slots of the first group, at least. The gate on guessing needs 10 families of designs, a fifth of the slots may stay
-empty, and tasks of media do not count."""
-
 _GOLDEN = (5**0.5 - 1) / 2
 """Steps of this length around a circle leave no wide gap, however many are taken."""
 
@@ -92,15 +88,6 @@ def share_levels(
         level for level, count in sorted(counts.items(), key=lambda item: item[0] != "plain") for _ in range(count)
     ]
     return dict(zip(order, levels, strict=True))
-
-
-def group_ends(total: int) -> tuple[int, ...]:
-    """Return where the groups of slots end that a build fills one after another: a quarter, half and all of the slots.
-
-    The gates over the whole release read all tasks after each group, so a release that they refuse is known early. A
-    group that would end before `LEAST_GROUP` slots is part of the next one: there, these gates have too few tasks.
-    """
-    return (*(end for end in (-(-total // 4), -(-total // 2)) if end >= LEAST_GROUP), total)
 
 
 def even_places(count: int, start: float = 0.0) -> list[float]:

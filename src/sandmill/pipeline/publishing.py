@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandmill.check import add_summaries
 from sandmill.check.meta_leak import MOST_TASKS
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
@@ -37,8 +36,6 @@ EMPTY_SLOTS_ALLOWED = 0.2
 INTERNAL_ERRORS_ALLOWED = 0.01
 """Share of attempts that may fail in our own code; one attempt always may."""
 _NO_USAGE = Usage()
-MOST_SHOWN = 200
-"""Records that are kept whole, for a table that a person reads."""
 
 
 class Publication(Frozen):
@@ -75,7 +72,6 @@ class BuildSummary:
     mix: MixCounts = field(default_factory=MixCounts)
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     overview: OverviewCounts = field(default_factory=OverviewCounts)
-    suites: list[dict[str, Any]] = field(default_factory=list)
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
     """Slots without money for their draft."""
@@ -83,15 +79,12 @@ class BuildSummary:
     """Internal errors, each with the key of its shard."""
     specs: dict[str, TaskSpec] = field(default_factory=dict)
     """A sample of the designs by fingerprint, those with the lowest."""
-    shown: list[TaskRecord] = field(default_factory=list)
-    """The first records, at most `MOST_SHOWN`."""
     usages: defaultdict[str, dict[str, Usage]] = field(default_factory=lambda: defaultdict(dict))
     """Use of language models for each design, by designer and fingerprint. Replicates share a design."""
 
     def add_reports(self, key: str, reports: ShardReports) -> None:
         """Count the report tables of one shard."""
         self.counts.add(reports.slots, reports.rejections)
-        self.suites = add_summaries([self.suites, reports.suites])
         for slot in reports.slots:
             self.mix.add(slot)
             if slot.reached:
@@ -108,8 +101,6 @@ class BuildSummary:
         self.specs[record.spec.fingerprint] = record.spec
         if len(self.specs) > 2 * MOST_TASKS:
             self.specs = {key: self.specs[key] for key in sorted(self.specs)[:MOST_TASKS]}
-        if len(self.shown) < MOST_SHOWN:
-            self.shown.append(record)
 
     def designers(self) -> list[DesignerCosts]:
         """Sum up by designer. A build has one, on which all attempts and the price of rejected drafts are booked."""
@@ -183,7 +174,6 @@ def publish_release(
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _json({name: [_public(one) for one in part] for name, part in seeds.items()}),
-        "suites.json": _json(summary.suites),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
     }

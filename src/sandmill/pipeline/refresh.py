@@ -40,8 +40,6 @@ class Refresh(Frozen):
     kept: tuple[str, ...]
     """Tasks that stay: of the frontier, without enough rollouts, or of splits that are not retired."""
     retired: tuple[str, ...]
-    kept_because: str = ""
-    """Why tasks stay, with numbers of tasks."""
     rates: dict[Band, float]
     """Solve rate by band, as measured or assumed."""
     plan: BuildPlan | None
@@ -51,13 +49,11 @@ class Refresh(Frozen):
     @property
     def message(self) -> str:
         """What will be done, in words."""
-        because = f": {self.kept_because}" if self.kept_because else ""
         if self.plan is None:
-            return f"Nothing to refresh: {self.release} keeps all of its {count(len(self.kept), 'task')}{because}."
+            return f"Nothing to refresh: {self.release} keeps all of its {count(len(self.kept), 'task')}."
         mix = ", ".join(f"{band} {share:g}" for band, share in self.plan.request.mix.items())
         kept, new = count(len(self.kept), "task"), count(self.plan.request.tasks, "new task")
-        retired = f"{len(self.retired)} retired" if self.retired else f"none retired{because}"
-        return f"{self.release}: {kept} kept, {retired}; {new} with the mix {mix}."
+        return f"{self.release}: {kept} kept, {len(self.retired)} retired; {new} with the mix {mix}."
 
 
 def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
@@ -100,9 +96,8 @@ def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
         plan = plan_build(
             BuildRequest.model_validate({**base.model_dump(), **changes}), SeedIntake(supported=read_seeds(release))
         )
-    because = _why_kept(measured, len(release.task_ids), request)
     named = {"release": release.ref, "version": release.version, "kept": kept, "retired": retired}
-    return Refresh(**named, kept_because=because, rates=rates, plan=plan, settings=settings)
+    return Refresh(**named, rates=rates, plan=plan, settings=settings)
 
 
 def keep_for_next(refresh: Refresh) -> tuple[ShardRef, ...]:
@@ -170,21 +165,6 @@ def read_seeds(release: StoredRelease) -> tuple[SeedTask, ...]:
         seed.model_copy(update={"structure": seed.structure.model_copy(update={"profile": profiles.get(seed.id)})})
         for seed in seeds
     )
-
-
-def _why_kept(measured: Curriculum, tasks: int, request: RefreshRequest) -> str:
-    """Say why tasks that stay are not retired; nothing if none stays."""
-    decided = [task for task in measured.tasks if task.kind is not Solved.FRONTIER and task.split in request.splits]
-    few = [task.rollouts for task in decided if task.rollouts < request.least_rollouts]
-    others = sum(task.split not in request.splits for task in measured.tasks)
-    reasons = {
-        "without rollouts": tasks - len(measured.tasks),
-        "solved sometimes": len(measured.tasks) - others - len(decided),
-        f"of other splits than {', '.join(request.splits)}": others,
-        f"solved always or never in at most {count(max(few, default=0), 'rollout')}, where --least-rollouts asks for "
-        f"{request.least_rollouts}": len(few),
-    }
-    return ", ".join(f"{number} {reason}" for reason, number in reasons.items() if number)
 
 
 def _solved_by_band(release: StoredRelease, measured: Curriculum) -> dict[Band, tuple[int, int]]:

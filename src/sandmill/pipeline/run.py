@@ -1,4 +1,4 @@
-"""The build as its orchestrator sees it: groups and rounds of shards, each made once and kept."""
+"""The build as its orchestrator sees it: rounds of shards, each made once and kept."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -6,12 +6,11 @@ from functools import partial
 from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.check.meta_leak import MetaLeak, check_meta_leak
 from sandmill.errors import LeakyRelease, Problem, RequestError
-from sandmill.models.base import Stage
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
 from sandmill.models.spec import TaskSpec
-from sandmill.pipeline.plan import group_ends, plan_shards, plan_slots
+from sandmill.pipeline.plan import plan_shards, plan_slots
 from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
 from sandmill.pipeline.workers import shared_workers
 from sandmill.provenance import code_version
@@ -24,7 +23,6 @@ from sandmill.store.shards import (
     find_shard,
     keep_slot,
     kept_slots,
-    read_shard_records,
     read_shard_reports,
     write_shard,
 )
@@ -36,19 +34,14 @@ ROUNDS = 3
 def plan_round(
     plan: BuildPlan, done: Sequence[ShardRef], settings: RunSettings, suites: Mapping[str, bytes]
 ) -> tuple[ShardPlan, ...]:
-    """Plan what comes next: the next group of slots, then rounds over the empty ones. Nothing if the build is done.
+    """Plan what comes next: all slots, then rounds over the empty ones. Nothing if the build is done.
 
-    Before that, the gates over the whole release read the tasks so far. The groups and their order follow from the
-    request alone. The release secret is made here if the dataset has none.
-
-    Raises:
-        LeakyRelease: if names and texts give the roles of columns away. No further task is made.
+    The release secret is made here if the dataset has none.
     """
     round_number, slots = due_slots(plan, done)
     if not slots:
         return ()
     store = open_dataset(plan, settings)
-    check_guessing(record.spec for ref in done for record in read_shard_records(store, ref))
     return plan_shards(
         plan,
         slots,
@@ -62,11 +55,9 @@ def plan_round(
 
 def due_slots(plan: BuildPlan, done: Sequence[ShardRef]) -> tuple[int, list[Slot]]:
     """Return the slots that are tried next and the number of their round; no slots if the build is done."""
-    slots = plan_slots(plan)
-    tried = {number for ref in done for number in ref.slots}
-    for end in group_ends(len(slots)):
-        if group := [slot for slot in slots[:end] if slot.number not in tried]:
-            return 0, group
+    slots = list(plan_slots(plan))
+    if not done:
+        return 0, slots
     filled = {number for ref in done for number in ref.filled}
     round_number = max(ref.round for ref in done) + 1
     return round_number, [slot for slot in slots if slot.number not in filled and round_number < ROUNDS]
@@ -104,15 +95,14 @@ def build_shard(
         guards = read_guards(store, (slot.seed.guard for slot in plan.slots))
         build = ShardBuild(plan, secret, code, suites, workers, listen, kept, keep, guards)
         shard = build.run()
-        stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
+        stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots)
     drop_slots(store, plan)
     reports = read_shard_reports(store, stored)
     listen(
         ShardProgress(
-            stage=Stage.PUBLISH,
             made=len(stored.filled),
             rejected=len(reports.rejections),
-            is_stored=True,
+            is_news=True,
             in_band=sum(slot.reached == slot.wanted for slot in reports.slots),
             steered=sum(one.reason == OFF_BAND for one in reports.rejections),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from sandmill.calibrate.acceptance import OFF_BAND, OffBand
 from sandmill.calibrate.stage import Calibrated
-from sandmill.check import add_summaries, check_suites
+from sandmill.check import check_suites
 from sandmill.check.seed_gate import check_seed_rows
 from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
@@ -33,19 +33,15 @@ before all others, so that a build that is killed keeps as many slots as it can.
 class ShardProgress:
     """State of one shard when a piece of its work ends."""
 
-    stage: Stage
-    """The last stage that the piece of work reached."""
     made: int
-    """Slots that hold a task, verified or still waiting for the suites."""
+    """Slots that hold a verified task."""
     rejected: int
-    is_stored: bool = False
-    """The shard is finished and kept. This is its last report."""
-    task: str = ""
-    """The task that was just verified: id, domain, band, difficulty."""
     in_band: int = 0
     """Slots whose task is in the band that was asked for."""
     steered: int = 0
     """Rejected attempts that only missed their band. The search goes on from them."""
+    is_news: bool = False
+    """Whether a task was just verified, or the shard is finished."""
 
 
 Listener = Callable[[ShardProgress], None]
@@ -58,8 +54,6 @@ class Shard:
     tasks: tuple[VerifiedTask, ...]
     rejections: tuple[Rejection, ...]
     slots: tuple[SlotReport, ...]
-    suites: tuple[dict[str, Any], ...]
-    """Results of the expectation suites, one row for each expectation."""
 
 
 @dataclass
@@ -70,7 +64,6 @@ class _SlotWork(SlotSearch):
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     seconds: dict[Stage, float] = field(default_factory=dict)
-    suites: list[dict[str, Any]] = field(default_factory=list)
     running: int = 0
     """Attempts and proofs that have not ended."""
     has_replicates: bool = False
@@ -93,12 +86,7 @@ class _SlotWork(SlotSearch):
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             path=tuple(self.steps),
         )
-        return FinishedSlot(
-            tasks=tuple(self.tasks),
-            rejections=tuple(rejections),
-            report=report,
-            suites=tuple(self.suites),
-        )
+        return FinishedSlot(tasks=tuple(self.tasks), rejections=tuple(rejections), report=report)
 
 
 @dataclass
@@ -187,7 +175,6 @@ class ShardBuild:
             tasks=tuple(task for slot in slots for task in slot.tasks),
             rejections=tuple(rejection for slot in slots for rejection in slot.rejections),
             slots=tuple(slot.report for slot in slots),
-            suites=tuple(add_summaries(slot.suites for slot in slots)),
         )
 
     def _go_on(self, slot: _SlotWork, batch: WorkBatch) -> None:
@@ -226,7 +213,7 @@ class ShardBuild:
         else:
             one.made = ended.result
             self._begin(one, batch, _PROOF)
-        self._tell(ended.stage)
+        self._tell()
 
     def _end_proof(self, one: _Try, made: Calibrated, ended: Ended[Any]) -> None:
         """Accept a package that is proved and passes the suites, or reject it.
@@ -236,27 +223,22 @@ class ShardBuild:
         package, slot = made.package, one.slot
         if isinstance(ended.result, Failed):
             self._reject(one, Failed.after(made, ended.result.error))
-            self._tell(ended.stage)
+            self._tell()
             return
-        self._tell(ended.stage, proved=0 if slot.tasks else 1)
         started = time.monotonic()
-        checked = check_suites(package, self.suites)
-        slot.suites = add_summaries([slot.suites, checked.suites])
+        findings = check_suites(package, self.suites)
         one.spend({Stage.CHECK: time.monotonic() - started})
-        findings = [*checked.findings]
         if guard := slot.slot.seed.guard:
             findings += check_seed_rows(package, self.guards[guard])
         if findings:
             self._reject(one, Failed.after(made, rejection_of(findings)))
-            self._tell(Stage.CHECK)
+            self._tell()
             return
         made = made.with_script(ended.reader) if ended.reader else made
         slot.tasks.append(make_task(made, one.attempt, ended.result, self.plan, self.code, self.secret))
         slot.is_closed = True
-        difficulty = made.calibration.difficulty
-        one.note_step("verified", package.spec, difficulty.value, made.panel_s)
-        named = f"{package.task_id} {package.spec.domain} {difficulty.band} {difficulty.value:.2f}"
-        self._tell(Stage.VERIFY, task=named)
+        one.note_step("verified", package.spec, made.calibration.difficulty.value, made.panel_s)
+        self._tell(is_news=True)
 
     def _reject(self, one: _Try, failed: Failed) -> None:
         attempt, error = one.attempt, failed.error
@@ -279,16 +261,15 @@ class ShardBuild:
             one.slot.start_over()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
 
-    def _tell(self, stage: Stage, proved: int = 0, task: str = "") -> None:
-        """Report the state, with `proved` slots whose task still waits for the suites."""
+    def _tell(self, *, is_news: bool = False) -> None:
+        """Report the state."""
         slots: list[_SlotWork | FinishedSlot] = [*self._slots, *self.kept.values()]
         rejections = [one for slot in slots for one in slot.rejections]
         firsts = [slot.tasks[0].record for slot in slots if slot.tasks]
         progress = ShardProgress(
-            stage=stage,
-            made=len(firsts) + proved,
+            made=len(firsts),
             rejected=len(rejections),
-            task=task,
+            is_news=is_news,
             in_band=sum(record.reached == record.wanted for record in firsts),
             steered=sum(one.reason == OFF_BAND for one in rejections),
         )
@@ -301,8 +282,8 @@ def _ending(outcome: Any, stage: Stage) -> Ended[Any]:
     A design that takes too long is itself at fault.
     """
     if isinstance(outcome, WorkerTimeout):
-        return Ended(Failed(ItemRejected(stage, "timeout", str(outcome))), stage)
+        return Ended(Failed(ItemRejected(stage, "timeout", str(outcome))))
     if isinstance(outcome, Exception):
-        return Ended(Failed(internal_error(stage, outcome)), stage)
+        return Ended(Failed(internal_error(stage, outcome)))
     ended: Ended[Any] = outcome
     return ended

@@ -1,9 +1,8 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
-import json
+import math
 import secrets
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from sandmill.errors import InputError, IntegrityError, Problem, name_some
+from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Funnel
-from sandmill.models.seed import UnsupportedSeed
 from sandmill.report.digest import private_detail
-from sandmill.report.html.figure import Cell, Edition, Figure
+from sandmill.report.html.figure import Edition, Figure
 from sandmill.report.html.page import (
     PageHead,
     Section,
@@ -34,23 +32,10 @@ from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "qc.json"
 """Files of a report."""
-_MOST_SEEDS = 10
-
-
-class Limits(Frozen):
-    """How much of single tasks a report holds, which decides its size."""
-
-    sampled: int = 100
-    """Tasks with prompt, rows and media."""
-    measured: int = 2000
-    """Tasks with private figures, 4 kB each."""
-    media_bytes: int = 4 << 20
-    media_of_task: int = 96 << 10
-
-
-USUAL = Limits()
-KIND = ("modality", "target", "metric", "split")
-"""Public facts by which tasks are grouped."""
+SAMPLED, MEASURED = 100, 2000
+"""Most tasks with prompt, rows and media, and most with private figures, 4 kB each."""
+MEDIA_BYTES, MEDIA_OF_TASK = 4 << 20, 96 << 10
+"""Most bytes of media in a report, and of a task."""
 
 
 class ReportFiles(Frozen):
@@ -60,14 +45,12 @@ class ReportFiles(Frozen):
     tasks: int
 
 
-def make_report(
-    release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = (), limits: Limits = USUAL
-) -> ReportFiles:
+def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = ()) -> ReportFiles:
     """Return the report of a version as files. Equal content gives equal bytes."""
     manifest = release.manifest
     with open_queries(read_views(release, edition)) as queries:
         facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
-        details = task_details(release, tasks, edition, limits)
+        details = task_details(release, tasks, edition)
         build = build_section(build_figures(queries, edition))
     listed = len(tasks.rows)
     # The page says what it leaves out of a large release.
@@ -76,7 +59,7 @@ def make_report(
     if 0 < measured < listed:
         notes.append(f"Private figures: {measured} of {listed} tasks.")
     counts = ("tasks", str(manifest.tasks)), ("seeds", str(len(manifest.seeds)))
-    facts = (*counts, *_seeds_set_aside(release), ("code", manifest.code_version))
+    facts = (*counts, ("code", manifest.code_version))
     head = PageHead(
         dataset=manifest.dataset, version=manifest.version, edition=edition, notes=tuple(notes), facts=facts
     )
@@ -84,17 +67,6 @@ def make_report(
     sections = [tasks_section(edition, facets, tasks, details, place), build, *extra]
     files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
     return ReportFiles(files=files, tasks=manifest.tasks)
-
-
-def _seeds_set_aside(release: StoredRelease) -> list[tuple[str, str]]:
-    """Name the seeds that were given and not used; nothing where a version does not tell."""
-    try:
-        content = json.loads(release.readable_report("seeds.json") or b"{}")
-        seeds = [UnsupportedSeed.model_validate(seed) for seed in content.get("set_aside", ())]
-    except (ValueError, AttributeError, TypeError):
-        return []
-    named = name_some((f"{seed.id} (needs {'; '.join(seed.needs)})" for seed in seeds), _MOST_SEEDS)
-    return [("seeds set aside", named)] if seeds else []
 
 
 DESIGNERS, FUNNEL = "designers.json", "funnel.json"
@@ -165,16 +137,16 @@ def _read_json(release: StoredRelease, name: str, adapter: TypeAdapter[Any], sch
         raise IntegrityError(f"{release.ref}: reports/{name} does not hold the figures of a build") from None
 
 
-def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits: Limits) -> dict[str, dict[str, Any]]:
+def task_details(release: StoredRelease, tasks: Figure, edition: Edition) -> dict[str, dict[str, Any]]:
     """Return what is shown of each task that is shown at all, by id."""
-    chosen = choose_tasks(tasks, limits.sampled)
-    share = min(limits.media_of_task, limits.media_bytes // max(1, len(chosen)))
+    chosen = choose_tasks(tasks, SAMPLED)
+    share = min(MEDIA_OF_TASK, MEDIA_BYTES // max(1, len(chosen)))
     details: dict[str, dict[str, Any]] = {}
     for task_id in chosen:
         sample = sample_files(release.files("public", task_id), share)
         details[task_id] = {"sample": sample.model_dump(mode="json")}
     if edition == "private":
-        measured = choose_tasks(tasks, limits.measured)
+        measured = choose_tasks(tasks, MEASURED)
         for row in release.read_columns("private/tasks", ["task_id", "digest", "record"], measured):
             figures = private_detail(read_record(row))
             details.setdefault(row["task_id"], {})["private"] = figures
@@ -182,14 +154,9 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition, limits
 
 
 def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
-    """Return ids of tasks, all of them if there are few. Of each kind of task the first ones come first."""
-    seen: Counter[tuple[Cell, ...]] = Counter()
-    ranked = []
-    for row in tasks.records():
-        kind = tuple(row[name] for name in KIND)
-        ranked.append((seen[kind], str(row["task_id"])))
-        seen[kind] += 1
-    return sorted(task_id for _, task_id in sorted(ranked)[:most])
+    """Return ids of tasks, all of them if there are few, else some that lie evenly in their order."""
+    ids = sorted(str(row["task_id"]) for row in tasks.records())
+    return ids[:: max(1, math.ceil(len(ids) / most))]
 
 
 _SOURCE, _FOOTER = "sandmill report", "Nothing was written."

@@ -22,7 +22,6 @@ class Audit(Frozen):
 
     release: str
     """Reference of exactly the version that was verified."""
-    dataset: str
     tasks: int
     rerun: int
     problems: tuple[str, ...]
@@ -58,7 +57,6 @@ def audit_release(request: AuditRequest) -> Audit:
         other += [f"task {task_id}: {found.describe_code()}"] if found.differences else []
     return Audit(
         release=release.ref,
-        dataset=release.manifest.dataset,
         tasks=release.manifest.tasks,
         rerun=len(sample),
         problems=tuple(problems),

@@ -15,51 +15,8 @@ from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring.support import ANSWER_FORMS
 
-PAIRS: dict[str, tuple[str, ...]] = {
-    "binary": (
-        "roc_auc",
-        "log_loss",
-        "accuracy",
-        "average_precision",
-        "gini",
-        "brier",
-        "f1",
-        "mcc",
-        "balanced_accuracy",
-        "f1_macro",
-        "cohen_kappa",
-        "top1_error",
-    ),
-    "multiclass": (
-        "accuracy",
-        "log_loss",
-        "f1_macro",
-        "f1_micro",
-        "balanced_accuracy",
-        "mcc",
-        "cohen_kappa",
-        "top1_error",
-        "map_at_k",
-    ),
-    "ordinal": ("qwk", "cohen_kappa", "accuracy", "balanced_accuracy", "f1_macro", "log_loss"),
-    "multilabel": (
-        "roc_auc_columns",
-        "log_loss_columns",
-        "roc_auc_pairs",
-        "lwlrap",
-        "f1_micro",
-        "f1_macro",
-        "f1_samples",
-        "hamming_loss",
-        "exact_match",
-    ),
-    "regression": ("rmse", "mae", "rmsle", "r2", "medae", "mape", "smape", "pearson", "spearman"),
-    "count": ("rmsle", "poisson_deviance", "rmse", "mae"),
-    "multi_target": ("rmse_columns", "mae_columns", "rmsle_columns", "spearman_columns"),
-}
-"""Metrics by target: all that the panel must serve."""
-
-ALL_PAIRS = [(target, metric) for target, metrics in PAIRS.items() for metric in metrics]
+ALL_PAIRS = [(str(target), str(metric)) for target, metric in ANSWER_FORMS]
+"""Targets and metrics that the panel must serve."""
 
 POSITIVE = ("rmsle", "mape", "smape")
 """Metrics for which numbers are drawn positive and skewed."""

@@ -9,13 +9,11 @@ import polars as pl
 import pytest
 
 from sandmill.calibrate.adversary import FROZEN, run_adversary, take_weights
-from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS, fit_weights
-from sandmill.calibrate.adversary.links import ordered_chances, responses_of, rising
+from sandmill.calibrate.adversary.ensemble import WEIGHTS_KEYS
 from sandmill.calibrate.panel import Panel
-from sandmill.calibrate.solvers.table import Table
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
-from tests.unit.calibrate.tables import ALL_PAIRS, PAIRS, Written, of_all_skills, standard, write_table
+from tests.unit.calibrate.tables import ALL_PAIRS, Written, of_all_skills, standard, write_table
 from tests.unit.calibrate.test_solvers import HARD, spoil
 
 DIGEST = "7fa8eac35a73c50c"
@@ -47,11 +45,11 @@ def test_the_frozen_adversary_predicts_what_it_always_has(tmp_path: Path):
     assert sha256(shown.encode()).hexdigest()[:16] == DIGEST
 
 
-@pytest.mark.parametrize("target", PAIRS)
-def test_it_solves_every_kind_of_target(tmp_path: Path, target: str):
-    for metric in PAIRS[target][:1]:
-        run = run_adversary(panel_of(small_table(tmp_path / metric, target, metric)))
-        assert run.failure is None
+@pytest.mark.parametrize(
+    ("target", "metric"), [("multiclass", "accuracy"), ("ordinal", "qwk"), ("multilabel", "roc_auc_columns")]
+)
+def test_it_solves_targets_of_several_forms(tmp_path: Path, target: str, metric: str):
+    assert run_adversary(panel_of(small_table(tmp_path, target, metric))).failure is None
 
 
 @pytest.mark.slow
@@ -68,22 +66,6 @@ def test_it_solves_every_metric(tmp_path: Path, target: str, metric: str):
     # The oracle of a list of classes is a table of probabilities, which is no answer.
     if written.facts.encoding not in ("ranked_list", "label_list"):
         assert share(written, run.prediction, panel) > 0.2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["log_loss", "rmse"])
-def test_it_is_stronger_than_the_searches_of_the_board(tmp_path: Path, metric: str):
-    target = "regression" if metric == "rmse" else "binary"
-    gaps = []
-    for seed in range(2):
-        written = small_table(tmp_path / str(seed), target, metric, train=150, test=1000, seed=seed)
-        panel = panel_of(written)
-        board = panel.run(["auto_search", "auto_process", "auto_trees", "stack"])
-        runs = [run_adversary(panel), *board, *panel.run(["bank_sparse", "bank_process", "bank_mixture"])]
-        gaps.append([share(written, run.prediction, panel) for run in runs])
-    blind, *others = np.mean(gaps, axis=0)
-    assert blind > np.mean(others[:4]) + 0.05
-    assert min(others[4:]) > np.mean(others[:4]), "the weaker variants are stronger too"
 
 
 def test_names_of_columns_tell_it_nothing(tmp_path: Path):
@@ -132,37 +114,11 @@ def test_a_label_that_never_occurs_breaks_nothing(tmp_path: Path):
     assert (run.prediction[:, 1] == 0).all()
 
 
-@pytest.mark.parametrize("fault", HARD)
+@pytest.mark.parametrize("fault", [*HARD][::3])
 def test_it_copes_with(tmp_path: Path, fault: str):
     written = small_table(tmp_path, "regression", "rmse")
     spoil(written, HARD[fault])
     assert run_adversary(panel_of(written)).failure is None
-
-
-def test_weights_favour_the_better_model_and_sum_to_one():
-    rng = np.random.default_rng(0)
-    wanted = rng.normal(size=(150, 2))
-    good, poor, contrary = wanted + 0.3 * rng.normal(size=(150, 2)), rng.normal(size=(150, 2)), -wanted
-    weights = fit_weights([good, poor, contrary], wanted, [1 / 3, 1 / 3, 1 / 3])
-    assert weights.sum() == pytest.approx(1)
-    assert weights[0] > 0.7
-    assert weights.min() >= 0
-
-
-def test_ordered_classes_have_one_response_and_rising_chances(tmp_path: Path):
-    written = small_table(tmp_path, "ordinal", "qwk", train=150)
-    table = Table.read(tmp_path, written.facts)
-    wanted = responses_of(table)
-    assert wanted.shape == (150, 1)
-    chances = ordered_chances(wanted, np.linspace(-2, 2, 9)[:, None], table)
-    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-4)
-    assert (np.diff(chances @ np.arange(3)) > 0).all()
-
-
-def test_a_probability_never_falls_along_its_response():
-    unseen = np.linspace(-1, 1, 40)[:, None]
-    model = rising(unseen, (unseen[:, 0] < 0).astype(int))
-    assert model.predict_proba([[1.0]])[0, 1] > model.predict_proba([[-1.0]])[0, 1]
 
 
 def test_another_draw_takes_the_weights_and_predicts_on_the_scale_of_its_own_rows(tmp_path: Path):

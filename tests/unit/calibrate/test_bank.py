@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.adversary.bank import MASS, bank_of
+from sandmill.calibrate.adversary.bank import bank_of
 from sandmill.calibrate.adversary.sparse import LEVEL, FeatureSampler, average_models
 from sandmill.calibrate.solvers.table import Table
-from tests.unit.calibrate.tables import days, write_table
+from tests.unit.calibrate.tables import write_table
 
 
 def table_of(folder: Path, **changes) -> Table:
@@ -28,14 +28,6 @@ def test_features_of_test_rows_are_those_of_training_rows(tmp_path: Path):
     np.testing.assert_allclose(bank.on_test(some), bank.train[some].T, atol=1e-9)
 
 
-def test_every_form_is_in_the_bank_of_a_mixed_table(tmp_path: Path):
-    bank = bank_of(table_of(tmp_path))
-    assert {made.kind for made in bank.forms} == set(MASS)
-    assert np.exp(bank.log_prior).sum() == pytest.approx(1)
-    assert np.isfinite(bank.train).all()
-    np.testing.assert_allclose(bank.train.mean(axis=1), 0, atol=0.5)
-
-
 def test_a_feature_of_a_missing_cell_is_its_mean(tmp_path: Path):
     table = table_of(tmp_path, missing=0.3)
     place = table.kinds.numeric.index("height")
@@ -45,26 +37,6 @@ def test_a_feature_of_a_missing_cell_is_its_mean(tmp_path: Path):
     row = bank.train[start + list(squares.left).index(place)]
     assert (row[gap] == 0).all()
     assert (row[~gap] != 0).all()
-
-
-def test_outliers_do_not_move_standard_scores(tmp_path: Path):
-    written = write_table(tmp_path, train=120, test=90, missing=0.0)
-    clean = bank_of(Table.read(tmp_path, written.facts)).known.scores[5:, 0]
-    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
-    train.loc[:4, "width"] = 50_000.0
-    train.to_csv(tmp_path / "train.csv", index=False)
-    dirty = bank_of(Table.read(tmp_path, written.facts)).known.scores[5:, 0]
-    assert np.corrcoef(clean, dirty)[0, 1] > 0.999
-    assert dirty.std() > 0.6
-
-
-def test_days_after_the_last_known_count_as_the_last(tmp_path: Path):
-    written = write_table(
-        tmp_path, train=120, test=90, add=lambda table, rng: table.assign(seen=days(120, rng) + ["2031-01-01"] * 90)
-    )
-    table = Table.read(tmp_path, written.facts)
-    bank, place = bank_of(table), table.kinds.numeric.index("seen")
-    assert np.unique(bank.test.scores[:, place]).tolist() == [bank.known.scores[:, place].max()]
 
 
 def test_a_sampler_keeps_what_a_fresh_one_would_compute():
@@ -97,13 +69,3 @@ def test_the_average_finds_a_planted_feature_and_leaves_noise_out():
     assert found.inclusion[[17, 230]].min() > 0.9
     noise = average_models(bank, prior, rng.normal(size=(120, 1)), [])
     assert (bank.T @ noise.weights).std() < 0.3 * (bank.T @ found.weights).std()
-
-
-@pytest.mark.slow
-def test_a_block_carries_many_small_effects():
-    rng = np.random.default_rng(0)
-    flags = np.eye(8)[rng.integers(0, 8, 150)]
-    effects = rng.normal(size=8)
-    wanted = (flags @ effects + 0.5 * rng.normal(size=150))[:, None]
-    found = average_models(rng.normal(size=(50, 150)), np.full(50, -np.log(50)), wanted, [flags])
-    assert np.corrcoef(found.block_weights[:, 0], effects)[0, 1] > 0.95

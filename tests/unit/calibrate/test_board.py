@@ -1,13 +1,9 @@
 """Thresholds are mle-bench's rank rule; a board that tells nobody apart, or only by a hair, is refused."""
 
-from statistics import median
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sandmill.calibrate.board import gap_steps, leaderboard, medal_rows, thresholds
-from sandmill.errors import DegenerateTask, ItemRejected
+from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
+from sandmill.errors import ItemRejected
 from sandmill.models.calibration import BoardEntry, Thresholds, Tier
 
 
@@ -17,21 +13,6 @@ def board(scores: list[float], lower: bool = False) -> tuple[BoardEntry, ...]:
         for number, score in enumerate(scores)
     ]
     return leaderboard(entries, lower)
-
-
-def published(n: int) -> tuple[int, int, int]:
-    """The rule as mle-bench writes it, in floating point."""
-    if n < 100:
-        return max(1, int(n * 0.1)), max(1, int(n * 0.2)), max(1, int(n * 0.4))
-    if n < 250:
-        return 10, int(n * 0.2), int(n * 0.4)
-    if n < 1000:
-        return 10 + int(n * 0.002), 50, 100
-    return 10 + int(n * 0.002), int(n * 0.05), int(n * 0.1)
-
-
-def test_whole_numbers_and_floating_point_give_the_same_rows():
-    assert [n for n in range(1, 20_000) if medal_rows(n) != published(n)] == []
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -44,18 +25,11 @@ def test_twenty_entries_give_rows_two_four_eight_and_the_middle(lower: bool):
     assert (bars.gold, bars.silver, bars.bronze, bars.median) == (ranked[1], ranked[3], ranked[7], middle)
 
 
-def test_equal_scores_are_ranked_by_name():
-    ranked = board([0.7, 0.9, 0.7, 0.9])
-    assert [entry.solver for entry in ranked] == ["s0001", "s0003", "s0000", "s0002"]
-
-
 @pytest.mark.parametrize(
     "scores",
     [
         [],
         [0.8] * 20,
-        [0.9] * 4 + [0.8 - number / 100 for number in range(16)],
-        [0.9, 0.89, 0.88, 0.87] + [0.5] * 16,
         [0.9 - number * 0.00001 for number in range(20)],
     ],
 )
@@ -65,22 +39,6 @@ def test_a_flat_board_is_rejected(scores: list[float], lower: bool):
     with pytest.raises(ItemRejected) as caught:
         thresholds(signed, lower)
     assert (caught.value.stage, caught.value.reason) == ("calibrate", "flat_board")
-
-
-@given(
-    scores=st.lists(st.integers(0, 10**5).map(lambda value: value / 1e5), min_size=1, max_size=300),
-    lower=st.booleans(),
-)
-def test_thresholds_are_board_scores_and_fall_strictly(scores: list[float], lower: bool):
-    try:
-        bars = thresholds(scores, lower)
-    except ItemRejected:
-        return
-    assert {bars.gold, bars.silver, bars.bronze} <= set(scores)
-    assert bars.median == pytest.approx(median(scores), abs=1e-5)
-    ladder = [bars.gold, bars.silver, bars.bronze, bars.median]
-    assert ladder == sorted(ladder, reverse=not lower)
-    assert len(set(ladder)) == 4
 
 
 def bars_at(*places: float, lower: bool = False) -> tuple[Thresholds, float, float]:
@@ -107,9 +65,3 @@ def test_thresholds_that_are_nearly_tied_are_rejected(near: int, lower: bool):
         with pytest.raises(ItemRejected) as caught:
             gap_steps(*bars_at(*places, lower=lower))
         assert (caught.value.stage, caught.value.reason) == ("calibrate", "near_ties")
-
-
-def test_steps_need_a_gap():
-    bars, trivial, _ = bars_at(0.9, 0.7, 0.5, 0.3)
-    with pytest.raises(DegenerateTask):
-        gap_steps(bars, trivial, trivial)

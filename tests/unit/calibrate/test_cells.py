@@ -90,6 +90,7 @@ def test_rows_alike_by_chance_are_kept(tmp_path: Path):
     assert len(table.target) == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "metric"), [("binary", "log_loss"), ("multi_target", "rmse_columns")])
 def test_every_solver_copes_with_dates_units_and_sixty_levels(tmp_path: Path, target: str, metric: str):
     def add(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:

@@ -6,37 +6,11 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.informed import informed_run, motif_features
+from sandmill.models import motifs
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import (
-    Aggregate,
-    BetweenCuts,
-    Bottleneck,
-    CodeValue,
-    Condition,
-    Conditional,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Distance,
-    Drift,
-    Formula,
-    Interaction,
-    KnownUnit,
-    Linear,
-    LocalRule,
-    Lookup,
-    Motif,
-    NormDistance,
-    Periodic,
-    Ratio,
-    Saturation,
-    Threshold,
-    UnitEffect,
-    VaryingSlope,
-    columns_of,
-)
+from sandmill.models.motifs import columns_of
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
@@ -49,7 +23,7 @@ FAULTS = (PathologyKind.MISSING, PathologyKind.DUPLICATES, PathologyKind.DRIFT, 
 
 def wave():
     """A design whose rule is one wave over a column that is spread widely."""
-    return with_rule(plain_spec(), Periodic(column=FIRST, period=21, phase=0.8))
+    return with_rule(plain_spec(), motifs.Periodic(column=FIRST, period=21, phase=0.8))
 
 
 def closed(made, *names: str) -> dict[str, float]:
@@ -79,6 +53,7 @@ def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
         assert closed(made)["informed"] > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "metric"), TASKS[3:])
 def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
     spec = make_spec(target, metric, 1, split=SplitKind.TEMPORAL, pathologies=FAULTS)
@@ -91,34 +66,36 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
             np.testing.assert_allclose(made.train.target[kept], made.panel.table.target)
 
 
-AGGREGATE = Aggregate(how="sum", kinds=(1,), days=30)
-MOTIFS: dict[type, tuple[Motif, int]] = {
-    Linear: (Linear(column="w"), 1),
-    Curve: (Curve(column="m"), 1),
-    Saturation: (Saturation(column="m", steepness=2), 1),
-    Threshold: (Threshold(column="m", cut=5), 1),
-    BetweenCuts: (BetweenCuts(column="m", low=2, high=5), 1),
-    Periodic: (Periodic(column="m", period=3, phase=1), 2),
-    Ratio: (Ratio(numerator="u", denominator="m"), 1),
-    Difference: (Difference(left="m", right="w"), 1),
-    Interaction: (Interaction(left="w", right="m"), 1),
-    Bottleneck: (Bottleneck(left="m", right="w"), 1),
-    Lookup: (Lookup(column="g", effects=(1, 2, 4)), 3),
-    CrossedLookup: (CrossedLookup(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
-    VaryingSlope: (VaryingSlope(column="m", by="g", slopes=(1, 2, 4)), 3),
-    LocalRule: (LocalRule(column="w"), 3),
-    Drift: (Drift(column="day", starts=(100.5, 200.5), levels=(1, 2, 4)), 3),
-    UnitEffect: (UnitEffect(column="ward"), 0),
-    Formula: (Formula(top=(("u", "m"),), bottom=(("u",), ("w",)), above=0.2), 1),
-    Conditional: (
-        Conditional(column="w", when=(Condition(column="g", levels=(1, 2)), Condition(column="m", above=2))),
+AGGREGATE = motifs.Aggregate(how="sum", kinds=(1,), days=30)
+MOTIFS: dict[type, tuple[motifs.Motif, int]] = {
+    motifs.Linear: (motifs.Linear(column="w"), 1),
+    motifs.Curve: (motifs.Curve(column="m"), 1),
+    motifs.Saturation: (motifs.Saturation(column="m", steepness=2), 1),
+    motifs.Threshold: (motifs.Threshold(column="m", cut=5), 1),
+    motifs.BetweenCuts: (motifs.BetweenCuts(column="m", low=2, high=5), 1),
+    motifs.Periodic: (motifs.Periodic(column="m", period=3, phase=1), 2),
+    motifs.Ratio: (motifs.Ratio(numerator="u", denominator="m"), 1),
+    motifs.Difference: (motifs.Difference(left="m", right="w"), 1),
+    motifs.Interaction: (motifs.Interaction(left="w", right="m"), 1),
+    motifs.Bottleneck: (motifs.Bottleneck(left="m", right="w"), 1),
+    motifs.Lookup: (motifs.Lookup(column="g", effects=(1, 2, 4)), 3),
+    motifs.CrossedLookup: (motifs.CrossedLookup(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
+    motifs.VaryingSlope: (motifs.VaryingSlope(column="m", by="g", slopes=(1, 2, 4)), 3),
+    motifs.LocalRule: (motifs.LocalRule(column="w"), 3),
+    motifs.Drift: (motifs.Drift(column="day", starts=(100.5, 200.5), levels=(1, 2, 4)), 3),
+    motifs.UnitEffect: (motifs.UnitEffect(column="ward"), 0),
+    motifs.Formula: (motifs.Formula(top=(("u", "m"),), bottom=(("u",), ("w",)), above=0.2), 1),
+    motifs.Conditional: (
+        motifs.Conditional(
+            column="w", when=(motifs.Condition(column="g", levels=(1, 2)), motifs.Condition(column="m", above=2))
+        ),
         1,
     ),
-    NormDistance: (NormDistance(column="m", by="g", norms=(1, 2, 4)), 1),
-    CodeValue: (CodeValue(column="g", attribute="height", values=(1, 2, 4)), 1),
-    Aggregate: (AGGREGATE, 1),
-    KnownUnit: (KnownUnit(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
-    Distance: (Distance(start=("m", "w"), end=("u", "day"), norm=900.0), 1),
+    motifs.NormDistance: (motifs.NormDistance(column="m", by="g", norms=(1, 2, 4)), 1),
+    motifs.CodeValue: (motifs.CodeValue(column="g", attribute="height", values=(1, 2, 4)), 1),
+    motifs.Aggregate: (AGGREGATE, 1),
+    motifs.KnownUnit: (motifs.KnownUnit(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
+    motifs.Distance: (motifs.Distance(start=("m", "w"), end=("u", "day"), norm=900.0), 1),
 }
 CELLS = {
     "g": np.array([0.0, 1, 2, 1, np.nan]),
@@ -143,7 +120,7 @@ def mechanism_of_all() -> Mechanism:
     return base.model_copy(update={"columns": (*base.columns, *more)})
 
 
-@pytest.mark.parametrize("kind", get_args(get_args(Motif)[0]), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", get_args(get_args(motifs.Motif)[0]), ids=lambda kind: kind.__name__)
 def test_every_motif_has_features(kind: type):
     motif, width = MOTIFS[kind]
     made = motif_features(motif, mechanism_of_all(), CELLS)
@@ -157,14 +134,14 @@ def test_every_motif_has_features(kind: type):
 @pytest.mark.parametrize(
     "other",
     [
-        Lookup(column="g", effects=(-5, 0, 1)),
-        CrossedLookup(left="g", right="k", effects=((0, 0), (9, 4), (5, 7))),
-        VaryingSlope(column="m", by="g", slopes=(0, 2, -4)),
-        Drift(column="day", starts=(100.5, 200.5), levels=(-1, 0, 4)),
-        Periodic(column="m", period=3, phase=2.5),
+        motifs.Lookup(column="g", effects=(-5, 0, 1)),
+        motifs.CrossedLookup(left="g", right="k", effects=((0, 0), (9, 4), (5, 7))),
+        motifs.VaryingSlope(column="m", by="g", slopes=(0, 2, -4)),
+        motifs.Drift(column="day", starts=(100.5, 200.5), levels=(-1, 0, 4)),
+        motifs.Periodic(column="m", period=3, phase=2.5),
     ],
     ids=lambda motif: motif.motif,
 )
-def test_features_say_nothing_of_effects(other: Motif):
+def test_features_say_nothing_of_effects(other: motifs.Motif):
     mine = motif_features(MOTIFS[type(other)][0], mechanism_of_all(), CELLS)
     np.testing.assert_array_equal(mine, motif_features(other, mechanism_of_all(), CELLS))

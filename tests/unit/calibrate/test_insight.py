@@ -15,25 +15,10 @@ from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.stated_lines import insight_lines, insight_table
 from sandmill.draw import render
 from sandmill.mechanism.rule import evaluate_motif
+from sandmill.models import motifs
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import MixedTypes
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import (
-    BetweenCuts,
-    Bottleneck,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Distance,
-    Interaction,
-    KnownUnit,
-    Lookup,
-    Periodic,
-    Ratio,
-    Saturation,
-    Threshold,
-    VaryingSlope,
-)
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.submission import parse_submission
@@ -72,11 +57,11 @@ def tables(mechanism: Mechanism) -> tuple[pd.DataFrame, dict]:
 @pytest.mark.parametrize(
     "motif",
     [
-        Curve(column=SKEWED),
-        Saturation(column=SKEWED, steepness=1.5),
-        Difference(left=SKEWED, right=FIRST),
-        Interaction(left=SKEWED, right=FIRST),
-        Bottleneck(left=SKEWED, right=FIRST),
+        motifs.Curve(column=SKEWED),
+        motifs.Saturation(column=SKEWED, steepness=1.5),
+        motifs.Difference(left=SKEWED, right=FIRST),
+        motifs.Interaction(left=SKEWED, right=FIRST),
+        motifs.Bottleneck(left=SKEWED, right=FIRST),
     ],
     ids=lambda motif: motif.motif,
 )
@@ -93,14 +78,14 @@ def test_a_smooth_form_is_that_of_the_rule(motif):
 
 def test_steps_windows_and_waves_are_those_of_the_rule():
     middle = SPEC.mechanism.column_by_name[SKEWED].distribution.median
-    motifs = (
-        Threshold(column=SKEWED, cut=middle),
-        BetweenCuts(column=SKEWED, low=middle, high=middle * 1.3),
-        Periodic(column=SKEWED, period=middle, phase=0.4),
+    terms = (
+        motifs.Threshold(column=SKEWED, cut=middle),
+        motifs.BetweenCuts(column=SKEWED, low=middle, high=middle * 1.3),
+        motifs.Periodic(column=SKEWED, period=middle, phase=0.4),
     )
-    spec = with_rule(SPEC, *motifs)
+    spec = with_rule(SPEC, *terms)
     made, cells = tables(spec.mechanism)
-    step, window, wave = (evaluate_motif(motif, spec.mechanism.column_by_name, cells) for motif in motifs)
+    step, window, wave = (evaluate_motif(motif, spec.mechanism.column_by_name, cells) for motif in terms)
     assert made[f"step_of_{SKEWED}"].to_numpy() == pytest.approx(step)
     assert made[f"window_of_{SKEWED}"].to_numpy() == pytest.approx(window)
     turned = np.cos(0.4) * made[f"sin_of_{SKEWED}"] + np.sin(0.4) * made[f"cos_of_{SKEWED}"]
@@ -110,18 +95,18 @@ def test_steps_windows_and_waves_are_those_of_the_rule():
 def test_effects_of_levels_become_categories_and_slopes():
     slopes = tuple(float(place) for place in range(len(LEVELS[GROUP])))
     crossed = tuple(tuple(0.5 for _ in LEVELS[OTHER_GROUP]) for _ in LEVELS[GROUP])
-    motifs = (
-        VaryingSlope(column=SKEWED, by=GROUP, slopes=slopes),
-        CrossedLookup(left=GROUP, right=OTHER_GROUP, effects=crossed),
-        Lookup(column=OTHER_GROUP, effects=tuple(0.1 for _ in LEVELS[OTHER_GROUP])),
+    terms = (
+        motifs.VaryingSlope(column=SKEWED, by=GROUP, slopes=slopes),
+        motifs.CrossedLookup(left=GROUP, right=OTHER_GROUP, effects=crossed),
+        motifs.Lookup(column=OTHER_GROUP, effects=tuple(0.1 for _ in LEVELS[OTHER_GROUP])),
     )
-    spec = with_rule(SPEC, *motifs)
+    spec = with_rule(SPEC, *terms)
     made, cells = tables(spec.mechanism)
     sloped = sum(
         slope * made[f"{SKEWED}_where_{GROUP}_{level.replace(' ', '_')}"]
         for slope, level in zip(slopes, LEVELS[GROUP], strict=True)
     )
-    assert sloped.to_numpy() == pytest.approx(evaluate_motif(motifs[0], spec.mechanism.column_by_name, cells), abs=1e-5)
+    assert sloped.to_numpy() == pytest.approx(evaluate_motif(terms[0], spec.mechanism.column_by_name, cells), abs=1e-5)
     codes = [
         LEVELS[GROUP][int(one)] + " and " + LEVELS[OTHER_GROUP][int(other)]
         for one, other in zip(cells[GROUP], cells[OTHER_GROUP], strict=True)
@@ -131,19 +116,8 @@ def test_effects_of_levels_become_categories_and_slopes():
     assert GROUP not in made
 
 
-def test_units_become_a_category_and_distances_a_number():
-    effects = tuple(tuple(0.5 for _ in LEVELS[OTHER_GROUP]) for _ in LEVELS[GROUP])
-    way = Distance(start=(FIRST, SECOND), end=(SKEWED, OTHER_SKEWED), norm=900.0)
-    spec = with_rule(SPEC, KnownUnit(left=GROUP, right=OTHER_GROUP, effects=effects), way)
-    made, cells = tables(spec.mechanism)
-    assert made[f"{GROUP}_and_{OTHER_GROUP}"].nunique() > len(LEVELS[GROUP])
-    expected = evaluate_motif(way, spec.mechanism.column_by_name, cells)
-    assert made["form_1"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
-    assert not {GROUP, OTHER_GROUP, SKEWED} & set(made)
-
-
 def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
-    spec = with_rule(SPEC, Ratio(numerator=SKEWED, denominator=OTHER_SKEWED))
+    spec = with_rule(SPEC, motifs.Ratio(numerator=SKEWED, denominator=OTHER_SKEWED))
     mixed = spec.mechanism.model_copy(update={"pathologies": (MixedTypes(column=SKEWED, rate=0.3, suffix="kg"),)})
     made, cells = tables(mixed)
     expected = np.log(cells[SKEWED] / cells[OTHER_SKEWED])
@@ -153,7 +127,7 @@ def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
 @pytest.mark.slow
 def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
     """Blind scripts close little of the gap of products of two columns; the insight script most of it."""
-    spec = with_rule(SPEC, Interaction(left=SKEWED, right=FIRST), Curve(column=SECOND))
+    spec = with_rule(SPEC, motifs.Interaction(left=SKEWED, right=FIRST), motifs.Curve(column=SECOND))
     with made_task(spec) as made:
         package, answers = made.rendered.package, made.rendered.answers
         for path, content in package.public.items():

@@ -39,24 +39,6 @@ def test_last_values_recency_and_trends():
     assert (a["count in the last 50%"], a["share in the last 50%"]) == (2, 0.5)
 
 
-def test_the_order_of_the_file_does_not_matter_where_there_are_dates():
-    assert of_client("a", CALLS.reverse()) == pytest.approx(of_client("a"))
-
-
-def test_the_order_of_the_file_is_time_where_there_is_no_other():
-    plain = CALLS.drop("made")
-    assert of_client("a", plain)["last minutes"] == 6
-    assert of_client("a", plain.reverse())["last minutes"] == 1
-
-
-def test_a_day_number_is_known_by_its_values():
-    days = pl.DataFrame({"client": ["a", "b"] * 30, "n": range(100, 160), "price": [float(k % 7) for k in range(60)]})
-    a, b = of_client("a", days), of_client("b", days)
-    assert (a["recency by n"], b["recency by n"]) == (1, 0)
-    assert "recency by price" not in a
-    assert "sum of n" not in a
-
-
 def test_an_id_without_rows_has_counts_of_zero_and_gaps_elsewhere():
     d = of_client("d")
     assert (d["count"], d["count of kind in"], d["sum of minutes"]) == (0, 0, 0)
@@ -69,13 +51,3 @@ def test_other_frames_and_numbers_as_ids():
     made = joined({"c.csv": pl.DataFrame({"client": [7, 7, 8], "x": [1.0, 2.0, 3.0]})}, ["8", "7"], "client")
     assert made["c.csv: sum of x"].to_list() == [3.0, 3.0]
     assert all(kind.is_numeric() for kind in made.dtypes)
-
-
-def test_ids_keep_their_order_and_may_repeat():
-    made = joined({"c": CALLS}, ["c", "a", "c"], "client")
-    assert made["c: count"].to_list() == [1, 4, 1]
-
-
-def test_an_empty_child_table_breaks_nothing():
-    made = joined({"c": CALLS.head(0)}, ["a", "b"], "client")
-    assert made["c: count"].to_list() == [0, 0]

@@ -3,8 +3,6 @@
 from dataclasses import fields
 from typing import Any
 
-import pytest
-
 from sandmill.calibrate.scripts.findings import ColumnSet, Feature, PanelFindings
 from sandmill.calibrate.scripts.members import ScriptModel
 from sandmill.calibrate.scripts.write import narrowed
@@ -66,23 +64,16 @@ def test_measures_that_no_feature_needs_are_left_out_with_the_quantities_made_of
     assert (names["train"]["ratio"], names["test"]["ratio"]) == (3.0, 0.25)  # type: ignore[index]
 
 
+def test_a_script_with_a_model_of_all_columns_stays_whole():
+    found = found_with(RATIO)
+    assert narrowed(found, [model("sparse"), model("base")]) is found
+
+
 def test_a_category_keeps_the_lines_that_name_its_codes():
     few = narrowed(found_with(FLAG), [model("sparse")])
     assert [cue.column for cue in few.cues] == ["shape"]
     assert few.reading[: len(DECODE)] == tuple(DECODE)
     assert "add_stated" not in "\n".join(few.reading)
-
-
-@pytest.mark.parametrize(
-    ("found", "columns"),
-    [
-        pytest.param(found_with(RATIO), ("sparse", "base"), id="another model reads all columns"),
-        pytest.param(found_with(RATIO, cues=()), ("sparse",), id="nothing is measured"),
-        pytest.param(found_with(Feature("number", ("age",), ())), ("sparse",), id="no measure is needed"),
-    ],
-)
-def test_other_scripts_stay_whole(found: PanelFindings, columns: tuple[str, ...]):
-    assert narrowed(found, [model(name) for name in columns]) is found
 
 
 class _Numbers:

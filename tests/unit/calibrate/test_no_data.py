@@ -58,12 +58,9 @@ def detail(description: str, truth: Any, trivial: float) -> str:
 @pytest.mark.parametrize(
     ("target", "metric", "guesses"),
     [
-        ("binary", "f1", 3),
         ("multiclass", "map_at_k", 3),
         ("ordinal", "qwk", 5),
-        ("multilabel", "log_loss_columns", 3),
         ("count", "rmsle", 8),
-        ("multi_target", "mae_columns", 8),
     ],
 )
 def test_guesses_are_what_a_submission_may_hold(tmp_path: Path, target: str, metric: str, guesses: int):
@@ -91,13 +88,9 @@ def test_numbers_that_stand_by_themselves_are_tried(text: str, numbers: list[flo
 
 def test_a_number_of_the_description_that_beats_the_trivial_answer_is_refused():
     assert best("Some 40 were seen.", TRUTH, 104.0) == 0
+    assert 0 < best("About 100.", TRUTH, 101.0) < 0.02
     assert "closes" in detail("Most have about 100.", TRUTH, 104.0)
     assert "closes" in detail("Most have about 100.", TRUTH[::2], 104.0)
-
-
-def test_a_number_that_is_hardly_better_is_allowed():
-    share = best("About 100.", TRUTH, 101.0)
-    assert 0 < share < 0.02
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -111,22 +104,7 @@ def test_rows_in_the_order_of_their_answers_are_refused(tmp_path: Path, order: i
     assert caught.value.reason == "no_data"
 
 
-def test_luck_on_few_rows_is_allowed():
-    drawn = [np.random.default_rng(seed).normal(size=100) for seed in range(8)]
-    found = [best("Nothing.", truth, float(np.mean(truth)), "pearson") for truth in drawn]
-    assert max(found) > 0.1, "on so few rows some order of rows looks like an answer"
-
-
-@pytest.mark.parametrize(("target", "metric"), [("regression", "rmsle"), ("count", "poisson_deviance")])
 @pytest.mark.filterwarnings("error")
-def test_guesses_that_would_be_refused_have_no_score(tmp_path: Path, target: str, metric: str):
-    written = write_table(tmp_path, target, metric, train=60, test=ROWS)
+def test_guesses_that_would_be_refused_have_no_score(tmp_path: Path):
+    written = write_table(tmp_path, "count", "poisson_deviance", train=60, test=ROWS)
     assert best_of(written, "From -4 to 0, or -0.5.") < 0.02
-
-
-@pytest.mark.parametrize(
-    ("target", "metric"),
-    [("multiclass", "log_loss"), ("multilabel", "lwlrap")],
-)
-def test_a_sound_task_passes_whatever_its_target(tmp_path: Path, target: str, metric: str):
-    assert 0 <= best_of(write_table(tmp_path, target, metric, test=ROWS, classes=3)) < 0.03

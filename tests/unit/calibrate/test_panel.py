@@ -61,19 +61,6 @@ def test_where_a_solver_has_nothing_to_add_for_one_number_a_linear_model_speaks(
     assert found[:, 1].tobytes() == linear_tuned(panel.table.columns()[1]).tobytes()
 
 
-def test_a_column_that_never_changes_is_answered_by_what_it_is(tmp_path: Path):
-    written = write_table(tmp_path, train=60, test=100)
-    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
-    train.assign(outcome=0).to_csv(tmp_path / "train.csv", index=False)
-    for run in Panel(written.folder, written.facts).run(["prior", "linear", "stack"]):
-        assert run.prediction.tolist() == [0] * 100
-
-
-def test_a_name_that_the_panel_has_not_is_refused(tmp_path: Path):
-    with pytest.raises(KeyError, match="forest_tuned"):
-        panel_of(tmp_path).run(["prior", "forest_tuned"])
-
-
 @pytest.mark.slow
 def test_it_makes_no_difference_which_entries_run_first(tmp_path: Path):
     names = [entry.name for entry in PANEL]

@@ -1,6 +1,5 @@
 """Readers: stated facts become columns that carry what the mechanism uses, and models that use them."""
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -13,21 +12,17 @@ import pytest
 from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers, stated_facts
-from sandmill.calibrate.rungs import GradedTest
-from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.decisions import decisions_of
 from sandmill.calibrate.scripts.findings import find
 from sandmill.calibrate.scripts.members import members_of
 from sandmill.calibrate.scripts.write import write_script
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines
-from sandmill.fingerprint import canonical_json, fingerprint
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.calibration import Tier
 from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal
 from sandmill.models.hints import Form, Hint, InText, Passage, SameUnits, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Condition, Conditional, Distance, Formula, NormDistance
 from sandmill.models.package import TaskFacts
-from sandmill.scoring import get_metric
 from tests.hinted_designs import hinted
 
 ROWS = 400
@@ -139,14 +134,6 @@ def test_codes_become_what_they_stand_for(cells):
     assert "remark" not in made
 
 
-def test_numbers_that_are_written_with_their_unit_are_read_first(cells):
-    frame = frame_of(cells)
-    frame["load"] = [f"{load} kg" if row % 3 else str(load) for row, load in enumerate(frame["load"])]
-    stated = Stated((Form(name="said", motif=MOTIFS[1]),), LEVELS)
-    decoded = run_lines(decoding_lines(stated, frame), frame)
-    np.testing.assert_allclose(decoded["load"], cells["load"])
-
-
 EVENTS = pd.DataFrame(
     {
         "id": ["r0", "r0", "r0", "r1"],
@@ -207,27 +194,6 @@ def test_every_reader_uses_what_is_stated(cells, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_readers_script_stands_alone_and_repeats_its_score(cells, tmp_path):
-    truth = hinted_folder(cells, tmp_path)
-    panel = Panel(tmp_path, PRICED)
-    stated = Stated((Form(name="pressure", motif=MOTIFS[0]),), LEVELS)
-    table = read_table(panel, tmp_path, stated)
-    is_final = np.arange(len(truth)) % 2 == 0
-    test = GradedTest(truth, is_final, get_metric("rmse"))
-    reference, competent, _ = write_ladder(panel.table, tmp_path, test, table)
-    assert "Add the quantities that the description defines" in reference.source
-    assert "pressure" not in competent.source
-    assert reference.score.final < 0.7 * competent.score.final
-    (tmp_path / "solution.py").write_text(reference.source)
-    done = subprocess.run(
-        [sys.executable, "solution.py", ".", "out.csv"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    answer = pd.read_csv(tmp_path / "out.csv")["price"].to_numpy()
-    assert error(answer[is_final], truth[is_final]) == pytest.approx(reference.score.final, abs=1e-4)
-
-
-@pytest.mark.slow
 def test_a_reader_of_units_wins_by_their_levels_and_a_script_can_do_so_too(tmp_path):
     """Units are pairs of two columns. Neither column says anything by itself, and rows of a unit are few."""
     rng = np.random.default_rng(8)
@@ -278,12 +244,3 @@ def test_a_fact_in_two_places_is_stated_where_both_stand():
     assert stated_facts(spec, both).facts == (hint.fact,)
     for name in both:
         assert not stated_facts(spec, {**both, name: b"Nothing."}).facts
-
-
-def test_a_plain_hint_is_hashed_and_read_as_before_there_were_levels():
-    hint = Hint(fact=Sentinel(column="heat", value=-9.0), text="Gaps hold -9.")
-    old = {"fact": hint.fact.model_dump(mode="json"), "text": hint.text, "file": hint.file, "matters": True}
-    assert Hint.model_validate(old) == hint
-    assert fingerprint(hint) != fingerprint(hint.model_copy(update={"level": "prose"}))
-    text = canonical_json({"version": 1, "kind": "Hint", "data": old})
-    assert fingerprint(hint) == hashlib.sha256(text.encode()).hexdigest()

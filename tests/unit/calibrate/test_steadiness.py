@@ -17,7 +17,6 @@ from sandmill.scoring import get_metric
 
 ROWS = 1000
 APART = (0.1, 0.3, 0.6, 1.0)
-NEAR = (0.5, 0.54, 0.58, 0.63)
 SIZING = Sizing(pilot_rows=2000, final_rows=3000, order_foretold=0.97)
 
 

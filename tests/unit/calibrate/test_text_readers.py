@@ -9,7 +9,11 @@ from sandmill.kinds.text.read import expand_texts, measure_texts
 
 @pytest.mark.parametrize(
     ("first", "second", "space"),
-    [("wave gull keel", "hill barn mill", " "), ("волна чайка киль", "холм сарай мост", " "), ("江湖溪", "山竹田", "")],
+    [
+        pytest.param("wave gull keel", "hill barn mill", " ", marks=pytest.mark.slow),
+        pytest.param("волна чайка киль", "холм сарай мост", " ", marks=pytest.mark.slow),
+        ("江湖溪", "山竹田", ""),
+    ],
 )
 def test_topics_show_in_any_script(first, second, space):
     rng = np.random.default_rng(0)

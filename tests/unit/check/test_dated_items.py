@@ -57,9 +57,7 @@ def gates_of(package):
     ("layout", "distribution", "split"),
     [
         ("IN_NAMES", DAYS, SplitKind.TEMPORAL),
-        ("IN_TABLES", DAYS, SplitKind.TEMPORAL),
         ("IN_TABLES", WARDS, SplitKind.GROUPED),
-        ("IN_NAMES", WARDS, SplitKind.GROUPED),
     ],
 )
 def test_items_that_are_split_by_day_or_unit_pass_all_gates(dated, layout, distribution, split):
@@ -76,6 +74,7 @@ def test_a_test_file_that_is_named_after_an_early_day_is_found(dated):
     assert "not later than all of train2.zip by column seen_at" in gates_of(changed)["time"]
 
 
+@pytest.mark.slow
 def test_a_unit_of_both_parts_in_a_table_beside_the_files_is_found(dated):
     package = dated("IN_TABLES", WARDS, SplitKind.GROUPED)
     ward, other = (package.public[path].splitlines()[1].split(b",")[1] for path in ("train.csv", "test.csv"))

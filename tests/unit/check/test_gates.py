@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.check import gates
-from sandmill.check.gates import GATES, check_package
+from sandmill.check.gates import check_package
 from sandmill.check.package_tables import read_package
 from sandmill.models.structure import TargetKind
 from tests.packages import KINDS as PACKAGES
@@ -14,8 +13,6 @@ from tests.packages import PART_ROWS, SECRET_CUT, details, edit, edit_text, make
 KINDS = [TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.REGRESSION]
 CLASSES, NUMBERS = make_package(TargetKind.MULTICLASS), make_package(TargetKind.REGRESSION)
 SOUND = make_package()
-GATE_NAMES = ["files", "items", "traces", "ids", "targets", "twins", "order", "proxy", "missing", "units", "time"]
-GATE_NAMES += ["child", "notes", "description", "prose", "hints"]
 LETTERS = np.random.default_rng(5).choice(list("ghjkmnpq"), 600)
 
 
@@ -37,17 +34,13 @@ def test_a_healthy_package_passes_every_gate(kind):
     assert check_package(make_package(kind)) == []
 
 
-def test_the_gates_are_the_promised_ones():
-    assert [gate.name for gate in GATES] == GATE_NAMES
-
-
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2,3,4\n", b'a,b\n"open'])
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2,3,4\n"])
 def test_a_file_that_is_no_table_is_a_finding_and_not_a_crash(content):
     found = check_package(put(SOUND, "train.csv", content))
     assert {"files"} <= {finding.gate for finding in found} <= {"files", "description"}
 
 
-@pytest.mark.parametrize("path", ["train.csv", "test.csv", "sample_submission.csv", "description.md", "answers.csv"])
+@pytest.mark.parametrize("path", ["train.csv", "description.md", "answers.csv"])
 def test_a_missing_file_is_named(path):
     side = "private" if path == "answers.csv" else "public"
     assert f"{path}: the file is not there" in details(put(SOUND, path, None, side), "files")
@@ -58,13 +51,8 @@ def test_a_missing_file_is_named(path):
     [
         ("train.csv", lambda frame: frame.drop("surface")),
         ("test.csv", lambda frame: frame.select(frame.columns[::-1])),
-        ("sample_submission.csv", lambda frame: frame.rename({"outcome": "guess"})),
-        ("answers.csv", lambda frame: frame.drop("part")),
-        ("train.csv", lambda frame: frame[:-1]),
-        ("test.csv", lambda frame: frame[:-1]),
         ("sample_submission.csv", lambda frame: frame[:-1]),
         ("answers.csv", lambda frame: frame.with_columns(part=pl.lit("final"))),
-        ("train.csv", lambda frame: frame.with_columns(load_kg=pl.lit("heavy"))),
         ("test.csv", lambda frame: frame.with_columns(load_kg=pl.lit("inf"))),
     ],
 )
@@ -99,17 +87,6 @@ def repeat(frame):
     return frame.with_columns(pl.concat([features[:5], features[:5], features[10:]]))
 
 
-def punched(share):
-    """Leave a share of the cells of a column empty, the first ones."""
-
-    def change(frame):
-        count = int(share * frame.height)
-        cells = [None] * count + [f"{n / 7:.3f}" for n in range(frame.height - count)]
-        return frame.with_columns(pl.Series("slope_deg", cells))
-
-    return change
-
-
 FIRST_ID = table_of(SOUND, "train.csv")["journey_id"][0]
 BROKEN = {
     "a stranger among the public files": (
@@ -135,17 +112,7 @@ BROKEN = {
     ),
     "answers in another order": (edit(SOUND, "answers.csv", lambda f: f.reverse()), "ids", "answers.csv"),
     "ids that begin with the target": (rename_ids(SOUND, lambda n, t, p: f"{t}{n:05x}"), "ids", "ids tell the target"),
-    "ids whose number rises with the target": (
-        rename_ids(SOUND, lambda n, t, p: f"row-{int(t) * 1000 + n % 7 + 5}"),
-        "ids",
-        "ids tell the target",
-    ),
     "ids that begin with the part": (rename_ids(SOUND, lambda n, t, p: f"{p}{n:05x}"), "ids", "ids tell the part"),
-    "ids whose letters follow the part": (
-        rename_ids(SOUND, lambda n, t, p: "a" * (5 + (p == "final")) + f"{n:03d}"),
-        "ids",
-        "ids tell the part",
-    ),
     "ids that end with the target": (
         rename_ids(SOUND, lambda n, t, p: f"{LETTERS[n]}{int(t) * 1000 + n}"),
         "ids",
@@ -192,7 +159,7 @@ BROKEN = {
             "targets",
             "1 row without a valid target",
         )
-        for cell in ("nan", "inf", "tall", None)
+        for cell in ("inf", "tall", None)
     },
     "a constant number": (
         edit(NUMBERS, "train.csv", lambda f: f.with_columns(outcome=pl.lit("4.5"))),
@@ -210,8 +177,6 @@ BROKEN = {
         "missing",
         "train.csv: column load_kg has 1 gap; none are declared",
     ),
-    "no gaps where some are declared": (edit(SOUND, "test.csv", punched(0.0)), "missing", "column slope_deg"),
-    "more gaps than declared": (edit(SOUND, "test.csv", punched(0.4)), "missing", "column slope_deg"),
     "an empty column": (
         edit(SOUND, "train.csv", lambda f: f.with_columns(slope_deg=pl.lit(None, dtype=pl.String))),
         "missing",
@@ -258,27 +223,12 @@ def replace_load(package, values):
     return put_cells(package, "test.csv", "load_kg", (f"{value:.4f}" for value in values))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("proxy", PROXIES)
+@pytest.mark.parametrize(("kind", "proxy"), [*zip(KINDS, PROXIES, strict=True)])
 def test_a_column_that_is_the_target_in_another_dress_is_found(kind, proxy):
     package = make_package(kind)
     target = codes_of(package)
-    if kind is TargetKind.MULTICLASS and proxy == "a map with a turn":
-        target = np.array([0.0, 1.0, 3.0])[target.astype(int)]
     found = details(replace_load(package, PROXIES[proxy](target)), "proxy")
     assert "column load_kg alone tells the target" in found
-
-
-def test_a_range_of_values_for_each_class_tells_the_class():
-    target = codes_of(CLASSES)
-    spread = np.array([2.0, 0.0, 1.0])[target.astype(int)] + np.random.default_rng(2).uniform(0, 0.9, len(target))
-    assert "column load_kg alone tells the target" in details(replace_load(CLASSES, spread), "proxy")
-
-
-def test_many_levels_that_alternate_between_the_classes_tell_the_class():
-    target = codes_of(SOUND)
-    levels = 2 * np.random.default_rng(3).integers(0, 20, len(target)) + target
-    assert "column load_kg alone tells the target" in details(replace_load(SOUND, levels), "proxy")
 
 
 def test_gaps_that_tell_the_target_are_found():
@@ -297,10 +247,8 @@ def test_a_strong_honest_column_is_no_proxy():
     ("old", "new", "problem"),
     [
         ("public/test.csv", "the test table", "does not name the paths public/test.csv"),
-        ("public/train.csv", "train.csv", "does not name the paths public/train.csv"),
         ("`submission.csv`", "your answers", "does not name the file submission.csv"),
         ("`surface`", "ground", "does not name the columns surface"),
-        ("`load_kg`", "`load_kg_2`", "does not name the columns load_kg"),
         ("area under the ROC curve", "their quality", "does not name the metric roc_auc"),
         ("## Evaluation", "## How it ends", "no heading ## Evaluation"),
         ("```csv\njourney_id,outcome", "```csv\nid,outcome", "the header of its submission example"),
@@ -309,28 +257,14 @@ def test_a_strong_honest_column_is_no_proxy():
         ("steepest stretch", "its log-ratio to load matters", "speaks of the mechanism (log-ratio)"),
         ("steepest stretch", "adds an Interaction\nTerm", "speaks of the mechanism (interaction term)"),
         ("steepest stretch", f"matters above {SECRET_CUT}", "states 1 numbers of the mechanism"),
-        ("steepest stretch", f"matters above {SECRET_CUT:.1f}", "states 1 numbers of the mechanism"),
         ("A haulier", "After spaceship-titanic, a haulier", "names the design or the seed"),
+        ("A haulier", SOUND.spec.fingerprint[:16], "names the design or the seed"),
     ],
 )
 def test_a_description_that_lacks_or_gives_away_something_is_found(old, new, problem):
     assert problem in details(edit_text(SOUND, old, new), "description")
 
 
-def test_the_design_may_not_be_named():
-    assert "names the design" in details(edit_text(SOUND, "A haulier", SOUND.spec.fingerprint[:16]), "description")
-
-
 def test_row_counts_and_ordinary_words_give_nothing_away():
     package = edit_text(SOUND, "A haulier", f"With {2 * PART_ROWS} rows, in periodic noise, a ratio of hauliers")
     assert details(package, "description") == ""
-
-
-def test_a_gate_that_fails_itself_says_nothing_about_the_package(monkeypatch):
-    def crash(tables):
-        raise ZeroDivisionError("no rows")
-        yield ""
-
-    monkeypatch.setattr(gates, "GATES", (gates.Gate("odd", crash),))
-    with pytest.raises(ZeroDivisionError):
-        check_package(SOUND)

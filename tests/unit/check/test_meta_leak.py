@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sandmill.check.meta_leak import ALPHA, READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
+from sandmill.check.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, LogNormal
 from sandmill.models.hints import Form, Hint
@@ -108,7 +108,7 @@ def renew(spec: TaskSpec, **changes: object) -> TaskSpec:
     return TaskSpec.model_validate(spec.model_copy(update=changes).model_dump())
 
 
-@pytest.mark.parametrize("tasks", [12, 60, 300])
+@pytest.mark.parametrize("tasks", [12, pytest.param(300, marks=pytest.mark.slow)])
 def test_words_that_say_nothing_pass(tasks: int) -> None:
     found = release(tasks)
     assert (found.verdict, found.tasks, found.columns) == ("clean", tasks, 10 * tasks)
@@ -132,11 +132,6 @@ def test_every_planted_leak_is_caught_and_named(plant: Plant, word: str, motif: 
     assert found.words[0].word in found.detail
 
 
-def test_an_order_that_follows_the_role_is_learnt_by_the_reader() -> None:
-    found = release(60, put_the_rule_first)
-    assert (found.lift > READER_MARGIN, found.p < ALPHA) == (True, True)
-
-
 def test_too_few_designs_are_not_judged() -> None:
     found = release(9, put_the_rule_first)
     assert (found.verdict, found.log_loss) == ("too_small", None)
@@ -158,17 +153,6 @@ def test_designs_steered_from_one_another_are_learnt_and_tested_together(is_told
         for rows in (90, 110, 130, 150):
             specs.append(make_spec(family, names, f"ancestor {family}" if is_told else None, rows))
     assert check_meta_leak(specs).verdict == verdict
-
-
-def test_a_kind_that_settles_the_role_is_no_leak() -> None:
-    """All categories of these designs carry the lookup: that is seen without reading."""
-
-    def keep_one_category(spec: TaskSpec) -> TaskSpec:
-        used = roles(spec)
-        columns = tuple(c for c in spec.mechanism.columns if c.name not in CATEGORIES or c.name in used)
-        return renew(spec, mechanism=spec.mechanism.model_copy(update={"columns": columns}))
-
-    assert release(60, keep_one_category).verdict == "clean"
 
 
 @pytest.mark.parametrize(("is_stated", "verdict"), [(True, "clean"), (False, "leaks")])

@@ -45,8 +45,7 @@ def test_answers_are_matched_by_id():
     assert short.test_parts[0] == ""
 
 
-@pytest.mark.parametrize("path", ["train.csv", "answers.csv"])
-@pytest.mark.parametrize("kind", ["multilabel", "multi_target"])
+@pytest.mark.parametrize(("kind", "path"), [("multilabel", "train.csv"), ("multi_target", "answers.csv")])
 def test_every_target_column_must_be_there_and_must_not_be_in_the_test_table(kind, path):
     package = make_package(KINDS[kind])
     name = package.facts.target_columns[1]
@@ -78,33 +77,15 @@ def test_an_empty_set_is_a_set_and_an_empty_number_is_not():
     assert "train.csv: lame: 100 rows without a valid target" in details(empty, "targets")
 
 
-@pytest.mark.parametrize("cell", ["0", "1"])
-def test_a_label_that_training_rows_all_have_or_all_lack_cannot_be_learnt(cell):
-    broken = recell(make_package(WIDE), "train.csv", "lame", lambda old: cell)
+def test_a_label_that_training_rows_all_lack_cannot_be_learnt():
+    broken = recell(make_package(WIDE), "train.csv", "lame", lambda old: "0")
     assert "train.csv: lame: fewer than 2 rows of class " in details(broken, "targets")
-
-
-def test_a_label_that_one_part_lacks_is_found():
-    def take_away(frame):
-        is_final = pl.col("part") == "final"
-        without = pl.col("outcome").str.replace_all("lame", "").str.strip_chars()
-        return frame.with_columns(outcome=pl.when(is_final).then(without).otherwise("outcome"))
-
-    broken = edit(make_package(SETS), "answers.csv", take_away)
-    assert "part final: lame: fewer than 1 row of class 1" in details(broken, "targets")
-
-
-@pytest.mark.parametrize("cell", ["-1", "2.5"])
-def test_a_count_is_a_whole_number_from_nought_on(cell):
-    package = recell(make_package(TargetKind.COUNT), "train.csv", "outcome", lambda old: cell if old == "3" else old)
-    assert "rows whose target is no count" in details(package, "targets")
 
 
 @pytest.mark.parametrize(
     ("kind", "cell", "words"),
     [
         (Kind(TargetKind.REGRESSION, MetricName.RMSLE), "-0.5", "1 negative target, which rmsle cannot score"),
-        (Kind(TargetKind.MULTI_TARGET, MetricName.RMSLE_COLUMNS), "-0.5", "which rmsle_columns cannot score"),
         (Kind(TargetKind.REGRESSION, MetricName.MAPE), "0.0", "1 target of zero, which mape cannot score"),
     ],
 )
@@ -151,10 +132,3 @@ def test_a_rare_label_that_a_column_separates_by_luck_is_no_finding():
     rare = pl.Series("lame", ["1" if row == heaviest else "0" for row in range(600)])
     package = edit(package, "answers.csv", lambda frame: frame.with_columns(rare))
     assert details(package, "proxy") == ""
-
-
-def test_no_feature_bears_the_name_of_a_label():
-    package = make_package(SETS)
-    facts = package.facts.model_copy(update={"classes": ("delayed", "surface", "lame")})
-    found = details(package.model_copy(update={"facts": facts}), "proxy")
-    assert "columns have the name of a target: surface" in found

@@ -10,7 +10,6 @@ from PIL import Image
 from sandmill import fingerprint as fingerprints
 from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.check import check_package
 from sandmill.check.file_gates import clean_findings
 from sandmill.draw import render
 from sandmill.kinds.files.base import write_files
@@ -308,15 +307,6 @@ def test_masks_that_are_not_those_of_the_table_are_faults(rendered):
     assert "no runs of pixels" in faults(**{"train.csv": broken.encode()})[0]
     without = {name: content for name, content in package.public.items() if name != one}
     assert MASKS.read(without, facts, package.spec.feature_columns).faults
-
-
-@of_masks
-def test_the_target_that_gates_judge_is_the_share_of_a_mask(rendered):
-    package = rendered.package
-    answers = pl.read_csv(package.private["answers.csv"], infer_schema=False)
-    broken = answers.with_columns(pl.lit("9 9 9").alias(package.facts.target_column)).write_csv().encode()
-    changed = package.model_copy(update={"private": {"answers.csv": broken}})
-    assert any("masks that are no runs" in str(finding) for finding in check_package(changed))
 
 
 @of_pages

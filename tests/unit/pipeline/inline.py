@@ -67,16 +67,16 @@ class Scripted:
         drawn = _draw(attempt.slot.number, attempt.round, attempt.number, attempt.replicate)
         if drawn % 3 and not attempt.replicate:
             error = OffBand(drawn % 100 / 100, attempt.slot.band)
-            return Ended(Failed(error, rendered().package.spec), Stage.CALIBRATE, {Stage.CALIBRATE: 1.0})
+            return Ended(Failed(error, rendered().package.spec), {Stage.CALIBRATE: 1.0})
         task_id = f"sm{attempt.slot.number:06x}{drawn % 2**24:06x}"
         package = rendered().package.model_copy(update={"task_id": task_id, "replicate": attempt.replicate})
         sources = {script.score.file: script.source for script in scripts()}
-        return Ended(Calibrated(package, calibrated(), sources, 1.0), Stage.CHECK, {Stage.CALIBRATE: 2.0})
+        return Ended(Calibrated(package, calibrated(), sources, 1.0), {Stage.CALIBRATE: 2.0})
 
     def _prove(self, made: Calibrated) -> Ended[Verification]:
         if int(made.package.task_id[2:], 16) % 5 == 0:
-            return Ended(Failed(ItemRejected(Stage.VERIFY, "not_proved", "a fact")), Stage.VERIFY, {Stage.VERIFY: 0.5})
-        return Ended(proved().record.verification, Stage.VERIFY, {Stage.VERIFY: 0.5})
+            return Ended(Failed(ItemRejected(Stage.VERIFY, "not_proved", "a fact")), {Stage.VERIFY: 0.5})
+        return Ended(proved().record.verification, {Stage.VERIFY: 0.5})
 
 
 def _slot_of(made: Calibrated) -> int:

@@ -27,14 +27,6 @@ def stamp(_: Any) -> float:
     return time.monotonic()
 
 
-def resident_mb(spent_mb: int) -> float:
-    """Memory of the worker before it takes and frees so much."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    taken = [b"x" * (1 << 20) for _ in range(spent_mb)]
-    taken.clear()
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 def throw(error: Exception) -> None:
     raise error
 

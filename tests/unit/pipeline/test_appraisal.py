@@ -15,7 +15,7 @@ from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 from tests.designs import SECRET
-from tests.factories import CALIBRATION, make_package
+from tests.factories import CALIBRATION
 from tests.unit.pipeline.ladders import made_up, rendered_of
 
 SMALL, LARGE = Sizes(train=120, feedback=300, final=900), Sizes(train=120, feedback=1700, final=3400)
@@ -70,12 +70,6 @@ def test_the_informed_solver_is_scored_on_the_published_final_part(calls, tmp_pa
     assert calls["informed_run"][2:] == (rendered.train_draw.observed, rendered.test_draw.observed)
 
 
-def test_an_informed_solver_that_fails_leaves_its_score_out(calls, tmp_path, monkeypatch):
-    failed = PanelRun("informed", Tier.SEARCH, None, "no")
-    monkeypatch.setattr(appraisal, "informed_run", lambda *_: failed)
-    assert informed_score(panel_on(tmp_path, rendered_of(SMALL)), rendered_of(SMALL)) is None
-
-
 def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path):
     def sort(rendered):
         order = np.argsort(rendered.answers.truth, kind="stable")
@@ -86,16 +80,3 @@ def test_a_test_whose_order_tells_the_answers_is_rejected(calls, tmp_path):
 
     with pytest.raises(ItemRejected, match="no_data"):
         appraised(SMALL, tmp_path, sort)
-
-
-def test_the_page_that_is_searched_for_numbers_is_the_published_one(calls, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(appraisal, "best_without_data", lambda page, *_: asked.append(page) or 0.01)
-    page = make_package().public["description.md"]
-
-    def change(rendered):
-        public = rendered.package.public | {"description.md": page}
-        return replace(rendered, package=rendered.package.model_copy(update={"public": public}))
-
-    assert appraised(SMALL, tmp_path, change).no_data == 0.01
-    assert asked == [page.decode()]

@@ -13,11 +13,11 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.preflight import check_inputs
-from sandmill.pipeline.publishing import BuildSummary, publish_release, require_filled
+from sandmill.pipeline.publishing import publish_release
 from sandmill.pipeline.run import build_shard, open_dataset, plan_round
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.seeds import ingest
-from sandmill.store.shards import read_shard_reports, write_shard
+from sandmill.store.shards import read_shard_reports
 from tests.llm_playbook import Playbook
 from tests.llm_server import error, serve
 from tests.releases import QUICKEST, REPOSITORY
@@ -65,38 +65,6 @@ def test_a_round_is_asked_for_once_whatever_becomes_of_the_run(tmp_path):
     assert len(store.list("llm/transcripts")) == 3
     replayed = RunSettings(root=str(tmp_path / "other"), replay=f"{tmp_path}/made/llm", shard_size=2)
     assert [shard.slots for shard in _round(replayed)[1]] == [shard.slots for shard in shards]
-
-
-def test_groups_of_slots_get_the_drafts_of_the_whole_build_and_ask_nothing_twice(tmp_path, monkeypatch):
-    with serve(Playbook().serve) as server:
-        _, whole = _round(_settings(tmp_path / "whole", server))
-    monkeypatch.setattr("sandmill.pipeline.plan.LEAST_GROUP", 1)
-    plan, shards, done = plan_build(REQUEST, ingest(())), [], []
-    with serve(Playbook().serve) as server:
-        settings = _settings(tmp_path / "groups", server)
-        for _ in range(3):
-            shards += design_round(plan, plan_round(plan, done, settings, SUITES), done, settings)
-            done.append(write_shard(open_dataset(plan, settings), shards[-1], [], [], []))
-        assert len(server.received) == 4 * 3
-    assert [len(shard.slots) for shard in shards] == [1, 1, 1]
-    assert [slot.draft for shard in shards for slot in shard.slots] == [
-        slot.draft for shard in whole for slot in shard.slots
-    ]
-
-
-@pytest.mark.slow
-def test_other_drafts_are_other_shards(tmp_path):
-    with serve(Playbook().serve) as server:
-        _, shards = _round(_settings(tmp_path / "a", server))
-    spoilt = Playbook(lambda role, times, a: {**a, "baselines": ["one"] * 3} if "baselines" in a else a)
-    with serve(lambda r: spoilt.serve(r)) as server:
-        _, same = _round(_settings(tmp_path / "b", server))
-    other = Playbook(lambda role, times, a: {**a, "title": "Another title"} if role == "writer" else a)
-    with serve(other.serve) as server:
-        _, others = _round(_settings(tmp_path / "c", server))
-    secretless = [[shard.key.rpartition("-")[2] for shard in found] for found in (shards, same, others)]
-    assert secretless[0] == secretless[1]
-    assert not set(secretless[0]) & set(secretless[2])
 
 
 def test_plans_of_the_grammar_pass_as_they_are(tmp_path):
@@ -171,15 +139,6 @@ def test_money_that_ends_leaves_the_rest_undesigned(tmp_path):
     assert sum(one.usd for one in rejections) <= 0.0045
     with pytest.raises(BudgetExceeded, match="before any of 3 slots was filled"):
         publish_release(plan, refs, settings, SUITES)
-
-
-def test_what_is_finished_when_money_ends_is_worth_publishing():
-    filled, unpaid = set(range(4)), set(range(4, 10))
-    require_filled(BuildSummary(filled=filled, unpaid=unpaid), 10)
-    with pytest.raises(BudgetExceeded, match="3 of 10 slots stayed empty"):
-        require_filled(BuildSummary(filled=filled, unpaid={7, 8, 9}), 10)
-    with pytest.raises(BudgetExceeded, match="--max-usd ended before any of 10 slots"):
-        require_filled(BuildSummary(unpaid=unpaid), 10)
 
 
 def test_a_miss_in_replay_stops_the_build(tmp_path):

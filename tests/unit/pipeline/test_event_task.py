@@ -7,20 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.stage import Calibrated, calibrate_design
 from sandmill.draw import draw_pilot, render
 from sandmill.errors import ItemRejected
 from sandmill.export.base import FORMATS
 from sandmill.export.export import export
 from sandmill.kinds.files.base import layout_of
-from sandmill.mechanism import posterior
 from sandmill.models.base import Band
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.reports import Outcome
 from sandmill.play.release import load
 from sandmill.sandbox.public_folder import check_public
-from sandmill.scoring import get_metric
 from sandmill.store.files import Store
 from sandmill.verify.records import make_task
 from sandmill.verify.rerun import rerun_task
@@ -54,38 +51,6 @@ def test_the_public_files_are_those_that_the_layout_names(folder):
     assert is_micro(rendered().package, 1.0)
     content = rendered().package.public["bookings.csv"]
     assert not is_micro(put(rendered().package, "bookings.csv", content[: content.index(b"\n") + 1]), 1.0)
-
-
-@pytest.mark.slow
-def test_no_entry_of_the_panel_fails_and_the_child_table_pays(folder):
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    runs = Panel(folder, rendered().package.facts).run()
-    reasons = {run.failure for run in runs if not run.has_run}
-    assert all("nothing found" in str(reason) for reason in reasons)
-    metric, truth = get_metric(make_event_spec().metric), rendered().answers.truth
-    blind = max(metric.score(truth, run.prediction) for run in runs if run.has_run)
-    features = []
-    for draw in (rendered().train_draw, rendered().test_draw):
-        cells = draw.observed
-        kept = [np.log(cells["rooms_m2"]), np.square(cells["heat_c"] - 20), cells[RECENT_REPAIRS.key]]
-        features.append(np.column_stack([*kept, *(cells["district"] == code for code in range(3))]))
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(features[0], rendered().train_draw.target)
-    told = model.predict_proba(features[1])[:, 1]
-    assert metric.score(truth, told) > blind - 0.02
-    assert metric.score(truth, rendered().oracle) > blind + 0.05
-
-
-def test_the_posterior_follows_the_events():
-    draw = rendered().test_draw
-    chances = posterior(make_event_spec().mechanism, draw.observed).probabilities[:, 1]
-    order = np.argsort(chances)
-    for part in np.array_split(order, 8):
-        error = 4.5 * np.sqrt((chances[part] * (1 - chances[part])).sum()) / len(part)
-        assert abs(chances[part].mean() - draw.target[part].mean()) < error
-    assert np.corrcoef(draw.observed[RECENT_REPAIRS.key], chances)[0, 1] > 0.1
 
 
 def test_a_solver_that_reads_the_texts_finds_the_summary_in_the_files(folder):

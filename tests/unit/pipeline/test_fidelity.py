@@ -44,7 +44,7 @@ PROFILE = TableProfile(
 )
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda one: f"{one[0]}-{one[1]}")
+@pytest.mark.parametrize("task", TASKS[:2], ids=lambda one: f"{one[0]}-{one[1]}")
 def test_the_traits_of_a_task_are_those_of_its_public_files(task):
     package = make_rendered(*task).package
     found, facts, train = traits_of(package).values, package.facts, pl.read_csv(package.public["train.csv"])

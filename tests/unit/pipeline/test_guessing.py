@@ -35,6 +35,7 @@ def test_designs_of_the_grammar_tell_nothing():
     assert check_guessing(specs()).verdict == "clean"
 
 
+@pytest.mark.slow
 def test_words_that_tell_the_rule_stop_the_release():
     with pytest.raises(LeakyRelease, match=r"(?s)recorded.*Nothing was published"):
         check_guessing([_telling(spec) for spec in specs()])

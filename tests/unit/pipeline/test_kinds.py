@@ -20,7 +20,6 @@ from tests.toy_kind import JOINED
 JOINED_STRUCTURE = Structure(
     modality=Modality.TIME_SERIES, target=TargetKind.REGRESSION, metric=MetricName.RMSE, rows_train=1000
 )
-DOGS = Structure(modality=Modality.IMAGE, target=TargetKind.BINARY, metric=MetricName.LOG_LOSS, positive_share=0.5)
 
 
 @pytest.fixture
@@ -39,6 +38,7 @@ def attempt_at(structure, number=0):
     return run_attempt(AttemptJob(attempt, "plan", SECRET))
 
 
+@pytest.mark.slow
 def test_a_registered_kind_is_designed_calibrated_checked_and_proved(joined):
     assert missing_support(JOINED_STRUCTURE) == ()
     assert difficulty_curve(JOINED_STRUCTURE, Band.HARD) == (0.2, 0.3, 0.4, 0.5, 0.6)

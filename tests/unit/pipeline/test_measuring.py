@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.probes import measure_difficulty
 from sandmill.calibrate import stage as measuring
 from sandmill.calibrate import training_draws
 from sandmill.calibrate.acceptance import OffBand
@@ -101,15 +100,6 @@ def test_the_whole_panel_runs_over_the_pilot_and_then_over_the_package(asked):
     assert len(measured.calibration.board) == len(PANEL)
 
 
-@pytest.mark.slow
-def test_a_design_in_the_band_of_its_probe_may_be_off_it_on_published_rows(asked, monkeypatch):
-    probed = measure_difficulty(pilot_of()).model_copy(update={"value": 0.2, "band": Band.EASY})
-    monkeypatch.setattr(measuring, "probe_difficulty", lambda pilot, runs: probed)
-    with pytest.raises(OffBand) as missed:
-        calibrate_design(*job(Band.EASY))
-    assert band_of(missed.value.measured) is BAND
-
-
 def test_the_package_has_the_size_that_was_settled_and_the_rows_of_its_design(asked):
     measured = usual()
     spec, sizing = measured.package.spec, measured.calibration.sizing
@@ -141,15 +131,6 @@ def test_a_design_that_no_test_could_make_steady_costs_no_test(asked):
     assert {rows for rows, _ in asked} == {PILOT_ROWS}
 
 
-@pytest.mark.slow
-def test_a_replicate_keeps_the_size_of_the_design_that_it_repeats(asked, monkeypatch):
-    use_panel(monkeypatch, replicate=1)
-    measured = calibrate_design(*job(any_band=True, replicate=1))
-    assert measured.calibration.sizing.final_rows == measured.package.spec.sizes.final == SIZES.final
-    assert measured.package.spec == pilot_of().spec
-    assert measured.package.replicate == 1
-
-
 def test_a_design_with_a_column_that_wins_a_medal_by_itself_is_rejected(asked, monkeypatch):
     truth = render(usual().package.spec, SECRET).answers.truth
     monkeypatch.setattr(
@@ -160,6 +141,7 @@ def test_a_design_with_a_column_that_wins_a_medal_by_itself_is_rejected(asked, m
         calibrate_design(*job())
 
 
+@pytest.mark.slow
 def test_a_panel_over_its_budget_is_no_micro_task(asked, monkeypatch):
     monkeypatch.setattr(measuring, "PANEL_BUDGET_S", -1.0)
     with pytest.raises(ItemRejected, match="panel_over_budget"):

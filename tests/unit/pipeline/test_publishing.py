@@ -13,7 +13,6 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.publishing import (
     BuildSummary,
-    Publication,
     publish_release,
     require_few_internal_errors,
     require_filled,
@@ -55,7 +54,6 @@ def build(tmp_path):
                 tasks := [make_task(number) for number in numbers],
                 [make_rejection(numbers.start), *(one for one in rejections if one.slot in numbers)],
                 [make_slot_report(task) for task in tasks],
-                [],
             )
             for numbers in (range(2), range(2, 4))
         ]
@@ -97,7 +95,7 @@ def test_shards_add_up_to_one_summary(build):
     assert summary.counts.funnel().tasks == summary.digest.tasks == 4
     assert summary.filled == {0, 1, 2, 3}
     assert [(row.reason, row.count) for row in summary.counts.rejections()] == [(INTERNAL_ERROR, 1), ("twins", 2)]
-    assert len(summary.shown) == len(summary.specs) == 4
+    assert len(summary.specs) == 4
 
 
 def test_one_failure_of_our_own_is_published_without_its_traceback(build):
@@ -136,6 +134,7 @@ def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits()
     with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
         require_filled(BuildSummary(filled=filled), 4)
     require_filled(BuildSummary(filled=filled, internal=[("key", crashed(3))]), 4)
+    require_filled(BuildSummary(filled=filled, unpaid=set(range(3, 10))), 10)
 
 
 def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
@@ -150,16 +149,3 @@ def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():
     (row,) = summary.designers()
     assert (row.designer, row.attempts, row.designs, row.requests, row.tokens) == ("llm", 6, 2, 10, 300)
     assert row.usd == pytest.approx(0.04)
-
-
-def _publication(**changed):
-    facts = {"dataset": "micro", "version": "0001-1a2b3c4d", "place": "releases/micro", "tasks": 12}
-    return Publication(**{**facts, "is_new": True, "missed_mix": (), **changed})
-
-
-def test_the_outcome_is_told_in_words():
-    assert _publication().message == "Published releases/micro@0001-1a2b3c4d with 12 tasks."
-    assert _publication(is_new=False, tasks=1, missed_mix=("hard: asked 5, got 3.",)).message.splitlines() == [
-        "Nothing new: equal content is published already, releases/micro@0001-1a2b3c4d with 1 task.",
-        "Mix missed. hard: asked 5, got 3.",
-    ]

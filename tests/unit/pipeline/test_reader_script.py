@@ -7,12 +7,11 @@ from sandmill.models.base import Band
 from sandmill.models.calibration import Rung
 from sandmill.models.plan import Attempt, Slot
 from sandmill.pipeline.attempt import Ended, prove
-from sandmill.verify import verify
 from sandmill.verify.records import make_task
 from sandmill.verify.rerun import rerun_task
 from tests.designs import SECRET, TASKS, make_seed
 from tests.factories import make_shard_plan
-from tests.unit.pipeline.proved import calibrated, proved, rendered, scripts
+from tests.unit.pipeline.proved import calibrated, rendered, scripts
 
 MADE = "reader.py"
 
@@ -48,6 +47,7 @@ def test_a_proof_writes_a_short_script_and_records_what_it_scores(ended, publish
     assert len(calibrated().scripts) + 1 == len(published.record.calibration.scripts)
 
 
+@pytest.mark.slow
 def test_a_rerun_runs_it_again(published):
     recorded = published.record.calibration.scripts
     changed = recorded[-1].model_copy(update={"final": 0.9})
@@ -57,27 +57,3 @@ def test_a_rerun_runs_it_again(published):
     private = {name: content for name, content in published.package.private.items() if name != MADE}
     without = published.package.model_copy(update={"private": private})
     assert f"private/ lacks {MADE}" in problems(published, without)
-
-
-@pytest.mark.slow
-def test_a_task_whose_script_fails_is_published_without_it(monkeypatch):
-    monkeypatch.setattr(verify, "grade_submission", grade_all_but(verify.grade_submission))
-    found = prove(calibration_alone(), SECRET)
-    assert found.result.holds
-    assert found.reader is None
-
-
-def grade_all_but(grade):
-    """Grade as it is done, but the submission that comes after those of the proof as none at all."""
-    calls = []
-
-    def graded(submission, **given):
-        calls.append(submission)
-        return grade(None if len(calls) > len(scripts()) + 2 else submission, **given)
-
-    return graded
-
-
-def test_a_task_of_an_older_release_has_none(ended):
-    assert MADE not in proved().package.private
-    assert list(rerun_task(proved().package, proved().record).problems) == []

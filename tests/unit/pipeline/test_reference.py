@@ -21,8 +21,3 @@ def test_an_ending_is_told_with_what_we_and_the_script_have_to_say():
     errors = 'Traceback:\n  File "/opt/env/lib/frame.py", line 3\nno column\n'
     run = RunResult(outcome=Outcome.RUNTIME_ERROR, isolation=Isolation.WARM, detail="exit code 1", stderr=errors)
     assert describe_ending(run) == "runtime_error: exit code 1: no column"
-
-
-def test_warnings_of_a_script_that_ran_are_not_its_ending():
-    warned = "/opt/env/lib/encoder.py:342: FutureWarning: deprecated"
-    assert describe_ending(RunResult(outcome=Outcome.OK, isolation=Isolation.NONE, stderr=warned)) == "ok"

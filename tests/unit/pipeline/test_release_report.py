@@ -8,12 +8,12 @@ import pytest
 from sandmill.models.calibration import Thresholds
 from sandmill.models.mechanism import Term
 from sandmill.models.release import VerifiedTask
-from sandmill.publish.release_report import PAGE, TWIN, Limits, choose_tasks, make_report
-from sandmill.report.html.figure import Figure
+from sandmill.publish import release_report
+from sandmill.publish.release_report import PAGE, TWIN, make_report
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
-from tests.publishing import FUNNEL, fill_shard, publish_numbers, publish_shards
+from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 SECRETS = (0.71339, 0.68117, 0.64223, 0.60331)
 """Thresholds that are nowhere else."""
@@ -28,22 +28,6 @@ def store(tmp_path: Path) -> Store:
 def release(store: Store) -> StoredRelease:
     publish_numbers(store, range(3), range(3, 5))
     return load(store.root)
-
-
-def test_the_page_names_the_seeds_that_were_set_aside(store, release):
-    seeds = {"set_aside": [{"id": "moths", "needs": ["modality <image>"]}]}
-    for content, shown in (
-        (json.dumps(seeds), True),
-        ('{"set_aside": []}', False),
-        ('{"set_aside": [{"id": 3}]}', False),
-        ("[]", False),
-    ):
-        reports = {"funnel.json": FUNNEL.model_dump_json().encode(), "seeds.json": content.encode()}
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(StoredRelease, "report", lambda self, name, limit=0, reports=reports: reports.get(name))
-            page = make_report(release).files[PAGE].decode()
-        assert ("moths (needs modality &lt;image&gt;)" in page) == shown
-        assert ("seeds set aside" in page) == shown
 
 
 def with_other_private_half(task: VerifiedTask) -> VerifiedTask:
@@ -126,20 +110,14 @@ def test_the_sql_of_each_figure_gives_its_numbers_from_the_files_of_the_release(
         assert facet["values"] == figures[f"facet-{facet['id']}"]["rows"]
 
 
-def test_a_large_release_shows_a_sample_and_says_so(release):
-    made = make_report(release, "private", limits=Limits(sampled=2, measured=3)).files[PAGE].decode()
+def test_a_large_release_shows_a_sample_and_says_so(release, monkeypatch):
+    monkeypatch.setattr(release_report, "SAMPLED", 2)
+    monkeypatch.setattr(release_report, "MEASURED", 3)
+    made = make_report(release, "private").files[PAGE].decode()
     assert "a sample of 2 of 5 tasks" in made
     assert "Private figures: 3 of 5 tasks" in made
     assert made.count('"sample":') == 2
     assert made.count('"marks":') == 3
-
-
-def test_samples_are_spread_over_the_kinds_of_tasks():
-    rows = [(f"t{number}", "tabular" if number < 9 else "image", "binary", "auc", "train") for number in range(10)]
-    tasks = Figure(
-        id="tasks", title="", sql="", columns=("task_id", "modality", "target", "metric", "split"), rows=tuple(rows)
-    )
-    assert choose_tasks(tasks, 2) == ["t0", "t9"]
 
 
 def test_prompts_of_strangers_stay_text(tmp_path):
@@ -164,6 +142,7 @@ def test_a_release_without_readable_reports_has_a_page(release):
     assert twin["facts"]["tasks"] == "5"
 
 
+@pytest.mark.slow
 def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_release, monkeypatch):
     release = load(small_release)
     twin = json.loads(make_report(release).files[TWIN])

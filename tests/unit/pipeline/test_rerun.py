@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from sandmill.calibrate.panel import TRIVIAL, run_panel
+from sandmill.calibrate.panel import run_panel
 from sandmill.provenance import numeric_versions
 from sandmill.verify import rerun, verify
 from sandmill.verify.rerun import rerun_task
@@ -77,21 +77,6 @@ def test_a_tampered_line_of_the_board_is_named_with_what_was_found(part):
     assert f"{score} {part}" in problem
 
 
-def test_a_solver_that_fails_now_is_named(monkeypatch):
-    runs = rerun.run_panel
-
-    def failing(folder, told, names):
-        from dataclasses import replace
-
-        return [
-            replace(run, answer=None, failure="ValueError: no") if run.name == below_the_median() else run
-            for run in runs(folder, told, names)
-        ]
-
-    monkeypatch.setattr(rerun, "run_panel", failing)
-    assert problems() == [f"solver {below_the_median()} of the board failed: ValueError: no"]
-
-
 def test_a_solver_that_this_version_does_not_have_is_named():
     board = tuple(
         entry.model_copy(update={"solver": "soft_vote"}) if entry.solver == below_the_median() else entry
@@ -102,7 +87,7 @@ def test_a_solver_that_this_version_does_not_have_is_named():
     ]
 
 
-@pytest.mark.parametrize("medal", ["silver", "bronze", "median"])
+@pytest.mark.parametrize("medal", ["silver", "median"])
 def test_a_tampered_threshold_is_found(medal):
     lower = round(getattr(calibrated().thresholds, medal) - 0.001, 5)
     bars = calibrated().thresholds.model_copy(update={medal: lower})
@@ -119,34 +104,17 @@ def test_a_tampered_oracle_is_found_with_the_secret():
     assert problems(record) == []
 
 
-def test_a_tampered_trivial_score_is_found():
-    assert problems(recalibrated(trivial=0.501)) == ["the trivial solver is recorded with 0.501; the board has 0.5"]
-
-
-@pytest.mark.parametrize("place", range(3))
-def test_a_tampered_score_of_a_script_is_found(place):
+def test_a_tampered_score_of_a_script_is_found():
     scripts = list(calibrated().scripts)
-    found = scripts[place]
-    scripts[place] = found.model_copy(update={"final": 0.9})
+    found = scripts[2]
+    scripts[2] = found.model_copy(update={"final": 0.9})
     assert problems(recalibrated(scripts=tuple(scripts))) == [f"{found.file} scored {found.final}; recorded is 0.9"]
-
-
-def test_a_script_without_a_recorded_score_is_found():
-    assert problems(recalibrated(scripts=calibrated().scripts[:2])) == ["naive.py has no recorded score"]
 
 
 def test_a_changed_solution_is_found_with_what_it_said():
     problem, other = problems(package=put(proved().package, "solution.py", b"raise SystemExit('no')", "private"))
     assert other.startswith("solution.py scored None; recorded is ")
     assert "does not reach gold: scored None; the script ended runtime_error: exit code 1: no" in problem
-
-
-def test_changed_training_rows_change_the_board():
-    header, first, *rows = proved().package.public["train.csv"].splitlines(keepends=True)
-    changed = put(proved().package, "train.csv", header + b"".join([first] * 50 + rows[49:]))
-    found = problems(package=changed)
-    assert any(problem.startswith("solver linear scored") for problem in found)
-    assert not any(problem.startswith(f"solver {TRIVIAL} failed") for problem in found)
 
 
 def test_another_secret_renders_other_bytes():
@@ -203,24 +171,18 @@ def test_other_versions_of_libraries_are_noted_where_something_does_not_hold():
     assert not any("note" in problem for problem in problems(tampered))
 
 
-def test_a_solver_that_is_on_the_board_twice_is_named():
-    last = calibrated().board[-1]
-    board = (*calibrated().board, last)
-    assert f"solver {last.solver} is on the board 2 times" in problems(recalibrated(board=board))
-
-
-def test_a_solver_of_another_tier_than_in_the_panel_is_named():
-    board = rescored(calibrated(), "stump", tier="competent")
-    assert "solver stump is of tier naive; the board has competent" in problems(recalibrated(board=board))
-
-
-def test_a_board_in_another_order_is_named():
-    board = calibrated().board[::-1]
-    assert "the board is not in the order of its final scores" in problems(recalibrated(board=board))
-
-
-def test_a_metric_recorded_in_the_wrong_direction_is_named():
-    assert any("in the wrong direction" in problem for problem in problems(recalibrated(is_lower_better=True)))
+@pytest.mark.parametrize(
+    ("update", "words"),
+    [
+        ({"board": (*calibrated().board, calibrated().board[-1])}, "is on the board 2 times"),
+        ({"board": rescored(calibrated(), "stump", tier="competent")}, "is of tier naive; the board has competent"),
+        ({"board": calibrated().board[::-1]}, "the board is not in the order of its final scores"),
+        ({"is_lower_better": True}, "in the wrong direction"),
+    ],
+    ids=["twice", "tier", "order", "direction"],
+)
+def test_a_contradiction_within_the_record_is_named(update, words):
+    assert any(words in problem for problem in problems(recalibrated(**update)))
 
 
 def test_the_panel_does_not_run_on_a_task_that_is_not_micro(monkeypatch):

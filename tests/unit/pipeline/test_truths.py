@@ -10,8 +10,6 @@ from sandmill.calibrate.panel import TRIVIAL
 from sandmill.kinds.files.tables import TABLES
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import RUNG_FILES, BoardEntry
-from sandmill.models.reports import Outcome
-from sandmill.models.spec import Sizes
 from sandmill.verify.verify import (
     LUCK,
     STEP_LIMIT_S,
@@ -26,7 +24,7 @@ from sandmill.verify.verify import (
 from tests.factories import VERIFICATION
 from tests.milestones import EVERYONE, entries, found_of, with_naive
 from tests.packages import put
-from tests.unit.pipeline.proved import SIZES, calibrated, proved, rendered, rescored
+from tests.unit.pipeline.proved import calibrated, proved, rendered, rescored
 
 ON_TOP = calibrated().board[0]
 
@@ -78,21 +76,11 @@ def test_a_task_whose_reference_takes_too_long_is_not_micro():
     assert not is_micro(rendered().package, STEP_LIMIT_S + 0.01)
 
 
-def test_a_task_of_too_many_training_rows_is_not_micro():
-    package = rendered().package
-    sizes = Sizes.model_construct(train=250, feedback=SIZES.feedback, final=SIZES.final)
-    header, *rows = package.public["train.csv"].splitlines(keepends=True)
-    larger = put(package, "train.csv", header + b"".join((rows * 2)[:250]))
-    spec = package.spec.model_copy(update={"sizes": sizes})
-    assert not is_micro(larger.model_copy(update={"spec": spec}), 1.0)
-
-
-@pytest.mark.parametrize("lower", [False, True], ids=["higher", "lower"])
-def test_the_oracle_must_be_above_trivial(lower):
+def test_the_oracle_must_be_above_trivial():
     assert best_is_known(calibrated())
     ends = (calibrated().oracle, calibrated().trivial)
     assert not best_is_known(changed(trivial=ends[0], oracle=ends[1], is_lower_better=False))
-    assert not best_is_known(changed(trivial=0.5, oracle=0.5, is_lower_better=lower))
+    assert not best_is_known(changed(trivial=0.5, oracle=0.5))
 
 
 @pytest.mark.parametrize("where", ["board", "informed"])
@@ -106,7 +94,7 @@ def test_no_solver_may_be_above_the_oracle_by_more_than_luck(where):
     assert not best_is_known(with_top(1 + 2 * LUCK))
 
 
-@pytest.mark.parametrize("name", ["gold", "silver", "bronze", "median"])
+@pytest.mark.parametrize("name", ["gold", "median"])
 def test_every_threshold_must_follow_from_the_board(name):
     assert thresholds_hold(calibrated())
     moved = {name: getattr(calibrated().thresholds, name) + 1e-5}
@@ -174,15 +162,8 @@ def test_difficulty_must_follow_from_the_competent_tier():
     assert difficulty_holds(measured(value=value + 0.005, high=1.0))
     assert not difficulty_holds(measured(value=value + 0.02, high=1.0))
     assert not difficulty_holds(changed(board=rescored(calibrated(), "bayes", final=0.75)))
-
-
-def test_difficulty_must_lie_in_its_interval():
-    value = calibrated().difficulty.value
     assert not difficulty_holds(measured(low=value + 0.001))
     assert not difficulty_holds(measured(high=value - 0.001))
-
-
-def test_difficulty_must_be_of_the_band_that_it_names():
     other = next(band for band in Band if band is not calibrated().difficulty.band)
     assert not difficulty_holds(measured(band=other))
 
@@ -196,10 +177,10 @@ def test_measures_without_a_gap_or_a_competent_entry_hold_nothing():
     assert not best_is_known(no_gap)
 
 
-@pytest.mark.parametrize("name", sorted(TABLES.files))
-def test_public_holds_four_files_and_no_other(name):
+def test_public_holds_four_files_and_no_other():
     assert nothing_given_away(rendered().package, calibrated())
-    assert not nothing_given_away(put(rendered().package, name, None), calibrated())
+    for name in sorted(TABLES.files):
+        assert not nothing_given_away(put(rendered().package, name, None), calibrated())
     assert not nothing_given_away(put(rendered().package, "answers.csv", b"id\n"), calibrated())
 
 
@@ -213,8 +194,8 @@ def test_the_test_rows_must_not_hold_the_target():
 @pytest.mark.parametrize(
     "word",
     [
-        *(f"{getattr(calibrated().thresholds, name):.5f}" for name in ("gold", "silver", "bronze", "median")),
-        *("encoding_search", "random_forest", "sandmill", rendered().package.task_id),
+        f"{calibrated().thresholds.silver:.5f}",
+        *("encoding_search", "sandmill", rendered().package.task_id),
         rendered().package.spec.fingerprint,
     ],
 )
@@ -224,30 +205,12 @@ def test_the_page_must_not_name_thresholds_solvers_or_the_design(word):
 
 
 def test_a_reference_below_gold_is_found():
+    nothing = verified(solution="raise SystemExit('no')")
+    assert (nothing.reference_score, nothing.reference_is_gold, nothing.scripts_repeat) == (None, False, False)
     facts = verified(solution=submitting(rendered().package.public["sample_submission.csv"]))
     assert not facts.reference_is_gold
     assert not facts.scripts_repeat
     assert facts.sample_wins_nothing
-
-
-def test_a_reference_that_leaves_nothing_has_no_score():
-    facts = verified(solution="raise SystemExit('no')")
-    assert (facts.reference_score, facts.reference_is_gold, facts.scripts_repeat) == (None, False, False)
-
-
-def test_a_script_that_scores_otherwise_than_recorded_is_found():
-    scripts = list(calibrated().scripts)
-    scripts[1] = scripts[1].model_copy(update={"final": scripts[1].final + 1e-5})
-    facts = verified(calibration=changed(scripts=tuple(scripts)))
-    assert facts.reference_is_gold
-    assert not facts.scripts_repeat
-
-
-def test_a_script_that_is_missing_is_found():
-    package = proved().package
-    facts = verified(solution=package.private["solution.py"].decode())
-    assert facts.reference_is_gold
-    assert not facts.scripts_repeat
 
 
 def test_a_sample_that_wins_something_is_found():
@@ -267,19 +230,6 @@ def test_another_rendering_is_found(name, side):
     other = put(proved().package, name, content[:-2] + b"7\n", side)
     assert verified(solution=submitting(b"")).renders_equal_bytes
     assert not verified(solution=submitting(b""), again=other).renders_equal_bytes
-
-
-def test_no_submission_that_wins_something_is_found(monkeypatch):
-    from sandmill.verify import verify
-
-    graded = verify.grade_submission
-
-    def generous(submission, **rest):
-        report = graded(submission, **rest)
-        return report if submission else report.model_copy(update={"outcome": Outcome.NO_SUBMISSION, "gap_closed": 0.1})
-
-    monkeypatch.setattr(verify, "grade_submission", generous)
-    assert not verified(solution=submitting(b"")).noop_wins_nothing
 
 
 def submitting(content):

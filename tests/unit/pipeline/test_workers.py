@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
-from sandmill.pipeline import workers
-from sandmill.pipeline.workers import MOST_KEPT_MB, WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
+from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
 from tests.unit.pipeline import jobs
 
 
@@ -80,35 +79,9 @@ def test_what_cannot_be_sent_out_is_a_fault_of_the_item(pool: WorkerPool):
     assert found[1] == 9
 
 
-def test_several_threads_share_a_pool(pool: WorkerPool):
-    def shift(start: int) -> dict[int, int]:
-        return dict(pool.map(jobs.square, range(start, start + 20), timeout_s=60))
-
-    with ThreadPoolExecutor(4) as threads:
-        results = list(threads.map(shift, range(0, 80, 20)))
-    assert results == [{i: (start + i) ** 2 for i in range(20)} for start in range(0, 80, 20)]
-
-
 def test_a_worker_computes_on_one_thread_and_ignores_ctrl_c(pool: WorkerPool):
     ((_, seen),) = pool.map(jobs.describe, [None], timeout_s=60)
     assert seen == {"omp": "1", "openblas": "1", "blas_threads": [1], "sigint_ignored": True}
-
-
-@pytest.mark.slow
-def test_a_worker_does_not_keep_what_its_largest_item_took():
-    with WorkerPool(1) as single:
-        first, second, third = (
-            next(single.map(jobs.resident_mb, [spent], timeout_s=60))[1] for spent in (300, MOST_KEPT_MB + 300, 0)
-        )
-    assert second > first + 250  # what is free is kept, up to a bound
-    assert third < MOST_KEPT_MB
-
-
-def test_leaving_early_drops_what_was_not_begun(pool: WorkerPool):
-    results = pool.map(jobs.square, range(200), timeout_s=60)
-    next(results)
-    results.close()
-    assert len(dict(pool.map(jobs.square, range(4), timeout_s=60))) == 4
 
 
 def test_closing_ends_the_processes_even_busy_ones(tmp_path: Path):
@@ -141,21 +114,6 @@ def test_busy_workers_die_with_a_parent_that_is_killed():
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     assert gone_soon(pids)
-
-
-def test_shards_that_begin_at_once_share_one_pool(monkeypatch):
-    hired = []
-
-    class Slow:
-        def __init__(self, count: int) -> None:
-            hired.append(count)
-            time.sleep(0.2)
-
-    monkeypatch.setattr(workers, "WorkerPool", Slow)
-    monkeypatch.setattr(workers, "_SHARED", {})
-    with ThreadPoolExecutor(4) as threads:
-        pools = set(threads.map(workers.shared_workers, [1] * 4))
-    assert (len(pools), hired) == (1, [1])
 
 
 def test_the_most_urgent_item_is_next_and_of_equals_the_oldest():

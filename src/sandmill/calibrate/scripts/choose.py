@@ -165,7 +165,7 @@ _WORDS = 50
 def models_to_try(found: PanelFindings) -> tuple[tuple[str, str, Solver], ...]:
     """Models as source, each with what it does and a solver of the panel that does nearly the same."""
     kind = "Classifier" if found.facts.classes and not found.facts.is_wide else "Regressor"
-    columns = "counts of common words" if found.texts else "the numbers as they are"
+    columns = "counts of common words" if found.table.texts else "the numbers as they are"
     return (
         (
             f"DecisionTree{kind}(max_depth=3, random_state=0)",
@@ -188,9 +188,10 @@ def first_try_block(found: PanelFindings, model: str) -> str:
 
 
 def _blocks(found: PanelFindings, model: str) -> list[list[str]]:
-    taken = [name for name in found.plain if name not in (*found.dates, *found.measures)]
-    if found.texts:
-        name = quoted(next(iter(found.texts)))
+    kinds = found.table.kinds
+    taken = [name for name in kinds.numeric if name not in (*kinds.dates, *kinds.measures)]
+    if found.table.texts:
+        name = quoted(next(iter(found.table.texts)))
         tables = [
             f"counter = CountVectorizer(max_features={_WORDS}).fit(train[{name}])",
             f"known, asked = (counter.transform(table[{name}]).toarray() for table in (train, test))",

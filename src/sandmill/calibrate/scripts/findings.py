@@ -175,21 +175,13 @@ class ColumnSet:
 
 @dataclass(frozen=True)
 class PanelFindings:
-    """Facts, columns and searches of one task."""
+    """What was found in the table of one task."""
 
     facts: TaskFacts
-    rows: int
-    """Training rows that are left without copies."""
-    plain: tuple[str, ...]
-    """Numeric columns of the files, dates among them."""
+    table: Table
     numbers: tuple[str, ...]
-    """The same with what is made of dates."""
+    """Numeric columns, with what is made of dates."""
     categories: tuple[str, ...]
-    dates: tuple[str, ...]
-    measures: tuple[str, ...]
-    texts: Mapping[str, int]
-    """Text columns, each with the number of directions that its words are read along."""
-    has_copies: bool
     has_gaps: bool
     has_far_rows: bool
     """Whether a scaled cell of test.csv lies further from the mean than `FURTHEST`."""
@@ -263,14 +255,9 @@ def find(table: Table) -> PanelFindings:
     dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
     return PanelFindings(
         facts=facts,
-        rows=len(table.train),
-        plain=tuple(kinds.numeric),
-        numbers=(*kinds.numeric, *(name for name in kinds.calendar)),
+        table=table,
+        numbers=(*kinds.numeric, *kinds.calendar),
         categories=tuple(kinds.categorical),
-        dates=tuple(kinds.dates),
-        measures=tuple(kinds.measures),
-        texts=dict(table.texts),
-        has_copies=table.has_copies,
         has_gaps=bool(source.with_gaps) or bool(np.isnan(calendar(table).train).any()),
         has_far_rows=any(np.abs(part.test).max(initial=0) >= FURTHEST for part in (alone, around)),
         later_dates=tuple(dates),

@@ -148,7 +148,7 @@ def linear_model(found: PanelFindings, penalty: float) -> str:
     """
     facts = found.facts
     if facts.metric == "poisson_deviance":
-        return f"PoissonRegressor(alpha={number(penalty * found.mean_rate / found.rows)}, max_iter=300)"
+        return f"PoissonRegressor(alpha={number(penalty * found.mean_rate / len(found.table.train))}, max_iter=300)"
     if not facts.classes:
         return f"Ridge(alpha={number(penalty)})"
     model = f"LogisticRegression(C={number(1 / (penalty * found.class_weight))}, max_iter=500)"

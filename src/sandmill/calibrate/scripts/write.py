@@ -77,7 +77,7 @@ def predict_function(found: PanelFindings, members: Sequence[ScriptModel]) -> li
     lines = ["def predict(name):", '    """Fit a model on all training rows and ask it about the test rows."""']
     lines.append("    model = models[name]")
     if recent := [member.name for member in members if member.is_weighted]:
-        date = quoted(found.dates[0])
+        date = quoted(found.table.kinds.dates[0])
         lines += [
             f"    age = train[{date}].max() - train[{date}]",
             *comment(f"A row counts half as much for every {found.half_life:.0f} days of age: the rule drifts", 4),
@@ -152,26 +152,26 @@ def reading_block(found: PanelFindings) -> list[str]:
 
 
 def _cleaning(found: PanelFindings) -> list[str]:
-    lines = [line for name, directions in found.texts.items() for line in words_lines(name, directions)]
-    if found.measures:
+    lines = [line for name, directions in found.table.texts.items() for line in words_lines(name, directions)]
+    if found.table.kinds.measures:
         lines += [
             *comment("Some cells have a unit behind the number"),
-            f"for name in {listed(found.measures)}:",
+            f"for name in {listed(found.table.kinds.measures)}:",
             "    for table in (train, test):",
             '        text = table[name].astype("string").str.extract(r"^\\s*([-+.\\deE]+)", expand=False)',
             '        table[name] = pd.to_numeric(text, errors="coerce").astype(float)',
         ]
-    if found.dates:
+    if found.table.kinds.dates:
         lines += [
             *comment("Dates as days since the first one, with weekday and month"),
-            f"for name in {listed(found.dates)}:",
+            f"for name in {listed(found.table.kinds.dates)}:",
             '    first = pd.to_datetime(train[name], errors="coerce").min()',
             "    for table in (train, test):",
             '        day = pd.to_datetime(table[name], errors="coerce")',
             '        table[f"{name} weekday"], table[f"{name} month"] = day.dt.day_of_week, day.dt.month',
             "        table[name] = (day - first).dt.days.astype(float)",
         ]
-    if found.has_copies:
+    if found.table.has_copies:
         lines += [
             *comment("Copied rows count double and look like rows that a model foretold"),
             "train = train.drop_duplicates([name for name in train if name != ID], ignore_index=True)",
