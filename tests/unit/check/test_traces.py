@@ -41,7 +41,7 @@ def with_remarks(files):
     ("change", "trace"), [(by_label, "the place in the archive"), (longer, "the size"), (with_remarks, "the head")]
 )
 def test_a_trace_that_tells_the_target_is_found(package, change, trace):
-    files = change(unpack(package.public, "train.zip", []))
+    files = change(unpack(package.public, "train.zip"))
     changed = package.model_copy(update={"public": {**package.public, "train.zip": pack(files)}})
     tables = read_package(changed)
     assert tables.faults == ()
