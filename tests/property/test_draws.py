@@ -39,7 +39,7 @@ def whole_rows(draw: Draw) -> np.ndarray:
     return np.nan_to_num(np.column_stack([*draw.complete.values(), *draw.observed.values(), draw.target]), nan=-9e9)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(tasks, slots, splits, st.booleans(), st.integers(0, 299), st.integers(1, 60))
 def test_a_row_is_the_same_whatever_range_is_asked(task, slot, split, is_train, start, length):
     mechanism = make_spec(*task, slot, split=split, pathologies=ALL_FAULTS).mechanism
@@ -49,7 +49,7 @@ def test_a_row_is_the_same_whatever_range_is_asked(task, slot, split, is_train, 
     np.testing.assert_array_equal(whole_rows(part), whole_rows(whole)[start : start + length])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(makers, links, st.integers(0, 99))
 def test_copies_are_exact_and_of_earlier_rows_and_occur_at_the_declared_rate(maker, link, number):
     mechanism, streams = with_copies(maker(link, noise_of(link)), 0.2), Streams(SECRET, f"copies {number}")
@@ -60,7 +60,7 @@ def test_copies_are_exact_and_of_earlier_rows_and_occur_at_the_declared_rate(mak
     assert len(np.unique(fresh, axis=0)) == 1000
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(makers, links)
 def test_what_is_no_copy_is_what_it_would_be_without_copies(maker, link):
     plain, streams = maker(link, noise_of(link)), Streams(SECRET, "sources")
@@ -72,7 +72,7 @@ def test_what_is_no_copy_is_what_it_would_be_without_copies(maker, link):
     assert all(sources[source] == source for source in sources), "a copy of a row that is not in the files"
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(makers, links, st.integers(0, 10**6))
 def test_names_change_no_number(maker, link, seed):
     mechanism = maker(link, noise_of(link))
@@ -125,7 +125,7 @@ def arrays(predictive: Predictive) -> list[np.ndarray]:
             return [number.mean, *number.grid]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(tasks, slots, st.integers(0, 99))
 def test_rows_of_a_unit_share_what_is_the_units_and_units_are_about_as_large_as_declared(task, slot, number):
     mechanism = make_spec(*task, slot, split=SplitKind.GROUPED).mechanism
@@ -147,7 +147,7 @@ def test_rows_of_a_unit_share_what_is_the_units_and_units_are_about_as_large_as_
         assert len(np.unique(draw.complete[name])) > 1
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(tasks, slots)
 def test_test_days_come_after_training_days(task, slot):
     mechanism = make_spec(*task, slot, split=SplitKind.TEMPORAL).mechanism

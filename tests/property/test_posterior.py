@@ -23,8 +23,20 @@ LIMIT = 4.5
 MAKERS = {"gapped": gapped, "doubtful": doubtful}
 CLASS_LINKS = [name for name, link in LINKS.items() if class_names(link)]
 NUMBER_LINKS = [name for name in LINKS if name not in CLASS_LINKS]
+
+
+def worlds(names: list[str]) -> pytest.MarkDecorator:
+    """Each link with each maker; the fast tests have one maker for each link, in turn."""
+    pairs = [
+        (maker, name, (place + number) % 2) for place, name in enumerate(names) for number, maker in enumerate(MAKERS)
+    ]
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize(
+        ("maker", "name"), [pytest.param(*pair, marks=[slow] if is_slow else []) for *pair, is_slow in pairs]
+    )
+
+
 CLASS_TASKS = [task for task in TASKS if task[0] in (TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL)]
-EACH_MAKER = pytest.mark.parametrize("maker", MAKERS)
 
 
 @cache
@@ -77,8 +89,7 @@ def numbers(draw: Draw, predictive: Predictive) -> list[tuple[NumberPredictive, 
     return [(predictive, draw.target)]
 
 
-@EACH_MAKER
-@pytest.mark.parametrize("name", CLASS_LINKS)
+@worlds(CLASS_LINKS)
 def test_predicted_probabilities_are_realised_frequencies(maker, name):
     mechanism, draw, predictive = world(maker, name)
     if name != "multilabel":
@@ -92,11 +103,12 @@ def test_predicted_probabilities_are_realised_frequencies(maker, name):
         assert_unbiased(mechanism, draw, happened - p, name)
 
 
-@EACH_MAKER
-@pytest.mark.parametrize("name", NUMBER_LINKS)
+@worlds(NUMBER_LINKS)
 def test_predicted_means_are_realised_means(maker, name):
     mechanism, draw, predictive = world(maker, name)
     for place, (of, y) in enumerate(numbers(draw, predictive)):
+        gap = of.expect(lambda values: values) - of.mean
+        assert np.abs(gap).max() < 0.02 * y.std(), "the grid and the closed form have the same mean"
         assert_unbiased(mechanism, draw, y - of.mean, f"{name} {place}")
         for members in np.array_split(np.argsort(of.mean, kind="stable"), 10):
             rows = np.zeros(ROWS, dtype=bool)
@@ -104,8 +116,7 @@ def test_predicted_means_are_realised_means(maker, name):
             assert abs((y - of.mean)[rows].mean()) < LIMIT * error_of_mean(mechanism, draw, y - of.mean, rows)
 
 
-@EACH_MAKER
-@pytest.mark.parametrize("name", NUMBER_LINKS)
+@worlds(NUMBER_LINKS)
 def test_so_much_lies_below_a_predicted_quantile_as_its_level_says(maker, name):
     """Counted halves of ties, since counts have many; the grid's own steps are allowed for."""
     mechanism, draw, predictive = world(maker, name)
@@ -118,23 +129,6 @@ def test_so_much_lies_below_a_predicted_quantile_as_its_level_says(maker, name):
                 residual = happened - predicted
                 bound = LIMIT * error_of_mean(mechanism, draw, residual, rows) + 0.004
                 assert abs(residual[rows].mean()) < bound, f"{name} {place} {level} {where} {residual[rows].mean()}"
-
-
-@EACH_MAKER
-@pytest.mark.parametrize("name", ["positive", "count"])
-def test_predicted_log_means_are_realised_log_means(maker, name):
-    mechanism, draw, predictive = world(maker, name)
-    assert_unbiased(mechanism, draw, np.log1p(draw.target) - predictive.expect(np.log1p), name)
-
-
-@EACH_MAKER
-@pytest.mark.parametrize("name", NUMBER_LINKS)
-def test_the_grid_and_the_closed_form_have_the_same_mean(maker, name):
-    _, draw, predictive = world(maker, name)
-    for of, y in numbers(draw, predictive):
-        gap = of.expect(lambda values: values) - of.mean
-        assert np.abs(gap).max() < 0.02 * y.std()
-        assert abs(gap.mean()) < 0.002 * y.std()
 
 
 def test_noise_in_the_training_part_alone_changes_no_prediction():

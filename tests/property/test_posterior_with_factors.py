@@ -140,14 +140,7 @@ def compare(mechanism: Mechanism, seed: int, draws: int) -> None:
         assert abs(found[row] - chance) < LIMIT * error + 5e-4, f"row {row}: {found[row]:.5f}, sampled {chance:.5f}"
 
 
-@settings(max_examples=4, deadline=None)
-@given(st.integers(0, 10**6))
-@pytest.mark.slow
-def test_the_posterior_is_what_importance_sampling_gives(seed):
-    compare(random_mechanism(seed), seed, 60_000)
-
-
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_two_gaps_of_a_row_are_filled_together(seed):
     compare(two_gaps(), seed, 60_000)
 

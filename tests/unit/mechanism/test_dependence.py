@@ -134,7 +134,7 @@ CONVERTED = (
 SITE = Column(name="site", distribution=Categorical(levels=("a", "b", "c"), shares=(0.4, 0.3, 0.3)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.sampled_from(CONVERTED), st.integers(0, 2), st.lists(st.floats(0.001, 1e5), min_size=1, max_size=30))
 def test_units_round_trip_exactly(column, code, values):
     codes = np.full(len(values), float(code))

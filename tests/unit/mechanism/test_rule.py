@@ -137,6 +137,18 @@ def test_a_score_is_the_weighted_sum_of_terms_by_output():
     np.testing.assert_allclose(eta, [[[1.0, -2.0, 1.0]], [[-1.5, 1.0, -2.5]]])
 
 
+@given(st.floats(-80, 80), st.floats(-179, 179), st.floats(-80, 80), st.floats(-179, 179))
+def test_the_haversine_formula_is_the_angle_between_two_points_of_a_sphere(latitude, longitude, other, further):
+    def point(north, east):
+        north, east = np.radians(north), np.radians(east)
+        return np.array([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+
+    left, right = point(latitude, longitude), point(other, further)
+    angle = np.arctan2(np.linalg.norm(np.cross(left, right)), left @ right)
+    found = great_circle_km(*map(np.asarray, (latitude, longitude, other, further)))
+    assert found == pytest.approx(EARTH_KM * angle, rel=1e-6, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
@@ -151,15 +163,3 @@ def test_background_motifs_want_their_kind_of_column(column, problem):
             terms=(Term(weights=(1,), **column),),
             link=BinaryLink(intercept=0),
         )
-
-
-@given(st.floats(-80, 80), st.floats(-179, 179), st.floats(-80, 80), st.floats(-179, 179))
-def test_the_haversine_formula_is_the_angle_between_two_points_of_a_sphere(latitude, longitude, other, further):
-    def point(north, east):
-        north, east = np.radians(north), np.radians(east)
-        return np.array([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
-
-    left, right = point(latitude, longitude), point(other, further)
-    angle = np.arctan2(np.linalg.norm(np.cross(left, right)), left @ right)
-    found = great_circle_km(*map(np.asarray, (latitude, longitude, other, further)))
-    assert found == pytest.approx(EARTH_KM * angle, rel=1e-6, abs=1e-3)
