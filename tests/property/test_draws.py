@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
-from sandmill.models.faults import Duplicates, MixedTypes
-from sandmill.models.links import NumbersLink
+from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import PathologyKind, SplitKind
@@ -147,20 +146,6 @@ def test_rows_of_a_unit_share_what_is_the_units_and_units_are_about_as_large_as_
         assert len(np.unique(draw.complete[name])) > 1
 
 
-@settings(max_examples=3, deadline=None)
-@given(tasks, slots)
-def test_test_days_come_after_training_days(task, slot):
-    mechanism = make_spec(*task, slot, split=SplitKind.TEMPORAL).mechanism
-    (day,) = [column for column in mechanism.columns if column.distribution.kind == "date"]
-    early, late = (
-        draw_rows(mechanism, Streams(SECRET, f"days {is_train}"), range(2000), is_train=is_train).observed[day.name]
-        for is_train in (True, False)
-    )
-    assert 0 <= early.min() < early.max() < day.distribution.train_days <= late.min()
-    assert late.max() < day.distribution.days
-    assert len(np.unique(late)) > 0.9 * (day.distribution.days - day.distribution.train_days)
-
-
 @pytest.mark.parametrize("name", ["binary", "multiclass", "ordinal", "multilabel"])
 def test_training_noise_stays_out_of_the_test_part(name):
     link = LINKS[name]
@@ -171,27 +156,3 @@ def test_training_noise_stays_out_of_the_test_part(name):
         )
         assert abs((clean != noisy).mean() - wanted) < 0.02
         assert set(np.unique(noisy)) <= set(np.unique(clean))
-
-
-def test_a_target_of_several_numbers_has_noise_of_its_own_in_each():
-    link = LINKS["numbers"]
-    assert isinstance(link, NumbersLink)
-    mechanism = gapped(link)
-    draw = draw_rows(mechanism, Streams(SECRET, "apart"), range(4000), is_train=False)
-    bare = mechanism.model_copy(
-        update={
-            "link": link.model_copy(update={"links": tuple(of.model_copy(update={"noise": 1e-9}) for of in link.links)})
-        }
-    )
-    base = draw_rows(bare, Streams(SECRET, "apart"), range(4000), is_train=False)
-    left, right = draw.target[:, 0] - base.target[:, 0], np.log(draw.target[:, 1] / base.target[:, 1])
-    assert abs(np.corrcoef(left, right)[0, 1]) < 4.5 / np.sqrt(4000)
-
-
-def test_mixed_types_change_no_number():
-    mechanism, streams = doubtful(LINKS["binary"]), Streams(SECRET, "mixed")
-    mixed = mechanism.model_copy(
-        update={"pathologies": (*mechanism.pathologies, MixedTypes(column="w", rate=0.4, suffix="kg"))}
-    )
-    one, other = (draw_rows(of, streams, range(50), is_train=True) for of in (mechanism, mixed))
-    np.testing.assert_array_equal(whole_rows(one), whole_rows(other))
