@@ -51,11 +51,7 @@ def weigh(
     weights, visible = np.ones(len(f)), {name: np.asarray(cell) for name, cell in seen.items()}
     faults = {fault.column: fault for fault in mechanism.cell_faults()}
     for column in mechanism.columns:
-        load, cell, shift = (
-            np.array(column.loadings),
-            seen[column.name],
-            float(shift_of(column, {name: np.asarray(one) for name, one in seen.items()})),
-        )
+        load, cell, shift = np.array(column.loadings), seen[column.name], float(shift_of(column, visible))
         if not len(load):
             continue
         centre, own, fault = f @ load, np.sqrt(1 - load @ load), faults.get(column.name)
