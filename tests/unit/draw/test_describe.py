@@ -1,7 +1,6 @@
 """Descriptions: whatever a solver has to know, and nothing of how the data came about."""
 
 import itertools
-import math
 import re
 from itertools import chain
 
@@ -114,14 +113,6 @@ def test_every_wording_of_a_split_passes_the_gate(split):
             paths = {"train": "`public/train.csv`", "test": "`public/test.csv`"}
             said = text.format(**paths, **Wording(0).names_of("row"), unit="unit_id", date="seen_on")
             assert says_split(said, split, TABLES), said
-
-
-def test_a_choice_inside_a_wording_varies():
-    texts = {Wording(style).say("grouped", train="a", test="b", unit="c", item="row") for style in range(1, 400)}
-    assert len(texts) == sum(
-        math.prod(len(part.split("|")) for part in re.split("<([^<>]*)>", wording)[1::2])
-        for wording in phrases()["grouped"]
-    )
 
 
 def test_a_description_calls_its_items_by_one_name():

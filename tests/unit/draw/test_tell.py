@@ -31,13 +31,6 @@ def test_hints_and_asides_stand_in_the_texts_word_for_word():
             assert (f"`public/{name}`" in page) == (name not in TEXTS)
 
 
-def test_texts_do_not_depend_on_the_size_of_the_test():
-    spec = hinted(1)
-    larger = spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"final": 7777})})
-    assert house_sections(larger) == house_sections(spec)
-    assert dictionary_file(larger) == dictionary_file(spec)
-
-
 def test_a_task_without_such_hints_has_no_dictionary():
     spec = hinted(1)
     assert not dictionary_file(spec.model_copy(update={"hints": ()}))

@@ -49,14 +49,6 @@ def test_sounds_of_several_lengths_or_with_remarks_are_found():
     ]
 
 
-def test_days_part_training_from_test_clips():
-    package = rendered_task("audio_archive").package
-    items = layout_of(package.spec).read(package.public, package.facts, package.spec.feature_columns)
-    day = package.spec.channel.shown[0]
-    assert items.train[day].max() < items.test[day].min()
-    assert day not in {name for term in package.spec.mechanism.terms for name in str(term).split("'")}
-
-
 def test_a_folder_that_tells_more_is_refused():
     package = rendered_task("audio_pairs").package
     layout, labels = layout_of(package.spec), "essential_data/rec_labels_test_hidden.txt"

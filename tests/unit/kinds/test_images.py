@@ -18,7 +18,6 @@ from sandmill.kinds.files.archives import archive_excess, pack
 from sandmill.kinds.files.item_files import image_findings
 from sandmill.kinds.image import files as image_files
 from sandmill.kinds.image.channel import ImageChannel, Seen
-from sandmill.kinds.image.layout import tiff_of_jpeg
 from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.spec import Sizes
@@ -147,21 +146,6 @@ def test_pictures_of_several_sizes_or_with_remarks_are_found():
         "pictures of 2 widths, heights or colour types; expected one",
         "pictures of 4 numbers of bytes; expected one, so that sizes of files tell nothing",
     ]
-
-
-def jpeg(mode, size, seed):
-    shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
-    pixels = np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
-    out = BytesIO()
-    Image.fromarray(pixels, mode).save(out, "jpeg")
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(("mode", "size"), [("RGB", (22, 22)), ("L", (40, 31))])
-def test_a_tiff_holds_the_pixels_of_the_decoded_picture(mode, size):
-    content = jpeg(mode, size, 0)
-    (made,) = tiff_of_jpeg([content])
-    assert np.array_equal(np.asarray(Image.open(BytesIO(made))), np.asarray(Image.open(BytesIO(content))))
 
 
 def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):

@@ -9,7 +9,6 @@ from PIL import Image
 
 from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.check import check_package
 from sandmill.check.file_gates import clean_findings
 from sandmill.draw import render
 from sandmill.kinds.files.base import write_files
@@ -177,16 +176,6 @@ def test_the_oracle_of_masks_is_near_the_truth_and_worse_where_regions_are_faint
     assert 0.5 < score(fade=(0.1, 0.15), grain=(0.15, 0.2)) < 0.99
 
 
-def test_cues_state_what_they_measure_and_in_which_shade():
-    for channel in (page_channel(), mask_channel(), mask_channel(is_bright=True)):
-        for cue in channel.cues:
-            assert all(f"{part:g}" if isinstance(part, float) else part in cue.text for part in cue.parameters)
-            assert "{" not in cue.text
-    for is_bright, word in ((False, "darker"), (True, "brighter")):
-        cues = {cue.measure: cue for cue in mask_channel(is_bright=is_bright).cues}
-        assert word in cues["fade"].text
-
-
 def test_lines_slip_to_the_left_in_turn_from_the_place_where_a_page_begins():
     begins = np.arange(len(SERIES))
     pages = slipped(SERIES, (begins + 0.5) / len(SERIES))
@@ -194,17 +183,6 @@ def test_lines_slip_to_the_left_in_turn_from_the_place_where_a_page_begins():
         for line in range(20):
             slip = SERIES[(begin + line) % len(SERIES)]
             np.testing.assert_array_equal(pages.slipped[begin, line], np.roll(pages.dirty[begin, line], -slip))
-
-
-def test_clean_pages_and_the_oracle_know_no_slips():
-    begins = np.linspace(0, 1, 12)
-    with_slips, without = slipped(SERIES, begins), slipped((), begins)
-    np.testing.assert_array_equal(with_slips.clean, without.clean)
-    np.testing.assert_array_equal(with_slips.dirty, without.slipped)
-    made = [
-        clean_pages(page_channel(PLAIN, slips=slips), {"slip": begins}, rows_of(range(12))) for slips in (SERIES, ())
-    ]
-    np.testing.assert_array_equal(made[0].oracle, made[1].oracle)
 
 
 def test_readers_undo_slips_exactly():
@@ -277,15 +255,6 @@ def test_masks_that_are_not_those_of_the_table_are_faults(rendered):
     assert "no runs of pixels" in faults(**{"train.csv": broken.encode()})[0]
     without = {name: content for name, content in package.public.items() if name != one}
     assert MASKS.read(without, facts, package.spec.feature_columns).faults
-
-
-@of_masks
-def test_the_target_that_gates_judge_is_the_share_of_a_mask(rendered):
-    package = rendered.package
-    answers = pl.read_csv(package.private["answers.csv"], infer_schema=False)
-    broken = answers.with_columns(pl.lit("9 9 9").alias(package.facts.target_column)).write_csv().encode()
-    changed = package.model_copy(update={"private": {"answers.csv": broken}})
-    assert any("masks that are no runs" in str(finding) for finding in check_package(changed))
 
 
 @of_masks
