@@ -8,12 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sandmill.mechanism import Draw, draw_rows, posterior
-from sandmill.models.links import BinaryLink, class_names
+from sandmill.models.links import class_names
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.predictive import NumberPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.scoring import get_metric
 from tests.designs import SECRET, TASKS, make_spec
 from tests.mechanisms import LINKS, doubtful, gapped, noise_of
 
@@ -137,17 +136,6 @@ def test_noise_in_the_training_part_alone_changes_no_prediction():
         draw = draw_rows(gapped(link), Streams(SECRET, "noise"), range(300), is_train=False)
         clean, noisy = (posterior(gapped(link, noise), draw.observed) for noise in (None, noise_of(link, "train")))
         np.testing.assert_array_equal(clean.probabilities, noisy.probabilities)
-
-
-def test_doubt_costs_the_oracle():
-    metric = get_metric(MetricName.LOG_LOSS)
-    for maker in MAKERS.values():
-        mechanism = maker(BinaryLink(intercept=-0.3))
-        draw = draw_rows(mechanism, Streams(SECRET, "doubt"), range(3000), is_train=False)
-        certain, truth = mechanism.model_copy(update={"pathologies": ()}), draw.target.astype(int)
-        seen = metric.score(truth, metric.decide(posterior(mechanism, draw.observed)))
-        known = metric.score(truth, metric.decide(posterior(certain, draw.complete)))
-        assert known < seen - 0.01
 
 
 @settings(max_examples=12, deadline=None)

@@ -142,17 +142,3 @@ def test_a_row_has_the_same_posterior_among_other_rows(seed):
     among = posterior(mechanism, draw.observed).probabilities
     few = posterior(mechanism, {name: cells[:7] for name, cells in draw.observed.items()}).probabilities
     np.testing.assert_allclose(few, among[:7], atol=2e-4)
-
-
-def test_visible_columns_tell_of_a_hidden_one():
-    """With independent columns the same cells leave more in doubt."""
-    mechanism = random_mechanism(3)
-    bare = mechanism.model_copy(
-        update={"columns": tuple(column.model_copy(update={"loadings": ()}) for column in mechanism.columns)}
-    )
-    draw = draw_rows(mechanism, Streams(SECRET, "tells"), range(4000), is_train=False)
-    loss = [
-        -np.log(posterior(of, draw.observed).probabilities[np.arange(4000), draw.target.astype(int)]).mean()
-        for of in (mechanism, bare)
-    ]
-    assert loss[0] < loss[1] - 0.001
