@@ -73,7 +73,7 @@ def answers(spec, metric, train, fresh):
     return tuple(metric.decide(one, None) for one in made)
 
 
-@pytest.mark.parametrize(("place", "task"), enumerate(TASKS))
+@pytest.mark.parametrize(("place", "task"), list(enumerate(TASKS)))
 def test_a_solver_with_many_rows_comes_close_to_the_oracle_and_is_not_ahead(place, task):
     spec, metric = (
         make_spec(TargetKind(task[0]), MetricName(task[1]), 5, split=SPLITS[place % len(SPLITS)]),
