@@ -1,82 +1,32 @@
-"""Who knows the true parameters is not beaten: solvers that learn from 50,000 rows stay behind the oracle."""
-
-from dataclasses import dataclass
-from functools import cache
+"""Who knows the true parameters is not beaten: solvers that learn from 30,000 rows come close to the oracle."""
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from sandmill.calibrate.informed import motif_features
 from sandmill.mechanism import draw_rows, posterior
-from sandmill.mechanism.sampling import Draw
 from sandmill.models.columns import Categorical, Unit
-from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import CrossedLookup, Lookup, UnitEffect
-from sandmill.models.predictive import (
-    ClassPredictive,
-    LabelPredictive,
-    NumberPredictive,
-    NumbersPredictive,
-    Predictive,
-)
-from sandmill.models.spec import TaskSpec
+from sandmill.models.predictive import ClassPredictive, LabelPredictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
-from sandmill.scoring import Metric, get_metric
-from sandmill.scoring.support import ANSWER_FORMS
+from sandmill.scoring import get_metric
 from tests.designs import SECRET, make_spec
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-TRAIN_ROWS, TEST_ROWS = 50_000, 20_000
-RESAMPLES = 100
-LEVEL = 0.01
-"""Chance that a family of sound oracles is found wanting, all of them together."""
-CLASS_ENCODINGS = {"probability", "label", "class_probabilities", "label_probabilities", "label_list", "ranked_list"}
-RELATIVE = {MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE}
+TRAIN_ROWS, TEST_ROWS, RESAMPLES = 30_000, 20_000, 100
+MOST_LEAD = 3.5
+"""Standard errors by which a solver may be ahead of the oracle by chance, in any of the cases."""
+TASKS = (
+    *(("binary", "log_loss"), ("binary", "mcc"), ("multiclass", "log_loss"), ("multiclass", "balanced_accuracy")),
+    *(("ordinal", "qwk"), ("multilabel", "f1_samples"), ("multilabel", "lwlrap"), ("regression", "rmse")),
+    *(("regression", "mae"), ("count", "poisson_deviance"), ("multi_target", "rmse_columns")),
+)
 SPLITS = (SplitKind.RANDOM, SplitKind.GROUPED, SplitKind.TEMPORAL)
 
 
-@dataclass(frozen=True)
-class Duel:
-    """Oracle and solver on the same rows."""
-
-    name: str
-    p: float
-    """Chance of a lead of the solver as large as seen, if the oracle were as good."""
-
-
-def learn_classes(x, y, fresh, codes):
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    model = HistGradientBoostingClassifier(
-        random_state=0, categorical_features=codes, early_stopping=False, max_iter=60, learning_rate=0.15
-    )
-    found = model.fit(x, y)
-    wide = np.full((len(fresh), int(y.max()) + 1), 1e-9)
-    wide[:, found.classes_.astype(int)] = found.predict_proba(fresh)
-    return wide / wide.sum(axis=1, keepdims=True)
-
-
-def learn_number(x, y, fresh, codes, metric):
-    """A mean, or a grid of quantiles where the metric's decision needs more than a mean."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    def fit(wanted, **settings):
-        model = HistGradientBoostingRegressor(random_state=0, categorical_features=codes, **settings)
-        return model.fit(x, wanted).predict(fresh)
-
-    if metric in (MetricName.RMSLE, MetricName.RMSLE_COLUMNS):
-        return NumberPredictive(np.maximum(np.expm1(fit(np.log1p(y))), 0))
-    if metric in (MetricName.MAE, MetricName.MAE_COLUMNS, MetricName.MEDAE):
-        return NumberPredictive(fit(y, loss="absolute_error"))
-    if metric in (MetricName.MAPE, MetricName.SMAPE):
-        return NumberPredictive(np.exp(fit(np.log(y), loss="absolute_error")))
-    return NumberPredictive(np.maximum(fit(y), 1e-3) if (y >= 0).all() else fit(y))
-
-
-def features(mechanism: Mechanism, draw: Draw) -> tuple[np.ndarray, list[int]]:
+def features(mechanism, draw):
     """Cells and the rule's own features as numbers, and which columns hold codes. Units never come back."""
     used = [column for column in mechanism.columns if not isinstance(column.distribution, Unit)]
     codes = [place for place, column in enumerate(used) if isinstance(column.distribution, Categorical)]
@@ -88,112 +38,59 @@ def features(mechanism: Mechanism, draw: Draw) -> tuple[np.ndarray, list[int]]:
     return np.column_stack([*(draw.observed[column.name] for column in used), *told]), codes
 
 
-def answer(metric: Metric, predictive: Predictive, tuning: Predictive | None) -> np.ndarray:
-    """The metric's own decision on what a solver learnt; means are their own answer."""
-    if isinstance(predictive, NumberPredictive):
-        return predictive.mean
-    if isinstance(predictive, NumbersPredictive):
-        return np.column_stack([column.mean for column in predictive.columns])
-    return metric.decide(predictive, tuning)
+def learn_classes(x, y, fresh, codes):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(random_state=0, categorical_features=codes, early_stopping=False)
+    found = model.set_params(max_iter=60, learning_rate=0.15).fit(x, y)
+    wide = np.full((len(fresh), int(y.max()) + 1), 1e-9)
+    wide[:, found.classes_.astype(int)] = found.predict_proba(fresh)
+    return wide / wide.sum(axis=1, keepdims=True)
 
 
-def learnt(spec: TaskSpec, train: Draw, fresh: Draw) -> Predictive:
+def learn_number(x, y, fresh, codes, metric):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    loss = {"mae": "absolute_error", "poisson_deviance": "poisson"}.get(metric, "squared_error")
+    model = HistGradientBoostingRegressor(loss, random_state=0, categorical_features=codes)
+    return model.fit(x, y).predict(fresh)
+
+
+def answers(spec, metric, train, fresh):
+    """What a solver answers that learnt from the training rows, and what all rows alike are best answered with."""
     x, codes = features(spec.mechanism, train)
     new, _ = features(spec.mechanism, fresh)
-    match spec.target:
-        case TargetKind.MULTILABEL:
-            return LabelPredictive(
-                np.column_stack([learn_classes(x, column, new, codes)[:, 1] for column in train.target.T])
-            )
-        case TargetKind.MULTI_TARGET:
-            return NumbersPredictive(
-                tuple(learn_number(x, column, new, codes, spec.metric) for column in train.target.T)
-            )
-        case TargetKind.REGRESSION | TargetKind.COUNT:
-            return learn_number(x, train.target, new, codes, spec.metric)
-        case _:
-            return ClassPredictive(learn_classes(x, train.target, new, codes))
+    y, rows = train.target, len(new)
+    if spec.target == "multilabel":
+        learnt = np.column_stack([learn_classes(x, column, new, codes)[:, 1] for column in y.T])
+        made = (LabelPredictive(chances) for chances in (learnt, np.tile(y.mean(axis=0), (rows, 1))))
+    elif spec.target in ("binary", "multiclass", "ordinal"):
+        shares = np.bincount(y.astype(int)) / len(y)
+        made = (ClassPredictive(chances) for chances in (learn_classes(x, y, new, codes), np.tile(shares, (rows, 1))))
+    else:
+        learnt = [learn_number(x, column, new, codes, spec.metric) for column in np.atleast_2d(y.T)]
+        return np.column_stack(learnt).reshape(fresh.target.shape), np.broadcast_to(y.mean(axis=0), fresh.target.shape)
+    return tuple(metric.decide(one, None) for one in made)
 
 
-def family(target: TargetKind, first: MetricName, metrics: tuple[MetricName, ...], split: SplitKind) -> list[Duel]:
-    """Duels on one design under several metrics; what is learnt is learnt once for all that need the same."""
-    spec = make_spec(target, first, 5, split=split)
-    streams = Streams(SECRET, f"duel {target} {first} {split}")
+@pytest.mark.parametrize(("place", "task"), list(enumerate(TASKS)))
+def test_a_solver_with_many_rows_comes_close_to_the_oracle_and_is_not_ahead(place, task):
+    spec, metric = (
+        make_spec(TargetKind(task[0]), MetricName(task[1]), 5, split=SPLITS[place % len(SPLITS)]),
+        get_metric(task[1]),
+    )
+    streams = Streams(SECRET, f"duel {task}")
     train, tuning, test = (
         draw_rows(spec.mechanism, streams.child(name), range(rows), is_train=name == "train")
         for name, rows in (("train", TRAIN_ROWS), ("tuning", TRAIN_ROWS), ("test", TEST_ROWS))
     )
-    known, known_of_tuning = posterior(spec.mechanism, test.observed), posterior(spec.mechanism, tuning.observed)
-    is_class = ANSWER_FORMS[target, first] in CLASS_ENCODINGS
-    truth = test.target.astype(int) if is_class else test.target
-    made: dict[MetricName | None, Predictive] = {}
-    duels = []
-    for name in metrics:
-        metric, key = get_metric(name), None if is_class else name
-        if key not in made:
-            made[key] = learnt(replace_metric(spec, name), train, test)
-        oracle = metric.decide(known, known_of_tuning if metric.decision == "tuned" else None)
-        solver = answer(metric, made[key], None)
-        duels.append(fight(f"{target} {name} {spec.split}", metric, truth, oracle, solver))
-    return duels
-
-
-def replace_metric(spec: TaskSpec, metric: MetricName) -> TaskSpec:
-    return spec.model_copy(update={"metric": metric})
-
-
-def fight(name: str, metric: Metric, truth, oracle, solver) -> Duel:
-    sign = -1 if metric.is_lower_better else 1
-    even = np.full(TEST_ROWS, 1 / TEST_ROWS)
-    counts = np.random.default_rng(0).multinomial(TEST_ROWS, even, size=RESAMPLES).astype(float)
-    leads = sign * (metric.resample(truth, solver, counts) - metric.resample(truth, oracle, counts))
-    lead = sign * (metric.score(truth, solver) - metric.score(truth, oracle))
-    return Duel(name, float(norm.sf(lead / max(leads.std(ddof=1), 1e-12))))
-
-
-def families() -> list[tuple[TargetKind, MetricName, tuple[MetricName, ...]]]:
-    """Metrics that share a design: all of a target, but those of ratios, which need positive numbers, by themselves."""
-    found = []
-    for target in dict.fromkeys(target for target, _ in ANSWER_FORMS):
-        metrics = [metric for kind, metric in ANSWER_FORMS if kind is target]
-        relative = [metric for metric in metrics if metric in RELATIVE and target is not TargetKind.COUNT]
-        plain = [metric for metric in metrics if metric not in relative]
-        found += [(target, group[0], tuple(group)) for group in (plain, relative) if group]
-    return found
-
-
-@cache
-def duels() -> tuple[Duel, ...]:
-    """Every target and metric that can be made, under every split."""
-    return tuple(
-        duel
-        for split in SPLITS
-        for target, first, metrics in families()
-        for duel in family(target, first, metrics, split)
-    )
-
-
-def beaten(results: tuple[Duel, ...], level: float) -> list[str]:
-    """Holm's procedure: duels in which the solver's lead is no chance, whatever their number."""
-    found = []
-    for place, result in enumerate(sorted(results, key=lambda result: result.p)):
-        if result.p > level / (len(results) - place):
-            break
-        found.append(f"{result.name}: p = {result.p:.1e}")
-    return found
-
-
-def test_no_solver_with_50_000_rows_beats_the_oracle():
-    assert beaten(duels(), LEVEL) == []
-
-
-def test_a_worse_oracle_would_be_found_out():
-    """The procedure can fail: an oracle that takes no notice of a term is beaten."""
-    spec = make_spec(TargetKind.BINARY, MetricName.LOG_LOSS, 0)
-    mechanism = spec.mechanism
-    blind = mechanism.model_copy(update={"terms": mechanism.terms[1:]})
-    test = draw_rows(mechanism, Streams(SECRET, "blind"), range(TEST_ROWS), is_train=False)
-    train = draw_rows(mechanism, Streams(SECRET, "blind train"), range(TRAIN_ROWS), is_train=True)
-    metric, truth = get_metric(MetricName.LOG_LOSS), test.target.astype(int)
-    solver = answer(metric, learnt(spec, train, test), None)
-    assert metric.score(truth, solver) < metric.score(truth, metric.decide(posterior(blind, test.observed)))
+    tuned = posterior(spec.mechanism, tuning.observed) if metric.decision == "tuned" else None
+    oracle = metric.decide(posterior(spec.mechanism, test.observed), tuned)
+    solver, trivial = answers(spec, metric, train, test)
+    is_class = task[0] in ("binary", "multiclass", "ordinal", "multilabel")
+    truth, sign = test.target.astype(int) if is_class else test.target, -1 if metric.is_lower_better else 1
+    counts = np.random.default_rng(0).multinomial(TEST_ROWS, np.full(TEST_ROWS, 1 / TEST_ROWS), size=RESAMPLES)
+    leads = sign * (metric.resample(truth, solver, 1.0 * counts) - metric.resample(truth, oracle, 1.0 * counts))
+    scores = [metric.score(truth, prediction) for prediction in (solver, oracle, trivial)]
+    assert sign * (scores[0] - scores[1]) < MOST_LEAD * max(leads.std(ddof=1), 1e-12)
+    assert (scores[0] - scores[2]) / (scores[1] - scores[2]) > 0.5

@@ -1,13 +1,11 @@
 import csv
 import io
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandmill.draw import render
 from sandmill.draw.render import task_id
-from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.structure import PathologyKind, SplitKind
 from tests.designs import SECRET, TASKS, make_spec
 
@@ -48,20 +46,3 @@ def test_a_task_id_says_nothing_about_its_spec():
     assert len(ids) == 1000
     assert task_id("0" * 64, 0, SECRET) != task_id("0" * 64, 0, b"other")
     assert task_id("0" * 64, 0, SECRET) != task_id("0" * 64, 1, SECRET)
-
-
-@pytest.mark.parametrize("place", range(0, len(TASKS), 8))
-def test_hardness_adds_motifs_and_takes_rows_and_leaves_the_story_alone(place):
-    for split in list(SplitKind)[place % 2 :: 2]:
-        easy, hard = (make_spec(*TASKS[place], 3, hardness, split=split) for hardness in (0.1, 0.9))
-        assert easy.story.overview == hard.story.overview
-        assert easy.domain == hard.domain
-        for is_told in (False, True):
-            easy_rule, hard_rule = (
-                [term.motif for term in spec.mechanism.terms if isinstance(term.motif, TOLD_MOTIFS) == is_told]
-                for spec in (easy, hard)
-            )
-            assert easy_rule == hard_rule[: len(easy_rule)]
-            assert len(easy_rule) < len(hard_rule) or is_told
-        assert easy.sizes.train > hard.sizes.train
-        assert len(easy.mechanism.columns) <= len(hard.mechanism.columns)

@@ -66,13 +66,12 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
     word = "target" if len(names) == 1 else "targets"
     listing = f"{word} {listed(names)}" if len(names) <= _TARGETS_NAMED else f"{len(names)} {word}"
     targets = {"targets": f"the {listing}", "word": word}
-    told = {}
-    if words.style:
-        named = {**item, **targets, "train_items": spec.sizes.train, "test_items": spec.test_items}
-        told = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
-        naming = layout.naming(facts)
-        told = {path: f"{text}, {naming[path]}" if path in naming else text for path, text in told.items()}
-    rows = [(_path(name), told.get(name, content)) for name, content in layout.contents(facts, spec.file_sizes)]
+    named = {**item, **targets, "train_items": spec.sizes.train, "test_items": spec.test_items}
+    said = {layout.train: words.say("file_train", **named), layout.test: words.say("file_test", **named)}
+    rows = [
+        (_path(path), ", ".join(filter(None, (said.get(path), more))))
+        for path, more in layout.told(facts, spec.file_sizes).items()
+    ]
     if spec.channel and spec.channel.shown:
         rows = [(path, content.replace(SHOWN_CELL, f"<{spec.channel.shown[0]}>")) for path, content in rows]
     if child := spec.mechanism.child:
@@ -187,9 +186,7 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
 
 
 def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> list[str]:
-    """Hint at faults that no cell shows, as a host would. Descriptions without a style say nothing of them."""
-    if not words.style:
-        return []
+    """Hint at faults that no cell shows, as a host would."""
     faults = spec.mechanism.pathologies
     train = f"`{public_path(layout.train)}`"
     targets = listed(facts.target_columns) if len(facts.target_columns) < 3 else "the targets"

@@ -31,7 +31,6 @@ class Wording:
     """The choices of one description. They depend on its style alone, so a description can be written again."""
 
     style: int
-    """0: the first wording of everything."""
 
     def pick(self, name: str, options: Sequence[Item]) -> Item:
         """Choose one of several options; choices of different names are independent."""
@@ -54,13 +53,9 @@ class Wording:
         return self.pick(name, phrases()[name])
 
     def shuffled(self, name: str, items: Sequence[Item]) -> list[Item]:
-        """Return items in an order of this style; as they are in style 0."""
-        if not self.style:
-            return list(items)
+        """Return items in an order of this style."""
         keys = [self._number(f"{name} {place}") for place in range(len(items))]
         return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
     def _number(self, name: str) -> int:
-        if not self.style:
-            return 0
         return int.from_bytes(hashlib.sha256(f"{self.style} {name}".encode()).digest()[:8], "big")

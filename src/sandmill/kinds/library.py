@@ -1,6 +1,6 @@
 """Domains and media that are part of the library, and which of them a slot gets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -9,7 +9,7 @@ import yaml
 
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Medium
-from sandmill.models.domain import Domain, SpareWords, World, WorldMedium
+from sandmill.models.domain import Domain, SpareWords
 from sandmill.models.kind import Kind
 from sandmill.models.knowledge import Words
 from sandmill.models.plan import Slot
@@ -18,7 +18,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """YAML loader: the C version if PyYAML has it, since every worker process reads all domains."""
 Read = TypeVar("Read", bound=Frozen)
 AnyMedium = TypeVar("AnyMedium", bound=Medium)
-AnyWorldMedium = TypeVar("AnyWorldMedium", bound=WorldMedium)
+Chosen = TypeVar("Chosen")
 
 
 @cache
@@ -40,7 +40,12 @@ def load_spare_words() -> SpareWords:
 def draw_medium(folder: str, model: type[AnyMedium], place: float) -> AnyMedium:
     """Return the medium at a place from 0 to 1 in a folder of `sandmill.kinds` with a file for each domain."""
     known: tuple[AnyMedium, ...] = load_folder(folder, model)
-    return known[int(place * len(known))]
+    return at(known, place)
+
+
+def at(known: Sequence[Chosen], place: float | None) -> Chosen:
+    """Return what lies at a place from 0 to 1 among all."""
+    return known[int((place or 0.0) * len(known))]
 
 
 @cache
@@ -55,11 +60,8 @@ def load_yaml(path: str) -> Any:
     return yaml.load(files("sandmill.kinds").joinpath(path).read_text(encoding="utf-8"), _Loader)
 
 
-@cache
-def load_texts(path: str) -> Mapping[str, Any]:
-    """Read a YAML file of texts in `sandmill.kinds` once; callers must not change what they get."""
-    found: Mapping[str, Any] = load_yaml(path)
-    return found
+load_texts = cache(load_yaml)
+"""Reads a YAML file of texts once; callers must not change what they get."""
 
 
 def load_table(path: str, model: type[Read]) -> dict[str, Read]:
@@ -67,14 +69,9 @@ def load_table(path: str, model: type[Read]) -> dict[str, Read]:
     return {name: model.model_validate(entry) for name, entry in load_yaml(path).items()}
 
 
-def medium_at(media: Sequence[AnyWorldMedium], slot: Slot) -> AnyWorldMedium:
+def medium_at(media: Sequence[Chosen], slot: Slot) -> Chosen:
     """Return the medium at the place of a slot, for which its world is invented."""
-    return media[int((slot.place or 0.0) * len(media))]
-
-
-def dressed_medium(media: Sequence[AnyWorldMedium], slot: Slot, world: World) -> AnyWorldMedium:
-    """Return that medium with the texts of a world."""
-    return medium_at(media, slot).dressed(world)
+    return at(media, slot.place)
 
 
 def load_kinds(folder: str) -> tuple[Kind, ...]:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import wraps
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,33 +24,36 @@ _files: "OrderedDict[Hashable, Any]" = OrderedDict()
 def once(function: Function) -> Function:
     """Compute a function of an array, and of further arguments, once for equal content."""
 
-    @wraps(function)
-    def remembering(items: Any, *others: Any) -> Any:
-        content = np.ascontiguousarray(items)
-        key = (function.__qualname__, content.shape, content.dtype.str, _digest(content.data), repr(others))
-        return _known(_arrays, MOST_ARRAYS, key, lambda: function(items, *others))
+    def content(items: Any) -> Hashable:
+        array = np.ascontiguousarray(items)
+        return array.shape, array.dtype.str, _digest(array.data)
 
-    return remembering  # type: ignore[return-value]
+    return _remembering(function, content, _arrays, MOST_ARRAYS)
 
 
 def once_a_file(function: Function) -> Function:
-    """Compute a function of a file, and of further arguments, once for equal content."""
+    """Compute a function of a file on disk or in memory, and of further arguments, once for equal content."""
 
+    def content(file: Any) -> Hashable:
+        return _digest(file.getvalue() if isinstance(file, BytesIO) else Path(file).read_bytes())
+
+    return _remembering(function, content, _files, MOST_FILES)
+
+
+def _remembering(
+    function: Function, content: Callable[[Any], Hashable], results: "OrderedDict[Hashable, Any]", most: int
+) -> Function:
     @wraps(function)
-    def remembering(path: Any, *others: Any) -> Any:
-        key = (function.__qualname__, _digest(Path(path).read_bytes()), repr(others))
-        return _known(_files, MOST_FILES, key, lambda: function(path, *others))
+    def remembering(first: Any, *others: Any) -> Any:
+        key = (function.__qualname__, content(first), repr(others))
+        if key not in results:
+            results[key] = function(first, *others)
+            if len(results) > most:
+                results.popitem(last=False)
+        results.move_to_end(key)
+        return results[key]
 
     return remembering  # type: ignore[return-value]
-
-
-def _known(results: "OrderedDict[Hashable, Any]", most: int, key: Hashable, make: Callable[[], Any]) -> Any:
-    if key not in results:
-        results[key] = make()
-        if len(results) > most:
-            results.popitem(last=False)
-    results.move_to_end(key)
-    return results[key]
 
 
 def _digest(content: Any) -> bytes:

@@ -1,11 +1,19 @@
 """Targets that are rendered together with the items, such as the words of a sentence or the pixels of a picture."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sandmill.models.channel import Channel
+from sandmill.models.domain import WorldMedium
+from sandmill.models.kind import kind_named
+from sandmill.models.links import RenderedLink
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Sizes, Story, TaskSpec
+from sandmill.rng import Streams
 from sandmill.scoring.base import Array
 
 Knows = Literal["items", "latents"]
@@ -42,3 +50,32 @@ class RenderedTargets:
         used = np.flatnonzero((self.truth != None).any(axis=0))  # noqa: E711
         width = int(used[-1]) + 1 if len(used) else 0
         return RenderedTargets(self.truth[:, :width], self.oracle[:, :width], self.knows)
+
+
+def rendered_task(
+    slot: Slot, streams: Streams, medium: WorldMedium, target: str, channel: Channel, train: int, **others: Any
+) -> TaskSpec:
+    """Make a design without a link, since targets are drawn with the items. Others: columns, knobs and asides."""
+    kind, columns, asides = kind_named(channel.kind), others.pop("columns"), others.pop("asides", ())
+    return TaskSpec(
+        seed_id=slot.seed.id,
+        structure=slot.structure,
+        domain=medium.name,
+        story=Story(
+            title=medium.title,
+            overview=" ".join(medium.overview),
+            row=medium.row,
+            target=target,
+            target_meaning=medium.target_meaning,
+            column_meanings={channel.column: channel.meaning},
+            asides=asides,
+            style=int(streams.generator("story").integers(1, 2**31)),
+        ),
+        target=slot.structure.target,
+        metric=slot.structure.metric,
+        mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
+        sizes=Sizes(train=train, feedback=kind.most_feedback, final=kind.most_final),
+        wanted=slot.band,
+        channel=channel,
+        **others,
+    )

@@ -61,13 +61,18 @@ def _prior(column: Column, cuts: Sequence[float], shift: Floats | float, rows: i
     shift = _as_column(np.broadcast_to(shift, (rows,)))
     inner = [probability_below(column, cut, shift) for cut in sorted(cuts)]
     edges = np.column_stack([np.zeros(rows), *inner, np.ones(rows)])
-    x, w = np.polynomial.legendre.leggauss(nodes)
-    widths = np.diff(edges, axis=1)[:, :, None]
-    u = edges[:, :-1, None] + widths * (x + 1) / 2
-    weights = widths * w / 2
     # Cuts lie between two values that the files can hold, so no unrounded value moves to the other side of a cut.
-    inside = np.clip(u.reshape(rows, -1), 1e-15, 1 - 1e-15)
-    return Mixture(quantile(unrounded(column), inside, shift), weights.reshape(rows, -1))
+    u, weights = legendre(edges, nodes)
+    return Mixture(quantile(unrounded(column), u, shift), weights)
+
+
+def legendre(below: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Return probabilities and weights of Gauss-Legendre nodes between given probabilities on the last axis."""
+    x, w = np.polynomial.legendre.leggauss(nodes)
+    widths = np.maximum(np.diff(below, axis=-1), 0.0)[..., None]
+    u = below[..., :-1, None] + widths * (x + 1) / 2
+    shape = (*below.shape[:-1], -1)
+    return np.clip(u, 1e-15, 1 - 1e-15).reshape(shape), (widths * w / 2).reshape(shape)
 
 
 def _same_for_all(values: Floats, weights: Floats, rows: int) -> Mixture:

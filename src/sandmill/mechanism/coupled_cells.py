@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sandmill.mechanism.cell_posterior import MISSING_NODES, OUTLIER_NODES
+from sandmill.mechanism.cell_posterior import MISSING_NODES, OUTLIER_NODES, legendre
 from sandmill.mechanism.columns import (
     Floats,
     level_edges,
@@ -212,7 +212,7 @@ def _fill(
     else:
         edges, nodes = _edges(mechanism, branch, column, cuts)
         below = [ndtr((edge - centre) / spread) for edge in edges]
-        u, u_weights = _legendre(np.stack(np.broadcast_arrays(*below), axis=-1), nodes)
+        u, u_weights = legendre(np.stack(np.broadcast_arrays(*below), axis=-1), nodes)
         deviations = ndtri(u)
         values = _values_at(column, centre[..., None] + spread[..., None] * deviations, nodes)
     wide, direction = values.shape[-1], along / spread
@@ -246,15 +246,6 @@ def _end_score(column: Column, end: Floats) -> Floats:
     """Return the score of a bound of the values, which may be infinite."""
     score = normal_score(column, np.where(np.isfinite(end), end, 1.0))
     return np.where(np.isfinite(end), score, end)
-
-
-def _legendre(below: Floats, nodes: int) -> tuple[Floats, Floats]:
-    """Return probabilities and weights of Gauss-Legendre nodes between given probabilities on the last axis."""
-    x, w = np.polynomial.legendre.leggauss(nodes)
-    widths = np.maximum(np.diff(below, axis=-1), 0.0)[..., None]
-    u = below[..., :-1, None] + widths * (x + 1) / 2
-    shape = (*below.shape[:-1], -1)
-    return np.clip(u, 1e-15, 1 - 1e-15).reshape(shape), (widths * w / 2).reshape(shape)
 
 
 def _values_at(column: Column, scores: Floats, nodes: int) -> Floats:

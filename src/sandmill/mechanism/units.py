@@ -63,9 +63,7 @@ def _beside(
     column: Column, bound: Floats, cells: Mapping[str, Floats], nearest: Callable[[Floats], Floats], side: int
 ) -> Floats:
     step = 10.0**-column.decimals
-    factor, offset = (np.ones(1), np.zeros(1))
-    if column.conversion is not None:
-        factor, offset = _unit_of(column, cells[column.conversion.by])
+    factor, offset = _unit_of(column, cells[column.conversion.by]) if column.conversion else (np.ones(1), np.zeros(1))
     steps = nearest((factor * bound + offset) / step + side * _TOLERANCE)
     return np.asarray(((steps + side / 2) * step - offset) / factor, dtype=np.float64)
 

@@ -21,7 +21,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "submission": ("Submission", "Submission file", "What to hand in", "Answers", "Format of answers"),
     }
 )
-"""Headings of each section. The first is that of descriptions without a style of their own."""
+"""Headings of each section, of which a description has one."""
 LIBRARIES: Mapping[str, str] = {
     "numpy": "numpy",
     "pandas": "pandas",

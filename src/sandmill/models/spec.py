@@ -32,7 +32,7 @@ class Story(Frozen):
     asides: tuple[str, ...] = ()
     """Sentences of the description that are true and of no use. Hints stand among them."""
     style: int = Field(default=0, ge=0)
-    """Number that wordings, headings and order of the description follow from. 0: the first of each."""
+    """Number that wordings, headings and order of the description follow from."""
 
 
 class Sizes(Frozen):

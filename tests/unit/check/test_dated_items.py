@@ -69,7 +69,7 @@ def test_items_that_are_split_by_day_or_unit_pass_all_gates(dated, layout, distr
 
 def test_a_test_file_that_is_named_after_an_early_day_is_found(dated):
     package = dated("IN_NAMES", DAYS, SplitKind.TEMPORAL)
-    files = [("2020-03-02" + name[10:], held) for name, held in unpack(package.public, "test2.zip", [])]
+    files = [("2020-03-02" + name[10:], held) for name, held in unpack(package.public, "test2.zip")]
     changed = package.model_copy(update={"public": {**package.public, "test2.zip": pack(files)}})
     assert "not later than all of train2.zip by column seen_at" in gates_of(changed)["time"]
 

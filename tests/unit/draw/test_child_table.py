@@ -80,15 +80,3 @@ def test_the_pilot_has_the_file_and_the_training_events_of_the_package():
     np.testing.assert_array_equal(first.amounts, second.amounts)
     tests = events_in(pilot.files["bookings.csv"], pilot.test["id"].to_list())
     np.testing.assert_allclose(aggregate(TREND, tests), pilot.observed[TREND.key])
-
-
-def test_designs_without_events_have_no_such_file():
-    plain = SPEC.model_copy(
-        update={"mechanism": SPEC.mechanism.model_copy(update={"child": None, "terms": SPEC.mechanism.terms[:1]})}
-    )
-    assert set(render(plain, SECRET).package.public) == {
-        "description.md",
-        "train.csv",
-        "test.csv",
-        "sample_submission.csv",
-    }

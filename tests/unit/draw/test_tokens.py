@@ -63,7 +63,7 @@ def test_a_script_holds_the_readers_that_it_names_and_what_they_need():
     assert "money" not in names
 
 
-@pytest.mark.parametrize("kind", ["tokens_english", "tokens_russian"])
+@pytest.mark.parametrize("kind", ["tokens_english", pytest.param("tokens_russian", marks=pytest.mark.slow)])
 def test_sentences_are_the_same_in_files_answers_and_oracle(kind):
     spec = token_spec(kind, hardness=0.5)
     rendered = render(spec, b"secret")

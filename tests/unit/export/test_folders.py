@@ -5,13 +5,13 @@ from types import SimpleNamespace
 from sandmill.export import mlebench
 from sandmill.export.base import ExportTask
 from sandmill.export.carried import data_files, plain_description, within
-from sandmill.kinds.files.archives import ZippedTables
+from sandmill.kinds.token.layout import TokenTables
 
 TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
 
 
 def exported(**files):
-    record = SimpleNamespace(spec=SimpleNamespace(kind=SimpleNamespace(load=lambda part: ZippedTables())))
+    record = SimpleNamespace(spec=SimpleNamespace(kind=SimpleNamespace(load=lambda part: TokenTables())))
     return ExportTask(record, {"description.md": TEXT, **files}, {})
 
 
@@ -23,6 +23,6 @@ def test_folders_of_items_keep_their_paths_and_lose_our_folder_in_texts():
 
 
 def test_a_sample_in_an_archive_gets_a_copy_that_mle_bench_can_read():
-    sample = ZippedTables().pack_sample(b"id,y\na,1\n")
+    sample = TokenTables().pack_sample(b"id,y\na,1\n")
     path, content = mlebench._sample(exported(**{"sample_submission.csv.zip": sample}))
     assert (path, content) == ("private/sample_submission.csv", b'"id","y"\n"a","1"\n')

@@ -23,11 +23,8 @@ from sandmill.seeds import ingest
 from tests.designs import SECRET
 
 KINDS = [kind for kind in known_kinds().values() if kind.channel]
-FAST = {
-    *("audio_pairs", "graph_table", "image_archive", "image_fields", "image_patients", "json_rows", "table_geometry"),
-    "tokens_russian",
-}
-"""Kinds of the fast tests, at least one of each modality but that of series, whose measures are slow."""
+FAST = {"audio_pairs", "graph_table", "image_archive", "json_rows", "tokens_russian"}
+"""Kinds of the fast tests. Files of pages, crystals and series have tests of their own."""
 CASES = {kind.name: pytest.param(kind.name, marks=[] if kind.name in FAST else pytest.mark.slow) for kind in KINDS}
 LEAST_FOUND = 0.35
 """Correlation of a number with its measure in the worst of items: small, blurred, and partly hidden."""

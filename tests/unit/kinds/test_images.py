@@ -2,7 +2,9 @@
 
 import inspect
 import io
+import re
 import zipfile
+from copy import copy
 from io import BytesIO
 
 import numpy as np
@@ -12,11 +14,10 @@ from PIL import Image, PngImagePlugin
 
 from sandmill.check import check_package
 from sandmill.draw import render
-from sandmill.kinds.files.archives import archive_excess
+from sandmill.kinds.files.archives import archive_excess, pack
 from sandmill.kinds.files.item_files import image_findings
 from sandmill.kinds.image import files as image_files
 from sandmill.kinds.image.channel import ImageChannel, Seen
-from sandmill.kinds.image.layout import tiff_of_jpeg
 from sandmill.kinds.image.render import render_images
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.spec import Sizes
@@ -71,6 +72,7 @@ def repacked(content, **changes):
         for number, info in enumerate(old.infolist()):
             changed = changes if number == 0 else {}
             told = zipfile.ZipInfo(changed.get("filename", info.filename), changed.get("date_time", info.date_time))
+            told.create_system, told.external_attr = info.create_system, info.external_attr
             told.comment = changed.get("comment", b"")
             told.compress_type = changed.get("compress_type", zipfile.ZIP_STORED)
             new.writestr(told, old.read(info))
@@ -80,9 +82,9 @@ def repacked(content, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"date_time": (2021, 1, 1, 0, 0, 0)}, "test.zip: files with a time, comment or packing of their own"),
-        ({"comment": b"1"}, "test.zip: files with a time, comment or packing of their own"),
-        ({"compress_type": zipfile.ZIP_DEFLATED}, "test.zip: files with a time, comment or packing of their own"),
+        ({"date_time": (2021, 1, 1, 0, 0, 0)}, "test.zip: holds times, comments"),
+        ({"comment": b"1"}, "test.zip: holds times, comments"),
+        ({"compress_type": zipfile.ZIP_DEFLATED}, "test.zip: holds times, comments"),
         ({"filename": "1.abcdef.png"}, "test.zip: files with names of another form (1.abcdef.png)"),
     ],
 )
@@ -92,75 +94,58 @@ def test_an_archive_that_tells_more_is_refused(rendered, changes, message):
     assert any(message in str(finding) for finding in found), found
 
 
+def zipped(*contents, compression=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for number, content in enumerate(contents):
+            archive.writestr(f"{number}.png", content)
+    return out.getvalue()
+
+
+def shared(content):
+    """An archive of which two entries are the same bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.png", content)
+        archive.filelist.append(copy(archive.filelist[0]))
+        archive.filelist[1].filename = "b.png"
+    return out.getvalue()
+
+
+def plain_png(side, **remarks):
+    out, info = io.BytesIO(), PngImagePlugin.PngInfo()
+    for name, text in remarks.items():
+        info.add_text(name, text)
+    Image.new("RGB", (side, side)).save(out, "png", compress_level=0, pnginfo=info)
+    return out.getvalue()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no archive", "test.zip is not a zip archive (File is not a zip file)"),
-        (b"x" * (20 << 20) + b"y", "test.zip has 20971521 bytes; the most is 20971520"),
+        (b"no archive", "not a zip archive"),
+        (b"x" * (20 << 20) + b"y", "has 20971521 bytes; the most is 20971520"),
+        (zipped(bytes(1 << 20), compression=zipfile.ZIP_DEFLATED), "are compressed"),
+        (shared(bytes(1 << 20)), "share bytes"),
+        (zipped(b"1", b"2", b"3"), "has 3 files; its design has 2"),
+        (pack([("a.png", plain_png(600))]), "has 1 files; its design has 2"),
+        (pack([("a.png", plain_png(513)), ("b.png", plain_png(16))]), "no PNG of at most 512 pixels a side .a.png"),
     ],
 )
-def test_a_strangers_archive_is_judged_before_it_is_unpacked(content, message):
-    assert list(archive_excess("test.zip", content, 500, "picture")) == [message]
-
-
-def test_an_archive_that_would_unpack_to_more_is_refused():
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.png", bytes(1 << 20))
-    assert list(archive_excess("test.zip", out.getvalue(), 2, "picture")) == [
-        "test.zip holds more files or bytes than an archive of 2 pictures can",
-        "test.zip has 1 files; its design has 2",
-        "test.zip holds compressed files (a.png); pictures are stored as they are",
-    ]
-
-
-def test_entries_that_share_bytes_and_pictures_that_decode_to_large_ones_are_refused():
-    large = io.BytesIO()
-    Image.new("1", (5000, 5000)).save(large, "png")
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("a.png", large.getvalue())
-        shared = archive.infolist()[0]
-        archive.filelist += [shared] * 2
-    most = "pictures can"
-    assert any(most in fault for fault in archive_excess("test.zip", out.getvalue(), 3, "picture"))
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("a.png", large.getvalue())
-    assert list(archive_excess("test.zip", out.getvalue(), 1, "picture")) == [
-        "test.zip holds files that are no PNG of at most 512 pixels a side (a.png)"
-    ]
+def test_a_strangers_archive_is_judged_before_a_picture_is_decoded(content, message):
+    assert re.search(message, next(archive_excess("test.zip", content, 2)))
 
 
 def test_pictures_of_several_sizes_or_with_remarks_are_found():
-    def png(side, **remarks):
-        out, info = io.BytesIO(), PngImagePlugin.PngInfo()
-        for name, text in remarks.items():
-            info.add_text(name, text)
-        Image.new("RGB", (side, side)).save(out, "png", compress_level=0, pnginfo=info)
-        return out.getvalue()
-
-    assert list(image_findings(pl.Series([png(16)]), pl.Series([png(16)]))) == []
-    found = list(image_findings(pl.Series([png(16), png(17)]), pl.Series([png(16, label="1"), b"no picture"])))
+    assert list(image_findings(pl.Series([plain_png(16)]), pl.Series([plain_png(16)]))) == []
+    found = list(
+        image_findings(pl.Series([plain_png(16), plain_png(17)]), pl.Series([plain_png(16, label="1"), b"no picture"]))
+    )
     assert found == [
         "2 pictures not of a header, pixels and an end alone",
         "pictures of 2 widths, heights or colour types; expected one",
         "pictures of 4 numbers of bytes; expected one, so that sizes of files tell nothing",
     ]
-
-
-def jpeg(mode, size, seed):
-    shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
-    pixels = np.random.default_rng(seed).integers(0, 256, shape).astype(np.uint8)
-    out = BytesIO()
-    Image.fromarray(pixels, mode).save(out, "jpeg")
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(("mode", "size"), [("RGB", (22, 22)), ("L", (40, 31))])
-def test_a_tiff_holds_the_pixels_of_the_decoded_picture(mode, size):
-    content = jpeg(mode, size, 0)
-    (made,) = tiff_of_jpeg([content])
-    assert np.array_equal(np.asarray(Image.open(BytesIO(made))), np.asarray(Image.open(BytesIO(content))))
 
 
 def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):

@@ -62,9 +62,9 @@ def test_lists_of_objects_are_read_back_as_they_were_written():
     [
         (b'"days": 1', b'"days": 1, "days": 1', "written in another way"),
         (b'"days": 1', b'"days":  1', "written in another way"),
-        (b'"days": 1', b'"days": NaN', "written in another way"),
-        (b'"days": 1', b'"days": 1e999', "written in another way"),
-        (b'"id": "a"', b'"id": "\\ud800"', "written in another way"),
+        (b'"days": 1', b'"days": NaN', "not JSON"),
+        (b'"days": 1', b'"days": 1e999', "not JSON"),
+        (b'"id": "a"', b'"id": "\\ud800"', "not JSON"),
         (b'"days": 1', b'"days": [1]', "neither texts nor numbers"),
         (b'"days": 1', b'"day": 1', "saw fields"),
         (b"[\n{", b"[" * 100_000 + b"{", "not JSON"),

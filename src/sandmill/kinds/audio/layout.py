@@ -1,12 +1,12 @@
 """Files of recordings: archives with the label in the name, and a folder of sounds beside ragged lists of labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
-from sandmill.kinds.files.base import Files, Items, Layout, Names
+from sandmill.kinds.files.base import Fault, Files, Layout, Names, Parts
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
 from sandmill.kinds.files.media import MediaFiles, folder_excess
 from sandmill.models.package import TaskFacts
@@ -26,8 +26,6 @@ CLIP_ARCHIVE = MediaFiles(
 )
 
 _NAME_LENGTH = 12
-Lines = Mapping[str, str]
-"""Lines of a list: the text before the first comma, and all text after it."""
 
 
 class RecordingFolder(Layout):
@@ -69,32 +67,32 @@ class RecordingFolder(Layout):
             **{f"{self.sounds}{_file_name(name)}.wav": contents[name] for name in ids},
         }
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read the lists and the sounds, and match them by id."""
-        faults: list[str] = []
         (column,) = features
-        given = self._lines(public, self.labels, "rec_id,[labels]", faults)
-        names = self._lines(public, self.names, "rec_id,filename", faults)
-        numbers = self._lines(public, self.species, "class_id,species", faults)
+        given = _lines(public, self.labels, "rec_id,[labels]")
+        names = _lines(public, self.names, "rec_id,filename")
+        numbers = _lines(public, self.species, "class_id,species")
         if list(names) != list(given):
-            faults.append(f"{self.names}: its recordings are not those of {self.labels} in the same order")
-        if tuple(numbers.values()) != facts.classes or list(numbers) != [str(one) for one in range(len(numbers))]:
-            faults.append(f"{self.species}: saw {', '.join(numbers.values())}; expected {', '.join(facts.classes)}")
-        paths = {name: f"{self.sounds}{file}.wav" for name, file in names.items()}
-        there = {path for path in public if path.startswith(self.sounds)}
-        if odd := sorted(there ^ set(paths.values())):
-            faults.append(f"{self.sounds}: sounds without a recording, or recordings without one ({name_some(odd)})")
-        named = {name: _names_of(cell, numbers) for name, cell in given.items() if cell != "?"}
-        if unknown := [name for name, labels in named.items() if labels is None]:
-            faults.append(f"{self.labels}: labels of other numbers than those listed ({name_some(unknown)})")
-        train, test = list(named), [name for name in given if name not in named]
+            raise Fault(f"{self.names}: its recordings are not those of {self.labels} in the same order")
+        if numbers != {str(place): name for place, name in enumerate(facts.classes)}:
+            raise Fault(f"{self.species}: saw {', '.join(numbers.values())}; expected {', '.join(facts.classes)}")
+        sounds = {name: f"{self.sounds}{file}.wav" for name, file in names.items()}
+        if odd := sorted({path for path in public if path.startswith(self.sounds)} ^ {*sounds.values()}):
+            raise Fault(f"{self.sounds}: sounds without a recording, or recordings without one ({name_some(odd)})")
+        rows: tuple[list[tuple[str | bytes | None, ...]], ...] = ([], [])
+        for name, cell in given.items():
+            labels = [number for number in cell.split(",") if number]
+            if cell == "?":
+                rows[1].append((name, public[sounds[name]]))
+            elif not set(labels) <= numbers.keys():
+                raise Fault(f"{self.labels}: labels of other numbers than those listed ({name})")
+            else:
+                named = " ".join(numbers[number] for number in labels)
+                rows[0].append((name, public[sounds[name]], named or None))
         schema = {facts.id_column: pl.String, column: pl.Binary}
-        frames = [
-            pl.DataFrame([(name, public.get(paths.get(name, ""), b"")) for name in ids], schema=schema, orient="row")
-            for ids in (train, test)
-        ]
-        cells = pl.Series(facts.target_column, [" ".join(named[name] or ()) or None for name in train], dtype=pl.String)
-        return Items(frames[0].with_columns(cells), frames[1], tuple(faults))
+        train = pl.DataFrame(rows[0], schema=schema | {facts.target_column: pl.String}, orient="row")
+        return train, pl.DataFrame(rows[1], schema=schema, orient="row")
 
     def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count lines, files, bytes and samples."""
@@ -108,53 +106,40 @@ class RecordingFolder(Layout):
 
     def shows_target(self, public: Files, facts: TaskFacts) -> bool:
         """Look for a recording that is to be answered and has no `?`."""
-        given = self._lines(public, self.labels, "rec_id,[labels]", [])
+        try:
+            given = _lines(public, self.labels, "rec_id,[labels]")
+        except Fault:
+            return True
         ends = tuple(f"_{name}" for name in facts.classes)
         asked = (line.split(b",", 1)[0].decode() for line in public[self.sample].splitlines()[1:])
         ids = {name.removesuffix(next((end for end in ends if name.endswith(end)), "")) for name in asked}
         return any(given.get(name) != "?" for name in ids)
 
-    def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
-        """Say what each list and the folder hold."""
-        told = self.naming(facts)
-        tested = sizes.feedback + sizes.final
-        return [
-            (self.labels, f"{sizes.train} recordings with the target `{facts.target_column}`, {told[self.labels]}"),
-            (self.sounds, f"{tested} recordings to predict, {told[self.sounds]}"),
-            (self.names, "the name of the sound file of each recording, without its ending"),
-            (self.species, f"what the numbers of `{facts.target_column}` stand for"),
-        ]
-
-    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
+    def told(self, facts: TaskFacts, sizes: Sizes) -> dict[str, str]:
         """Say how lines are to be read, and what is in the folder."""
         return {
             self.labels: "a line each: the recording, then the numbers of its labels, as many as it has, separated by "
             "commas; recordings to predict are listed as well, with `?` in place of labels",
             self.sounds: f"in one folder with those for training; `{self.names}` gives the file of each recording",
+            self.names: "the name of the sound file of each recording, without its ending",
+            self.species: f"what the numbers of `{facts.target_column}` stand for",
         }
 
-    def _lines(self, public: Files, path: str, header: str, faults: list[str]) -> Lines:
-        try:
-            first, *lines = public[path].decode().removesuffix("\n").split("\n")
-        except (KeyError, UnicodeDecodeError):
-            faults.append(f"{path}: the file is not there, or no text")
-            return {}
-        if first != header:
-            faults.append(f"{path}: begins with {first[:80]!r}; expected {header!r}")
-        found = dict(line.partition(",")[::2] for line in lines)
-        if len(found) < len(lines):
-            faults.append(f"{path}: several lines of one name")
-        return found
+
+def _lines(public: Files, path: str, header: str) -> dict[str, str]:
+    """Read a list: the text before the first comma of each line, and all text after it."""
+    try:
+        first, *lines = public[path].decode().removesuffix("\n").split("\n")
+    except (KeyError, UnicodeDecodeError) as error:
+        raise Fault(f"{path}: the file is not there, or no text") from error
+    found = dict(line.partition(",")[::2] for line in lines)
+    if first != header or len(found) < len(lines):
+        raise Fault(f"{path}: begins with {first[:80]!r}, expected {header!r}; or has several lines of one name")
+    return found
 
 
 def _listing(header: str, lines: Iterator[str]) -> bytes:
     return "\n".join([header, *lines, ""]).encode()
-
-
-def _names_of(cell: str, numbers: Lines) -> Sequence[str] | None:
-    """Return the labels of a line, or None if it holds anything else than known numbers."""
-    parts = cell.split(",") if cell else []
-    return [numbers[part] for part in parts] if all(part in numbers for part in parts) else None
 
 
 def _file_name(name: str) -> str:

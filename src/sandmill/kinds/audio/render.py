@@ -36,9 +36,7 @@ def render_recordings(channel: AudioChannel, latents: Mapping[str, Floats], row_
     values = {one.trait: trait_values("heard", one, TRAITS[one.trait], latents, row_numbers) for one in channel.heard}
     encode = {"aiff": aiff_bytes, "wav": wav_bytes}[channel.container]
     files = []
-    for first in range(0, len(row_numbers.numbers), _CHUNK):
-        rows = slice(first, first + _CHUNK)
-        draws = RowNumbers(row_numbers.streams, row_numbers.numbers[rows])
+    for rows, draws in row_numbers.in_parts(_CHUNK):
         sound = _mix(channel, {trait: found[rows] for trait, found in values.items()}, draws)
         whole = np.clip(np.rint(sound * 32767), -32767, 32767).astype(np.int16)
         files += [encode(one, channel.rate) for one in whole]

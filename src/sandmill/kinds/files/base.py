@@ -16,8 +16,14 @@ from sandmill.models.texts import DESCRIPTION as DESCRIPTION
 Files = Mapping[str, bytes]
 """Files of a task by path."""
 Names = tuple[str, ...]
+Parts = tuple[pl.DataFrame, pl.DataFrame]
+"""Training and test items."""
 SAMPLE = "sample_submission.csv"
 """Usual name of the sample submission; see `Layout.sample`."""
+
+
+class Fault(Exception):
+    """Why public files cannot be read as they should be."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Items:
     test: pl.DataFrame
     """Id and features."""
     faults: tuple[str, ...] = ()
-    """Why files cannot be read as they should be. The frames are valid only if there are none."""
+    """The first reason why files cannot be read as they should be. The frames are valid only if there is none."""
 
 
 def layout_of(spec: TaskSpec) -> "Layout":
@@ -99,7 +105,6 @@ class Layout(ABC):
             facts: names of the columns.
         """
 
-    @abstractmethod
     def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
         """Read what `write` wrote: its inverse.
 
@@ -109,6 +114,14 @@ class Layout(ABC):
             features: names of the feature columns. The column of items that are no cells is the last one.
             only_in_training: names of the columns that the test items do not have.
         """
+        try:
+            return Items(*self.read_parts(public, facts, features, only_in_training))
+        except Fault as fault:
+            return Items(pl.DataFrame(), pl.DataFrame(), (str(fault),))
+
+    @abstractmethod
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
+        """Read training and test items strictly: what another writer would write in another way is a `Fault`."""
 
     @abstractmethod
     def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
@@ -131,27 +144,13 @@ class Layout(ABC):
         """Return the sample submission of a task as CSV; nothing if it has none."""
         return public.get(self.sample, b"")
 
-    def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
-        """Return what the files hold, in words: path and content."""
-        return [
-            (self.train, f"{sizes.train} {self.item}s with the {targets_in_words(facts)}"),
-            (self.test, f"{sizes.feedback + sizes.final} {self.item}s to predict, without the {target_word(facts)}"),
-        ]
+    def told(self, facts: TaskFacts, sizes: Sizes) -> Mapping[str, str]:
+        """Return what descriptions say of each file of items, in words.
 
-    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
-        """Return what the names of item files mean, by the path of their folder or archive."""
-        return {}
-
-
-def target_word(facts: TaskFacts) -> str:
-    """Return `target` or `targets`."""
-    return "target" if len(facts.target_columns) == 1 else "targets"
-
-
-def targets_in_words(facts: TaskFacts) -> str:
-    """Return the names of the targets with the word before them."""
-    *most, last = (f"`{name}`" for name in facts.target_columns)
-    return f"{target_word(facts)} {', '.join(most)} and {last}" if most else f"{target_word(facts)} {last}"
+        Of the training and of the test items, it is what follows the numbers of items and targets: the names of their
+        files, if these mean something.
+        """
+        return {self.train: "", self.test: ""}
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:

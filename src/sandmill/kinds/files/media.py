@@ -1,22 +1,22 @@
 """Item files in folders or zip archives, with or without tables beside them, and templates of their names."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import islice
 
 import polars as pl
 
 from sandmill.errors import name_some
 from sandmill.kinds.files.archives import archive_excess, pack, unpack
-from sandmill.kinds.files.base import SAMPLE, Files, Items, Layout, Names, target_word, targets_in_words
+from sandmill.kinds.files.base import SAMPLE, Fault, Files, Layout, Names, Parts
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES, TEXTS, item_fault
-from sandmill.kinds.files.tables import csv_bytes, header_shows_target, read_csv, require_columns, table_excess
+from sandmill.kinds.files.tables import csv_bytes, header_shows_target, table_excess, table_with
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.texts import DESCRIPTION
 
-_FIELDS = ("id", "label", "shown")
 SHOWN_CELL = "<cell>"
 """What stands for the column of `{shown}` in descriptions of names, since layouts do not know which it is."""
 _PLAIN, _DOTTED = "[A-Za-z0-9_][A-Za-z0-9_-]*", "[A-Za-z0-9_][A-Za-z0-9_.-]*"
@@ -26,14 +26,9 @@ dots."""
 
 @dataclass(frozen=True)
 class NameTemplate:
-    """Text with `{id}`, and perhaps `{label}` and `{shown}`, each at most once."""
+    """Text with `{id}`, and perhaps with `{label}` and `{shown}`: the target, and the only cell beside the item."""
 
     text: str
-
-    def __post_init__(self) -> None:
-        found = self.fields
-        if len(set(found)) < len(found) or "id" not in found or not set(found) <= set(_FIELDS):
-            raise ValueError(f"a template of file names holds {{id}} once, and no other fields than {_FIELDS}")
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -98,7 +93,7 @@ class Copies:
     encode: Callable[[list[bytes]], list[bytes]]
     """Turns the contents of all items, training items first, into those of the copies."""
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, Part]:
         """Where the copies of the training items and of the test items are."""
         name = template(self.name)
@@ -134,11 +129,6 @@ class MediaFiles(Layout):
     copies: tuple[Copies, ...] = ()
     tells_names: bool = True
     """Whether descriptions always say how the files are named, not only those without a style."""
-
-    def __post_init__(self) -> None:
-        # Wrong templates raise an error here.
-        if self.places[0].place == self.places[1].place and (self.train_name or not self.is_shared):
-            raise ValueError("items of both parts can share a folder, not an archive, if a table tells them apart")
 
     @property
     def train(self) -> str:
@@ -206,49 +196,35 @@ class MediaFiles(Layout):
         if self.train_only_table:
             files[self.train_only_table] = csv_bytes(train.select(facts.id_column, *only))
         contents = [cell.encode() if isinstance(cell, str) else bytes(cell) for cell in (*train[column], *test[column])]
-        files |= self._lay_both(self.places[:2], (train, test), contents, facts)
-        for copy in self.copies:
-            files |= self._lay_both(copy.parts, (train, test), copy.encode(contents), facts)
-        return files
+        return files | self._lay_all((train, test), contents, facts)
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read tables and files, and match them by id."""
-        faults: list[str] = []
         *shown, column = features
-        parts = self.places[:2]
-        tables = [
-            _table(public, part.table, [facts.id_column, *columns], faults) if part.table else None
-            for part in parts
-            for columns in [self._columns(part, facts, tuple(shown), only_in_training)]
-        ]
-        tables[0] = self._with_training_only(public, tables[0], facts, only_in_training, faults)
-        found = [self._find(public, part, facts, shown, faults) for part in parts]
-        if self.is_shared and tables[0] is not None:
-            in_train = pl.col(facts.id_column).is_in(tables[0][facts.id_column].to_list())
-            found = [found[0].filter(in_train), found[0].filter(~in_train)]
-        train, test = (
-            _matched(table, items, facts.id_column, path, self.item, faults)
-            for table, items, path in zip(tables, found, (self.train, self.test), strict=True)
-        )
-        if self.copies and not faults:
-            faults += self._copy_faults(public, (train, test), facts)
-        order = [facts.id_column, *shown, *only_in_training, "content", *facts.target_columns]
-        train, test = (_typed(frame, order, self.name, faults).rename({"content": column}) for frame in (train, test))
-        return Items(train, test, tuple(faults))
-
-    def _with_training_only(
-        self, public: Files, table: pl.DataFrame | None, facts: TaskFacts, only: Names, faults: list[str]
-    ) -> pl.DataFrame | None:
-        """Put the columns that test items do not have beside the others of the training table."""
-        if not self.train_only_table:
-            return table
-        more = _table(public, self.train_only_table, [facts.id_column, *only], faults)
-        if table is None or more is None:
-            return more if table is None else table
-        if not more[facts.id_column].equals(table[facts.id_column]):
-            faults.append(f"{self.train_only_table}: its ids are not those of {self.train} in the same order")
-            return table
-        return table.hstack(more.drop(facts.id_column))
+        name, frames = facts.id_column, list[pl.DataFrame]()
+        for part in self.places[:2]:
+            items = self._find(public, part, facts, shown)
+            if part.table:
+                columns = self._columns(part, facts, tuple(shown), only_in_training)
+                table = table_with(public, part.table, [name, *columns])
+                if self.train_only_table and not frames:
+                    more = table_with(public, self.train_only_table, [name, *only_in_training])
+                    if not more[name].equals(table[name]):
+                        raise Fault(f"{self.train_only_table}: its ids are not those of {part.table} in the same order")
+                    table = table.hstack(more.drop(name))
+                if self.is_shared:
+                    in_train = pl.col(name).is_in([*frames, table][0][name].to_list())
+                    items = items.filter(~in_train if frames else in_train)
+                items = _matched(table, items, name, part.table, self.item)
+            frames.append(items)
+        if self.copies:
+            expected = self._lay_all(frames, [content for frame in frames for content in frame["content"]], facts)
+            there = {path for path in public if path.startswith(tuple(part.place for part in self.places))}
+            if odd := sorted(path for path in there | expected.keys() if public.get(path) != expected.get(path)):
+                raise Fault(f"{self.copies[0].train}: files that are no copies ({name_some(odd)})")
+        order = [name, *shown, *only_in_training, "content", *facts.target_columns]
+        train, test = (_typed(frame, order, self.name).rename({"content": column}) for frame in frames)
+        return train, test
 
     def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count rows, files, bytes, pixels and samples."""
@@ -264,50 +240,36 @@ class MediaFiles(Layout):
             if place.endswith("/"):
                 yield from folder_excess(public, place, items)
             else:
-                yield from archive_excess(place, public[place], items, self.item)
+                yield from archive_excess(place, public[place], items)
 
     def shows_target(self, public: Files, facts: TaskFacts) -> bool:
         """Look for a target in the header of the test table, and for test files whose names hold more than theirs."""
         if self.test_table and header_shows_target(public[self.test_table], facts):
             return True
-        faults: list[str] = []
-        names = [name for name, _ in self._listed(public, self.test_items, faults)]
+        try:
+            names = [name for name, _ in _listed(public, self.test_items)]
+        except Fault:
+            return True
         plain, in_name = self.places[1].name.pattern(), self.places[0].name
         labelled = in_name.pattern(facts.classes) if "label" in in_name.fields and facts.classes else None
-        is_odd = (not plain.fullmatch(name) or bool(labelled and labelled.fullmatch(name)) for name in names)
-        return bool(faults) or any(is_odd)
+        return any(not plain.fullmatch(name) or (labelled and labelled.fullmatch(name)) for name in names)
 
-    def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
-        """Say what each table and each place of items holds, and what the names of the files mean."""
-        trained, tested = f"{sizes.train} {self.item}s", f"{sizes.feedback + sizes.final} {self.item}s to predict"
-        named = self._naming(facts)
-        rows = [
-            (self.train_table, f"{trained} with the {targets_in_words(facts)}"),
-            (self.test_table, f"{tested}, without the {target_word(facts)}"),
-        ]
-        if self.is_shared:
-            rows.append((self.train_items, f"the {self.item}s of both parts, {named[self.train_items]}"))
-        else:
-            told = ": the name holds the target" if "label" in self.places[0].name.fields else ""
-            first = f"the {self.item}s of `{self.train_table}`" if self.train_table else trained
-            last = f"the {self.item}s of `{self.test_table}`" if self.test_table else tested
-            rows += [
-                (self.train_items, f"{first}, {named[self.train_items]}{told}"),
-                (self.test_items, f"{last}, {named[self.test_items]}"),
-            ]
-        rows.append((self.train_only_table, f"what is known of the training {self.item}s alone"))
-        for copy in self.copies:
-            for place in dict.fromkeys((copy.train, copy.test)):
-                rows.append((place, f"the same {self.item}s in another encoding, {named[place]}"))
-        return [(path, said) for path, said in rows if path]
-
-    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
-        """Say how the files of each place are named."""
-        return self._naming(facts) if self.tells_names else {}
-
-    def _naming(self, facts: TaskFacts) -> dict[str, str]:
+    def told(self, facts: TaskFacts, sizes: Sizes) -> dict[str, str]:
+        """Say what each place of items holds, and what the names of the files mean."""
         names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
-        return {part.place: f"each named `{part.name.described(names)}`" for part in self.places}
+        named = {part.place: f"each named `{part.name.described(names)}`" for part in self.places}
+        told = {path: "" for path in (self.train_table, self.test_table) if path}
+        for table, place in ((self.train_table, self.train_items), (self.test_table, self.test_items)):
+            if self.is_shared:
+                told[place] = f"the {self.item}s of both parts, {named[place]}"
+            elif table:
+                told[place] = f"the {self.item}s of `{table}`, {named[place]}"
+            else:
+                told[place] = named[place] if self.tells_names else ""
+        if self.train_only_table:
+            told[self.train_only_table] = f"what is known of the training {self.item}s alone"
+        again = [place for copy in self.copies for place in (copy.train, copy.test)]
+        return told | {place: f"the same {self.item}s in another encoding, {named[place]}" for place in again}
 
     def _columns(self, part: Part, facts: TaskFacts, shown: Names, only: Names) -> list[str]:
         """Say which columns the table of a part has beside ids: those that no file name holds."""
@@ -319,15 +281,8 @@ class MediaFiles(Layout):
             raise ValueError(f"no table of the layout holds {', '.join((*cells, *targets))}")
         return [*cells, *targets]
 
-    def _lay_both(
-        self, parts: Sequence[Part], frames: Sequence[pl.DataFrame], contents: list[bytes], facts: TaskFacts
-    ) -> dict[str, bytes]:
-        """Return the files of both parts; the contents of training items come first."""
-        rows, (train, test) = frames[0].height, parts
-        files = self._lay(train, frames[0], contents[:rows], facts)
-        return files | self._lay(test, frames[1], contents[rows:], facts)
-
-    def _lay(self, part: Part, frame: pl.DataFrame, contents: list[bytes], facts: TaskFacts) -> dict[str, bytes]:
+    def _lay(self, part: Part, frame: pl.DataFrame, contents: Iterable[bytes], facts: TaskFacts) -> dict[str, bytes]:
+        """Return the files of a part."""
         columns = {"id": facts.id_column, "label": facts.target_column, "shown": frame.columns[1]}
         values = zip(*(frame[columns[field]].cast(pl.String).to_list() for field in part.name.fields), strict=True)
         names = [part.name.fill(dict(zip(part.name.fields, row, strict=True))) for row in values]
@@ -338,72 +293,59 @@ class MediaFiles(Layout):
             return {part.place: pack(files)}
         return {part.place + name: content for name, content in files}
 
-    def _listed(self, public: Files, place: str, faults: list[str]) -> list[tuple[str, bytes]]:
-        if not place.endswith("/"):
-            return unpack(public, place, faults)
-        return [(path.removeprefix(place), public[path]) for path in sorted(public) if path.startswith(place)]
+    def _lay_all(self, frames: Sequence[pl.DataFrame], contents: list[bytes], facts: TaskFacts) -> dict[str, bytes]:
+        """Return the files of both parts, and all copies; the contents of training items come first."""
+        files: dict[str, bytes] = {}
+        for parts, encode in ((self.places[:2], list), *((copy.parts, copy.encode) for copy in self.copies)):
+            encoded = iter(encode(contents))
+            for part, frame in zip(parts, frames, strict=True):
+                files |= self._lay(part, frame, islice(encoded, frame.height), facts)
+        return files
 
-    def _find(self, public: Files, part: Part, facts: TaskFacts, shown: list[str], faults: list[str]) -> pl.DataFrame:
+    def _find(self, public: Files, part: Part, facts: TaskFacts, shown: list[str]) -> pl.DataFrame:
         """Read the files of a place as a table: the parts of their names, and content."""
         columns = {"id": facts.id_column, "label": facts.target_column, "shown": shown[0] if shown else "shown"}
         schema = {columns[field]: pl.String for field in part.name.fields} | {"content": pl.Binary}
         pattern = part.name.pattern(facts.classes)
-        listed = self._listed(public, part.place, faults)
-        found = [(pattern.fullmatch(path), path, content) for path, content in listed]
+        found = [(pattern.fullmatch(path), path, content) for path, content in _listed(public, part.place)]
         if strange := [path for match, path, _ in found if not match]:
-            faults.append(f"{part.place}: files with names of another form ({name_some(strange)})")
+            raise Fault(f"{part.place}: files with names of another form ({name_some(strange)})")
         rows = [(*match.groups(), content) for match, _, content in found if match]
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         if frame[facts.id_column].n_unique() < frame.height:
-            faults.append(f"{part.place}: several files of one id")
+            raise Fault(f"{part.place}: several files of one id")
         return frame.sort(facts.id_column) if part.place.endswith("/") else frame
 
-    def _copy_faults(self, public: Files, frames: Sequence[pl.DataFrame], facts: TaskFacts) -> Iterator[str]:
-        contents = [content for frame in frames for content in frame["content"]]
-        for copy in self.copies:
-            expected = self._lay_both(copy.parts, frames, copy.encode(contents), facts)
-            places = (copy.train, copy.test)
-            there = {path for path in public if path in places or path.startswith(places)}
-            if odd := sorted(path for path in there | expected.keys() if public.get(path) != expected.get(path)):
-                yield f"{copy.train} and {copy.test}: files that are no copies ({name_some(odd)})"
+
+def _listed(public: Files, place: str) -> list[tuple[str, bytes]]:
+    """Return names and contents of the files of a place."""
+    if not place.endswith("/"):
+        return unpack(public, place)
+    return [(path.removeprefix(place), public[path]) for path in sorted(public) if path.startswith(place)]
 
 
-def _table(public: Files, path: str, columns: list[str], faults: list[str]) -> pl.DataFrame | None:
-    known = len(faults)
-    table = read_csv(public, path, faults)
-    require_columns(path, table, columns, faults)
-    return table if len(faults) == known else None
-
-
-def _matched(
-    table: pl.DataFrame | None, items: pl.DataFrame, id_column: str, path: str, item: str, faults: list[str]
-) -> pl.DataFrame:
+def _matched(table: pl.DataFrame, items: pl.DataFrame, id_column: str, path: str, item: str) -> pl.DataFrame:
     """Put the rows of a table beside their items, in the order of the table."""
-    if table is None:
-        return items
     listed, there = table[id_column], items[id_column]
     for told, ids in (
         (f"{item}s without a file", set(listed) - set(there)),
         (f"files of {item}s that it does not list", set(there) - set(listed)),
+        (f"several rows of one {item}", set(listed.filter(listed.is_duplicated()))),
     ):
         if ids:
-            faults.append(f"{path}: {told} ({name_some(sorted(map(str, ids)))})")
-    if listed.n_unique() < listed.len() or there.n_unique() < there.len():
-        faults.append(f"{path}: several rows or files of one {item}")
+            raise Fault(f"{path}: {told} ({name_some(sorted(map(str, ids)))})")
     return table.join(items, on=id_column, how="left", maintain_order="left")
 
 
-def _typed(frame: pl.DataFrame, order: list[str], name: str, faults: list[str]) -> pl.DataFrame:
+def _typed(frame: pl.DataFrame, order: list[str], name: str) -> pl.DataFrame:
     """Put columns into the order in which they were written, and read contents as text where they are."""
     frame = frame.select(name for name in order if name in frame.columns)
     if name.rpartition(".")[2] not in TEXTS:
         return frame
     try:
-        texts = [None if content is None else content.decode() for content in frame["content"]]
+        return frame.with_columns(pl.Series("content", [content.decode() for content in frame["content"]]))
     except UnicodeDecodeError as error:
-        faults.append(f"files that are no UTF-8 text ({error.reason} at byte {error.start})")
-        texts = [None] * frame.height
-    return frame.with_columns(pl.Series("content", texts, dtype=pl.String))
+        raise Fault(f"files that are no UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
 def folder_excess(public: Files, folder: str, items: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 from polars.exceptions import PolarsError
 
-from sandmill.kinds.files.base import SAMPLE, Files, Items, Layout, Names
+from sandmill.kinds.files.base import SAMPLE, Fault, Files, Layout, Names, Parts
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
 from sandmill.models.columns import MOST_EVENTS, ChildTable
 from sandmill.models.package import TaskFacts
@@ -20,22 +20,44 @@ def csv_bytes(frame: pl.DataFrame) -> bytes:
     return frame.with_columns(pl.col(pl.String).replace("", None)).write_csv().encode()
 
 
-def read_csv(files: Mapping[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
-    """Read a table whose cells stay text; None and one more fault if it cannot be read."""
+def read_table(files: Mapping[str, bytes], path: str) -> pl.DataFrame:
+    """Read a table whose cells stay text, or raise a `Fault`."""
     if path not in files:
-        faults.append(f"{path}: the file is not there")
-        return None
+        raise Fault(f"{path}: the file is not there")
     try:
         return pl.read_csv(files[path], infer_schema=False)
     except PolarsError as error:
-        faults.append(f"{path}: not a CSV table ({str(error).splitlines()[0]})")
+        raise Fault(f"{path}: not a CSV table ({str(error).splitlines()[0]})") from error
+
+
+def table_with(files: Mapping[str, bytes], path: str, expected: list[str]) -> pl.DataFrame:
+    """Read a table that has exactly the expected columns, or raise a `Fault`."""
+    return with_columns(path, read_table(files, path), expected)
+
+
+def with_columns(path: str, frame: pl.DataFrame, expected: list[str]) -> pl.DataFrame:
+    """Return a table if it has exactly the expected columns, or raise a `Fault`."""
+    if frame.columns != expected:
+        raise Fault(f"{path}: saw columns {', '.join(frame.columns)}; expected {', '.join(expected)}")
+    return frame
+
+
+def read_csv(files: Mapping[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
+    """Read a table whose cells stay text; None and one more fault if it cannot be read."""
+    try:
+        return read_table(files, path)
+    except Fault as fault:
+        faults.append(str(fault))
         return None
 
 
 def require_columns(path: str, frame: pl.DataFrame | None, expected: list[str], faults: list[str]) -> None:
     """Add a fault if a table has other columns than expected."""
-    if frame is not None and frame.columns != expected:
-        faults.append(f"{path}: saw columns {', '.join(frame.columns)}; expected {', '.join(expected)}")
+    try:
+        if frame is not None:
+            with_columns(path, frame, expected)
+    except Fault as fault:
+        faults.append(str(fault))
 
 
 def table_excess(path: str, content: bytes, rows: int, most: int | None = None) -> Iterator[str]:
@@ -71,11 +93,10 @@ class Tables(Layout):
         """Write both tables."""
         return {self.train: csv_bytes(train), self.test: csv_bytes(test)}
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read both tables. Features may come in any order, but in the same in both."""
-        faults: list[str] = []
-        train, test = read_csv(public, self.train, faults), read_csv(public, self.test, faults)
-        return items_of_tables(self, train, test, facts, features, only_in_training, faults)
+        train, test = (read_table(public, path) for path in (self.train, self.test))
+        return parts_of_tables(self, train, test, facts, features, only_in_training)
 
     def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count bytes, columns and rows."""
@@ -87,25 +108,17 @@ class Tables(Layout):
         return header_shows_target(public[self.test], facts)
 
 
-def items_of_tables(
-    layout: Layout,
-    train: pl.DataFrame | None,
-    test: pl.DataFrame | None,
-    facts: TaskFacts,
-    features: tuple[str, ...],
-    only_in_training: tuple[str, ...],
-    faults: list[str],
-) -> Items:
-    """Check the columns of two tables, whose cells are text. None stands for one that cannot be read."""
-    ordered, known = [*features, *only_in_training], {*features, *only_in_training}
-    if train is not None and known <= set(train.columns):
-        ordered = [name for name in train.columns if name in known]
-    require_columns(layout.train, train, [facts.id_column, *ordered, *facts.target_columns], faults)
-    if test is not None and (leaked := [name for name in facts.target_columns if name in test.columns]):
-        faults.append(f"{layout.test}: holds the target column {', '.join(leaked)}")
+def parts_of_tables(
+    layout: Layout, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts, features: Names, only_in_training: Names
+) -> Parts:
+    """Check the columns of two tables, whose cells are text."""
+    known = {*features, *only_in_training}
+    ordered = [name for name in train.columns if name in known] if known <= set(train.columns) else list(features)
+    with_columns(layout.train, train, [facts.id_column, *ordered, *facts.target_columns])
+    if leaked := [name for name in facts.target_columns if name in test.columns]:
+        raise Fault(f"{layout.test}: holds the target column {', '.join(leaked)}")
     in_both = [name for name in ordered if name not in only_in_training]
-    require_columns(layout.test, test, [facts.id_column, *in_both], faults)
-    return Items(pl.DataFrame() if train is None else train, pl.DataFrame() if test is None else test, tuple(faults))
+    return train, with_columns(layout.test, test, [facts.id_column, *in_both])
 
 
 def header_shows_target(table: bytes, facts: TaskFacts) -> bool:
@@ -137,10 +150,10 @@ def read_child(public: Files, child: ChildTable, id_column: str, faults: list[st
     Returns:
         None if the file is not sound, with one more fault that says why.
     """
-    known = len(faults)
-    frame = read_csv(public, child.path, faults)
-    require_columns(child.path, frame, child_columns(child, id_column), faults)
-    if frame is None or len(faults) > known:
+    try:
+        frame = table_with(public, child.path, child_columns(child, id_column))
+    except Fault as fault:
+        faults.append(str(fault))
         return None
     typed = frame.with_columns(
         pl.col(child.amount).cast(pl.Float64, strict=False), pl.col(child.age).cast(pl.Int64, strict=False)

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache, wraps
+from functools import wraps
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
@@ -12,12 +11,10 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.files.media import MediaFiles
+from sandmill.kinds.memo import once_a_file
 from sandmill.kinds.script_text import functions_source, quoted
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
-
-_KEPT = 12_000
-"""Pictures that are remembered: those of the pilot and of the package of one design."""
 
 
 def reading_lines(facts: TaskFacts) -> list[str]:
@@ -81,13 +78,12 @@ _plain = pixels
 @wraps(pixels)
 def _remembering(files: Iterable[Any]) -> np.ndarray:
     """Return the same as `pixels`. Calibration reads the same files several times, so each is decoded once."""
-    contents = (file.getvalue() if isinstance(file, BytesIO) else Path(file).read_bytes() for file in files)
-    return np.stack([_decoded(content) for content in contents]).astype(np.float32)
+    return np.stack([_decoded(file) for file in files]).astype(np.float32)
 
 
-@lru_cache(_KEPT)
-def _decoded(content: bytes) -> np.ndarray:
-    return _plain([BytesIO(content)])[0].astype(np.uint8)
+@once_a_file
+def _decoded(file: Any) -> np.ndarray:
+    return _plain([file])[0].astype(np.uint8)
 
 
 pixels = _remembering

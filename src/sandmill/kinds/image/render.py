@@ -111,18 +111,12 @@ _TOGETHER = 128
 def render_images(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
     """Draw one picture for each row, as a file. Row i depends on its own numbers and latent values alone."""
     files = []
-    for start in range(0, len(row_numbers.numbers), _TOGETHER):
-        rows = slice(start, start + _TOGETHER)
-        some = {name: values[rows] for name, values in latents.items()}
-        files += _render(channel, some, RowNumbers(row_numbers.streams, row_numbers.numbers[rows]))
+    for rows, numbers in row_numbers.in_parts(_TOGETHER):
+        canvas, some = Canvas(numbers, channel.side), {name: values[rows] for name, values in latents.items()}
+        draw_scene(channel.scene, canvas, _shown(channel, some, numbers))
+        pixels = np.moveaxis(disturb(canvas, channel), 0, -1)
+        files += picture_files(np.clip(np.rint(pixels), 0, 255).astype(np.uint8), channel)
     return files
-
-
-def _render(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
-    canvas = Canvas(row_numbers, channel.side)
-    draw_scene(channel.scene, canvas, _shown(channel, latents, row_numbers))
-    pixels = np.moveaxis(disturb(canvas, channel), 0, -1)
-    return picture_files(np.clip(np.rint(pixels), 0, 255).astype(np.uint8), channel)
 
 
 def _shown(channel: ImageChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> dict[str, Floats]:

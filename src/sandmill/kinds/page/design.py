@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.kinds.library import dressed_medium, load_folder, load_table, load_texts
+from sandmill.kinds.library import load_folder, load_table, load_texts, medium_at
 from sandmill.kinds.page.channel import (
     FieldsChannel,
     FieldsMedium,
@@ -15,13 +15,12 @@ from sandmill.kinds.page.channel import (
     Ranged,
     Trait,
 )
+from sandmill.kinds.targets import rendered_task
 from sandmill.models.base import Frozen
 from sandmill.models.columns import Column, Uniform
 from sandmill.models.kind import Kind, kind_of
-from sandmill.models.links import RenderedLink
-from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
-from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
+from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.rng import Streams
 
 Ends = tuple[float, float]
@@ -64,38 +63,16 @@ def design_pages(
     media = media_of(kind)
     # If a language model wrote texts for the slot, its medium has these texts.
     drawn = media[int(streams.generator("design").integers(len(media)))]
-    medium = dressed_medium(media, slot, slot.world) if slot.world else drawn
+    medium = medium_at(media, slot).dressed(slot.world) if slot.world else drawn
     channel = choose_channel(medium, knobs, streams)
     columns = tuple(
         Column(name=one.column, distribution=Uniform(low=0.0, high=1.0), decimals=4)
         for one in channel.traits
         if one.column
     )
-    return TaskSpec(
-        seed_id=slot.seed.id,
-        structure=slot.structure,
-        domain=medium.name,
-        story=Story(
-            title=medium.title,
-            overview=" ".join(medium.overview),
-            row=medium.row,
-            target=medium.target,
-            target_meaning=medium.target_meaning,
-            column_meanings={medium.column: medium.meaning},
-            style=int(streams.generator("story").integers(1, 2**31)),
-        ),
-        target=slot.structure.target,
-        metric=slot.structure.metric,
-        mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
-        sizes=Sizes(
-            train=round(np.interp(knobs.rows, (0, 1), kind.train)), feedback=kind.most_feedback, final=kind.most_final
-        ),
-        wanted=slot.band,
-        hardness=hardness,
-        knobs=knobs,
-        parent=parent,
-        channel=channel,
-    )
+    train = round(np.interp(knobs.rows, (0, 1), kind.train))
+    given = {"columns": columns, "hardness": hardness, "knobs": knobs, "parent": parent}
+    return rendered_task(slot, streams, medium, medium.target, channel, train, **given)
 
 
 def media_of(kind: Kind) -> tuple[FieldsMedium | MasksMedium, ...]:

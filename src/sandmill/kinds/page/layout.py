@@ -1,6 +1,5 @@
 """Folders of pictures, of a second picture for each training picture, and of test pictures: clean pages, or masks."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -9,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sandmill.errors import name_some
-from sandmill.kinds.files.base import Files, Items, Names, target_word
+from sandmill.kinds.files.base import Fault, Files, Names, Parts
 from sandmill.kinds.files.media import MediaFiles, Part, template
 from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
@@ -47,21 +46,6 @@ class _PairedFolders(MediaFiles):
         """Write the second pictures, given as pixels."""
         return self._lay(self.places[-1], train, [grey_png(picture, facts.picture) for picture in pictures], facts)
 
-    def _read_second(self, public: Files, facts: TaskFacts, ids: list[str], faults: list[str]) -> list[bytes | None]:
-        """Return the pixels of the second pictures in the order of the ids of the training pictures."""
-        found = self._find(public, self.places[-1], facts, [], faults)
-        contents = dict(found.select(facts.id_column, "content").iter_rows())
-        if sorted(contents) != sorted(ids):
-            faults.append(f"{self.second}: its files do not have the names of those in {self.train_items}")
-            return []
-        columns = facts.picture[::-1]
-        pictures = [_pixels(contents[name], columns) for name in ids]
-        if odd := [name for name, pixels in zip(ids, pictures, strict=True) if pixels is None]:
-            faults.append(
-                f"{self.second}: files that are no grey PNG of {columns[0]} by {columns[1]} pixels ({name_some(odd)})"
-            )
-        return pictures
-
 
 @dataclass(frozen=True)
 class PageFolders(_PairedFolders):
@@ -77,31 +61,27 @@ class PageFolders(_PairedFolders):
         files = super().write(train.drop(facts.target_column), test, facts)
         return files | self._lay_second(train, [bytes(page) for page in train[facts.target_column]], facts)
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read all pages. The pixels of the clean ones become the targets."""
-        items = super().read(public, facts, features, only_in_training)
-        faults = list(items.faults)
-        pages = self._read_second(public, facts, items.train[facts.id_column].to_list(), faults)
-        if faults:
-            return Items(items.train, items.test, tuple(faults))
-        target = pl.Series(facts.target_column, pages, dtype=pl.Binary)
-        return Items(items.train.with_columns(target), items.test)
+        train, test = super().read_parts(public, facts, features, only_in_training)
+        found = self._find(public, self.places[-1], facts, [])
+        if not found[facts.id_column].equals(train[facts.id_column]):
+            raise Fault(f"{CLEANED}: its files do not have the names of those in {self.train_items}")
+        pages = [_pixels(content, facts.picture[::-1]) for content in found["content"]]
+        if odd := [name for name, pixels in zip(found[facts.id_column], pages, strict=True) if pixels is None]:
+            raise Fault(f"{CLEANED}: files that are no grey PNG of {facts.picture} rows and columns ({name_some(odd)})")
+        return train.with_columns(pl.Series(facts.target_column, pages, dtype=pl.Binary)), test
 
-    def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
-        """Say what each folder holds."""
+    def told(self, facts: TaskFacts, sizes: Sizes) -> dict[str, str]:
+        """Say what each folder holds, how pages are named and what the pixels of clean ones mean."""
         rows, columns = facts.picture
-        names = {"id": facts.id_column}
-        pages = f"{self.item}s of {columns} by {rows} pixels, each named `{template(self.name).described(names)}`"
-        return [
-            (self.train_items, f"{sizes.train} dirty {pages}"),
-            (CLEANED, f"the same {sizes.train} {self.item}s, clean, under the same names: 0 is black and 255 is white"),
-            (self.test_items, f"{sizes.feedback + sizes.final} dirty {pages}, to be cleaned"),
-        ]
-
-    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
-        """Say how pages are named and what the pixels of clean ones mean."""
+        named = f"each named `{template(self.name).described({'id': facts.id_column})}`"
         dirty = f"clean here and dirty under the same names in `{public_path(self.train_items)}`"
-        return {CLEANED: f"{dirty}; 0 is black and 255 is white", self.test_items: "each dirty"}
+        return {
+            self.train_items: f"{sizes.train} dirty {self.item}s of {columns} by {rows} pixels, {named}",
+            CLEANED: f"{dirty}; 0 is black and 255 is white",
+            self.test_items: "each dirty",
+        }
 
     def _columns(self, part: Part, facts: TaskFacts, shown: Names, only: Names) -> list[str]:
         """Return nothing: no table holds a part, and the second folder holds the targets."""
@@ -114,45 +94,34 @@ class MaskFolders(_PairedFolders):
 
     def write(self, train: pl.DataFrame, test: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
         """Write the pictures of both parts, the table of runs, and the same masks as pictures."""
-        masks = mask_pixels(train[facts.target_column], facts)
-        return super().write(train, test, facts) | self._lay_second(train, masks, facts)
+        return super().write(train, test, facts) | self._lay_masks(train, facts)
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read all pictures and the table of runs. The masks in the folder must be the same."""
-        items = super().read(public, facts, features, only_in_training)
-        faults = list(items.faults)
-        if not faults:
-            runs = pl.col(facts.target_column).fill_null("")
-            items = Items(items.train.with_columns(runs), items.test)
-            pictures = self._read_second(public, facts, items.train[facts.id_column].to_list(), faults)
-            try:
-                is_same = not faults and pictures == mask_pixels(items.train[facts.target_column], facts)
-            except ValueError as error:
-                is_same = False
-                faults.append(f"{self.train}: masks that are no runs of pixels (expected {error})")
-            if not (is_same or faults):
-                faults.append(f"{self.second}: its pictures are not the masks of {self.train}")
-        return Items(items.train, items.test, tuple(faults))
+        train, test = super().read_parts(public, facts, features, only_in_training)
+        try:
+            masks = self._lay_masks(train, facts)
+        except ValueError as error:
+            raise Fault(f"{self.train}: masks that are no runs of pixels (expected {error})") from error
+        if masks != {path: content for path, content in public.items() if path.startswith(self.second)}:
+            raise Fault(f"{self.second}: its pictures are not the masks of {self.train}")
+        return train.with_columns(pl.col(facts.target_column).fill_null("")), test
 
-    def contents(self, facts: TaskFacts, sizes: Sizes) -> list[tuple[str, str]]:
-        """Say what the table and each folder hold."""
+    def told(self, facts: TaskFacts, sizes: Sizes) -> dict[str, str]:
+        """Say what the table and each folder hold, and where the pictures of the table are."""
         rows, columns = facts.picture
         named = f"each named `{template(self.name).described({'id': facts.id_column})}`"
-        grey = f"grey {self.item}s of {columns} by {rows} pixels, {named}"
-        return [
-            (self.train, f"{sizes.train} {self.item}s with the {target_word(facts)} `{facts.target_column}`"),
-            (self.train_items, f"the {self.item}s of `{self.train}`: {grey}"),
-            (self.second, "the same masks as pictures under the same names: 255 in the mask, 0 elsewhere"),
-            (self.test_items, f"{sizes.feedback + sizes.final} {grey}, to be marked"),
-        ]
-
-    def naming(self, facts: TaskFacts) -> Mapping[str, str]:
-        """Say where the pictures of the table are."""
+        folders = (public_path(folder) for folder in (self.train_items, self.second))
         return {
-            self.train: f"with the pictures in `{public_path(self.train_items)}` and the masks as pictures in "
-            f"`{public_path(self.second)}`",
-            self.test_items: f"each named `{template(self.name).described({'id': facts.id_column})}`",
+            self.train: "with the pictures in `{}` and the masks as pictures in `{}`".format(*folders),
+            self.train_items: f"the {self.item}s of `{self.train}`: grey {self.item}s of {columns} by {rows} pixels, "
+            f"{named}",
+            self.second: "the same masks as pictures under the same names: 255 in the mask, 0 elsewhere",
+            self.test_items: named,
         }
+
+    def _lay_masks(self, train: pl.DataFrame, facts: TaskFacts) -> dict[str, bytes]:
+        return self._lay_second(train, mask_pixels(train[facts.target_column], facts), facts)
 
 
 def mask_pixels(runs: pl.Series, facts: TaskFacts) -> list[bytes]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.kinds.files.base import Files, Items, Layout, Names
+from sandmill.kinds.files.base import Fault, Files, Layout, Names, Parts
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
-from sandmill.kinds.files.tables import Tables, csv_bytes, items_of_tables, read_csv
+from sandmill.kinds.files.tables import Tables, csv_bytes, parts_of_tables, read_table, with_columns
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 
@@ -23,19 +23,16 @@ class TextsLast(Tables):
         parts = ((self.train, train), (self.test, test))
         return {path: csv_bytes(frame.select(_turned(frame.columns, facts))) for path, frame in parts}
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read both tables, with the text first and the targets last."""
-        faults: list[str] = []
-        tables = [read_csv(public, path, faults) for path in (self.train, self.test)]
-        for place, path in enumerate((self.train, self.test)):
-            if (table := tables[place]) is None:
-                continue
-            if table.columns == _turned(table.columns, facts):
-                targets = [name for name in facts.target_columns if name in table.columns]
-                tables[place] = table.select(facts.id_column, pl.exclude(facts.id_column, *targets), *targets)
-            else:
-                faults.append(f"{path}: its columns are not targets, other cells and {facts.id_column}, in this order")
-        return items_of_tables(self, tables[0], tables[1], facts, features, only_in_training, faults)
+        read = []
+        for path in (self.train, self.test):
+            table = read_table(public, path)
+            targets = [name for name in facts.target_columns if name in table.columns]
+            with_columns(path, table, _turned(table.columns, facts))
+            read.append(table.select(facts.id_column, pl.exclude(facts.id_column, *targets), *targets))
+        train, test = read
+        return parts_of_tables(self, train, test, facts, features, only_in_training)
 
 
 def _turned(columns: list[str], facts: TaskFacts) -> list[str]:
@@ -65,14 +62,12 @@ class JsonRows(Layout):
         numbers = facts.target_columns if facts.is_binary or facts.is_wide else ()
         return {self.train: _write(train, nested, numbers), self.test: _write(test, nested, ())}
 
-    def read(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names = ()) -> Items:
+    def read_parts(self, public: Files, facts: TaskFacts, features: Names, only_in_training: Names) -> Parts:
         """Read both lists strictly: what another writer would write in another way is a fault."""
-        faults: list[str] = []
         *shown, nested = features
         in_train = [facts.id_column, *shown, *only_in_training, nested, *facts.target_columns]
         in_test = [facts.id_column, *shown, nested]
-        train = _read(public, self.train, in_train, nested, faults)
-        return Items(train, _read(public, self.test, in_test, nested, faults), tuple(faults))
+        return _read(public, self.train, in_train, nested), _read(public, self.test, in_test, nested)
 
     def excess(self, public: Files, sizes: Sizes) -> Iterator[str]:
         """Count bytes and lines."""
@@ -98,50 +93,30 @@ def _lines(rows: Objects) -> bytes:
     return f"[\n{body}\n]\n".encode()
 
 
-def _read(public: Files, path: str, fields: list[str], nested: str, faults: list[str]) -> pl.DataFrame:
+def _read(public: Files, path: str, fields: list[str], nested: str) -> pl.DataFrame:
     """Return the cells of a file, which may be a stranger's, as text; the nested object as JSON.
 
-    A file that is not what `write` would write is a fault, and gives no rows.
+    A file that is not what `write` would write is a fault.
     """
-    rows: Objects = []
     try:
         rows = json.loads(public[path].decode())
-    except KeyError:
-        fault: str | None = "the file is not there"
-    except (ValueError, RecursionError) as error:
-        fault = f"not JSON in UTF-8 ({str(error).splitlines()[0]})"
-    else:
-        fault = _fault_of(rows, public[path], fields, nested)
-    if fault:
-        faults.append(f"{path}: {fault}")
-        rows = []
+        is_same = isinstance(rows, list) and _lines(rows) == public[path]
+    except KeyError as error:
+        raise Fault(f"{path}: the file is not there") from error
+    except (ValueError, RecursionError) as error:  # also of numbers that are not finite, and of broken letters
+        raise Fault(f"{path}: not JSON in UTF-8 ({str(error).splitlines()[0]})") from error
+    if not is_same or not all(isinstance(row, dict) for row in rows):
+        raise Fault(f"{path}: written in another way than one object a line, with each field once")
+    if other := next((list(row) for row in rows if list(row) != fields), None):
+        raise Fault(f"{path}: saw fields {', '.join(other)}; expected {', '.join(fields)}")
+    if not all(_is_plain(value, name == nested) for row in rows for name, value in row.items()):
+        raise Fault(f"{path}: values that are neither texts nor numbers, or texts that are not in {nested}")
+    for row in rows:
+        row[nested] = json.dumps(row[nested], ensure_ascii=False)
     cells = [
-        [
-            json.dumps(value, ensure_ascii=False)
-            if name == nested
-            else value
-            if value is None or isinstance(value, str)
-            else repr(value)
-            for name, value in row.items()
-        ]
-        for row in rows
+        [value if value is None or isinstance(value, str) else repr(value) for value in row.values()] for row in rows
     ]
     return pl.DataFrame(cells, schema=dict.fromkeys(fields, pl.String), orient="row")
-
-
-def _fault_of(rows: Any, content: bytes, fields: list[str], nested: str) -> str | None:
-    """Say how the content of a file differs from what `write` would write."""
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        return "saw something else than a list of objects"
-    if other := next((list(row) for row in rows if list(row) != fields), None):
-        return f"saw fields {', '.join(other)}; expected {', '.join(fields)}"
-    if not all(_is_plain(value, name == nested) for row in rows for name, value in row.items()):
-        return f"values that are neither texts nor numbers, or texts that are not in {nested}"
-    try:
-        is_same = _lines(rows) == content
-    except ValueError:  # Numbers that are not finite and broken letters cannot be written.
-        is_same = False
-    return None if is_same else "written in another way than one object a line, with each field once"
 
 
 def _is_plain(value: object, is_nested: bool) -> bool:

@@ -140,7 +140,6 @@ class Speech(Frozen):
     """How tokens of a language are written and read."""
 
     language: Language
-    file_prefix: str
     ambiguous: tuple[str, ...]
     """Groups whose tokens only the sentence explains."""
     uncommon: tuple[str, ...]

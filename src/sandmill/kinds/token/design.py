@@ -4,7 +4,8 @@ from datetime import date
 
 import numpy as np
 
-from sandmill.kinds.library import dressed_medium, load_texts
+from sandmill.kinds.library import at, load_texts
+from sandmill.kinds.targets import rendered_task
 from sandmill.kinds.token.channel import (
     HouseRule,
     HouseWord,
@@ -19,11 +20,8 @@ from sandmill.kinds.token.channel import (
 from sandmill.kinds.token.speech import FIELD, say_by_custom
 from sandmill.models.columns import Column, Date, Normal
 from sandmill.models.kind import Kind, kind_named
-from sandmill.models.links import RenderedLink
-from sandmill.models.mechanism import Mechanism
 from sandmill.models.plan import Slot
-from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
-from sandmill.models.structure import SplitKind
+from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.rng import Streams
 
 PREFIX = "tokens_"
@@ -42,7 +40,6 @@ _FIRST_DAY, _DAYS, _OLD_DAYS = date(2019, 1, 1), 900, 600
 """Days on which sentences were written, and those of the training sentences among them."""
 _SPREAD = 0.9
 _PLACES = 60
-_STYLES = 2**31
 
 
 def design_tokens(
@@ -50,13 +47,10 @@ def design_tokens(
 ) -> TaskSpec:
     """Design a token task from a slot's seed. The arguments are those of `design.design_task`."""
     knobs = knobs or Knobs.all_at(hardness)
-    structure, kind = slot.structure, kind_named(str(slot.structure.kind))
-    domains = media_of(kind)
-    if slot.world:
-        domain = dressed_medium(domains, slot, slot.world)
-    else:
-        place = streams.generator("design").random() if slot.place is None else slot.place
-        domain = domains[int(place * len(domains))]
+    kind = kind_named(str(slot.structure.kind))
+    is_drawn = slot.place is None and slot.world is None
+    domain = at(media_of(kind), streams.generator("design").random() if is_drawn else slot.place)
+    domain = domain.dressed(slot.world) if slot.world else domain
     channel, customs = _channel(speech_of(kind.name.removeprefix(PREFIX)), domain, knobs, streams)
     phrases = Normal(mean=_between("phrases", knobs.rows), sd=_SPREAD)
     days = Date(first=_FIRST_DAY, days=_DAYS, train_days=_OLD_DAYS)
@@ -64,32 +58,9 @@ def design_tokens(
         Column(name="phrases", distribution=phrases, decimals=2),
         Column(name="day", distribution=days, decimals=0),
     )
-    story = Story(
-        title=domain.title,
-        overview=" ".join(domain.overview),
-        row=domain.row,
-        target="after",
-        target_meaning=domain.target_meaning,
-        column_meanings={"before": MEANING},
-        asides=customs,
-        style=int(streams.generator("story").integers(1, _STYLES)),
-    )
-    return TaskSpec(
-        seed_id=slot.seed.id,
-        structure=structure,
-        domain=domain.name,
-        story=story,
-        target=structure.target,
-        metric=structure.metric,
-        split=SplitKind.RANDOM,
-        mechanism=Mechanism(columns=columns, terms=(), link=RenderedLink()),
-        sizes=Sizes(train=round(_between("rows", knobs.rows)), feedback=kind.most_feedback, final=kind.most_final),
-        wanted=slot.band,
-        hardness=hardness,
-        knobs=knobs,
-        parent=parent,
-        channel=channel,
-    )
+    train = round(_between("rows", knobs.rows))
+    given = {"columns": columns, "asides": customs, "hardness": hardness, "knobs": knobs, "parent": parent}
+    return rendered_task(slot, streams, domain, "after", channel, train, **given)
 
 
 def media_of(kind: Kind) -> tuple[TokenDomain, ...]:

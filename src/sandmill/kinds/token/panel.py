@@ -20,7 +20,7 @@ from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
 from sandmill.scoring.base import Array
 
-__all__ = ["ADVERSARIES", "ENTRIES", "READERS", "TWINS", "ladder", "read", "reading"]
+__all__ = ["ADVERSARIES", "ENTRIES", "READERS", "ladder", "read", "reading"]
 
 Solver = Callable[[TokenData], Array]
 FEW, SOME = 0.12, 0.35
@@ -375,7 +375,5 @@ READERS = entries(
     {"reader_bayes": _reader("bayes"), "reader_linear": _reader("linear"), "reader_vote": _reader(*THREE)},
 )
 """Solvers that apply the rules which the description states."""
-TWINS = {"reader_bayes": "bayes_tuned", "reader_linear": "linear_wide", "reader_vote": "vote_of_three"}
-"""Reader to the entry that does the same without the rules."""
 ADVERSARIES = entries({Tier.SEARCH: "vote_and_guess"}, {"vote_and_guess": vote_and_guess})
 """Blind solvers that are not on the leaderboard."""
