@@ -17,6 +17,7 @@ from sandmill.design.hints import (
     CHANCE_OF_MEDIA_HINTS,
     HintPlan,
     OwnColumns,
+    Summary,
     add_spare,
     choose_hints,
     draw_asides,
@@ -274,7 +275,7 @@ def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:
     target, metric = setting.slot.structure.target, get_metric(setting.slot.structure.metric)
     is_error = target in _NUMBERS and metric.is_lower_better and metric.name is not MetricName.POISSON_DEVIANCE
     return single_shares(
-        setting.slot.band, is_error=is_error, has_events=any(isinstance(one, Hint) for one in plan.told)
+        setting.slot.band, is_error=is_error, has_events=any(isinstance(one, Summary) for one in plan.told)
     )
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sandmill.design.hints import HintPlan, draw_child
-from sandmill.design.prose import Pen, meanings_of
+from sandmill.design.prose import Pen, Pens, meanings_of
 from sandmill.design.prose.forms import norm_list, use_of
 from sandmill.design.statements import state_hint
-from sandmill.design.telling import Pens, convert_columns, state_sentinels, state_units
+from sandmill.design.telling import convert_columns, state_sentinels, state_units
 from sandmill.kinds.library import load_domains
 from sandmill.models.columns import Categorical, Column
 from sandmill.models.english import text_faults
@@ -62,8 +62,8 @@ def masked(number):
 
 @pytest.mark.parametrize("use", ["above", "norm"])
 def test_limits_and_norms_have_many_constructions(use):
-    motif = Formula(top=(("a",),), bottom=(("b",),), **{use: 2.0})
-    found = {construction(use_of(masked(number), "the COLUMN", motif)) for number in range(3000)}
+    form = Form(name="a", motif=Formula(top=(("a",),), bottom=(("b",),), **{use: 2.0}))
+    found = {construction(use_of(masked(number), "the COLUMN", form)) for number in range(3000)}
     assert len(found) >= 60, sorted(found)
 
 
@@ -90,14 +90,12 @@ def facts_of(domain, level, number=0):
     knows = domain.knows
     for word in (*knows.same_units, *knows.distances):
         domain = OwnColumns(word, True).added_to(domain)
-    columns, meanings = columns_of(domain), meanings_of(domain)
-    child, summaries = draw_child(domain, streams) or (None, ())
-    words = (*knows.formulas, *knows.conditions, *knows.norms, *knows.same_units, *knows.distances, *summaries)
+    columns = columns_of(domain)
+    child, *summaries = draw_child(domain, streams)
+    words = (*knows.formulas, *knows.conditions, *knows.norms, *knows.same_units, *knows.distances, *sum(summaries, ()))
     words += tuple(word for word in knows.code_tables if word.column in columns)
-    said = [
-        state_hint(word, columns, streams, matters=True, level=level, meanings=meanings, child=child) for word in words
-    ]
-    pens = Pens(level, meanings)
+    pens = Pens(level, meanings_of(domain))
+    said = [state_hint(word, columns, streams, pens, matters=True, child=child) for word in words]
     plan = HintPlan(conversions=tuple(word for word in knows.conversions if word.by in columns))
     converted, used = convert_columns(tuple(columns.values()), plan, streams)
     said += state_units({column.name: column for column in converted}, used, (), streams, pens)

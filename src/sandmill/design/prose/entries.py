@@ -18,10 +18,10 @@ _MOST_STARTED = 6
 _WINDOW_FACTORS = (0.35, 2.0)
 
 
-def say_codes(pen: Pen, word: CodeTableWord, fact: Form, others: Sequence[Form], levels: Sequence[str]) -> Said:
+def say_codes(pen: Pen, word: CodeTableWord, fact: Form, other: Form, levels: Sequence[str]) -> Said:
     """Say the number of each level, as a table or a list."""
     meaning = word.meaning
-    fields = {"meaning": meaning, "lower": _lowered(meaning), "c": pen.column(word.column)}
+    fields = {"meaning": meaning, "lower": lowered(meaning), "c": pen.column(word.column)}
     head = (word.column, word.attribute) if not pen.is_free else (_bare(fields["c"]), level_words(word.attribute))
 
     def rows(form: Form) -> list[tuple[str, str]]:
@@ -34,7 +34,9 @@ def say_codes(pen: Pen, word: CodeTableWord, fact: Form, others: Sequence[Form],
         pen.say("code_start", listed=_paired(pen, true[:start]), **fields),
         with_table(pen, pen.say("code_rest", **fields), head, true[start:]),
     )
-    decoys = tuple((form, with_table(pen, pen.say("old_table", **fields), head, rows(form))) for form in others)
+    decoys: tuple[tuple[Form, str], ...] = ()
+    if other != fact:
+        decoys = ((other, with_table(pen, pen.say("old_table", **fields), head, rows(other))),)
     return Said(with_table(pen, pen.say("code_table", **fields), head, true), halves, decoys=decoys, is_denied=True)
 
 
@@ -75,7 +77,8 @@ def _bare(phrase: str) -> str:
     return phrase.removeprefix("the ").removeprefix("entry for ").removeprefix("the ")
 
 
-def _lowered(text: str) -> str:
+def lowered(text: str) -> str:
+    """Return a text with a small first letter, unless it starts with an abbreviation."""
     return text[0].lower() + text[1:] if not text[1:2].isupper() else text
 
 
