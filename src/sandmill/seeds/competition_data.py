@@ -34,9 +34,6 @@ _TABLES = {
     "a test table": ("test.csv", "test.parquet"),
     "a sample submission": ("sample_submission.csv", "sampleSubmission.csv", "sample_submission.parquet"),
 }
-_SUM_TOLERANCE = 1e-6
-_LEAST_CLASSES = 3
-"""A submission for two classes has one column of probabilities, not two."""
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
 NO_INPUTS = "input columns in the training table"
@@ -140,9 +137,8 @@ def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
 def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> tuple[TargetKind, tuple[str, ...]]:
     """Infer the kind of the target and the columns of the training table that hold it.
 
-    One answer column of the training table is the target. Several of them are one-hot classes, labels or numbers, by
-    their cells and the metric. Answer columns that the training table lacks are the classes of its one column that the
-    test table lacks, if they bear its values.
+    One answer column of the training table is the target. Several of them are labels or numbers, by their cells and the
+    metric.
 
     Raises:
         Unsettled: if columns, cells and metric do not agree on one kind of target.
@@ -150,14 +146,9 @@ def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) ->
     answers = columns.answers
     if not answers:
         raise Unsettled("an answer column in the sample submission")
-    if set(answers) <= set(train.columns):
-        kind = _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric)
-        return kind, answers
-    if len(answers) >= _LEAST_CLASSES and len(columns.lacking) == 1:
-        (column,) = columns.lacking
-        if _takes_class_columns(metric) and _names_classes(train, column, answers):
-            return TargetKind.MULTICLASS, (column,)
-    raise Unsettled("a target: the answer columns are not in the training table")
+    if not set(answers) <= set(train.columns):
+        raise Unsettled("a target: the answer columns are not in the training table")
+    return _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric), answers
 
 
 def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
@@ -186,39 +177,17 @@ def _one(train: TableFile, column: str, metric: MetricName) -> TargetKind:
 def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> TargetKind:
     import polars as pl
 
-    numbers = [pl.col(name).cast(pl.String).cast(pl.Float64, strict=False) for name in answers]
-    is_bit = pl.all_horizontal(number.is_in([0.0, 1.0]) for number in numbers)
-    asked = train.scan().select(
+    numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in answers]
+    asked = train.scan(answers).select(
         numbers=pl.all_horizontal(number.is_finite() for number in numbers).fill_null(False).all(),
-        bits=is_bit.fill_null(False).all(),
-        sums_to_one=((pl.sum_horizontal(numbers) - 1).abs() < _SUM_TOLERANCE).all(),
+        bits=pl.all_horizontal(number.is_in([0.0, 1.0]) for number in numbers).fill_null(False).all(),
     )
     row = asked.collect(engine="streaming").row(0, named=True)
-    may_be_classes = len(answers) >= _LEAST_CLASSES and _takes_class_columns(metric)
-    found = (
-        (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and may_be_classes),
-        (TargetKind.MULTILABEL, row["bits"]),
-        (TargetKind.MULTI_TARGET, row["numbers"]),
-    )
+    found = ((TargetKind.MULTILABEL, row["bits"]), (TargetKind.MULTI_TARGET, row["numbers"]))
     kind = next((kind for kind, holds in found if holds and (kind, metric) in ANSWER_FORMS), None)
     if kind is None:
         raise Unsettled(f"the kind of the {len(answers)} target columns: they do not fit {metric}")
     return kind
-
-
-def _takes_class_columns(metric: MetricName) -> bool:
-    """Whether a submission scored by the metric has one column for each class."""
-    return ANSWER_FORMS.get((TargetKind.MULTICLASS, metric)) == "class_probabilities"
-
-
-def _names_classes(train: TableFile, column: str, answers: tuple[str, ...]) -> bool:
-    """Whether the answer columns are named after the values of a column, with or without its name as a prefix."""
-    import polars as pl
-
-    cells = pl.col(column).cast(pl.String)
-    found = train.scan().select(cells.unique()).head(len(answers) + 2).collect(engine="streaming")
-    values = {value for value in found.to_series().to_list() if value is not None}
-    return set(answers) in (values, {f"{column}_{value}" for value in values})
 
 
 def _profile(
@@ -231,6 +200,5 @@ def _profile(
         return profile_table(train, wish, SourceProblem(train.file, "", "", line=1, field=name))
     facts = measure(train, tuple(name for name in columns.shared if name not in left_out))
     inputs = [column for column in facts.values() if column.kind != "identifier"]
-    classes, targets = (len(answers), 1) if kind is TargetKind.MULTICLASS else (None, len(answers))
-    structure = structure_of(inputs, kind, metric, train.count_rows(), n_classes=classes, n_targets=targets)
+    structure = structure_of(inputs, kind, metric, train.count_rows(), n_targets=len(answers))
     return with_profile(Profiled(structure), train, [column.name for column in inputs], answers)

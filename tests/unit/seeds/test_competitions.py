@@ -44,18 +44,10 @@ def test_with_data_the_table_is_profiled_and_the_id_is_no_input(written):
     assert (seed.structure.rows_train, seed.structure.rows_test, seed.structure.positive_share) == (60, 20, 0.5)
 
 
-def test_class_columns_may_carry_the_name_of_the_target_before_the_class(written):
-    rows = _rows(status=["a", "b", "c"] * 20)
-    sample = pl.DataFrame({"id": ["r1"], "status_a": [0.3], "status_b": [0.3], "status_c": [0.4]})
-    folder = _with_data(written, "livers", rows, sample, rows.drop("status"), grader="log-loss", scores=(0.1, 2.0))
-    assert ingest((folder,)).supported[0].structure.target is TargetKind.MULTICLASS
-
-
 SEVERAL = {
     "numbers": ("mean-column-wise-rmsle", (0.1, 0.9), [0.5, 1.5] * 30, [1.0, 2.0] * 30, TargetKind.MULTI_TARGET),
     "labels": ("column-wise-roc-auc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, TargetKind.MULTILABEL),
     "shares": ("kl-divergence", (0.1, 0.9), [0.25, 0.5] * 30, [0.75, 0.5] * 30, "metric kl_divergence"),
-    "two classes in two columns": ("log-loss", (0.1, 0.9), [0, 1] * 30, [1, 0] * 30, "the kind of the 2 target"),
     "labels under a metric of one column": ("auc-roc", (0.9, 0.1), [0, 1] * 30, [1, 1, 0] * 20, "the kind of the 2"),
 }
 

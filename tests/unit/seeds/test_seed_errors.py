@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import SeedError
-from sandmill.fingerprint import fingerprint
 from sandmill.seeds import ingest
-from sandmill.seeds.cards import PROFILE_NOTE
 from sandmill.seeds.document import MAX_NODES
 from sandmill.seeds.source_problems import MAX_SHOWN
 
@@ -53,7 +51,6 @@ def _yaml(written):
     written.file("cards/deep.yaml", "id: " + "[" * 5000)
     written.file("cards/empty.yaml", "")
     written.file("cards/list.yaml", "- a\n- b\n")
-    written.file("cards/nan.yaml", written.card_text + "profile:\n  - skew: .nan\n")
     written.file("cards/open.yaml", "id: [a, b\ntitle: x\n")
     written.file("cards/tag.yaml", "id: !!python/object/apply:os.system [touch ran]\n")
     written.file("cards/twice.yaml", written.card_text + "id: again\n")
@@ -194,17 +191,6 @@ def test_a_wide_card_is_refused_before_a_tree_is_made_of_it(written, shape):
     assert problem.saw == f"more than {MAX_NODES} fields and values"
     assert problem.expected == f"at most {MAX_NODES}"
     assert problem.where.startswith("line ")
-
-
-def test_a_card_that_still_has_a_profile_is_read_with_a_warning_and_stays_the_same_seed(written):
-    columns = "".join(
-        f"  - {{name: c{n}, kind: numeric, distinct: 9, missing_share: 0.1, skew: 0.5}}\n" for n in range(500)
-    )
-    written.file("card.yaml", f"{written.card_text}profile:\n{columns}")
-    written.file("plain.yaml", written.card_text)
-    intake = ingest(("card.yaml",))
-    assert fingerprint(intake.supported[0]) == fingerprint(ingest(("plain.yaml",)).supported[0])
-    assert [note.text for note in intake.notes] == [PROFILE_NOTE]
 
 
 def test_a_message_lists_no_more_problems_of_one_file_than_a_person_reads(written):
