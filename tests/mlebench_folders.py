@@ -14,7 +14,7 @@ import yaml
 from sandmill.models.seed import SeedIntake, SeedTask
 from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds import survey
-from sandmill.seeds.competition_data import NO_DATA, NO_INPUTS, OTHER_FILES
+from sandmill.seeds.competition_data import FREE_TEXT, NO_DATA, NO_INPUTS, OTHER_FILES
 
 FACTS = Path(__file__).parent / "data" / "mlebench.yaml"
 TRAIN_ROWS, OTHER_ROWS = 120, 30
@@ -139,8 +139,8 @@ def _is_true(one: Competition, need: str, with_data: bool) -> bool:
     kind, _, said = need.partition(" ")
     if need == NO_DATA:
         return not with_data
-    if kind == "modality":
-        return len(one.inputs) > 1 if said == "mixed" else said in one.inputs
+    if need == FREE_TEXT:
+        return "text" in one.inputs
     if kind == "metric":
         return said == (one.grader if one.metric is None else one.metric)
     if need == OTHER_FILES:

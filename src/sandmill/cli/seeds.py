@@ -69,7 +69,7 @@ def _is_table(source: str) -> bool:
 
 
 def _describe(intake: "SeedIntake") -> dict[str, Any]:
-    from sandmill.design.kept import NEVER_KEPT, forecast, nearest_domain
+    from sandmill.design.kept import NEVER_KEPT, forecast
 
     return {
         "used": [
@@ -79,7 +79,6 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
                 "origin": seed.origin,
                 "structure": seed.structure.model_dump(mode="json"),
                 "traits": [one.model_dump(mode="json", exclude_none=True) for one in forecast(seed.structure)],
-                "nearest_domain": dict(zip(("name", "share"), nearest_domain(seed), strict=True)),
                 "warnings": [note.text for note in intake.notes if note.seed_id == seed.id],
             }
             for seed in intake.supported
@@ -111,13 +110,12 @@ def _print(intake: "SeedIntake") -> None:
 
 def _fates(seed: "SeedTask", shows_all: bool) -> "Iterator[str]":
     """Yield lines on a seed: how many traits are kept, bent and dropped, and which."""
-    from sandmill.design.kept import forecast, nearest_domain
+    from sandmill.design.kept import forecast
     from sandmill.models.fidelity import TRAIT_BY_NAME
 
-    found, (domain, near) = forecast(seed.structure), nearest_domain(seed)
+    found = forecast(seed.structure)
     counts = {fate: [one for one in found if one.fate == fate] for fate in ("kept", "bent", "dropped")}
     yield f"{seed.id}: {', '.join(f'{len(some)} {fate}' for fate, some in counts.items())}"
-    yield f"  nearest domain: {domain}, with {near:.0%} of the words of title and summary"
     if shows_all:
         yield from (f"  kept: {TRAIT_BY_NAME[one.trait].words}: {_shown(one.value)}" for one in counts["kept"])
     for fate in ("bent", "dropped"):

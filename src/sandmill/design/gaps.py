@@ -100,9 +100,16 @@ def _free(columns: Sequence[Column], rule: Rule, limited: Collection[str]) -> li
 
 def _given(columns: Sequence[Column], gapped: set[str], streams: Streams) -> Column | None:
     """Return the column that decides which cells are empty: a number without gaps, else a category."""
-    whole = [column for column in columns if column.name not in gapped and not column.in_text and not column.conversion]
-    whole = [column for column in whole if not isinstance(column.distribution, Unit | Date)]
-    ranked = sorted(
-        whole, key=lambda column: (isinstance(column.distribution, Categorical), streams.key(f"given {column.name}"))
-    )
-    return next(iter(ranked), None)
+    whole = [
+        column
+        for column in columns
+        if column.name not in gapped
+        and not column.in_text
+        and not column.conversion
+        and not isinstance(column.distribution, Unit | Date)
+    ]
+
+    def rank(column: Column) -> tuple[bool, bytes]:
+        return isinstance(column.distribution, Categorical), streams.key(f"given {column.name}")
+
+    return min(whole, key=rank, default=None)

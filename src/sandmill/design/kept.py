@@ -8,13 +8,11 @@ from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
 from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, MOST_NUMBERS, shape_of
 from sandmill.design.targets import MOST_GRADES, MOST_LABELS
 from sandmill.design.targets import MOST_NUMBERS as USUAL_NUMBERS
-from sandmill.kinds.library import load_domains
 from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen
-from sandmill.models.fidelity import MIX, TRAIT_BY_NAME, TRAITS, TraitValue, nearness, shown_trait, vector_of
+from sandmill.models.fidelity import MIX, TRAIT_BY_NAME, TRAITS, TraitValue, shown_trait, vector_of
 from sandmill.models.kind import kind_of
 from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS
-from sandmill.models.seed import SeedTask
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 
 NEVER_KEPT = (
@@ -68,21 +66,11 @@ def most_outputs(structure: Structure) -> int | None:
     return limits.get(structure.target)
 
 
-def nearest_domain(seed: SeedTask) -> tuple[str, float]:
-    """Return the domain of the library that shares most words with title and summary of a seed, and their share."""
-    topic = f"{seed.title} {seed.summary}"
-    found = [(domain.name, nearness(topic, domain.model_dump_json(exclude={"knows"}))) for domain in load_domains()]
-    return max(found, key=lambda pair: pair[1])
-
-
 def _changes(structure: Structure, values: Mapping[str, TraitValue]) -> Iterator[Forecast]:
     """Yield the traits that micro scale, the search for a band, or the kind of the task changes; the last one holds."""
     kind = kind_of(structure) or TABLE
-    shape, most, splits = (
-        shape_of(structure, kind),
-        most_outputs(structure),
-        possible_splits(structure, structure.pathologies),
-    )
+    shape, most = shape_of(structure, kind), most_outputs(structure)
+    splits = possible_splits(structure, structure.pathologies)
 
     def bent(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
         if trait in values:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sandmill.design.prose import listed
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models import links
 from sandmill.models.channel import Channel, Medium
@@ -132,8 +133,7 @@ def _several_numbers(
     parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
     names = tuple(number.name for number in picked)
     meanings = {number.name: number.meaning for number in picked}
-    phrase = f"{', '.join(names[:-1])} and {names[-1]}"
-    return Target(links.NumbersLink(names=names, links=parts), phrase, f"{count} numbers", meanings)
+    return Target(links.NumbersLink(names=names, links=parts), listed(names, "and"), f"{count} numbers", meanings)
 
 
 def _number_link(
@@ -243,8 +243,9 @@ def _story(
     overview = overviews[int(draws.integers(len(overviews)))]
     is_context = bool(domain.knows.targets)
     length = int(streams.generator("overview").integers(2, len(overview) + 1)) if is_context else len(overview)
+    shown = asked if len(asked) <= _NAMED else (*asked[:2], f"{len(asked) - 2} other labels")
     return Story(
-        title=f"{domain.title}: predict {_listed(asked)}",
+        title=f"{domain.title}: predict {listed(shown, 'and')}",
         overview=" ".join(overview[:length]),
         row=domain.row,
         target=target.name,
@@ -253,10 +254,3 @@ def _story(
         units=units,
         style=int(draws.integers(1, _STYLES)),
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """List names, or the first two and the number of the others if they are many."""
-    shown = names if len(names) <= _NAMED else (*names[:2], f"{len(names) - 2} other labels")
-    *most, last = shown
-    return f"{', '.join(most)} and {last}" if most else last

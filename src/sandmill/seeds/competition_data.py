@@ -1,12 +1,11 @@
 """Infer the task of a competition from its prepared public data: three tables, their columns and their cells."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from sandmill.models.structure import MetricName, Modality, TargetKind
+from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds.explain import show
 from sandmill.seeds.source_problems import SourceProblem
@@ -22,10 +21,6 @@ from sandmill.seeds.tabular import (
     with_profile,
 )
 
-_MEDIA = {
-    **dict.fromkeys((".jpg", ".jpeg", ".png", ".tif", ".tiff", ".dcm", ".tfrec", ".bmp", ".gif"), Modality.IMAGE),
-    **dict.fromkeys((".wav", ".aif", ".aiff", ".flac", ".mp3", ".ogg"), Modality.AUDIO),
-}
 _DOCUMENTS = frozenset({".md", ".html", ".pdf", ".txt"})
 _MOST_ENTRIES = 5000
 """Files and folders that are looked at."""
@@ -37,6 +32,7 @@ _TABLES = {
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
 NO_INPUTS = "input columns in the training table"
+FREE_TEXT = "inputs of which at most a quarter is text"
 
 
 class Unsettled(Exception):
@@ -63,7 +59,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
     Args:
         public: folder `prepared/public` of the competition.
         file: name of the folder, for messages.
-        metric: None if the grader is unknown. The modality is inferred all the same.
+        metric: None if the grader is unknown.
         sample_name: name of the sample submission as the configuration has it; may be empty.
 
     Raises:
@@ -73,8 +69,6 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
     names = sorted(islice(_walk(public), _MOST_ENTRIES))
     if not names:
         raise Unsettled(NO_DATA)
-    if media := Counter(_MEDIA[suffix] for name in names if (suffix := Path(name).suffix.lower()) in _MEDIA):
-        raise Unsettled(f"modality {media.most_common(1)[0][0]}")
     asked = {**_TABLES, "a sample submission": (sample_name, *_TABLES["a sample submission"])}
     found = {what: next((name for name in some if name in names), None) for what, some in asked.items()}
     if absent := [f"{what} in prepared/public" for what, name in found.items() if name is None]:
@@ -126,12 +120,10 @@ def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> Column
 def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
     """Return why the inputs cannot be read as columns of a table; an empty text if they can."""
     kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
-    texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
+    inputs = len(kinds) - kinds.count("identifier")
     if not inputs:
         return NO_INPUTS
-    if texts * 2 > inputs or (texts * 3 >= inputs and not {"numeric", "date"} & set(kinds)):
-        return f"modality {Modality.TEXT}"
-    return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
+    return FREE_TEXT if kinds.count("text") * 4 > inputs else ""
 
 
 def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> tuple[TargetKind, tuple[str, ...]]:

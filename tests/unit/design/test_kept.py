@@ -1,7 +1,6 @@
 """What becomes of each trait of a seed is known before anything is built."""
 
-from sandmill.design.kept import forecast, nearest_domain
-from sandmill.kinds.library import load_domains
+from sandmill.design.kept import forecast
 from sandmill.models.fidelity import nearness
 from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
 from tests.designs import make_seed
@@ -41,7 +40,3 @@ def test_traits_that_designs_do_not_take_over_are_dropped():
 def test_how_near_a_topic_is_follows_from_shared_words():
     assert nearness("Late parcels of a depot", "the depot keeps parcels") == 2 / 3
     assert nearness("", "anything") == 0.0
-    seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
-    name, near = nearest_domain(seed.model_copy(update={"title": "Tram delays", "summary": "Delays of trams at stops"}))
-    assert near > 0.3
-    assert name in {domain.name for domain in load_domains()}

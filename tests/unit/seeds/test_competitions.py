@@ -8,7 +8,7 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
-from sandmill.seeds.competition_data import OTHER_FILES
+from sandmill.seeds.competition_data import FREE_TEXT, OTHER_FILES
 from sandmill.seeds.graders import GRADERS, metric_of
 from tests.mlebench_folders import judge, load_competitions, survey_all
 
@@ -95,44 +95,27 @@ def test_a_target_is_what_its_cells_and_the_metric_agree_on(written, name):
         assert intake.unsupported[0].needs[0].startswith(expected)
 
 
-def test_files_decide_the_modality_and_a_link_in_the_text_does_not(written):
-    written.competition("beside")
-    written.file("beside/prepared/public/train/1.jpg", b"")
-    assert _waits(written, "beside") == ("modality image",)
+def test_a_link_in_the_text_decides_nothing(written):
     rows = _rows(late=[0, 1] * 30)
     folder = _with_data(written, "named", rows, rows.select("id", "late"), rows.drop("late"))
-    written.file("named/description.md", "# T\n\n![a](media/a.png)\n\nText.\n\n- clip1.wav: a sound\n- clip2.wav\n")
+    written.file("named/description.md", "# T\n\n![a](media/a.png)\n\nText.\n\n- clip1.wav: a sound\n")
     (seed,) = (seed for seed in _intake(written, folder).supported if seed.id == "named")
     assert (seed.structure.modality, seed.summary) == (Modality.TABULAR, "Text.")
 
 
-SENTENCE = "the boat number {} of the harbour came home early"
-TEXTS = {
-    "sentences alone": ({"note": SENTENCE}, (), "modality text"),
-    "short phrases that do not repeat": ({"first": "word{} of", "second": "name{} to"}, (), "modality text"),
-    "a third of the inputs": ({"note": SENTENCE}, ("x", "y"), "modality mixed"),
-    "one of many": ({"note": SENTENCE}, tuple("stuvwxyz"), ""),
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_free_text_among_the_inputs_is_no_table(written, name):
-    texts, numbers, expected = TEXTS[name]
-    frame = pl.DataFrame(
-        {"id": [f"r{n}" for n in range(60)]}
-        | {column: [form.format(n) for n in range(60)] for column, form in texts.items()}
-        | {column: [n % 7 + place / 2 for n in range(60)] for place, column in enumerate(numbers)}
-        | {"late": [0, 1] * 30}
-    )
+@pytest.mark.parametrize(("numbers", "expected"), [("xy", [FREE_TEXT]), ("stuvwxyz", [])])
+def test_free_text_among_the_inputs_is_no_table(written, numbers, expected):
+    note = [f"the boat number {n} of the harbour came home early" for n in range(60)]
+    frame = _rows(note=note, late=[0, 1] * 30, **{name: [n % 7 / 2 for n in range(60)] for name in numbers})
     folder = _with_data(written, "texts", frame, frame.select("id", "late"), frame.drop("late"))
-    assert [need for seed in _intake(written, folder).unsupported for need in seed.needs] == [expected] * bool(expected)
+    assert [need for seed in _intake(written, folder).unsupported for need in seed.needs] == expected
 
 
 @pytest.mark.parametrize(
     ("extra", "need"),
     [
         ("structures.csv", OTHER_FILES),
-        ("train/1/geometry.xyz", OTHER_FILES),
+        ("train/1.jpg", OTHER_FILES),
         ("signals.zip", OTHER_FILES),
         ("notes.txt", ""),
         ("train.csv.zip", ""),
