@@ -134,19 +134,6 @@ def test_the_rule_has_the_wanted_variance_where_terms_are_correlated(designs):
             assert abs(spread - np.sqrt(1 + 0.12 * background)) < 0.12, spec.mechanism.motif_names
 
 
-def test_dependence_draws_belong_to_names(designs):
-    """Taking away distractors changes no loading of the others."""
-    domain = known_domain()
-    fewer = domain.model_copy(update={"numeric": tuple(word for word in domain.numeric if word.name != "rest")})
-    one, other = (
-        {column.name: column.loadings for spec in designs(of, range(1), TASKS[:1]) for column in spec.mechanism.columns}
-        for of in (domain, fewer)
-    )
-    common = {name for name in one.keys() & other.keys() if one[name]}
-    assert len(common) > 2
-    assert all(one[name] == other[name] for name in common)
-
-
 def test_limits_of_every_domain_leave_most_rows():
     """Rows that break a limit are drawn again, so limits must not distort what the domain declares."""
     for domain in (*load_domains(), known_domain()):

@@ -162,7 +162,7 @@ def test_motifs_fall_on_every_column_that_can_carry_them():
 
 
 def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_sides():
-    for spec in many_specs(range(15)):
+    for spec in many_specs(range(6)):
         mechanism, cells = spec.mechanism, None
         for term in mechanism.terms:
             for name, cut in ((of, cut) for of in columns_of(term.motif) for cut in cuts_of(term.motif, of)):
@@ -200,17 +200,10 @@ def test_terms_are_standardised_and_classes_have_their_shares(task, splits):
         assert np.isfinite(latent_score(mechanism, values)).all()
 
 
-def test_classes_are_at_most_a_quarter_of_the_training_rows():
-    for slot in range(3):
-        spec = make_spec(TargetKind.MULTICLASS, MetricName.LOG_LOSS, slot, 1.0)
-        assert isinstance(spec.mechanism.link, MulticlassLink)
-        assert len(spec.mechanism.link.classes) <= spec.sizes.train / 4
-
-
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
 def test_a_target_is_of_its_kind(task):
     target, metric = task
-    for slot in range(2):
+    for slot in range(1):
         spec = make_spec(*task, slot, 0.9)
         link, names = spec.mechanism.link, class_names(spec.mechanism.link)
         match target:
@@ -286,11 +279,11 @@ def test_curves_are_of_tasks_that_can_be_made_and_rise():
     assert all(0 <= step <= 1 for curve in DIFFICULTY_CURVES.values() for step in curve)
 
 
-@pytest.mark.parametrize("task", ANSWER_FORMS, ids=lambda task: "-".join(task))
-def test_a_task_without_a_curve_starts_from_a_straight_line(task):
-    structure = make_seed(*task).structure
-    starts = [first_hardness(structure, band) for band in Band]
-    assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
-    assert all(0 <= start <= 1 for start in starts)
-    if task not in DIFFICULTY_CURVES:
-        assert starts == [AIM[band] for band in Band]
+def test_a_task_without_a_curve_starts_from_a_straight_line():
+    for task in ANSWER_FORMS:
+        structure = make_seed(*task).structure
+        starts = [first_hardness(structure, band) for band in Band]
+        assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
+        assert all(0 <= start <= 1 for start in starts)
+        if task not in DIFFICULTY_CURVES:
+            assert starts == [AIM[band] for band in Band]

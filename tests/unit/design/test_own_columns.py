@@ -94,8 +94,7 @@ def test_a_design_states_the_fact_and_uses_it_if_it_matters(kind, matters):
     assert not faulty & {name for motif in used for name in columns_of(motif)}
 
 
-@pytest.mark.parametrize("matters", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "matters"), [(KINDS[0], True), (KINDS[1], False)])
 def test_a_sound_package_passes_all_gates(kind, matters):
     assert [str(finding) for finding in check_package(package(kind, matters=matters))] == []
 

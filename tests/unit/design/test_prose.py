@@ -15,7 +15,7 @@ from sandmill.models.columns import Categorical, Column
 from sandmill.models.english import text_faults
 from sandmill.models.faults import Missing
 from sandmill.models.hints import Form, InText, SameUnits
-from sandmill.models.motifs import Conditional, Formula, NormDistance
+from sandmill.models.motifs import Conditional, Formula
 from sandmill.models.numerals import digits, says_number, spellings, with_unit
 from sandmill.models.spoken import Spoken, spoken
 from sandmill.rng import Streams
@@ -63,7 +63,7 @@ def masked(number):
 @pytest.mark.parametrize("use", ["above", "norm"])
 def test_limits_and_norms_have_many_constructions(use):
     form = Form(name="a", motif=Formula(top=(("a",),), bottom=(("b",),), **{use: 2.0}))
-    found = {construction(use_of(masked(number), "the COLUMN", form)) for number in range(3000)}
+    found = {construction(use_of(masked(number), "the COLUMN", form)) for number in range(1500)}
     assert len(found) >= 60, sorted(found)
 
 
@@ -124,7 +124,7 @@ def test_every_fact_can_be_said_at_every_level(name, level):
 
 @pytest.mark.parametrize("level", LEVELS[1:])
 def test_the_levels_of_all_but_few_facts_are_those_asked_for(level):
-    hints = [hint for domain in list(DOMAINS.values())[::6] for hint in facts_of(domain, level)[0]]
+    hints = [hint for domain in list(DOMAINS.values())[::9] for hint in facts_of(domain, level)[0]]
     assert np.mean([hint.level == level for hint in hints]) > 0.85
     if level == "spread":
         assert all(hint.further for hint in hints if hint.level == level)
@@ -197,7 +197,7 @@ def test_lists_of_norms_differ_in_their_form():
 
 def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
     found = set()
-    for domain in list(DOMAINS.values())[::3]:
+    for domain in list(DOMAINS.values())[::8]:
         hints, columns, _ = facts_of(domain, "prose")
         for hint in hints:
             if isinstance(hint.fact, Form) and isinstance(hint.fact.motif, Conditional):
@@ -216,12 +216,6 @@ def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
                     elif said == [True, False]:
                         found.add("usual")
     assert found == {"usual", "other"}
-
-
-def test_decoys_of_norms_hold_the_same_numbers_for_other_levels():
-    for hint in facts_of(DOMAINS["greenhouse"], "contested")[0]:
-        if isinstance(hint.fact, Form) and isinstance(hint.fact.motif, NormDistance):
-            assert all(sorted(decoy.motif.norms) == sorted(hint.fact.motif.norms) for decoy in hint.decoys)
 
 
 @pytest.mark.parametrize(
