@@ -81,17 +81,8 @@ def choose_faults(
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none.
 
-    Args:
-        structure: of the seed.
-        conditions: split and faults of the design.
-        link: of the target.
-        columns: of the design.
-        rule: of the design.
-        severity: how strong faults are.
-        streams: of the slot.
-        only: columns that may have faults; None: all.
-        shape: columns of the seed. With it, columns that the rule does not read have gaps like those of the seed.
-        limited: columns that limits read.
+    Only the columns named in `only` may have faults in their cells, if it is given. With the shape of a seed, columns
+    that the rule does not read have gaps like those of the seed, except those that limits read.
     """
     found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
     eligible = [

@@ -37,15 +37,8 @@ def gaps_like(
 ) -> list[Missing]:
     """Draw gaps in as many columns as the seed has, at its rates, the rule's columns first with the smallest of them.
 
-    Args:
-        structure: of the seed.
-        shape: what the seed asks.
-        columns: of the design.
-        order: columns that may have faults, in the order in which a fault takes them.
-        rule: of the design.
-        limited: columns that limits read.
-        streams: of the slot.
-        may_be_wrong: whether the design has wrong cells.
+    `order` holds the columns that may have faults, in the order in which a fault takes them, and `limited` names those
+    that limits read. In designs that may have wrong cells, the rule reads one column with gaps at most.
     """
     is_crowded = may_be_wrong or any(isinstance(motif, UnitEffect) for motif in rule.background)
     rates = _rates(structure, shape, len(columns))

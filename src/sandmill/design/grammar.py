@@ -214,8 +214,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         vocabulary = shape_vocabulary(vocabulary, shape, must, streams, has_many=has_many)
         domain = vocabulary.domain
     draws, exact = streams.generator("target"), class_count(structure) if shape else None
-    ranges = (kind.classes, kind.labels, kind.grades)
-    target = choose_target(structure, domain.targets, knobs.signal, draws, *ranges, exact)
+    target = choose_target(structure, domain.targets, kind, knobs.signal, draws, exact)
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     return _Setting(

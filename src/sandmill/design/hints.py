@@ -344,11 +344,7 @@ def choose_hints(
 def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
     """Add forms that the rule does not use, and conversions, to a plan with stated forms.
 
-    Args:
-        plan: told forms.
-        used: columns that the rule reads.
-        vocabulary: columns of the domain.
-        streams: streams of the slot.
+    `used` names the columns that the rule reads.
     """
     if not plan.told or plan.is_single:
         return plan
