@@ -12,7 +12,7 @@ from sandmill.design.vocabulary import choose_vocabulary, draw_level_names
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.models.base import Band
-from sandmill.models.columns import Categorical, Date, Identity, Unit
+from sandmill.models.columns import Date, Identity, Unit
 from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
@@ -164,14 +164,3 @@ def test_other_seeds_draw_other_level_names():
     assert draw_level_names("city", 30, 1) == draw_level_names("city", 30, 1) != draw_level_names("city", 30, 2)
     with pytest.raises(ValueError, match="the word list of city gave"):
         draw_level_names("city", 10**6 // 60, 1)
-
-
-@pytest.mark.slow
-def test_a_seed_with_high_cardinality_gets_a_high_cardinality_column():
-    for slot in range(12):
-        for hardness in (0.0, 1.0):
-            spec = make_spec(*BINARY, slot, hardness, pathologies=(PathologyKind.HIGH_CARDINALITY,))
-            sizes = [
-                len(c.distribution.levels) for c in spec.mechanism.columns if isinstance(c.distribution, Categorical)
-            ]
-            assert max(sizes) >= 20

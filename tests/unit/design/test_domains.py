@@ -1,6 +1,5 @@
 """Every domain is rich, plausible and unlike the others, and what is designed in it passes the gates."""
 
-import math
 import re
 from collections import Counter
 from datetime import date, timedelta
@@ -13,7 +12,7 @@ from sandmill.design import design_task, grammar
 from sandmill.draw import render
 from sandmill.kinds.library import load_domains
 from sandmill.models.base import Band
-from sandmill.models.columns import Cycle, LogNormal, Normal, Uniform
+from sandmill.models.columns import LogNormal, Normal
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
@@ -56,20 +55,6 @@ def _of_kind(domain, kind):
 
 def _in_pairs(pairs):
     return Counter(name for pair in pairs for name in pair)
-
-
-def _chance_of_a_tie(word):
-    """Probability that two rows show the same rounded value."""
-    step, distribution = 10.0**-word.decimals, word.distribution
-    match distribution:
-        case Normal(sd=sd):
-            return step / (2 * math.sqrt(math.pi) * sd)
-        case LogNormal(median=median, sigma=sigma):
-            return step * math.exp(sigma**2 / 4) / (2 * math.sqrt(math.pi) * sigma * median)
-        case Uniform(low=low, high=high):
-            return step / (high - low)
-        case Cycle(period=period):
-            return 1 / period
 
 
 def test_there_are_many_domains_and_no_two_share_name_or_title():
@@ -130,16 +115,6 @@ def test_no_name_gives_away_that_a_column_takes_part_in_a_pair(domain):
     assert _of_kind(domain, LogNormal) - set(ratios) == set()
     assert numeric - {name for name, _ in domain.periods} - set(products) == set()
     assert max(*ratios.values(), *products.values()) <= 5
-
-
-@EACH
-def test_the_fewest_columns_a_design_can_have_still_tell_rows_apart(domain):
-    """The gate on twins allows one test row in a hundred that has an equal among at most 200 training rows."""
-    cycles = dict(domain.periods)
-    ties = sorted((_chance_of_a_tie(word) for word in domain.numeric if word.name not in cycles), reverse=True)
-    around = [_chance_of_a_tie(word) for word in domain.numeric if word.name in cycles]
-    category = max(1 / len(word.levels) for word in domain.categorical)
-    assert 200 * category * ties[0] * ties[1] * max(ties[2], *around) < 0.01
 
 
 def test_two_domains_share_hardly_a_word():

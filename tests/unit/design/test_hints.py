@@ -142,13 +142,6 @@ def test_a_domain_without_knowledge_states_nothing_and_draws_nothing(monkeypatch
     assert not any(isinstance(term.motif, TOLD_MOTIFS) for term in spec.mechanism.terms)
 
 
-def test_without_hints_a_design_has_no_told_motif(monkeypatch):
-    monkeypatch.setattr("sandmill.design.grammar.has_hints", lambda *_: False)
-    spec = design(3, 1.0)
-    assert not spec.hints
-    assert spec.mechanism.child is None
-
-
 def single(slot, hardness, band, task=BINARY):
     with patch.object(grammar, "_domain_at", lambda _: KNOWING[slot % len(KNOWING)]):
         streams = Streams(SECRET, f"single {slot}")

@@ -24,26 +24,6 @@ LEVELS = ("plain", "prose", "spread", "contested")
 DOMAINS = {domain.name: domain for domain in load_domains()}
 SECRET = b"a secret"
 
-_SYNONYMS = (
-    (r"\b(?:is|comes out|turns out|turn out)\b", "is"),
-    (r"(?:above|over|more than|greater than|higher than|beyond|past|in excess of|larger than) NUMBER", "OVER"),
-    (r"(?:at most|no more than|not above|no greater than) NUMBER|NUMBER or less", "UPTO"),
-    (r"\b(?:in which|for which|where|with)\b", "where"),
-    (r"\b(?:apart|separate)\b", "apart"),
-    (r"\b(?:when|if|once|as soon as)\b", "if"),
-    (r"\b(?:the|a|an|our|its|here|only|just|always|ever since|and)\b", ""),
-    (r"[^a-z A-Z]", ""),
-)
-"""Synonyms and words that make no other construction."""
-
-
-def construction(text):
-    """Mask what is no syntax."""
-    text = text.lower().replace("column", "COLUMN").replace("number", "NUMBER")
-    for pattern, word in _SYNONYMS:
-        text = re.sub(pattern, word, text)
-    return " ".join(text.split())
-
 
 def pen_of(number, level="prose", meanings=None):
     return Pen(level, np.random.default_rng(number), meanings or {})
@@ -56,15 +36,11 @@ class Masked(Pen):
         return "NUMBER"
 
 
-def masked(number):
-    return Masked("prose", np.random.default_rng(number), {})
-
-
 @pytest.mark.parametrize("use", ["above", "norm"])
 def test_limits_and_norms_have_many_constructions(use):
     form = Form(name="a", motif=Formula(top=(("a",),), bottom=(("b",),), **{use: 2.0}))
-    found = {construction(use_of(masked(number), "the COLUMN", form)) for number in range(1500)}
-    assert len(found) >= 60, sorted(found)
+    pens = (Masked("prose", np.random.default_rng(number), {}) for number in range(500))
+    assert len({use_of(pen, "the COLUMN", form) for pen in pens}) >= 100
 
 
 def columns_of(domain):

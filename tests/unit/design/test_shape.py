@@ -14,13 +14,11 @@ from sandmill.design.llm.conversation import describe_structure
 from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, check_draft, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.draw.csv_files import feature_frame
 from sandmill.errors import ItemRejected
 from sandmill.kinds.library import load_domains, load_spare_words
 from sandmill.kinds.table import TABLE
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.columns import quantile
-from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Quantiles
 from sandmill.models.design_draft import DesignDraft
@@ -214,17 +212,6 @@ def test_six_tasks_of_a_seed_differ_in_domain_and_rule():
     assert len({spec.mechanism.terms for spec in specs}) == 6
 
 
-def test_positive_quantities_stay_positive_and_values_are_those_of_the_grid():
-    for number in range(4):
-        spec = designed(structure(WIDE), number)
-        domain = next(domain for domain in load_domains() if domain.name == spec.domain)
-        positive = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
-        draw = draw_rows(spec.mechanism, Streams(SECRET, "signs"), range(2000), is_train=True)
-        frame = feature_frame(spec.mechanism, draw.observed, RowNumbers(Streams(SECRET, "signs"), draw.numbers))
-        for name in positive & set(frame.columns):
-            assert frame[name].drop_nulls().cast(float, strict=False).min() > 0, name
-
-
 @pytest.mark.parametrize(
     ("role", "levels", "top", "distinct", "wanted_skew", "wanted_kurtosis", "is_free"),
     [
@@ -259,13 +246,6 @@ def test_rounding_to_a_coarse_grid_leaves_positive_quantities_positive():
         law, decimals = law_like(word, like, is_free=False)
         cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(1e-6, 1 - 1e-6, 3000))
         assert cells.min() > 0
-
-
-def test_real_numbers_on_a_coarse_grid_are_no_whole_numbers():
-    like = column("real", 30, 0.12, top_share=0.1, skew=0.0, kurtosis=-1.0)
-    law, decimals = law_like(PRICE, like, is_free=False)
-    cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(0.01, 0.99, 150))
-    assert not np.array_equal(cells, np.round(cells))
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
 from sandmill.seeds.competition_data import FREE_TEXT, OTHER_FILES
 from sandmill.seeds.graders import metric_of
-from tests.mlebench_folders import survey_all
 
 
 def _with_data(written, folder, train, sample, test=None, **kwargs):
@@ -138,19 +136,6 @@ def test_the_sample_submission_is_the_one_that_the_configuration_names(written):
     assert ingest((folder,)).supported
 
 
-def test_a_grader_that_is_none_of_ours_is_named(written):
-    assert _waits(written, written.competition("far", "mean-angular-error"))[-1] == "metric mean-angular-error"
-
-
-def test_one_folder_that_cannot_be_read_does_not_stop_the_others(written):
-    Path(written.competition("broken"), "description.md").unlink()
-    assert _waits(written, "broken") == (
-        "description.md fixed (saw No such file or directory, expected a readable file)",
-    )
-    with pytest.raises(SeedError, match="expected a readable file"):
-        ingest(("broken",))
-
-
 def test_the_programmes_of_a_competition_are_never_run(written):
     folder = written.competition("parcels")
     for name in ("grade.py", "prepare.py"):
@@ -171,24 +156,3 @@ def test_the_programmes_of_a_competition_are_never_run(written):
 )
 def test_grader_names_are_read_however_they_are_spelled(name, metric):
     assert metric_of(name) is metric
-
-
-def test_without_data_all_82_are_set_aside_for_reasons_that_hold(tmp_path):
-    tally = survey_all(tmp_path / "competitions", with_data=False)
-    assert tally.wrong == {}
-    assert (len(tally.understood), len(tally.set_aside)) == (0, 82)
-
-
-@pytest.mark.slow
-def test_with_data_the_tables_are_understood_and_the_others_set_aside_for_reasons_that_hold(tmp_path):
-    tally = survey_all(tmp_path / "competitions", with_data=True)
-    assert tally.wrong == {}
-    assert tally.missed == []
-    assert tally.understood == [
-        "new-york-city-taxi-fare-prediction",
-        "playground-series-s3e18",
-        "spaceship-titanic",
-        "tabular-playground-series-dec-2021",
-        "tabular-playground-series-may-2022",
-    ]
-    assert len(tally.understood) + len(tally.set_aside) == 82

@@ -177,14 +177,6 @@ def test_where_misses_are_forgiven_they_are_refusals():
     assert (refused.reason, refused.detail) == ("not_recorded", "gone")
 
 
-def test_of_the_candidates_the_one_unlike_the_release_is_taken():
-    def swapped(role, times, answer):
-        return {"candidates": answer["candidates"][::-1]} if role == "strategist" else answer
-
-    (designed,) = design(Scripted(swapped))
-    assert designed.slot.draft.domain.name == "lighthouses"
-
-
 def test_what_one_slot_took_counts_for_the_next():
     first, second = design(Scripted(), make_slot(0), make_slot(len(AREAS)))
     # Both are offered the same two; the second takes the other one.
