@@ -202,8 +202,6 @@ class Telling:
     """With the told motifs."""
     notes: Notes | None
     hints: tuple[Hint, ...]
-    conversions: dict[str, ConversionWord]
-    """By column."""
     pens: Pens
     has_sentinels: bool = True
     """Whether numbers such as -999 may mark missing cells. Not in a table made from a seed's: its cells are empty."""
@@ -215,8 +213,7 @@ class Telling:
         by_name = {column.name: column for column in self.columns}
         if self.rule.told and self.has_sentinels:
             faults = tuple(_marked(one, by_name, streams) if isinstance(one, Missing) else one for one in faults)
-        units = state_units(by_name, self.conversions, self.rule.read, streams, self.pens)
-        hints = (*self.hints, *units, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
+        hints = (*self.hints, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
         return faults, hints if self.has_dictionary else tuple(map(_in_description, hints))
 
 
@@ -254,14 +251,16 @@ def tell(
     word = domain.knows.notes
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
-    forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens)
+    by_name = {column.name: column for column in converted}
+    forms, told = state_forms(plan, by_name, streams, pens)
+    rule = replace(rule, told=told)
+    units = state_units(by_name, conversions, rule.read, streams, pens)
     profile = shape.profile if shape else None
     return Telling(
         converted,
-        replace(rule, told=told),
+        rule,
         notes,
-        (*forms, *in_notes),
-        conversions,
+        (*forms, *in_notes, *units),
         pens,
         has_sentinels=not plan.is_single and profile is None,
         has_dictionary=profile is None or profile.has_dictionary,

@@ -3,7 +3,6 @@
 Polars loads whole cells, so their sizes are checked first. A small Parquet file can decode to very many cells.
 """
 
-import codecs
 import csv
 import io
 from collections import Counter
@@ -216,8 +215,6 @@ def readable(file: str, expected: str = "tables that can be read") -> Iterator[N
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
     with path.open("rb") as stream:
         head = stream.read(_MAX_HEADER)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Unsound([SourceProblem(file, "UTF-16", _EXPECTED, 1, hint="Save the table as UTF-8.")])
     text = head.decode("utf-8-sig", errors="ignore")
     columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     if not any(columns):

@@ -182,9 +182,6 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
         saw, expected = f"{target.rows} rows with a target", f"at least {LEAST_ROWS}"
         raise Unsound([SourceProblem(table.file, saw, expected)])
     kind = _kind(target, wish, at)
-    if wish.kind is None and _counts_rows(table, target):
-        saw, hint = f"the numbers of the rows in {show(wish.target)}", "An id cannot be learned. Name another column."
-        raise Unsound([replace(at, saw=saw, expected="a target that depends on other columns", hint=hint)])
     metric = wish.metric or USUAL_METRIC.get(kind)
     if metric is None:
         raise Unsound([replace(at, saw=f"no metric for a {kind} target", expected=any_of(MetricName), field="metric")])
@@ -237,17 +234,6 @@ def _profile_and_guard(
     kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
     whole = kept if len(inputs) <= MOST_PROFILED else sample_table(table, [*inputs, *targets], targets, rows)
     return profile_sample(kept, targets, kind, rows, len(inputs)), make_guard(whole.select(inputs))
-
-
-def _counts_rows(table: TableFile, target: ColumnFacts) -> bool:
-    """Whether a column has as many whole numbers in a row as the table has rows, each once."""
-    import polars as pl
-
-    if not target.is_whole or target.distinct < target.present:
-        return False
-    numbers = pl.col(target.name).cast(pl.Float64, strict=False)
-    span = table.scan([target.name]).select(numbers.max() - numbers.min()).collect(engine="streaming").item()
-    return bool(span + 1 == target.present)
 
 
 def structure_of(

@@ -103,12 +103,14 @@ def say_units(pen: Pen, fact: Units, other: Units, word: ConversionWord, levels:
     whole = _unit_sentences(pen, fact, word, levels) if pen.is_free and pen.rng.random() < 0.5 else table
     changed = dict.fromkeys(pair for pair in pairs if pair != (1.0, 0.0))
     halves = None
-    if len(changed) == 1 and len(changed) < len(set(pairs)):
+    if len(changed) == 1 < len(set(pairs)):
         (pair,) = changed
         there = pen.levels([level for level, one in zip(levels, pairs, strict=True) if one == pair])
-        told = pen.say("some_in_other", c=column, by=by, l=there)
         how = f", that is, {recorded(own, *pair)}"
-        halves = told, pen.say("the_other", c=column, unit=names[pair], own=own, recorded=how)
+        halves = (
+            pen.say("some_in_other", c=column, by=by, l=there),
+            pen.say("the_other", c=column, unit=names[pair], own=own, recorded=how),
+        )
     denied = _unit_sentences(pen.quoted, other, word, levels)
     return Said(whole, halves, decoys=((other, denied),) if other != fact else ())
 
@@ -120,16 +122,9 @@ def _unit_sentences(pen: Pen, fact: Units, word: ConversionWord, levels: Sequenc
     there: dict[tuple[float, float], list[str]] = {}
     for level, pair in zip(levels, zip(fact.factors, fact.offsets, strict=True), strict=True):
         there.setdefault(pair, []).append(level)
-    own_levels = there.pop((1.0, 0.0), [])
+    own_levels, same = there.pop((1.0, 0.0), []), {"c": column, "by": by}
     parts = [
-        pen.say(
-            "other_unit",
-            c=column,
-            by=by,
-            l=pen.levels(some),
-            unit=names[pair],
-            recorded=f" ({recorded(own.unit, *pair)})",
-        )
+        pen.say("other_unit", l=pen.levels(some), unit=names[pair], recorded=f" ({recorded(own.unit, *pair)})", **same)
         for pair, some in there.items()
     ]
     if not parts:
