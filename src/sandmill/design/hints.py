@@ -23,7 +23,6 @@ from sandmill.models.knowledge import (
     NormWord,
     PlaceWord,
     SameUnitsWord,
-    UnitPartWord,
 )
 from sandmill.models.motifs import Aggregate
 from sandmill.models.profile import TableProfile
@@ -41,6 +40,7 @@ _CHANCE_OF_OWN_USE = 0.65
 """Chance that the rule uses it. Otherwise its columns would show that they matter."""
 _LEAST_CATEGORIES, _LEAST_NUMBERS = 3, 8
 """Categories of a table from which on a fact may bring two of them, and numbers from which on it may bring four."""
+_LEVELS = {"name", "meaning", "levels"}
 _KM_OF_DEGREE = 111.2
 """Kilometres of a degree of latitude."""
 _PLACE_DECIMALS = 4
@@ -131,7 +131,8 @@ class OwnColumns:
         """Return the domain with the columns of the fact."""
         match self.word:
             case SameUnitsWord(place=place, number=number):
-                return domain.model_copy(update={"categorical": (*domain.categorical, *map(_levels, (place, number)))})
+                parts = (CategoricalWord(**part.model_dump(include=_LEVELS)) for part in (place, number))
+                return domain.model_copy(update={"categorical": (*domain.categorical, *parts)})
             case DistanceWord(start=start, end=end):
                 places = (*_coordinates(start), *_coordinates(end))
                 return domain.model_copy(update={"numeric": (*domain.numeric, *places)})
@@ -157,10 +158,6 @@ def draw_own_columns(domain: Domain, split: SplitKind, streams: Streams) -> OwnC
 def columns_of_place(word: PlaceWord) -> tuple[str, str]:
     """Return the names of the columns with latitude and longitude."""
     return f"{word.name}_lat", f"{word.name}_lon"
-
-
-def _levels(word: UnitPartWord) -> CategoricalWord:
-    return CategoricalWord(name=word.name, meaning=word.meaning, levels=word.levels)
 
 
 def _coordinates(word: PlaceWord) -> tuple[NumericWord, NumericWord]:

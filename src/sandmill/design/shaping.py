@@ -98,7 +98,8 @@ def shape_vocabulary(
     wished = _columns_of_facts(domain, shape, rng)
     named = int(rng.binomial(len(shape.flags), _CHANCE_OF_NAMED_PAIR)) if shape.flags else 0
     flags = [shape.flags[place] for place in rng.permutation(len(shape.flags))]
-    asked = shape.numbers[: -_identities(shape, domain) or None]
+    has_identity = len(shape.numbers) >= _ROOM_FOR_IDENTITY and domain.knows.identities
+    asked = shape.numbers[:-1] if has_identity else shape.numbers
     numbers = _numbers(asked, domain, ranks, must, wished, rng)
     pairs = _pairs(flags[:named], domain, must, rng)
     bits = _bits(flags[len(pairs) :], domain, {word.name for word in numbers}, rng)
@@ -116,11 +117,6 @@ def _own_names(domain: Domain) -> set[str]:
     labels = {label for target in domain.targets.multilabel for label in target.labels}
     notes = {domain.knows.notes.name} if domain.knows.notes else set()
     return {word.name for word in (*words, *targets, *domain.knows.identities)} | labels | notes
-
-
-def _identities(shape: Shape, domain: Domain) -> int:
-    """Return how many numbers are left to identities."""
-    return int(len(shape.numbers) >= _ROOM_FOR_IDENTITY and bool(domain.knows.identities))
 
 
 def _ranks(domain: Domain, must: Collection[str], rng: np.random.Generator) -> dict[str, int]:

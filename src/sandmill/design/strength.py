@@ -29,7 +29,8 @@ def load_like(columns: Sequence[Column], profile: TableProfile, streams: Streams
         return tuple(columns)
     rng = streams.generator("strength")
     sizes = _sizes(len(numbers), profile.rho_share)
-    order = sorted(numbers, key=lambda column: (-_strongest(column), streams.key(f"strength {column.name}")))
+    strongest = {column.name: max(map(abs, column.loadings), default=0.0) for column in numbers}
+    order = sorted(numbers, key=lambda one: (-strongest[one.name], streams.key(f"strength {one.name}")))
     strong, weak = _loads(len(numbers), sizes, profile.rho_mean)
     loads: dict[str, tuple[float, ...]] = {}
     start = 0
@@ -49,10 +50,6 @@ def _is_number(column: Column) -> bool:
     law = column.distribution
     is_bit = isinstance(law, Quantiles) and law.grid == 1 and law.values[-1] <= 1
     return isinstance(law, Normal | LogNormal | Uniform | Quantiles) and not is_bit
-
-
-def _strongest(column: Column) -> float:
-    return max((abs(load) for load in column.loadings), default=0.0)
 
 
 def _sizes(count: int, share: float) -> list[int]:

@@ -109,20 +109,14 @@ def choose_target(
             number = _pick(targets.regression, rng)
             return Target(_number_link(structure, number, hardness, rng), number.name, number.meaning)
         case TargetKind.MULTI_TARGET:
-            return _several_numbers(structure, targets, hardness, rng, exact)
+            count = min(exact or max(2, min(structure.n_targets, MOST_NUMBERS)), len(targets.regression))
+            picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
+            parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
+            names, meanings = tuple(one.name for one in picked), {one.name: one.meaning for one in picked}
+            whole = links.NumbersLink(names=names, links=parts)
+            return Target(whole, listed(names, "and"), f"{count} numbers", meanings)
         case _:
             raise ValueError(f"the grammar cannot make a {structure.target} target")
-
-
-def _several_numbers(
-    structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator, exact: int | None
-) -> Target:
-    count = min(exact or max(2, min(structure.n_targets, MOST_NUMBERS)), len(targets.regression))
-    picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
-    parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
-    names = tuple(number.name for number in picked)
-    meanings = {number.name: number.meaning for number in picked}
-    return Target(links.NumbersLink(names=names, links=parts), listed(names, "and"), f"{count} numbers", meanings)
 
 
 def _number_link(

@@ -57,7 +57,11 @@ def draw_notes(
         The notes, and a hint for each value in them, all marked as useful; None if no column can be in the text.
     """
     word = domain.knows.notes
-    by_name = {column.name: column for column in columns if _can_be_written(column)}
+    by_name = {
+        column.name: column
+        for column in columns
+        if not (column.unit or column.conversion or isinstance(column.distribution, Date | Unit | Identity))
+    }
     known = [value for value in word.values if value.column in by_name] if word else []
     if not word or not known:
         return None
@@ -78,11 +82,6 @@ def draw_notes(
         fact = InText(column=name, notes=notes.name, pattern=value.pattern, levels=levels)
         hints.append(arrange(pen, fact, said, matters=True))
     return notes, tuple(hints)
-
-
-def _can_be_written(column: Column) -> bool:
-    is_plain = column.unit is None and column.conversion is None
-    return is_plain and not isinstance(column.distribution, Date | Unit | Identity)
 
 
 def convert_columns(

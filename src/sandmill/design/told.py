@@ -9,7 +9,7 @@ import numpy as np
 
 from sandmill.design.laws import is_fine
 from sandmill.models.channel import Medium
-from sandmill.models.columns import Cycle
+from sandmill.models.columns import Cycle, LogNormal
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
 from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
 
@@ -124,7 +124,8 @@ def with_told_forms(medium: Medium) -> Domain:
     """
     domain = medium.domain
     names = [word.name for word in domain.numeric]
-    positive = {word.name for word in domain.numeric if _is_positive(word)}
+    laws = {word.name: word.distribution for word in domain.numeric}
+    positive = {name for name, law in laws.items() if isinstance(law, LogNormal) or getattr(law, "low", 0.0) > 0}
     pairs = [pair for pair in (*domain.products, *domain.ratios) if positive.issuperset(pair)]
     conditions = []
     for place, (one, two) in enumerate(domain.products):
@@ -146,8 +147,3 @@ def with_told_forms(medium: Medium) -> Domain:
         asides=domain.knows.asides,
     )
     return domain.model_copy(update={"knows": knows})
-
-
-def _is_positive(word: NumericWord) -> bool:
-    law = word.distribution
-    return law.kind == "lognormal" or (law.kind == "uniform" and law.low > 0)

@@ -82,8 +82,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
         raise Unsettled(need)
     if metric is None:
         raise Unsettled
-    kind, answers = settle_target(train, columns, metric)
-    profiled = _profile(train, columns, kind, answers, metric)
+    profiled = _profile(train, columns, settle_target(train, columns, metric), metric)
     return replace(profiled, structure=profiled.structure.model_copy(update={"rows_test": test.count_rows()}))
 
 
@@ -126,11 +125,8 @@ def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
     return FREE_TEXT if kinds.count("text") * 4 > inputs else ""
 
 
-def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> tuple[TargetKind, tuple[str, ...]]:
-    """Infer the kind of the target and the columns of the training table that hold it.
-
-    One answer column of the training table is the target. Several of them are labels or numbers, by their cells and the
-    metric.
+def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> TargetKind:
+    """Infer the kind of the target: of one answer column, or of several labels or numbers, by cells and metric.
 
     Raises:
         Unsettled: if columns, cells and metric do not agree on one kind of target.
@@ -140,7 +136,7 @@ def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) ->
         raise Unsettled("an answer column in the sample submission")
     if not set(answers) <= set(train.columns):
         raise Unsettled("a target: the answer columns are not in the training table")
-    return _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric), answers
+    return _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric)
 
 
 def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
@@ -182,10 +178,8 @@ def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> 
     return kind
 
 
-def _profile(
-    train: TableFile, columns: ColumnRoles, kind: TargetKind, answers: tuple[str, ...], metric: MetricName
-) -> Profiled:
-    left_out = (*columns.keys, *columns.lacking)
+def _profile(train: TableFile, columns: ColumnRoles, kind: TargetKind, metric: MetricName) -> Profiled:
+    left_out, answers = (*columns.keys, *columns.lacking), columns.answers
     if len(answers) == 1:
         (name,) = answers
         wish = Wish(name, kind, metric, tuple(column for column in left_out if column != name))

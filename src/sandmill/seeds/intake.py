@@ -196,7 +196,10 @@ def survey(sources: tuple[str, ...], on_progress: OnProgress = lambda _done, _to
     for number, source in enumerate(found.sources):
         on_progress(number, len(found.sources))
         try:
-            reading = _set_aside(source.read(source.path, source.file))
+            reading = source.read(source.path, source.file)
+            needs = missing_support(reading.seed.structure) if isinstance(reading.seed, SeedTask) else ()
+            if needs:
+                reading = SeedReading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes)
         except Unsound as unsound:
             if len(found.sources) == 1 or not source.can_be_set_aside(unsound):
                 problems += unsound.problems
@@ -215,12 +218,6 @@ def survey(sources: tuple[str, ...], on_progress: OnProgress = lambda _done, _to
         skipped=tuple(found.skipped),
         guards={one.seed.guard: one.guard for one in read if isinstance(one.seed, SeedTask) and one.seed.guard},
     )
-
-
-def _set_aside(reading: SeedReading) -> SeedReading:
-    """Set a seed aside if its structure cannot be built yet."""
-    needs = missing_support(reading.seed.structure) if isinstance(reading.seed, SeedTask) else ()
-    return SeedReading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes) if needs else reading
 
 
 def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:

@@ -103,7 +103,7 @@ class Conversation:
         """
         messages = [Message(role="system", content=instructions_for(role)), Message(role="user", content=question)]
         for attempt in range(self.repairs + 1):
-            prompt = Prompt(role=role, messages=tuple(messages), answer=_schema_of(answer), draw=self.draw)
+            prompt = Prompt(role=role, messages=tuple(messages), answer=answer.model_json_schema(), draw=self.draw)
             reply = await self.ask(prompt)
             found, problems = _read(reply, answer)
             if found is not None:
@@ -131,11 +131,6 @@ def _template(name: str) -> str:
 
 AREAS = tuple(_template("areas").splitlines())
 """Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
-
-
-@cache
-def _schema_of(answer: type[BaseModel]) -> dict[str, Any]:
-    return answer.model_json_schema()
 
 
 @cache

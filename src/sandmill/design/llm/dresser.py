@@ -18,7 +18,7 @@ from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain, World, WorldMedium
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
-from sandmill.models.structure import Structure, TargetKind
+from sandmill.models.structure import TargetKind
 
 
 class Dress(Frozen):
@@ -42,7 +42,9 @@ async def dress(
         GivenUp: if no answer is valid.
     """
     structure = slot.seed.structure
-    what, needed = _names_needed(structure)
+    kind = kind_of(structure) or TABLE
+    most = {TargetKind.MULTICLASS: ("classes", kind.classes[1]), TargetKind.MULTILABEL: ("labels", kind.labels[1])}
+    what, needed = most.get(structure.target, ("", 0))
     values = {
         **facts_of(slot, known),
         "shown": json.dumps(_shown(medium.domain)),
@@ -50,25 +52,17 @@ async def dress(
     }
 
     def judge(answer: Dress) -> list[str]:
-        return [*_too_few(answer, what, needed), *_problems(answer, medium.domain, structure.target, known, giveaways)]
+        names = {target.name: getattr(target, what) if needed else () for target in answer.targets}  # type: ignore[attr-defined]
+        few = [
+            f"targets: {name} has {len(some)} {what}; a design may need {needed}"
+            for name, some in names.items()
+            if len(some) < needed
+        ]
+        return [*few, *_problems(answer, medium.domain, structure.target, known, giveaways)]
 
     schema = with_targets(Dress, structure.target)
     answer = await conversation.settle("dresser", fill("dresser_question", values), schema, judge)
     return dressed(medium.domain, answer, structure.target), answer
-
-
-def _names_needed(structure: Structure) -> tuple[str, int]:
-    """Return `classes` or `labels` and the most of them that a design uses; an empty word and 0 for other targets."""
-    kind = kind_of(structure) or TABLE
-    most = {TargetKind.MULTICLASS: ("classes", kind.classes[1]), TargetKind.MULTILABEL: ("labels", kind.labels[1])}
-    return most.get(structure.target, ("", 0))
-
-
-def _too_few(answer: Dress, what: str, needed: int) -> list[str]:
-    if not needed:
-        return []
-    counts = {target.name: len(getattr(target, what)) for target in answer.targets}  # type: ignore[attr-defined]
-    return [f"targets: {name} has {n} {what}; a design may need {needed}" for name, n in counts.items() if n < needed]
 
 
 def dressed(domain: Domain, answer: Dress, kind: TargetKind) -> Domain:

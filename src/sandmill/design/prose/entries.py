@@ -59,12 +59,10 @@ def with_table(pen: Pen, lead: str, head: Sequence[str], rows: Sequence[Sequence
             mark = pen.pick(("- {}: {}", "* {} = {}", "- {}, {}"))
             lines = [mark.format(*row) for row in rows]
         case _:
-            return f"{lead} {_started(lead, _paired(pen, [(row[0], row[1]) for row in rows]))}."
+            return (
+                f"{lead} {'' if lead.endswith(':') else 'They are '}{_paired(pen, [(row[0], row[1]) for row in rows])}."
+            )
     return "\n".join([f"{lead}\n", *lines])
-
-
-def _started(lead: str, text: str) -> str:
-    return text if lead.endswith(":") else f"They are {text}"
 
 
 def _paired(pen: Pen, rows: Sequence[tuple[str, str]]) -> str:
