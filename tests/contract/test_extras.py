@@ -7,13 +7,7 @@ import pytest
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
 from sandmill.export.carried import _read_by_pandas
-from sandmill.seeds.table_files import open_engine
 from sandmill.store.files import Store
-
-
-def _open_engine() -> None:
-    with open_engine("rows.parquet"):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -21,7 +15,6 @@ def _open_engine() -> None:
     [
         ("s3fs", "s3", lambda: Store("s3://bucket/releases").folders()),
         ("botocore.exceptions", "s3", lambda: Store("s3://bucket/releases").read("x")),
-        ("duckdb", "seeds", _open_engine),
         ("pandas", "rerun", lambda: _read_by_pandas(["x"])),
         ("pandas", "rerun", _check_packages),
         ("PIL", "rerun", _check_packages),

@@ -98,11 +98,8 @@ def limits_of(columns: Sequence[Column], knows: Knowledge) -> tuple[Order | Excl
 
 def limited_columns(knows: Knowledge) -> frozenset[str]:
     """Return the names of columns that the limits of a domain read. They differ between the rows of a unit."""
-    pairs = [
-        *((word.lower, word.upper) for word in knows.orders),
-        *((word.column, word.by) for word in knows.exclusions),
-    ]
-    return frozenset(name for pair in pairs for name in pair)
+    names = {name for word in knows.orders for name in (word.lower, word.upper)}
+    return frozenset(names | {name for word in knows.exclusions for name in (word.column, word.by)})
 
 
 def parts_of_identities(columns: Sequence[Column]) -> frozenset[str]:
@@ -119,15 +116,15 @@ def _loaded(column: Column, knows: Knowledge, streams: Streams) -> Column:
         * float(streams.generator(f"load {factor.name} {column.name}").uniform(_LEAST_LOAD, _MOST_LOAD))
         for factor in knows.factors
     ]
-    if not any(loads) and knows.factors and isinstance(column.distribution, Categorical):
-        return _category_on_a_factor(column, column.distribution, len(knows.factors), streams)
+    law = column.distribution
     if not any(loads):
+        if loads and isinstance(law, Categorical):
+            return _category_on_a_factor(column, law, len(loads), streams)
         return column
     shared = sum(load**2 for load in loads)
     shrink = min(1.0, (_MOST_SHARED / shared) ** 0.5)
     # Rounding towards 0 keeps the sum of squares below the bound.
     loadings = tuple(int(load * shrink * 1e4) / 1e4 for load in loads)
-    law = column.distribution
     order = knows.level_orders.get(column.name, ())
     if isinstance(law, Categorical) and order:
         law = law.model_copy(update={"order": _codes(law.levels, order)})
@@ -165,13 +162,11 @@ def _exclusions(word: ExclusionWord, by: Column) -> list[Exclusion]:
     if not isinstance(by.distribution, Categorical):
         raise TypeError(f"column {by.name} has no levels to exclude")
     codes = _codes(by.distribution.levels, word.levels)
-    if not codes:
-        return []
-    ends = [{"below": word.below}, {"above": word.above}]
+    ends = {"below": word.below, "above": word.above} if codes else {}
     return [
-        Exclusion.model_validate({"column": word.column, "by": word.by, "levels": codes, **end})
-        for end in ends
-        if None not in end.values()
+        Exclusion.model_validate({"column": word.column, "by": word.by, "levels": codes, end: value})
+        for end, value in ends.items()
+        if value is not None
     ]
 
 
@@ -221,9 +216,8 @@ def choose_candidates(
     many_levels = [word.name for word in spare if word in vocabulary.high_cardinality]
     used = sum(word.name in rule.columns for word in (*vocabulary.categorical, *vocabulary.high_cardinality))
     wanted = max(0, min(structure.columns.categorical, len(vocabulary.categorical)) - used)
-    is_lacking = PathologyKind.HIGH_CARDINALITY in structure.pathologies and len(many_levels) == len(
-        vocabulary.high_cardinality
-    )
+    has_none = len(many_levels) == len(vocabulary.high_cardinality)
+    is_lacking = PathologyKind.HIGH_CARDINALITY in structure.pathologies and has_none
     chosen = {
         *rule.columns,
         *(word.name for word in words if isinstance(word, DateWord | UnitWord)),
@@ -298,9 +292,8 @@ def _dependent(column: Column, parents: list[Column], date: Column | None, strea
     if column.unit or not isinstance(column.distribution, Normal | LogNormal):
         return column
     if date is not None and drifts < _CHANCE_OF_TREND:
-        column = column.model_copy(
-            update={"trend": Trend(by=date.name, per_year=round(float(rng.normal(scale=0.35)), 4))}
-        )
+        trend = Trend(by=date.name, per_year=round(float(rng.normal(scale=0.35)), 4))
+        column = column.model_copy(update={"trend": trend})
     if shifts > _CHANCE_OF_SHIFT or not parents:
         return column
     parent = parents[int(pick * len(parents))]
@@ -314,9 +307,9 @@ def may_be_wrong(columns: Sequence[Column]) -> list[Column]:
 
     Parts of an identity are left out.
     """
-    parts = parts_of_identities(columns)
-    return [column for column in columns if _is_continuous(column) and not column.unit and column.name not in parts]
-
-
-def _is_continuous(column: Column) -> bool:
-    return not isinstance(column.distribution, Categorical | Cycle | Date | Unit | Identity | Quantiles)
+    parts, others = parts_of_identities(columns), Categorical | Cycle | Date | Unit | Identity | Quantiles
+    return [
+        column
+        for column in columns
+        if not isinstance(column.distribution, others) and not column.unit and column.name not in parts
+    ]

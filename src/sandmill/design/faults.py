@@ -81,19 +81,12 @@ def choose_faults(
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none.
 
-    Args:
-        structure: of the seed.
-        conditions: split and faults of the design.
-        link: of the target.
-        columns: of the design.
-        rule: of the design.
-        severity: how strong faults are.
-        streams: of the slot.
-        only: columns that may have faults; None: all.
-        shape: columns of the seed. With it, columns that the rule does not read have gaps like those of the seed.
-        limited: columns that limits read.
+    Only the columns named in `only` may have faults in their cells, if it is given. With the shape of a seed, columns
+    that the rule does not read have gaps like those of the seed, except those that limits read.
     """
-    found = [*_label_noise(conditions, link, severity, streams), *_copies(conditions, streams)]
+    found = _label_noise(conditions, link, severity, streams)
+    if PathologyKind.DUPLICATES in conditions.faults:
+        found.append(faults.Duplicates(rate=round(float(streams.generator("copies").uniform(*_COPIES)), 3)))
     eligible = [
         column
         for column in may_be_wrong(columns)
@@ -123,11 +116,6 @@ def _label_noise(conditions: Conditions, link: Link, severity: Severity, streams
     if PathologyKind.LABEL_NOISE not in conditions.faults or not class_names(link):
         return []
     return [faults.LabelNoise(rate=rate, where="both" if both else "train")]
-
-
-def _copies(conditions: Conditions, streams: Streams) -> list[faults.Pathology]:
-    rate = round(float(streams.generator("copies").uniform(*_COPIES)), 3)
-    return [faults.Duplicates(rate=rate)] if PathologyKind.DUPLICATES in conditions.faults else []
 
 
 def _gaps(share: float, columns: int, order: Sequence[Column], rule: Rule, streams: Streams) -> list[faults.Pathology]:

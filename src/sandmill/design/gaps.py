@@ -37,15 +37,8 @@ def gaps_like(
 ) -> list[Missing]:
     """Draw gaps in as many columns as the seed has, at its rates, the rule's columns first with the smallest of them.
 
-    Args:
-        structure: of the seed.
-        shape: what the seed asks.
-        columns: of the design.
-        order: columns that may have faults, in the order in which a fault takes them.
-        rule: of the design.
-        limited: columns that limits read.
-        streams: of the slot.
-        may_be_wrong: whether the design has wrong cells.
+    `order` holds the columns that may have faults, in the order in which a fault takes them, and `limited` names those
+    that limits read. In designs that may have wrong cells, the rule reads one column with gaps at most.
     """
     is_crowded = may_be_wrong or any(isinstance(motif, UnitEffect) for motif in rule.background)
     rates = _rates(structure, shape, len(columns))
@@ -100,9 +93,16 @@ def _free(columns: Sequence[Column], rule: Rule, limited: Collection[str]) -> li
 
 def _given(columns: Sequence[Column], gapped: set[str], streams: Streams) -> Column | None:
     """Return the column that decides which cells are empty: a number without gaps, else a category."""
-    whole = [column for column in columns if column.name not in gapped and not column.in_text and not column.conversion]
-    whole = [column for column in whole if not isinstance(column.distribution, Unit | Date)]
-    ranked = sorted(
-        whole, key=lambda column: (isinstance(column.distribution, Categorical), streams.key(f"given {column.name}"))
-    )
-    return next(iter(ranked), None)
+    whole = [
+        column
+        for column in columns
+        if column.name not in gapped
+        and not column.in_text
+        and not column.conversion
+        and not isinstance(column.distribution, Unit | Date)
+    ]
+
+    def rank(column: Column) -> tuple[bool, bytes]:
+        return isinstance(column.distribution, Categorical), streams.key(f"given {column.name}")
+
+    return min(whole, key=rank, default=None)

@@ -17,6 +17,7 @@ from sandmill.design.hints import (
     CHANCE_OF_MEDIA_HINTS,
     HintPlan,
     OwnColumns,
+    Summary,
     add_spare,
     choose_hints,
     draw_asides,
@@ -213,8 +214,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         vocabulary = shape_vocabulary(vocabulary, shape, must, streams, has_many=has_many)
         domain = vocabulary.domain
     draws, exact = streams.generator("target"), class_count(structure) if shape else None
-    ranges = (kind.classes, kind.labels, kind.grades)
-    target = choose_target(structure, domain.targets, knobs.signal, draws, *ranges, exact)
+    target = choose_target(structure, domain.targets, kind, knobs.signal, draws, exact)
     knows = Knowledge() if draft and not medium else domain.knows
     prior = prior_of(knows.targets, target.link, target.name)
     return _Setting(
@@ -274,7 +274,7 @@ def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:
     target, metric = setting.slot.structure.target, get_metric(setting.slot.structure.metric)
     is_error = target in _NUMBERS and metric.is_lower_better and metric.name is not MetricName.POISSON_DEVIANCE
     return single_shares(
-        setting.slot.band, is_error=is_error, has_events=any(isinstance(one, Hint) for one in plan.told)
+        setting.slot.band, is_error=is_error, has_events=any(isinstance(one, Summary) for one in plan.told)
     )
 
 

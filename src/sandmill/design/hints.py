@@ -12,7 +12,6 @@ from sandmill.design.prose import phrases
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models.columns import ChildTable, Normal
 from sandmill.models.domain import CategoricalWord, Domain, NumericWord
-from sandmill.models.hints import Form, Hint, ReadingLevel
 from sandmill.models.knowledge import (
     ChildWord,
     CodeTableWord,
@@ -24,7 +23,6 @@ from sandmill.models.knowledge import (
     NormWord,
     PlaceWord,
     SameUnitsWord,
-    UnitPartWord,
 )
 from sandmill.models.motifs import Aggregate
 from sandmill.models.profile import TableProfile
@@ -33,6 +31,8 @@ from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 
 OwnFact: TypeAlias = SameUnitsWord | DistanceWord
+Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
+"""Forms over columns that the domain has in any case."""
 
 _CHANCE_OF_OWN_FACT = 0.7
 """Chance that a design of a domain that knows such facts has one of them."""
@@ -40,6 +40,7 @@ _CHANCE_OF_OWN_USE = 0.65
 """Chance that the rule uses it. Otherwise its columns would show that they matter."""
 _LEAST_CATEGORIES, _LEAST_NUMBERS = 3, 8
 """Categories of a table from which on a fact may bring two of them, and numbers from which on it may bring four."""
+_LEVELS = {"name", "meaning", "levels"}
 _KM_OF_DEGREE = 111.2
 """Kilometres of a degree of latitude."""
 _PLACE_DECIMALS = 4
@@ -67,9 +68,6 @@ _CHANCE_OF_SECOND_SUMMARY = 0.5
 _CHANCE_OF_USEFUL_HEAD = 0.8
 """Chance that the domain's own sentence, which experts seem to trust, states a summary that matters."""
 _WINDOW_TRIES = 60
-Listed: TypeAlias = FormulaWord | ConditionWord | NormWord | CodeTableWord
-"""Forms over columns that the domain has in any case."""
-Told: TypeAlias = Listed | OwnFact
 CHANCE_OF_HINTS, CHANCE_OF_MEDIA_HINTS = 0.97, 0.85
 """Chance that a design of a domain with knowledge states forms of its rule, in tables and in media."""
 _TOLD_COUNTS = (0.3, 0.45, 0.25)
@@ -87,6 +85,19 @@ _FREE_NUMBERS = 5
 _MANY_LEVELS = 8
 """Levels from which a published property of each level says more than the level itself does in 50 to 200 rows."""
 _CHANCE_OF_CONVERSION = 0.75
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary of the child table that texts state."""
+
+    name: str
+    motif: Aggregate
+    text: str
+    """Sentence of the domain, with `{summary}` where the words for the summary belong."""
+
+
+Told: TypeAlias = Listed | OwnFact | Summary
 
 
 @dataclass(frozen=True)
@@ -120,7 +131,8 @@ class OwnColumns:
         """Return the domain with the columns of the fact."""
         match self.word:
             case SameUnitsWord(place=place, number=number):
-                return domain.model_copy(update={"categorical": (*domain.categorical, *map(_levels, (place, number)))})
+                parts = (CategoricalWord(**part.model_dump(include=_LEVELS)) for part in (place, number))
+                return domain.model_copy(update={"categorical": (*domain.categorical, *parts)})
             case DistanceWord(start=start, end=end):
                 places = (*_coordinates(start), *_coordinates(end))
                 return domain.model_copy(update={"numeric": (*domain.numeric, *places)})
@@ -148,10 +160,6 @@ def columns_of_place(word: PlaceWord) -> tuple[str, str]:
     return f"{word.name}_lat", f"{word.name}_lon"
 
 
-def _levels(word: UnitPartWord) -> CategoricalWord:
-    return CategoricalWord(name=word.name, meaning=word.meaning, levels=word.levels)
-
-
 def _coordinates(word: PlaceWord) -> tuple[NumericWord, NumericWord]:
     north = word.spread_km / _KM_OF_DEGREE
     ends = (word.latitude, north), (word.longitude, north / cos(radians(word.latitude)))
@@ -167,17 +175,15 @@ def _coordinates(word: PlaceWord) -> tuple[NumericWord, NumericWord]:
     return latitude, longitude
 
 
-def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint, ...]] | None:
+def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable | None, tuple[Summary, ...], tuple[Summary, ...]]:
     """Draw the child table of a design, one or two summaries that matter, and one that does not.
 
-    The texts of the hints have `{summary}` where the words for the summary belong.
-
     Returns:
-        None if the domain has no child table.
+        The child table, the summaries that matter and the one that does not; nothing if the domain has no child table.
     """
     word = domain.knows.child
     if word is None:
-        return None
+        return None, (), ()
     rng = streams.generator("child")
     child = _table(word, rng)
     first = str(rng.choice(list(_FIRST_SUMMARY), p=list(_FIRST_SUMMARY.values())))
@@ -187,11 +193,12 @@ def draw_child(domain: Domain, streams: Streams) -> tuple[ChildTable, tuple[Hint
     head = hows[0] if rng.random() < _CHANCE_OF_USEFUL_HEAD else useless
     order = [head, *(str(how) for how in rng.permutation([*hows, useless]) if how != head)]
     texts = [str(rng.choice(word.texts)), *map(str, rng.permutation(phrases("further_summary")))]
-    hints = []
-    for how, text in zip(order, texts, strict=False):
-        motif = _aggregate(how, child, rng)
-        hints.append(Hint(fact=Form(name=f"{child.name}_{how}", motif=motif), text=text, matters=how != useless))
-    return child, tuple(hints)
+    found = {
+        how: Summary(f"{child.name}_{how}", _aggregate(how, child, rng), text)
+        for how, text in zip(order, texts, strict=False)
+    }
+    spare = found.pop(useless)
+    return child, tuple(found.values()), (spare,)
 
 
 def fewer_rows(sizes: Sizes, child: ChildTable | None) -> Sizes:
@@ -242,18 +249,15 @@ NO_OWN = OwnColumns()
 class HintPlan:
     """Facts that a design states, before their numbers are drawn. Empty for designs without hints."""
 
-    told: tuple[Told | Hint, ...] = ()
-    """Forms of the rule, in the order in which harder designs take more of them. They share no column. Summaries of the
-    child table are complete hints."""
-    spare: tuple[Told | Hint, ...] = ()
+    told: tuple[Told, ...] = ()
+    """Forms of the rule, in the order in which harder designs take more of them. They share no column."""
+    spare: tuple[Told, ...] = ()
     """Other forms, which are true and not part of the rule."""
     child: ChildTable | None = None
     conversions: tuple[ConversionWord, ...] = ()
     """Columns that some sites record in another unit."""
     is_single: bool = False
     """Whether the texts state one fact and nothing beside it."""
-    level: ReadingLevel = "plain"
-    """How hard the stated facts are to read."""
 
     def at(self, hardness: float) -> "HintPlan":
         """Return the plan at a hardness: the texts of easier designs state fewer forms."""
@@ -262,12 +266,12 @@ class HintPlan:
     @property
     def told_columns(self) -> frozenset[str]:
         """Columns of the forms that the texts state."""
-        return frozenset(name for word in self.told if not isinstance(word, Hint) for name in columns_told(word))
+        return frozenset(name for word in self.told for name in columns_told(word))
 
     @property
     def columns(self) -> frozenset[str]:
         """Columns of all facts. A design needs them."""
-        spare = {name for word in self.spare if not isinstance(word, Hint) for name in columns_told(word)}
+        spare = {name for word in self.spare for name in columns_told(word)}
         converted = {name for word in self.conversions for name in (word.column, word.by)}
         return self.told_columns | spare | converted
 
@@ -287,6 +291,8 @@ def columns_told(word: Told) -> tuple[str, ...]:
             names = [place.name, number.name]
         case DistanceWord(start=start, end=end):
             names = [*columns_of_place(start), *columns_of_place(end)]
+        case Summary():
+            names = []
     return tuple(dict.fromkeys(names))
 
 
@@ -314,14 +320,12 @@ def choose_hints(
     """
     rng = streams.generator("hints")
     rng.random()  # of `has_hints`
-    count = 1 + int(rng.choice(len(_TOLD_COUNTS), p=_TOLD_COUNTS))
-    if is_single:
-        count = 1
+    drawn = 1 + int(rng.choice(len(_TOLD_COUNTS), p=_TOLD_COUNTS))
+    count = 1 if is_single else drawn
     has_child = rng.random() < _CHANCE_OF_CHILD
     has_child = profile.has_child if profile else has_child
-    with_events = draw_child(vocabulary.domain, streams) if has_child else None
-    child, summaries = with_events or (None, ())
-    told: list[Told | Hint] = [*own.told, *(hint for hint in summaries if hint.matters)]
+    child, summaries, useless = draw_child(vocabulary.domain, streams) if has_child else (None, (), ())
+    told: list[Told] = [*own.told, *summaries]
     taken = {name for word in own.told for name in columns_told(word)}
     for word in _useful(vocabulary, rng):
         columns = set(columns_told(word))
@@ -331,24 +335,19 @@ def choose_hints(
             taken |= columns
     if is_single:
         return HintPlan(told=tuple(told[:1]), child=child, is_single=True)
-    spare = (*own.spare, *(hint for hint in summaries if not hint.matters))
-    return HintPlan(told=tuple(told), spare=spare, child=child)
+    return HintPlan(told=tuple(told), spare=(*own.spare, *useless), child=child)
 
 
 def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:
     """Add forms that the rule does not use, and conversions, to a plan with stated forms.
 
-    Args:
-        plan: told forms.
-        used: columns that the rule reads.
-        vocabulary: columns of the domain.
-        streams: streams of the slot.
+    `used` names the columns that the rule reads.
     """
     if not plan.told or plan.is_single:
         return plan
     rng = streams.generator("spare hints")
     count = int(rng.integers(_FEWEST_SPARE, _MOST_SPARE + 1))
-    present, spare = set(used) | plan.told_columns, list[Told | Hint](plan.spare)
+    present, spare = set(used) | plan.told_columns, list[Told](plan.spare)
     words = [word for word in _offered(vocabulary) if word not in plan.told]
     for place in rng.permutation(len(words)):
         columns = set(columns_told(words[place]))
@@ -372,17 +371,15 @@ def draw_asides(knows: Knowledge, streams: Streams) -> tuple[str, ...]:
 
 def _useful(vocabulary: Vocabulary, rng: np.random.Generator) -> Iterator[Listed]:
     """Yield forms in random order, kinds that pay more for reading first more often."""
-    levels = {word.name: len(word.levels) for word in (*vocabulary.categorical, *vocabulary.high_cardinality)}
-    words = list(_offered(vocabulary))
+    many = {word.name for word in (*vocabulary.categorical, *vocabulary.high_cardinality)}
+    many -= {word.name for word in vocabulary.categorical if len(word.levels) < _MANY_LEVELS}
     draws = rng.exponential(size=len(_PAYS))
     ranks = {kind: float(draw) / pays for (kind, pays), draw in zip(_PAYS.items(), draws, strict=True)}
-    places = sorted(range(len(words)), key=dict(enumerate(rng.random(len(words)))).__getitem__)
-    for place in sorted(places, key=lambda place: ranks[type(words[place])]):
-        match words[place]:
-            case CodeTableWord(column=column) if levels[column] < _MANY_LEVELS:
-                continue
-            case word:
-                yield word
+    words = list(_offered(vocabulary))
+    order = [words[place] for place in np.argsort(rng.random(len(words)), kind="stable")]
+    for word in sorted(order, key=lambda word: ranks[type(word)]):
+        if not isinstance(word, CodeTableWord) or word.column in many:
+            yield word
 
 
 def _offered(vocabulary: Vocabulary) -> Iterator[Listed]:

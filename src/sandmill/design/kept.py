@@ -6,7 +6,6 @@ from typing import Literal
 from sandmill.design.conditions import possible_splits
 from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
 from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, MOST_NUMBERS, shape_of
-from sandmill.design.targets import MOST_GRADES, MOST_LABELS
 from sandmill.design.targets import MOST_NUMBERS as USUAL_NUMBERS
 from sandmill.kinds.table import TABLE
 from sandmill.models.base import Frozen
@@ -22,11 +21,6 @@ NEVER_KEPT = (
 )
 """Parts of a seed that grammar designs never take over."""
 
-_LIMITS = {
-    TargetKind.ORDINAL: MOST_GRADES,
-    TargetKind.MULTILABEL: MOST_LABELS,
-    TargetKind.MULTI_TARGET: USUAL_NUMBERS,
-}
 _CLASSES = (TargetKind.MULTICLASS, TargetKind.ORDINAL, TargetKind.MULTILABEL)
 _LIMITS_OF_SHAPES = {**dict.fromkeys(_CLASSES, MOST_CLASSES), TargetKind.MULTI_TARGET: MOST_NUMBERS}
 """Limits where the columns of a seed are known."""
@@ -60,20 +54,18 @@ def forecast(structure: Structure) -> list[Forecast]:
 
 def most_outputs(structure: Structure) -> int | None:
     """Return the most classes, grades, labels or numbers to predict of a design. None: the target has none."""
-    made = kind_of(structure) or TABLE
-    is_shaped = shape_of(structure, made) is not None
-    limits = _LIMITS_OF_SHAPES if is_shaped else _LIMITS | {TargetKind.MULTICLASS: made.classes[1]}
-    return limits.get(structure.target)
+    kind, target = kind_of(structure) or TABLE, structure.target
+    if shape_of(structure, kind) is not None:
+        return _LIMITS_OF_SHAPES.get(target)
+    ranges = {TargetKind.MULTICLASS: kind.classes, TargetKind.ORDINAL: kind.grades, TargetKind.MULTILABEL: kind.labels}
+    return USUAL_NUMBERS if target is TargetKind.MULTI_TARGET else ranges[target][1] if target in ranges else None
 
 
 def _changes(structure: Structure, values: Mapping[str, TraitValue]) -> Iterator[Forecast]:
     """Yield the traits that micro scale, the search for a band, or the kind of the task changes; the last one holds."""
     kind = kind_of(structure) or TABLE
-    shape, most, splits = (
-        shape_of(structure, kind),
-        most_outputs(structure),
-        possible_splits(structure, structure.pathologies),
-    )
+    shape, most = shape_of(structure, kind), most_outputs(structure)
+    splits = possible_splits(structure, structure.pathologies)
 
     def bent(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
         if trait in values:

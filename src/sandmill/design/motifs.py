@@ -4,7 +4,7 @@ A motif may use every column of the right kind, so that names reveal little abou
 periodically, and a positive column need not be part of a ratio.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from typing import TypeVar
 
@@ -21,7 +21,6 @@ from sandmill.models.mechanism import Subgroup
 
 Item = TypeVar("Item")
 Word = TypeVar("Word", bound=Named)
-Chooser = Callable[[Vocabulary, set[str], np.random.Generator], motifs.Motif]
 
 _CHANCE_OF_ANY_PAIR = 0.3
 """Chance that a motif of two columns uses a pair that the domain does not list. Otherwise names would reveal pairs."""
@@ -39,13 +38,76 @@ class NoFreeColumn(LookupError):
     """The vocabulary has no free column of the kind that a motif needs."""
 
 
+_OF_PAIRS: dict[str, type[motifs.Difference | motifs.Interaction | motifs.Bottleneck]] = {
+    "difference": motifs.Difference,
+    "interaction": motifs.Interaction,
+    "bottleneck": motifs.Bottleneck,
+}
+PLAIN_KINDS = ("linear", "saturation", "lookup")
+"""Motifs that default models find without special features."""
+HIDDEN_KINDS = (
+    "ratio",
+    *_OF_PAIRS,
+    *("periodic", "curve", "threshold", "band"),
+    *("crossed_lookup", "high_cardinality_lookup", "varying_slope", "local_rule"),
+)
+"""Motifs that take a skill to find. A high-cardinality lookup is a lookup over a column with very many levels."""
+FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "threshold", "band")
+"""Hidden motifs that a feature search finds in 50 to 200 rows and default models mostly miss."""
+
+
 def choose_motif(kind: str, vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
     """Draw a motif of a kind over columns that are not taken.
 
     Raises:
         NoFreeColumn: if no suitable columns are free.
     """
-    return _CHOOSERS[kind](vocabulary, taken, rng)
+    numbers, categories = _free(vocabulary.numeric, taken), _free(vocabulary.categorical, taken)
+    # Cuts, curves and products need columns of many values.
+    fine = [word for word in numbers if not isinstance(word, ShapedNumber) or is_fine(word.law)]
+    match kind:
+        case "linear":
+            return motifs.Linear(column=_pick(numbers, rng).name)
+        case "curve":
+            return motifs.Curve(column=_pick(fine, rng).name)
+        case "local_rule":
+            return motifs.LocalRule(column=_pick(fine, rng).name)
+        case "saturation":
+            word = _pick(fine, rng)
+            return motifs.Saturation(column=word.name, steepness=round(float(rng.uniform(1, 2.5)), 3))
+        case "lookup" | "high_cardinality_lookup":
+            by = _pick(categories if kind == "lookup" else _free(vocabulary.high_cardinality, taken), rng)
+            return motifs.Lookup(column=by.name, effects=_numbers(rng.normal(size=len(by.levels))))
+        case "ratio":
+            positive = [word for word in numbers if isinstance(word.distribution, LogNormal)]
+            top, bottom = _pair(vocabulary.domain.ratios, positive, taken, rng)
+            return motifs.Ratio(numerator=top, denominator=bottom)
+        case "difference" | "interaction" | "bottleneck":
+            left, right = _pair(vocabulary.domain.products, fine, taken, rng)
+            return _OF_PAIRS[kind](left=left, right=right)
+        case "periodic":
+            name, period = _pick([cycle for cycle in vocabulary.cycles if cycle[0] not in taken], rng)
+            return motifs.Periodic(column=name, period=period, phase=round(float(rng.uniform(0, 2 * np.pi)), 4))
+        case "threshold":
+            word = _pick(fine, rng)
+            return motifs.Threshold(column=word.name, cut=_cut(word, float(rng.uniform(-0.6, 0.6))))
+        case "band":
+            # About a quarter to a half of the rows lie between the cuts.
+            word = _pick(fine, rng)
+            middle, half = float(rng.uniform(-0.4, 0.4)), float(rng.uniform(0.35, 0.65))
+            low, high = _cut(word, middle - half), _cut(word, middle + half)
+            if low >= high:
+                raise NoFreeColumn
+            return motifs.BetweenCuts(column=word.name, low=low, high=high)
+        case "crossed_lookup":
+            small = [word for word in categories if len(word.levels) <= MOST_CROSSED_LEVELS]
+            first = _pick(small, rng)
+            second = _pick([word for word in small if word is not first], rng)
+            crossed = tuple(map(_numbers, rng.normal(size=(len(first.levels), len(second.levels)))))
+            return motifs.CrossedLookup(left=first.name, right=second.name, effects=crossed)
+        case _:
+            word, by = _pick(fine, rng), _pick(categories, rng)
+            return motifs.VaryingSlope(column=word.name, by=by.name, slopes=_numbers(rng.normal(size=len(by.levels))))
 
 
 def choose_subgroup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> Subgroup:
@@ -59,108 +121,8 @@ def choose_subgroup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Gene
     return Subgroup(by=word.name, shares=tuple(round(float(u), 3) for u in np.where(is_low, few, 1 - few)))
 
 
-def _on_column(make: type[motifs.Linear | motifs.Curve | motifs.LocalRule]) -> Chooser:
-    def choose(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-        words = vocabulary.numeric if make is motifs.Linear else _fine(vocabulary)
-        return make(column=_pick(_free(words, taken), rng).name)
-
-    return choose
-
-
-def _on_pair(make: type[motifs.Difference | motifs.Interaction | motifs.Bottleneck]) -> Chooser:
-    def choose(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-        left, right = _pair(vocabulary.domain.products, _free(_fine(vocabulary), taken), taken, rng)
-        return make(left=left, right=right)
-
-    return choose
-
-
-def _ratio(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    positive = [word for word in _free(vocabulary.numeric, taken) if isinstance(word.distribution, LogNormal)]
-    top, bottom = _pair(vocabulary.domain.ratios, positive, taken, rng)
-    return motifs.Ratio(numerator=top, denominator=bottom)
-
-
-def _saturation(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word = _pick(_free(_fine(vocabulary), taken), rng)
-    return motifs.Saturation(column=word.name, steepness=round(float(rng.uniform(1, 2.5)), 3))
-
-
-def _lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word = _pick(_free(vocabulary.categorical, taken), rng)
-    return motifs.Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
-
-
-def _high_cardinality_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word = _pick(_free(vocabulary.high_cardinality, taken), rng)
-    return motifs.Lookup(column=word.name, effects=_numbers(rng.normal(size=len(word.levels))))
-
-
-def _periodic(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    cycle = _pick([cycle for cycle in vocabulary.cycles if cycle[0] not in taken], rng)
-    return motifs.Periodic(column=cycle[0], period=cycle[1], phase=round(float(rng.uniform(0, 2 * np.pi)), 4))
-
-
-def _threshold(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word = _pick(_free(_fine(vocabulary), taken), rng)
-    return motifs.Threshold(column=word.name, cut=_cut(word, float(rng.uniform(-0.6, 0.6))))
-
-
-def _band(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    """Draw two cuts with about a quarter to a half of the rows between them."""
-    word = _pick(_free(_fine(vocabulary), taken), rng)
-    middle, half = float(rng.uniform(-0.4, 0.4)), float(rng.uniform(0.35, 0.65))
-    low, high = _cut(word, middle - half), _cut(word, middle + half)
-    if low >= high:
-        raise NoFreeColumn
-    return motifs.BetweenCuts(column=word.name, low=low, high=high)
-
-
-def _crossed_lookup(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    small = [word for word in _free(vocabulary.categorical, taken) if len(word.levels) <= MOST_CROSSED_LEVELS]
-    left = _pick(small, rng)
-    right = _pick([word for word in small if word is not left], rng)
-    effects = rng.normal(size=(len(left.levels), len(right.levels)))
-    return motifs.CrossedLookup(left=left.name, right=right.name, effects=tuple(_numbers(row) for row in effects))
-
-
-def _varying_slope(vocabulary: Vocabulary, taken: set[str], rng: np.random.Generator) -> motifs.Motif:
-    word, by = _pick(_free(_fine(vocabulary), taken), rng), _pick(_free(vocabulary.categorical, taken), rng)
-    return motifs.VaryingSlope(column=word.name, by=by.name, slopes=_numbers(rng.normal(size=len(by.levels))))
-
-
-_PLAIN: dict[str, Chooser] = {"linear": _on_column(motifs.Linear), "saturation": _saturation, "lookup": _lookup}
-_HIDDEN: dict[str, Chooser] = {
-    "ratio": _ratio,
-    "difference": _on_pair(motifs.Difference),
-    "interaction": _on_pair(motifs.Interaction),
-    "bottleneck": _on_pair(motifs.Bottleneck),
-    "periodic": _periodic,
-    "curve": _on_column(motifs.Curve),
-    "threshold": _threshold,
-    "band": _band,
-    "crossed_lookup": _crossed_lookup,
-    "high_cardinality_lookup": _high_cardinality_lookup,
-    "varying_slope": _varying_slope,
-    "local_rule": _on_column(motifs.LocalRule),
-}
-_CHOOSERS: dict[str, Chooser] = {**_PLAIN, **_HIDDEN}
-
-PLAIN_KINDS = tuple(_PLAIN)
-"""Motifs that default models find without special features."""
-HIDDEN_KINDS = tuple(_HIDDEN)
-"""Motifs that take a skill to find. A high-cardinality lookup is a lookup over a column with very many levels."""
-FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "threshold", "band")
-"""Hidden motifs that a feature search finds in 50 to 200 rows and default models mostly miss."""
-
-
 def _free(words: Sequence[Word], taken: set[str]) -> list[Word]:
     return [word for word in words if word.name not in taken]
-
-
-def _fine(vocabulary: Vocabulary) -> list[NumericWord]:
-    """Return the numbers with values enough for cuts, curves and products."""
-    return [word for word in vocabulary.numeric if not isinstance(word, ShapedNumber) or is_fine(word.law)]
 
 
 def _pair(
@@ -184,10 +146,11 @@ def _numbers(values: np.ndarray) -> tuple[float, ...]:
 
 def _cut(word: NumericWord, z: float) -> float:
     """Return a cut at a standard score, halfway between two values of the files, so rounding cannot change the side."""
-    if isinstance(word, ShapedNumber):
-        column = Column(name=word.name, distribution=word.law, decimals=word.decimals)
-        return _between_values(float(value_at(column, np.asarray(z))), max(10.0**-word.decimals, word.law.grid), word)
+    step, slack = 10.0**-word.decimals, 0.0
     match word.distribution:
+        case _ if isinstance(word, ShapedNumber):
+            column = Column(name=word.name, distribution=word.law, decimals=word.decimals)
+            value, step, slack = float(value_at(column, np.asarray(z))), max(step, word.law.grid), _TINY
         case Normal(mean=mean, sd=sd):
             value = mean + sd * z
         case LogNormal(median=median, sigma=sigma):
@@ -196,11 +159,4 @@ def _cut(word: NumericWord, z: float) -> float:
             value = (low + high) / 2 + (high - low) * z / 3
         case Cycle(first=first, period=period):
             value = first + period * float(ndtr(z))
-    return _between_values(value, 10.0**-word.decimals, word)
-
-
-def _between_values(value: float, step: float, word: NumericWord) -> float:
-    return round(
-        float(np.floor(value / step + (_TINY if isinstance(word, ShapedNumber) else 0.0))) * step + step / 2,
-        word.decimals + 1,
-    )
+    return round(float(np.floor(value / step + slack)) * step + step / 2, word.decimals + 1)

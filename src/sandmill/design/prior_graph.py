@@ -65,12 +65,10 @@ def draw_priors(
 
 def orient_terms(terms: Sequence[Term], signs: Mapping[str, bool]) -> tuple[Term, ...]:
     """Give terms the signs of their first columns. With several outputs, the sign is that of the first output."""
-    return tuple(_oriented(term, signs) for term in terms)
+    return tuple(_oriented(term, signs.get(next(iter(columns_of(term.motif)), ""))) for term in terms)
 
 
-def _oriented(term: Term, signs: Mapping[str, bool]) -> Term:
-    columns = columns_of(term.motif)
-    rises = signs.get(columns[0]) if columns else None
+def _oriented(term: Term, rises: bool | None) -> Term:
     if rises is None or (term.weights[0] > 0) == rises:
         return term
     return term.model_copy(update={"weights": tuple(-weight for weight in term.weights)})
@@ -89,15 +87,15 @@ def spread_for(prior: TargetPrior, share: float, position: float) -> float | Non
     """
     if prior.ceiling is None:
         return None
-    low, high = prior.ceiling
-    wanted = _within(low, max(high, _EASIEST_AUC), position)
+    wanted = _within(prior.ceiling, _EASIEST_AUC, position)
     if _auc(_MOST_SPREAD, share) <= wanted:
         return _MOST_SPREAD
     return round(float(brentq(lambda spread: _auc(spread, share) - wanted, 0.01, _MOST_SPREAD, xtol=1e-6)), 4)
 
 
-def _within(low: float, high: float, position: float) -> float:
-    return high + (low - high) * position
+def _within(ceiling: tuple[float, float], easiest: float, position: float) -> float:
+    high = max(ceiling[1], easiest)
+    return high + (ceiling[0] - high) * position
 
 
 def _auc(spread: float, share: float) -> float:
@@ -120,8 +118,7 @@ def with_noise(link: Link, priors: Mapping[str, TargetPrior], name: str, positio
     prior = priors.get(name)
     if prior is None or prior.ceiling is None or not isinstance(link, GaussianLink | PositiveLink):
         return link
-    low, high = prior.ceiling
-    share = min(max(_within(low, max(high, _EASIEST_SHARE), position), 0.05), 0.98)
+    share = min(max(_within(prior.ceiling, _EASIEST_SHARE, position), 0.05), 0.98)
     return link.model_copy(update={"noise": round(float(np.sqrt(1 / share - 1)), 4)})
 
 

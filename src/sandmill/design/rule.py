@@ -288,15 +288,20 @@ def rule_problems(choices: Sequence[MotifChoice], vocabulary: Vocabulary) -> lis
             motif_of(choice, vocabulary, np.random.default_rng(0))
         except NoFreeColumn:
             problems.append(f"{named}: it takes {_CARRIERS[choice.kind]}, which these are not")
-    plain = [choice for choice in choices if choice.kind in PLAIN_KINDS]
-    hidden = [choice for choice in choices if choice.kind in HIDDEN_KINDS]
-    if not FEWEST_PLAIN <= len(plain) <= MOST_PLAIN:
-        problems.append(f"{len(plain)} motifs of {', '.join(PLAIN_KINDS)}; {FEWEST_PLAIN} to {MOST_PLAIN} are wanted")
-    if len(hidden) != HIDDEN_MOTIFS:
-        problems.append(f"{len(hidden)} motifs of the other kinds; {HIDDEN_MOTIFS} are wanted")
-    if not any(choice.kind in FINDABLE_KINDS for choice in hidden):
+    return problems + kind_problems(choices)
+
+
+def kind_problems(choices: Sequence[MotifChoice]) -> list[str]:
+    """List what the kinds of a draft's motifs lack. The language model reads this list."""
+    kinds, problems = [choice.kind for choice in choices], []
+    plain, hidden = sum(kind in PLAIN_KINDS for kind in kinds), sum(kind in HIDDEN_KINDS for kind in kinds)
+    if not FEWEST_PLAIN <= plain <= MOST_PLAIN:
+        problems.append(f"{plain} motifs of {', '.join(PLAIN_KINDS)}; {FEWEST_PLAIN} to {MOST_PLAIN} are wanted")
+    if hidden != HIDDEN_MOTIFS:
+        problems.append(f"{hidden} motifs of the other kinds; {HIDDEN_MOTIFS} are wanted")
+    if not set(kinds) & set(FINDABLE_KINDS):
         problems.append(f"no motif that a search finds; at least one must be of {', '.join(FINDABLE_KINDS)}")
-    if sum(choice.kind == "local_rule" for choice in choices) > 1:
+    if kinds.count("local_rule") > 1:
         problems.append("two local rules; a design has one hidden subgroup at most")
     return problems
 

@@ -154,22 +154,19 @@ def check_shape(structure: Structure, shape: Shape | None, link: Link, columns: 
     """Reject a design that breaks a hard trait of its seed.
 
     Raises:
-        ItemRejected: `trait_lost` with the trait, what the design has, and what the seed asks for.
+        ItemRejected: `trait_lost`, with the traits.
     """
     if shape is None:
         return
-    found = len(link.names) if isinstance(link, NumbersLink) else len(class_names(link))
-    wanted = class_count(structure)
+    found, wanted = len(link.names) if isinstance(link, NumbersLink) else len(class_names(link)), class_count(structure)
+    lost = []
     if wanted and found != wanted:
-        raise _lost(f"number of {_OUTPUTS[structure.target]}", str(found), str(wanted))
+        lost.append(f"number of {_OUTPUTS[structure.target]}: the design has {found}, the seed has {wanted}")
     kinds = {_kind_of(column) for column in columns if not column.in_text}
-    for kind, is_asked in (("date", shape.has_date), ("category", shape.categories), ("number", shape.numbers)):
-        if is_asked and kind not in kinds:
-            raise _lost(f"columns of kind {kind}", "none", "some")
-
-
-def _lost(trait: str, seen: str, wanted: str) -> ItemRejected:
-    return ItemRejected(Stage.DESIGN, "trait_lost", f"{trait}: the design has {seen}, the seed has {wanted}")
+    asked = {"date": shape.has_date, "category": shape.categories, "number": shape.numbers}
+    lost += [f"the design has no columns of kind {kind}" for kind in asked if asked[kind] and kind not in kinds]
+    if lost:
+        raise ItemRejected(Stage.DESIGN, "trait_lost", "; ".join(lost))
 
 
 _OUTPUTS = {

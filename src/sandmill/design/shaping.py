@@ -5,9 +5,8 @@ them (the value at the time before) and columns that any table may have (pages o
 read every one of them, so that names do not reveal which columns matter.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -43,8 +42,6 @@ from sandmill.models.domain import (
 from sandmill.models.knowledge import Knowledge
 from sandmill.models.profile import SMALL_ROWS, ColumnRole
 from sandmill.rng import Streams
-
-Word = TypeVar("Word", bound=Named)
 
 _LATER, _SPARE, _FORM = 0.3, 0.7, 0.8
 """Cost of a word of the domain that few facts name, of a spare column, and of a further form of a word, as a difference
@@ -101,7 +98,8 @@ def shape_vocabulary(
     wished = _columns_of_facts(domain, shape, rng)
     named = int(rng.binomial(len(shape.flags), _CHANCE_OF_NAMED_PAIR)) if shape.flags else 0
     flags = [shape.flags[place] for place in rng.permutation(len(shape.flags))]
-    asked = shape.numbers[: -_identities(shape, domain) or None]
+    has_identity = len(shape.numbers) >= _ROOM_FOR_IDENTITY and domain.knows.identities
+    asked = shape.numbers[:-1] if has_identity else shape.numbers
     numbers = _numbers(asked, domain, ranks, must, wished, rng)
     pairs = _pairs(flags[:named], domain, must, rng)
     bits = _bits(flags[len(pairs) :], domain, {word.name for word in numbers}, rng)
@@ -119,11 +117,6 @@ def _own_names(domain: Domain) -> set[str]:
     labels = {label for target in domain.targets.multilabel for label in target.labels}
     notes = {domain.knows.notes.name} if domain.knows.notes else set()
     return {word.name for word in (*words, *targets, *domain.knows.identities)} | labels | notes
-
-
-def _identities(shape: Shape, domain: Domain) -> int:
-    """Return how many numbers are left to identities."""
-    return int(len(shape.numbers) >= _ROOM_FOR_IDENTITY and bool(domain.knows.identities))
 
 
 def _ranks(domain: Domain, must: Collection[str], rng: np.random.Generator) -> dict[str, int]:
@@ -149,9 +142,8 @@ def _columns_of_facts(domain: Domain, shape: Shape, rng: np.random.Generator) ->
     for place in rng.permutation(len(facts)):
         more = found | facts[place]
         is_new = not found & facts[place]
-        room = len(shape.numbers) - _FREE_NUMBERS >= len(more & numbers) and len(shape.categories) >= len(
-            more - numbers
-        )
+        has_numbers = len(shape.numbers) - _FREE_NUMBERS >= len(more & numbers)
+        room = has_numbers and len(shape.categories) >= len(more - numbers)
         if is_new and room:
             found = more
         if sum(bool(fact <= found) for fact in facts) >= _MOST_FACTS:
@@ -200,24 +192,20 @@ def _fixed(knows: Knowledge) -> set[str]:
 
 def _spare_numbers(domain: Domain, count: int, rng: np.random.Generator) -> Iterator[_Number]:
     """Yield spare columns and further forms of the domain's words, in a drawn order."""
-    spare = load_spare_words()
-    taken = _own_names(domain)
-    plain = Normal(mean=0.0, sd=1.0)
-    counts = [NumericWord(**word.model_dump(), decimals=0, distribution=plain) for word in spare.counts]
+    spare, taken, plain = load_spare_words(), _own_names(domain), Normal(mean=0.0, sd=1.0)
     steady = [word for word in domain.numeric if not isinstance(word.distribution, Cycle)]
-    forms = _forms(spare.forms.number, steady, _in_form)
-    counted = _forms(
-        spare.forms.count,
-        [*domain.numeric, *domain.categorical],
-        lambda form, word: NumericWord(
-            name=f"{form.before}_{word.name}", meaning=_said(form, word), decimals=0, distribution=plain
-        ),
-    )
+    counts = [NumericWord(**word.model_dump(), decimals=0, distribution=plain) for word in spare.counts]
+    forms = [word.model_copy(update=_named(form, word)) for form in spare.forms.number for word in steady]
+    further = [
+        NumericWord(**_named(form, word), decimals=0, distribution=plain)
+        for form in spare.forms.count
+        for word in (*domain.numeric, *domain.categorical)
+    ]
     groups: tuple[tuple[Sequence[NumericWord], float, bool], ...] = (
         (spare.numbers, _SPARE, False),
         (forms, _FORM, False),
         (counts, _SPARE, True),
-        (counted, _FORM + 0.3, True),
+        (further, _FORM + 0.3, True),
     )
     for words, cost, is_free in groups:
         for place in rng.permutation(len(words))[: count + 8]:
@@ -225,18 +213,9 @@ def _spare_numbers(domain: Domain, count: int, rng: np.random.Generator) -> Iter
                 yield _Number(words[place], cost, is_free=is_free)
 
 
-def _forms(
-    forms: Sequence[WordForm], words: Sequence[Word], make: "Callable[[WordForm, Word], NumericWord]"
-) -> list[NumericWord]:
-    return [make(form, word) for form in forms for word in words]
-
-
-def _in_form(form: WordForm, word: NumericWord) -> NumericWord:
-    return word.model_copy(update={"name": f"{form.before}_{word.name}", "meaning": _said(form, word)})
-
-
-def _said(form: WordForm, word: Named) -> str:
-    return form.meaning.format(meaning=word.meaning)
+def _named(form: WordForm, word: Named) -> dict[str, str]:
+    """Return name and meaning of a further form of a word, such as its value at the time before."""
+    return {"name": f"{form.before}_{word.name}", "meaning": form.meaning.format(meaning=word.meaning)}
 
 
 def _cost(one: _Number, like: Like) -> float:
@@ -265,9 +244,7 @@ def _shaped(one: _Number, like: Like) -> NumericWord:
     """Give a word the law of a number of the seed, unless facts of the domain rest on its own."""
     word = one.word
     if like is None:
-        if one.is_free:
-            return _with_law(word, Quantiles(**_USUAL_COUNTS), 0)
-        return word
+        return _with_law(word, Quantiles(**_USUAL_COUNTS), 0) if one.is_free else word
     if one.is_fixed:
         return word
     law, decimals = law_like(word, like, is_free=one.is_free)
@@ -286,7 +263,7 @@ _USUAL_COUNTS = {
 """Law of a count where the seed says nothing of it."""
 
 
-def _with_law(word: NumericWord, law: Quantiles, decimals: int) -> ShapedNumber:
+def _with_law(word: Named, law: Quantiles, decimals: int) -> ShapedNumber:
     plain = Normal(mean=law.center, sd=law.scale)
     return ShapedNumber(name=word.name, meaning=word.meaning, decimals=decimals, distribution=plain, law=law)
 
@@ -307,11 +284,7 @@ def _bits(
 ) -> list[ShapedNumber]:
     """Choose columns of 0 and 1."""
     spare, words = load_spare_words(), (*domain.numeric, *domain.categorical)
-    forms = [
-        Named(name=f"{form.before}_{word.name}", meaning=_said(form, word))
-        for form in spare.forms.flag
-        for word in words
-    ]
+    forms = [Named(**_named(form, word)) for form in spare.forms.flag for word in words]
     listed = [
         *(spare.flags[place] for place in rng.permutation(len(spare.flags))),
         *(forms[place] for place in rng.permutation(len(forms))),
@@ -320,9 +293,7 @@ def _bits(
     for word, like in zip((word for word in listed if word.name not in known), asked, strict=False):
         rare = 1 - like.top_share if like else float(rng.uniform(0.1, 0.5))
         chance = rare if rng.random() < _CHANCE_OF_RARE_ONE else 1 - rare
-        law = two_values(chance)
-        plain = Normal(mean=law.center, sd=law.scale)
-        found.append(ShapedNumber(name=word.name, meaning=word.meaning, decimals=0, distribution=plain, law=law))
+        found.append(_with_law(word, two_values(chance), 0))
     return found
 
 
@@ -359,18 +330,19 @@ def _categories(
     known = {*taken, *_own_names(domain)}
     few += [(word, _SPARE) for word in spare.categories if word.name not in known]
     prior = [
-        (word.model_copy(update={"name": f"{form.before}_{word.name}", "meaning": _said(form, word)}), _FORM)
+        (word.model_copy(update=_named(form, word)), _FORM)
         for form in spare.forms.category
         for word in domain.categorical
     ]
     few += [prior[place] for place in rng.permutation(len(prior))]
     many = [(word, _MUST if word.name in must else 0.0) for word in domain.high_cardinality]
     many += [(word, _SPARE) for word in spare.many_levels if word.name not in known]
+    for_many = {count: 1.5 if count is None else 0.0 if count >= _MANY else _WRONG_KIND for count in wanted}
     costs = np.array(
         [
             [
                 *(cost + _level_cost(len(word.levels), count) for word, cost in few),
-                *(cost + (1.5 if count is None else 0.0 if count >= _MANY else _WRONG_KIND) for _, cost in many),
+                *(cost + for_many[count] for _, cost in many),
             ]
             for count in wanted
         ]
@@ -392,9 +364,8 @@ def _categories(
 def _level_cost(levels: int, wanted: int | None) -> float:
     if wanted is None:
         return 0.0
-    missing = max(0.0, float(np.log(wanted / levels)))
-    surplus = max(0.0, float(np.log(levels / wanted)))
-    return 2 * missing + surplus / 2
+    surplus = float(np.log(levels / wanted))
+    return surplus / 2 if surplus > 0 else -2 * surplus
 
 
 def _with_names(
@@ -416,9 +387,7 @@ def _with_possible_facts(domain: Domain) -> Domain:
     positive = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
     coarse, knows = names - fine, domain.knows
     facts = {
-        "conditions": tuple(
-            word for word in knows.conditions if not coarse & {word.column, *(when.column for when in word.when)}
-        ),
+        "conditions": tuple(word for word in knows.conditions if coarse.isdisjoint(columns_told(word))),
         "norms": tuple(word for word in knows.norms if word.column not in coarse),
         "conversions": tuple(word for word in knows.conversions if word.column in plain),
     }

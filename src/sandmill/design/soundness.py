@@ -149,27 +149,24 @@ def _magnitudes(domain: Domain) -> Iterator[str]:
             yield f"{word.name}: reaches from {low:.3g} to {high:.3g}; percentages lie between 0 and 100"
         if max(abs(low), abs(high)) > _LARGEST:
             yield f"{word.name}: reaches {max(abs(low), abs(high)):.3g}; take a larger unit"
+        least = 10.0**-word.decimals
         match word.distribution:
-            case LogNormal(median=median, sigma=sigma):
-                if sigma > 1:
-                    yield f"{word.name}: sigma is {sigma:g}; at most 1 is plausible"
-                if median < 10 * 10.0**-word.decimals:
-                    yield f"{word.name}: median {median:g} with {word.decimals} decimals would be mostly rounded away"
+            case LogNormal(sigma=sigma) if sigma > 1:
+                yield f"{word.name}: sigma is {sigma:g}; at most 1 is plausible"
+            case LogNormal(median=median) if median < 10 * least:
+                yield f"{word.name}: median {median:g} with {word.decimals} decimals would be mostly rounded away"
             case Uniform(low=bottom, high=top) if not bottom < top:
                 yield f"{word.name}: low must be below high"
-            case Normal(sd=sd) if sd < 3 * 10.0**-word.decimals:
+            case Normal(sd=sd) if sd < 3 * least:
                 yield f"{word.name}: sd {sd:g} with {word.decimals} decimals would be mostly rounded away"
             case Cycle(period=values) if word.decimals or values > 1000:
                 yield f"{word.name}: a cycle has 0 decimals and a period of at most 1000"
-    distributions = {word.name: word.distribution for word in domain.numeric}
+    laws = {word.name: word.distribution for word in domain.numeric}
     for name, period in domain.periods:
-        match distributions.get(name):
-            case Cycle(period=turn) if math.isclose(turn, period):
-                pass
-            case Uniform(low=low, high=high) if math.isclose(high - low, period, rel_tol=0.02):
-                pass
-            case _:
-                yield f"periods: {name} must be a cycle, or uniform over one turn, with a period of that length"
+        law = laws.get(name)
+        turn = law.period if isinstance(law, Cycle) else law.high - law.low if isinstance(law, Uniform) else 0.0
+        if not math.isclose(turn, period, rel_tol=0.02 if isinstance(law, Uniform) else 1e-9):
+            yield f"periods: {name} must be a cycle, or uniform over one turn, with a period of that length"
 
 
 def _range(word: NumericWord) -> tuple[float, float]:

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtr
 
-from sandmill.design.hints import HintPlan, Told, columns_of_place, columns_told
-from sandmill.design.prose import Pen, listed, named, pen_for
+from sandmill.design.hints import HintPlan, Summary, Told, columns_of_place, columns_told
+from sandmill.design.prose import Pen, Pens, listed, named
 from sandmill.design.prose.entries import say_codes, say_same_units, say_summary
 from sandmill.design.prose.forms import (
+    DESCRIPTION,
     Clause,
     Said,
     arrange,
@@ -25,7 +25,7 @@ from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, great_circle_km
 from sandmill.models.columns import Categorical, ChildTable, Column
 from sandmill.models.english import capitalized, with_article
-from sandmill.models.hints import DATA_DICTIONARY, Form, Hint, ReadingLevel, SameUnits
+from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, SameUnits
 from sandmill.models.knowledge import (
     CodeTableWord,
     ConditionWord,
@@ -39,7 +39,6 @@ from sandmill.models.knowledge import (
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import (
-    Aggregate,
     CodeValue,
     Condition,
     Conditional,
@@ -52,10 +51,7 @@ from sandmill.models.motifs import (
     Term,
 )
 from sandmill.models.numerals import digits
-from sandmill.models.spoken import Spoken
 from sandmill.rng import Streams
-
-Measured = TypeVar("Measured", Formula, Distance)
 
 _SHAPES = (0.1, 0.45, 0.45)
 """Chances of the three uses. A plain quotient is a sum of logarithms, which a blind linear model finds as well."""
@@ -93,12 +89,18 @@ class _Drawing:
     streams: Streams
     rng: np.random.Generator
     pen: Pen
-    matters: bool
     words: Words
 
     def cells(self, name: str, columns: Sequence[str]) -> Mapping[str, Floats]:
         """Draw cells of some columns."""
         return _draw_cells(columns, self.columns, self.streams.child(f"rows {name}"))
+
+    def levels(self, name: str) -> tuple[str, ...]:
+        """Return the levels of a category."""
+        law = self.columns[name].distribution
+        if not isinstance(law, Categorical):
+            raise TypeError(f"column {name} has no levels")
+        return law.levels
 
     def decoys(self) -> int:
         """Draw the number of decoys."""
@@ -109,33 +111,21 @@ class _Drawing:
         is_own = texts and not self.pen.is_free and self.pen.rng.random() < _CHANCE_OF_OWN_TEXT
         return self.pen.pick(texts) if is_own else ""
 
+    def own_words(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return what people of the domain say in place of the grammar's sentences; nothing if it writes them."""
+        return texts if self.pen.is_free and self.pen.rng.random() < _CHANCE_OF_OWN_WORDS else ()
+
 
 def state_forms(
-    plan: HintPlan,
-    columns: Mapping[str, Column],
-    streams: Streams,
-    meanings: Mapping[str, Spoken] | None = None,
-    own: Words | None = None,
+    plan: HintPlan, columns: Mapping[str, Column], streams: Streams, pens: Pens
 ) -> tuple[tuple[Hint, ...], tuple[Motif, ...]]:
-    """State all forms of a plan, at its level of reading.
+    """State all forms of a plan.
 
     Returns:
         The hints, and the motifs of those that the rule uses.
     """
     told, spare = (
-        [
-            state_hint(
-                word,
-                columns,
-                streams,
-                matters=matters,
-                level=plan.level,
-                meanings=meanings,
-                child=plan.child,
-                words=own,
-            )
-            for word in words
-        ]
+        [state_hint(word, columns, streams, pens, matters=matters, child=plan.child) for word in words]
         for words, matters in ((plan.told, True), (plan.spare, False))
     )
     motifs = (_motif(hint, columns, streams) for hint in told)
@@ -143,41 +133,42 @@ def state_forms(
 
 
 def state_hint(
-    word: Told | Hint,
+    word: Told,
     columns: Mapping[str, Column],
     streams: Streams,
+    pens: Pens,
     *,
     matters: bool,
-    level: ReadingLevel = "plain",
-    meanings: Mapping[str, Spoken] | None = None,
     child: ChildTable | None = None,
-    words: Words | None = None,
 ) -> Hint:
     """Draw the numbers of a form over the columns of a design and state it.
 
     The draws depend on the form's own columns alone, so they are the same in easy and hard designs of a slot.
 
     Args:
-        word: form, or a hint on a summary of the child table.
+        word: form that is stated.
         columns: columns of the design.
         streams: streams of the design.
-        matters: whether the rule uses it.
-        level: of reading.
-        meanings: what sentences call the columns.
-        child: child table of the design.
-        words: what people of the domain say.
+        pens: write the sentences.
+        matters: whether the rule uses the form.
+        child: child table of the design, for its summaries.
     """
-    name = _name(word)
-    pen = pen_for(f"words {name}", level, streams, meanings or {})
-    drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, matters, words or Words())
+    name = word.attribute if isinstance(word, CodeTableWord) else word.name
+    pen = pens.of(f"words {name}", streams)
+    drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, pens.words)
+    fact, said = _said(word, drawing, child)
+    file = DATA_DICTIONARY if isinstance(word, CodeTableWord) else DESCRIPTION
+    return arrange(pen, fact, said, matters=matters, file=file)
+
+
+def _said(word: Told, drawing: _Drawing, child: ChildTable | None) -> tuple[Fact, Said]:
     match word:
-        case Hint(fact=Form(name=named_as, motif=Aggregate() as motif)) if child:
-            return arrange(pen, word.fact, say_summary(pen, named_as, motif, child, word.text), matters=matters)
-        case Hint():
-            return word
-        case SameUnitsWord():
-            units = SameUnits(name=word.name, columns=(word.place.name, word.number.name))
-            return arrange(pen, units, say_same_units(pen, word), matters=matters)
+        case Summary(name=name, motif=motif, text=text):
+            if child is None:
+                raise TypeError(f"there is no child table for the summary {name}")
+            return Form(name=name, motif=motif), say_summary(drawing.pen, name, motif, child, text)
+        case SameUnitsWord(name=name, place=place, number=number):
+            return SameUnits(name=name, columns=(place.name, number.name)), say_same_units(drawing.pen, word)
         case DistanceWord():
             return _distance(word, drawing)
         case FormulaWord():
@@ -190,55 +181,29 @@ def state_hint(
             return _code_table(word, drawing)
 
 
-def _name(word: Told | Hint) -> str:
-    match word:
-        case Hint(fact=Form(name=name)):
-            return name
-        case Hint(fact=fact):
-            return fact.fact
-        case CodeTableWord(attribute=name):
-            return name
-    return word.name
-
-
-def _formula(word: FormulaWord, drawing: _Drawing) -> Hint:
+def _formula(word: FormulaWord, drawing: _Drawing) -> tuple[Form, Said]:
     """State a quantity, and usually a limit or a norm of it."""
     pen, columns = drawing.pen, drawing.columns
     plain, cells = Formula(top=word.top, bottom=word.bottom), drawing.cells(word.name, columns_told(word))
-    motif, others = _draw_use(plain, lambda: np.exp(evaluate_motif(plain, columns, cells)), drawing)
-    decoys = [(Form(name=word.name, motif=other), other) for other in others]
-    said = say_quantity(
-        pen,
-        word.name,
-        motif,
-        lambda: define_quotient(pen, word.name, plain, word.texts),
-        others=decoys,
-        own=drawing.words.formulas.get(word.name),
-    )
-    return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
+    form, decoys = _draw_use(word.name, plain, lambda: np.exp(evaluate_motif(plain, columns, cells)), drawing)
+    own = drawing.words.formulas.get(word.name)
+    return form, say_quantity(pen, form, define_quotient(pen, word.name, plain, word.texts), others=decoys, own=own)
 
 
-def _distance(word: DistanceWord, drawing: _Drawing) -> Hint:
+def _distance(word: DistanceWord, drawing: _Drawing) -> tuple[Form, Said]:
     """State a distance, and usually a limit or a norm of it."""
     pen, plain = drawing.pen, Distance(start=columns_of_place(word.start), end=columns_of_place(word.end))
     cells = drawing.cells(word.name, columns_told(word))
-
-    def definition() -> tuple[str, str]:
-        phrase = pen.say("crow_flies", start=word.start.of, end=word.end.of)
-        if not pen.is_free:
-            return phrase, pen.pick(word.texts)
-        return phrase, pen.say("define", q=phrase, **named(word.name))
-
-    def values() -> Floats:
-        return great_circle_km(*(cells[name] for name in (*plain.start, *plain.end)))
-
-    motif, others = _draw_use(plain, values, drawing)
-    decoys = [(Form(name=word.name, motif=other), other) for other in others]
-    said = say_quantity(pen, word.name, motif, definition, "kilometres" if pen.is_free else "km", decoys)
-    return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
+    places = [cells[name] for name in (*plain.start, *plain.end)]
+    form, decoys = _draw_use(word.name, plain, lambda: great_circle_km(*places), drawing)
+    phrase = pen.say("crow_flies", start=word.start.of, end=word.end.of)
+    defined = pen.say("define", q=phrase, **named(word.name)) if pen.is_free else pen.pick(word.texts)
+    return form, say_quantity(pen, form, (phrase, defined), "kilometres" if pen.is_free else "km", decoys)
 
 
-def _draw_use(plain: Measured, values_of: Callable[[], Floats], drawing: _Drawing) -> tuple[Measured, list[Measured]]:
+def _draw_use(
+    name: str, plain: Formula | Distance, values_of: Callable[[], Floats], drawing: _Drawing
+) -> tuple[Form, list[Form]]:
     """Draw how the rule uses a positive quantity: as it is, with a limit or with a norm.
 
     Returns:
@@ -247,20 +212,20 @@ def _draw_use(plain: Measured, values_of: Callable[[], Floats], drawing: _Drawin
     rng, pen = drawing.rng, drawing.pen
     shape = int(rng.choice(len(_SHAPES), p=_SHAPES))
     if shape == 0:
-        return plain, []
+        return Form(name=name, motif=plain), []
     low, high = _CUT_RANGE if shape == 1 else _NORM_RANGE
     values, place = values_of(), float(rng.uniform(low, high))
 
-    def at(share: float) -> Measured:
+    def at(share: float) -> Form:
         number = float(f"{np.quantile(values, share):.{_DIGITS}g}")
         number = _sayable(number, pen) if pen.is_free else number
-        return plain.model_copy(update={"above" if shape == 1 else "norm": number})
+        return Form(name=name, motif=plain.model_copy(update={"above" if shape == 1 else "norm": number}))
 
-    motif = at(place)
+    form = at(place)
     if pen.level not in ("spread", "contested"):
-        return motif, []
+        return form, []
     shares = [place + side * _DECOY_GAP for side in pen.rng.permutation([-1.0, 1.0])][: drawing.decoys()]
-    return motif, [other for other in (at(min(max(share, 0.06), 0.94)) for share in shares) if other != motif]
+    return form, [other for other in (at(min(max(share, 0.06), 0.94)) for share in shares) if other != form]
 
 
 def _sayable(number: float, pen: Pen) -> float:
@@ -287,22 +252,24 @@ def _motif(hint: Hint, columns: Mapping[str, Column], streams: Streams) -> Motif
             return None
 
 
-def _condition(word: ConditionWord, drawing: _Drawing) -> Hint:
+def _condition(word: ConditionWord, drawing: _Drawing) -> tuple[Form, Said]:
     """Draw cuts and levels until all conditions together hold in a fitting share of the rows."""
     pen, cells = drawing.pen, drawing.cells(word.name, columns_told(word))
-    own = drawing.words.conditions.get(word.name, ()) if pen.is_free and pen.rng.random() < _CHANCE_OF_OWN_WORDS else ()
-    clauses = _draw_clauses(word, cells, drawing, has_own=bool(own))
+    own = drawing.own_words(drawing.words.conditions.get(word.name, ()))
+    # People's own sentences say `above` and `at most` alone.
+    is_free = pen.is_free and not own
+    clauses = _draw_clauses(word, cells, drawing, is_free=is_free)
     said = say_condition(pen, word.name, word.column, clauses, own)
     if plain := drawing.own_text(word.texts):
         said = Said(plain.format(**_phrases(clauses)))
     if pen.level == "contested":
-        drawn = [_other_clauses(word, clauses, cells, drawing, has_own=bool(own)) for _ in range(drawing.decoys())]
+        drawn = [_other_clauses(word, clauses, cells, drawing, is_free=is_free) for _ in range(drawing.decoys())]
         decoys = [
             (_form_of(word, other), say_condition(pen.quoted, word.name, word.column, other, own).whole)
             for other in drawn
         ]
         said = replace(said, decoys=tuple(decoys))
-    return arrange(pen, _form_of(word, clauses), said, matters=drawing.matters)
+    return _form_of(word, clauses), said
 
 
 def _form_of(word: ConditionWord, clauses: Sequence[Clause]) -> Form:
@@ -311,14 +278,13 @@ def _form_of(word: ConditionWord, clauses: Sequence[Clause]) -> Form:
 
 
 def _draw_clauses(
-    word: ConditionWord, cells: Mapping[str, Floats], drawing: _Drawing, *, has_own: bool
+    word: ConditionWord, cells: Mapping[str, Floats], drawing: _Drawing, *, is_free: bool
 ) -> list[Clause]:
     best, clauses = np.inf, list[Clause]()
     for _ in range(_TRIES):
-        drawn = [_clause(when, cells[when.column], len(word.when), drawing, has_own=has_own) for when in word.when]
-        holds = [_holds(clause.condition, cells[clause.condition.column]) for clause in drawn]
-        share = float(np.all(holds, axis=0).mean())
-        widest = max(float(part.mean()) for part in holds)
+        drawn = [_clause(when, cells[when.column], len(word.when), drawing, is_free=is_free) for when in word.when]
+        holds = _holds(drawn, cells)
+        share, widest = float(np.all(holds, axis=0).mean()), max(float(part.mean()) for part in holds)
         distance = abs(share - _WANTED_SHARE) + (1.0 if widest > _MOST_OF_A_PART else 0.0)
         if distance < best:
             best, clauses = distance, drawn
@@ -328,22 +294,17 @@ def _draw_clauses(
 
 
 def _other_clauses(
-    word: ConditionWord, true: Sequence[Clause], cells: Mapping[str, Floats], drawing: _Drawing, *, has_own: bool
+    word: ConditionWord, true: Sequence[Clause], cells: Mapping[str, Floats], drawing: _Drawing, *, is_free: bool
 ) -> list[Clause]:
     """Draw the clauses of a decoy: of several draws, those that agree with the true ones in the fewest rows."""
-
-    def all_hold(clauses: Sequence[Clause]) -> np.ndarray:
-        held = [_holds(clause.condition, cells[clause.condition.column]) for clause in clauses]
-        return np.asarray(np.all(held, axis=0))
-
-    mine = all_hold(true)
-    drawn = [_draw_clauses(word, cells, drawing, has_own=has_own) for _ in range(_DECOY_DRAWS)]
-    return min(drawn, key=lambda clauses: float((mine == all_hold(clauses)).mean()))
+    mine = np.all(_holds(true, cells), axis=0)
+    drawn = [_draw_clauses(word, cells, drawing, is_free=is_free) for _ in range(_DECOY_DRAWS)]
+    return min(drawn, key=lambda clauses: float((mine == np.all(_holds(clauses, cells), axis=0)).mean()))
 
 
-def _clause(when: When, cells: Floats, parts: int, drawing: _Drawing, *, has_own: bool) -> Clause:
-    """Draw one condition, and how a sentence says it. People's own sentences say `above` and `at most` alone."""
-    rng, column, is_free = drawing.rng, drawing.columns[when.column], drawing.pen.is_free and not has_own
+def _clause(when: When, cells: Floats, parts: int, drawing: _Drawing, *, is_free: bool) -> Clause:
+    """Draw one condition, and how a sentence says it. With freedom, some are said from their other side."""
+    rng, column = drawing.rng, drawing.columns[when.column]
     share = float(rng.uniform(0.3, 0.5) if parts == 1 else rng.uniform(0.5, 0.75))
     if isinstance(column.distribution, Categorical):
         names = column.distribution.levels
@@ -353,7 +314,7 @@ def _clause(when: When, cells: Floats, parts: int, drawing: _Drawing, *, has_own
         if is_free and len(others) < len(codes):
             return Clause(condition, "is_none_of", names=others)
         return Clause(condition, "is_one_of", names=tuple(names[code] for code in codes))
-    value, _ = _round_value(column, cells, 1 - share if when.side == "above" else share)
+    value = _round_value(column, cells, 1 - share if when.side == "above" else share)
     is_other = is_free and bool(rng.random() < _CHANCE_OF_OTHER_BOUND)
     half = 0.5 * 10.0**-column.decimals
     cut = round(value + (-half if is_other else half), column.decimals + 1)
@@ -383,48 +344,41 @@ def _some_levels(cells: Floats, levels: int, share: float, rng: np.random.Genera
     return tuple(sorted(chosen))
 
 
-def _norm(word: NormWord, drawing: _Drawing) -> Hint:
+def _norm(word: NormWord, drawing: _Drawing) -> tuple[Form, Said]:
     """Draw a norm for each level, so that norms differ clearly and lie within the column's usual range."""
-    pen, rng = drawing.pen, drawing.rng
-    column, by = drawing.columns[word.column], drawing.columns[word.by].distribution
-    if not isinstance(by, Categorical):
-        raise TypeError(f"column {word.by} has no levels")
+    pen, rng, levels = drawing.pen, drawing.rng, drawing.levels(word.by)
     cells = drawing.cells(word.name, (word.column,))[word.column]
-    scores = np.linspace(-_NORM_REACH, _NORM_REACH, len(by.levels)) + rng.normal(
-        scale=_NORM_JITTER, size=len(by.levels)
-    )
-    norms = tuple(_round_value(column, cells, float(ndtr(score)))[0] for score in rng.permutation(scores))
+    jitter = rng.normal(scale=_NORM_JITTER, size=len(levels))
+    scores = rng.permutation(np.linspace(-_NORM_REACH, _NORM_REACH, len(levels)) + jitter)
+    norms = tuple(_round_value(drawing.columns[word.column], cells, float(ndtr(score))) for score in scores)
     motif = NormDistance(column=word.column, by=word.by, norms=norms)
-    own = drawing.words.norms.get(word.name, ()) if pen.is_free and pen.rng.random() < _CHANCE_OF_OWN_WORDS else ()
-    said = say_norms(pen, word.name, motif, by.levels, own)
+    own = drawing.own_words(drawing.words.norms.get(word.name, ()))
+    said = say_norms(pen, word.name, motif, levels, own)
     if plain := drawing.own_text(word.texts):
-        written = norm_list(pen, list(zip(by.levels, norms, strict=True)), may_vary=False)
+        written = norm_list(pen, list(zip(levels, norms, strict=True)), may_vary=False)
         said = Said(plain.format(norms=written))
     if pen.level == "contested":
         turns = pen.rng.permutation(np.arange(1, len(norms)))[: drawing.decoys()]
         others = [motif.model_copy(update={"norms": (*norms[turn:], *norms[:turn])}) for turn in turns]
         decoys = [
-            (Form(name=word.name, motif=one), say_norms(pen.quoted, word.name, one, by.levels, own)) for one in others
+            (Form(name=word.name, motif=one), say_norms(pen.quoted, word.name, one, levels, own).whole)
+            for one in others
         ]
-        said = replace(said, decoys=tuple((fact, other.whole) for fact, other in decoys))
-    return arrange(pen, Form(name=word.name, motif=motif), said, matters=drawing.matters)
+        said = replace(said, decoys=tuple(decoys))
+    return Form(name=word.name, motif=motif), said
 
 
-def _code_table(word: CodeTableWord, drawing: _Drawing) -> Hint:
+def _code_table(word: CodeTableWord, drawing: _Drawing) -> tuple[Form, Said]:
     """Draw the published number of each level."""
-    rng, law = drawing.rng, drawing.columns[word.column].distribution
-    if not isinstance(law, Categorical):
-        raise TypeError(f"column {word.column} has no levels")
-    levels = law.levels
+    rng, levels = drawing.rng, drawing.levels(word.column)
     places = (rng.permutation(len(levels)) + rng.random(len(levels))) / len(levels)
     values = tuple(round(float(word.low + (word.high - word.low) * place), word.decimals) for place in places)
-    motif = CodeValue(column=word.column, attribute=word.attribute, values=values)
-    fact = Form(name=word.attribute, motif=motif)
     turn = 1 + int(drawing.pen.rng.integers(len(values) - 1))
-    changed = motif.model_copy(update={"values": (*values[turn:], *values[:turn])})
-    others = [Form(name=word.attribute, motif=changed)] if changed != motif else []
-    said = say_codes(drawing.pen, word, fact, others, levels)
-    return arrange(drawing.pen, fact, said, matters=drawing.matters, file=DATA_DICTIONARY)
+    fact, other = (
+        Form(name=word.attribute, motif=CodeValue(column=word.column, attribute=word.attribute, values=some))
+        for some in (values, (*values[turn:], *values[:turn]))
+    )
+    return fact, say_codes(drawing.pen, word, fact, other, levels)
 
 
 def _draw_cells(names: Sequence[str], columns: Mapping[str, Column], streams: Streams) -> Mapping[str, Floats]:
@@ -437,18 +391,21 @@ def _draw_cells(names: Sequence[str], columns: Mapping[str, Column], streams: St
     return draw_cells(some, streams, range(_ROWS), is_train=False)
 
 
-def _round_value(column: Column, cells: Floats, u: float) -> tuple[float, int]:
-    """Return the value below which a share of the cells lies, rounded as people would, and its decimals."""
+def _round_value(column: Column, cells: Floats, u: float) -> float:
+    """Return the value below which a share of the cells lies, rounded as people would."""
     spread = float(np.quantile(cells, 0.75) - np.quantile(cells, 0.25))
     digits = column.decimals if spread <= 0 else min(column.decimals, -int(np.floor(np.log10(spread / 8))))
     value = float(np.quantile(cells, u, method="lower"))
     rounded = round(value, digits)
-    return (rounded, digits) if cells.min() <= rounded < cells.max() else (value, column.decimals)
+    return rounded if cells.min() <= rounded < cells.max() else value
 
 
-def _holds(condition: Condition, cells: Floats) -> np.ndarray:
-    if condition.levels:
-        return np.isin(cells, condition.levels)
-    low = -np.inf if condition.above is None else condition.above
-    high = np.inf if condition.at_most is None else condition.at_most
-    return np.asarray((cells > low) & (cells <= high))
+def _holds(clauses: Sequence[Clause], cells: Mapping[str, Floats]) -> list[np.ndarray]:
+    """Return in which rows each of some conditions holds."""
+    found = []
+    for condition in (clause.condition for clause in clauses):
+        values = cells[condition.column]
+        low = -np.inf if condition.above is None else condition.above
+        high = np.inf if condition.at_most is None else condition.at_most
+        found.append(np.isin(values, condition.levels) if condition.levels else (values > low) & (values <= high))
+    return found

@@ -29,9 +29,9 @@ def load_like(columns: Sequence[Column], profile: TableProfile, streams: Streams
         return tuple(columns)
     rng = streams.generator("strength")
     sizes = _sizes(len(numbers), profile.rho_share)
-    order = sorted(numbers, key=lambda column: (-_strongest(column), streams.key(f"strength {column.name}")))
-    weak = _weak_load(len(numbers), sizes, profile)
-    strong = _strong_load(len(numbers), sizes, profile)
+    strongest = {column.name: max(map(abs, column.loadings), default=0.0) for column in numbers}
+    order = sorted(numbers, key=lambda one: (-strongest[one.name], streams.key(f"strength {one.name}")))
+    strong, weak = _loads(len(numbers), sizes, profile.rho_mean)
     loads: dict[str, tuple[float, ...]] = {}
     start = 0
     for factor, size in enumerate(sizes):
@@ -52,10 +52,6 @@ def _is_number(column: Column) -> bool:
     return isinstance(law, Normal | LogNormal | Uniform | Quantiles) and not is_bit
 
 
-def _strongest(column: Column) -> float:
-    return max((abs(load) for load in column.loadings), default=0.0)
-
-
 def _sizes(count: int, share: float) -> list[int]:
     """Return the sizes of up to three groups within which pairs are strong, so that their share is as wanted."""
     pairs = np.arange(count + 1) * (np.arange(count + 1) - 1) / 2
@@ -64,33 +60,27 @@ def _sizes(count: int, share: float) -> list[int]:
         for two in range(min(one, count - one) + 1):
             three_most = min(two, count - one - two)
             three = int(np.argmin(np.abs((pairs[one] + pairs[two] + pairs[: three_most + 1]) / pairs[-1] - share)))
-            miss = abs((pairs[one] + pairs[two] + pairs[three]) / pairs[-1] - share) + 0.002 * (two == 0) * (
-                share > 0.2
-            )
+            miss = abs((pairs[one] + pairs[two] + pairs[three]) / pairs[-1] - share)
+            miss += 0.002 * (two == 0) * (share > 0.2)
             if miss < least - 1e-12:
                 best, least = [size for size in (one, two, three) if size > 1], miss
     return best
 
 
-def _strong_load(count: int, sizes: Sequence[int], profile: TableProfile) -> float:
-    """Return the loading within groups for which the mean correlation is as wanted."""
-    all_pairs = count * (count - 1) / 2
-    inside = sum(size * (size - 1) / 2 for size in sizes)
-    if not inside or profile.rho_mean is None:
-        return 0.0
-    rest = (all_pairs - inside) / all_pairs * _NOISE * 1.4
-    wanted = (profile.rho_mean - rest) * all_pairs / inside
-    return float(np.sqrt(np.clip(wanted, _LEAST_STRONG, _MOST_LOAD**2 - 0.02)))
+def _loads(count: int, sizes: Sequence[int], rho_mean: float) -> tuple[float, float]:
+    """Return the loading within groups for which the mean correlation is as wanted, and that of all other columns.
 
-
-def _weak_load(count: int, sizes: Sequence[int], profile: TableProfile) -> float:
-    """Return the loading of columns outside the groups: above 0 if nearly all pairs are a little correlated."""
-    if sum(sizes) >= count or profile.rho_mean is None:
-        return 0.0
-    all_pairs = count * (count - 1) / 2
-    inside = sum(size * (size - 1) / 2 for size in sizes)
-    rest = (profile.rho_mean * all_pairs - inside * 0.5) / max(all_pairs - inside, 1.0)
-    return float(np.sqrt(np.clip(rest - _NOISE, 0.0, 0.2)))
+    The second is above 0 if nearly all pairs are a little correlated.
+    """
+    pairs, inside = count * (count - 1) / 2, sum(size * (size - 1) / 2 for size in sizes)
+    strong = weak = 0.0
+    if inside:
+        wanted = (rho_mean - (pairs - inside) / pairs * _NOISE * 1.4) * pairs / inside
+        strong = float(np.sqrt(np.clip(wanted, _LEAST_STRONG, _MOST_LOAD**2 - 0.02)))
+    if sum(sizes) < count:
+        rest = (rho_mean * pairs - inside * 0.5) / max(pairs - inside, 1.0)
+        weak = float(np.sqrt(np.clip(rest - _NOISE, 0.0, 0.2)))
+    return strong, weak
 
 
 def _along(factor: int, load: float, column: Column) -> tuple[float, ...]:

@@ -6,11 +6,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from sandmill.design.prose import listed
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models import links
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain, NumberTarget, TargetWords
+from sandmill.models.kind import Kind
 from sandmill.models.profile import TableProfile
 from sandmill.models.spec import Story
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
@@ -18,9 +20,6 @@ from sandmill.rng import Streams
 
 Item = TypeVar("Item")
 
-LEAST_CLASSES, MOST_CLASSES = 3, 7
-_LEAST_GRADES, MOST_GRADES = 4, 7
-LEAST_LABELS, MOST_LABELS = 3, 5
 MOST_NUMBERS = 3
 _RELATIVE = frozenset(
     {MetricName.RMSLE, MetricName.RMSLE_COLUMNS, MetricName.MAPE, MetricName.SMAPE, MetricName.POISSON_DEVIANCE}
@@ -59,25 +58,16 @@ class Target:
 
 
 def choose_target(
-    structure: Structure,
-    targets: TargetWords,
-    hardness: float,
-    rng: np.random.Generator,
-    classes: tuple[int, int] = (LEAST_CLASSES, MOST_CLASSES),
-    labels: tuple[int, int] = (LEAST_LABELS, MOST_LABELS),
-    grades: tuple[int, int] = (_LEAST_GRADES, MOST_GRADES),
-    exact: int | None = None,
+    structure: Structure, targets: TargetWords, kind: Kind, hardness: float, rng: np.random.Generator, exact: int | None
 ) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
     Args:
         structure: of the seed.
         targets: what the domain offers.
+        kind: of the task. It has ranges for the numbers of classes, grades and labels.
         hardness: position of the knob.
         rng: generator of the draws.
-        classes: fewest and most classes of a multiclass target.
-        labels: fewest and most labels of a multilabel target.
-        grades: fewest and most grades of an ordinal target.
         exact: number of classes, grades, labels or numbers, if it is known.
 
     Raises:
@@ -89,12 +79,12 @@ def choose_target(
             return Target(links.BinaryLink(intercept=0.0), two.name, two.meaning)
         case TargetKind.MULTICLASS:
             many = _pick(targets.multiclass, rng)
-            count = exact or _count(*classes, structure.n_classes, hardness, rng)
+            count = exact or _count(kind.classes, structure.n_classes, hardness, rng)
             names = _some(many.classes, count, rng)
             return Target(links.MulticlassLink(classes=names, intercepts=(0.0,) * count), many.name, many.meaning)
         case TargetKind.ORDINAL:
             grade = _pick(targets.ordinal, rng)
-            count = exact or _count(*grades, structure.n_classes, hardness, rng)
+            count = exact or _count(kind.grades, structure.n_classes, hardness, rng)
             ranks = tuple(str(rank) for rank in range(1, count + 1))
             link = links.OrdinalLink(classes=ranks, cuts=tuple(map(float, range(count - 1))))
             meaning = f"{grade.meaning}, from 1 ({grade.lowest}) to {count} ({grade.highest})"
@@ -103,7 +93,7 @@ def choose_target(
             several = _pick(targets.multilabel, rng)
             # Seeds state an unknown number of labels as 1.
             known = structure.n_targets if structure.n_targets > 1 else None
-            count = exact or _count(*labels, known, hardness, rng)
+            count = exact or _count(kind.labels, known, hardness, rng)
             names = _some(several.labels, count, rng)
             meanings = {label: f"1 if `{label}` is one of the labels of the row, 0 if not" for label in names}
             sets = links.MultilabelLink(labels=names, intercepts=(0.0,) * count)
@@ -119,21 +109,14 @@ def choose_target(
             number = _pick(targets.regression, rng)
             return Target(_number_link(structure, number, hardness, rng), number.name, number.meaning)
         case TargetKind.MULTI_TARGET:
-            return _several_numbers(structure, targets, hardness, rng, exact)
+            count = min(exact or max(2, min(structure.n_targets, MOST_NUMBERS)), len(targets.regression))
+            picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
+            parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
+            names, meanings = tuple(one.name for one in picked), {one.name: one.meaning for one in picked}
+            whole = links.NumbersLink(names=names, links=parts)
+            return Target(whole, listed(names, "and"), f"{count} numbers", meanings)
         case _:
             raise ValueError(f"the grammar cannot make a {structure.target} target")
-
-
-def _several_numbers(
-    structure: Structure, targets: TargetWords, hardness: float, rng: np.random.Generator, exact: int | None
-) -> Target:
-    count = min(exact or max(2, min(structure.n_targets, MOST_NUMBERS)), len(targets.regression))
-    picked = [targets.regression[i] for i in sorted(rng.permutation(len(targets.regression))[:count])]
-    parts = tuple(_number_link(structure, number, hardness, rng) for number in picked)
-    names = tuple(number.name for number in picked)
-    meanings = {number.name: number.meaning for number in picked}
-    phrase = f"{', '.join(names[:-1])} and {names[-1]}"
-    return Target(links.NumbersLink(names=names, links=parts), phrase, f"{count} numbers", meanings)
 
 
 def _number_link(
@@ -184,8 +167,9 @@ def _sigma_for(skew: float, noise: float) -> float:
     return float(sigmas[int(np.argmin(np.abs(found - skew)))])
 
 
-def _count(least: int, most: int, wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
+def _count(ends: tuple[int, int], wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
     """Return the number of classes or labels: rising up to hardness 0.5, and at most the seed's own, if known."""
+    least, most = ends
     top = int(rng.integers(min(least + 1, most), most + 1))
     return max(least, min(wanted or top, round(least + (top - least) * min(1.0, 2 * hardness))))
 
@@ -205,12 +189,7 @@ def write_story(
 ) -> Story:
     """Write the domain's story for the chosen columns and target, with one of the domain's overviews.
 
-    Args:
-        vocabulary: of the domain.
-        columns: of the design.
-        target: of the design.
-        asked: target columns of the files, which the title names.
-        streams: of the slot.
+    The title names the target columns of the files, `asked`.
     """
     words = (*vocabulary.words, *vocabulary.domain.knows.identities)
     meanings = {word.name: word.meaning for word in words}
@@ -243,8 +222,9 @@ def _story(
     overview = overviews[int(draws.integers(len(overviews)))]
     is_context = bool(domain.knows.targets)
     length = int(streams.generator("overview").integers(2, len(overview) + 1)) if is_context else len(overview)
+    shown = asked if len(asked) <= _NAMED else (*asked[:2], f"{len(asked) - 2} other labels")
     return Story(
-        title=f"{domain.title}: predict {_listed(asked)}",
+        title=f"{domain.title}: predict {listed(shown, 'and')}",
         overview=" ".join(overview[:length]),
         row=domain.row,
         target=target.name,
@@ -253,10 +233,3 @@ def _story(
         units=units,
         style=int(draws.integers(1, _STYLES)),
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """List names, or the first two and the number of the others if they are many."""
-    shown = names if len(names) <= _NAMED else (*names[:2], f"{len(names) - 2} other labels")
-    *most, last = shown
-    return f"{', '.join(most)} and {last}" if most else last

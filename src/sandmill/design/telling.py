@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sandmill.design.hints import HintPlan
-from sandmill.design.prose import Pen, meanings_of, pen_for, phrases
-from sandmill.design.prose.entries import say_in_text, say_sentinel, say_units
+from sandmill.design.prose import Pens, meanings_of, phrases
+from sandmill.design.prose.entries import lowered, say_in_text, say_sentinel, say_units
 from sandmill.design.prose.forms import DESCRIPTION, Said, arrange
 from sandmill.design.rule import Rule
 from sandmill.design.shape import Shape
@@ -29,7 +29,6 @@ from sandmill.models.hints import (
     Units,
 )
 from sandmill.models.knowledge import ConversionWord
-from sandmill.models.spoken import Spoken
 from sandmill.rng import Streams
 
 MOST_VALUES = 2
@@ -44,7 +43,7 @@ _FAR = 1e-9
 
 def draw_notes(
     domain: Domain, columns: Sequence[Column], streams: Streams, level: ReadingLevel = "plain"
-) -> tuple[Notes, tuple[str, ...], tuple[Hint, ...]] | None:
+) -> tuple[Notes, tuple[Hint, ...]] | None:
     """Draw the text column of a design and the columns whose values it holds.
 
     Args:
@@ -55,15 +54,16 @@ def draw_notes(
         level: of reading.
 
     Returns:
-        The notes, names of the columns that are in the text, and a hint for each, all marked as useful; None if no
-        column can be in the text.
+        The notes, and a hint for each value in them, all marked as useful; None if no column can be in the text.
     """
     word = domain.knows.notes
-    if word is None:
-        return None
-    by_name = {column.name: column for column in columns if _can_be_written(column)}
-    known = [value for value in word.values if value.column in by_name]
-    if not known:
+    by_name = {
+        column.name: column
+        for column in columns
+        if not (column.unit or column.conversion or isinstance(column.distribution, Date | Unit | Identity))
+    }
+    known = [value for value in word.values if value.column in by_name] if word else []
+    if not word or not known:
         return None
     rng = streams.generator("notes")
     count = int(rng.integers(1, min(MOST_VALUES, len(known)) + 1))
@@ -71,32 +71,17 @@ def draw_notes(
     values = tuple(NoteValue(column=one.column, phrases=one.phrases, pattern=one.pattern) for one in chosen)
     notes = Notes(name=word.name, meaning=word.meaning, values=values, fillers=word.fillers)
     meanings = {item.name: item.meaning for item in (*domain.numeric, *domain.categorical)}
-    texts = [str(text) for text in rng.permutation(phrases("plainly_in_notes"))]
+    pens = Pens(level, meanings_of(domain, has_paraphrases=False))
     hints = list[Hint]()
-    for value, text in zip(values, texts, strict=False):
-        pen = Pens(level, meanings_of(domain, has_paraphrases=False)).of(f"words {value.column}", streams)
-        told = Said(_told(text, value.column, meanings[value.column], notes))
-        said = say_in_text(pen, value.column, notes) if pen.is_free else told
-        hints.append(arrange(pen, _fact(value, notes, by_name[value.column]), said, matters=True))
-    return notes, tuple(value.column for value in values), tuple(hints)
-
-
-def _can_be_written(column: Column) -> bool:
-    is_plain = column.unit is None and column.conversion is None and not isinstance(column.distribution, Date)
-    return is_plain and not isinstance(column.distribution, Unit | Identity)
-
-
-def _fact(value: NoteValue, notes: Notes, column: Column) -> InText:
-    spread = column.distribution
-    levels = tuple(level.replace("_", " ") for level in spread.levels) if isinstance(spread, Categorical) else ()
-    return InText(column=value.column, notes=notes.name, pattern=value.pattern, levels=levels)
-
-
-def _told(text: str, column: str, meaning: str, notes: Notes) -> str:
-    """Put the meaning of a column into a sentence, with a small letter unless it starts with an abbreviation."""
-    starts_small = len(meaning) > 1 and not meaning[1].isupper()
-    words = meaning[0].lower() + meaning[1:] if starts_small else meaning
-    return text.format(column=column, meaning=words, notes=notes.name)
+    for value, text in zip(values, map(str, rng.permutation(phrases("plainly_in_notes"))), strict=False):
+        name, law = value.column, by_name[value.column].distribution
+        pen = pens.of(f"words {name}", streams)
+        told = Said(text.format(column=name, meaning=lowered(meanings[name]), notes=notes.name))
+        said = say_in_text(pen, name, notes) if pen.is_free else told
+        levels = tuple(level.replace("_", " ") for level in law.levels) if isinstance(law, Categorical) else ()
+        fact = InText(column=name, notes=notes.name, pattern=value.pattern, levels=levels)
+        hints.append(arrange(pen, fact, said, matters=True))
+    return notes, tuple(hints)
 
 
 def convert_columns(
@@ -136,7 +121,7 @@ def state_units(
     words: Mapping[str, ConversionWord],
     read: Collection[str],
     streams: Streams,
-    pens: "Pens",
+    pens: Pens,
 ) -> Iterator[Hint]:
     """State the units of converted columns. They matter if the rule reads the column."""
     for name, word in words.items():
@@ -144,19 +129,11 @@ def state_units(
         if conversion is None or not isinstance(by, Categorical):
             raise TypeError(f"column {name} has no conversion by a category")
         pen = pens.of(f"unit text {name}", streams)
-        fact, other = (
-            Units(column=name, by=word.by, factors=factors, offsets=offsets)
-            for factors, offsets in (
-                (conversion.factors, conversion.offsets),
-                (_turned(conversion.factors), _turned(conversion.offsets)),
-            )
-        )
-        said = say_units(pen, fact, other, word, by.levels)
+        factors, offsets = conversion.factors, conversion.offsets
+        fact = Units(column=name, by=word.by, factors=factors, offsets=offsets)
+        turned = {"factors": (*factors[1:], *factors[:1]), "offsets": (*offsets[1:], *offsets[:1])}
+        said = say_units(pen, fact, fact.model_copy(update=turned), word, by.levels)
         yield arrange(pen, fact, said, matters=name in read, file=DATA_DICTIONARY)
-
-
-def _turned(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    return (*numbers[1:], *numbers[:1])
 
 
 def move_to_notes(
@@ -173,31 +150,17 @@ def move_to_notes(
     Returns:
         Columns in the same order, the notes, and a hint for each column in them.
     """
-    parents = {column.shift.by for column in columns if column.shift} | {
-        name
-        for column in columns
-        for name in (
-            *((column.conversion.by,) if column.conversion else ()),
-            *(column.distribution.of if isinstance(column.distribution, Identity) else ()),
-        )
-    }
-    parents |= {rule.subgroup.by} if rule.subgroup else set()
+    parents = {rule.subgroup.by} if rule.subgroup else set[str]()
+    for column in columns:
+        parents |= {move.by for move in (column.shift, column.conversion) if move}
+        parents |= set(column.distribution.of) if isinstance(column.distribution, Identity) else set()
     free = [column for column in columns if column.name in rule.read - parents]
     has_notes = is_certain or streams.generator("has notes").random() < _CHANCE_OF_NOTES
     drawn = draw_notes(domain, free, streams, level) if has_notes else None
     if drawn is None:
         return tuple(columns), None, ()
-    notes, names, hints = drawn
-    return (
-        tuple(column.model_copy(update={"in_text": column.name in names}) for column in columns),
-        notes,
-        hints,
-    )
-
-
-def mark_gaps(faults: Sequence[Pathology], columns: Mapping[str, Column], streams: Streams) -> tuple[Pathology, ...]:
-    """Give some columns with missing cells a number that stands for them."""
-    return tuple(_marked(fault, columns, streams) if isinstance(fault, Missing) else fault for fault in faults)
+    names = {value.column for value in drawn[0].values}
+    return tuple(column.model_copy(update={"in_text": column.name in names}) for column in columns), *drawn
 
 
 def _marked(gap: Missing, columns: Mapping[str, Column], streams: Streams) -> Missing:
@@ -216,35 +179,17 @@ def _outside(column: Column) -> list[float]:
 
 
 def state_sentinels(
-    faults: Sequence[Pathology],
-    columns: Mapping[str, Column],
-    read: Collection[str],
-    streams: Streams,
-    pens: "Pens",
+    faults: Sequence[Pathology], columns: Mapping[str, Column], read: Collection[str], streams: Streams, pens: Pens
 ) -> Iterator[Hint]:
     """State the numbers that stand for missing cells. They matter if the rule reads the column."""
-    for fault in faults:
-        if isinstance(fault, Missing) and fault.sentinel is not None:
-            pen = pens.of(f"sentinel text {fault.column}", streams)
-            others = [number for number in _outside(columns[fault.column]) if number != fault.sentinel]
-            fact, other = (
-                Sentinel(column=fault.column, value=value)
-                for value in (fault.sentinel, pen.pick(others or [10 * fault.sentinel]))
-            )
+    for gap in faults:
+        if isinstance(gap, Missing) and gap.sentinel is not None:
+            pen = pens.of(f"sentinel text {gap.column}", streams)
+            others = [number for number in _outside(columns[gap.column]) if number != gap.sentinel]
+            fact = Sentinel(column=gap.column, value=gap.sentinel)
+            other = Sentinel(column=gap.column, value=pen.pick(others or [10 * gap.sentinel]))
             said = say_sentinel(pen, fact, other)
-            yield arrange(pen, fact, said, matters=fault.column in read, file=DATA_DICTIONARY)
-
-
-@dataclass(frozen=True)
-class Pens:
-    """What sentences of a design are written with: its level, and what they call columns."""
-
-    level: ReadingLevel = "plain"
-    meanings: Mapping[str, Spoken] = field(default_factory=dict)
-
-    def of(self, name: str, streams: Streams) -> Pen:
-        """Return the pen for one fact."""
-        return pen_for(name, self.level, streams, self.meanings)
+            yield arrange(pen, fact, said, matters=gap.column in read, file=DATA_DICTIONARY)
 
 
 @dataclass(frozen=True)
@@ -256,11 +201,9 @@ class Telling:
     """With the told motifs."""
     notes: Notes | None
     hints: tuple[Hint, ...]
-    conversions: dict[str, ConversionWord]
-    """By column."""
+    pens: Pens
     has_sentinels: bool = True
     """Whether numbers such as -999 may mark missing cells. Not in a table made from a seed's: its cells are empty."""
-    pens: Pens = Pens()
     has_dictionary: bool = True
     """Whether facts may stand in a file of their own. A table of the seed's shape has one if the seed has."""
 
@@ -268,9 +211,8 @@ class Telling:
         """Return faults in which numbers may stand for missing cells, and all hints of the design."""
         by_name = {column.name: column for column in self.columns}
         if self.rule.told and self.has_sentinels:
-            faults = mark_gaps(faults, by_name, streams)
-        units = state_units(by_name, self.conversions, self.rule.read, streams, self.pens)
-        hints = (*self.hints, *units, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
+            faults = tuple(_marked(one, by_name, streams) if isinstance(one, Missing) else one for one in faults)
+        hints = (*self.hints, *state_sentinels(faults, by_name, self.rule.read, streams, self.pens))
         return faults, hints if self.has_dictionary else tuple(map(_in_description, hints))
 
 
@@ -300,25 +242,25 @@ def tell(
     """
     meanings = meanings_of(domain)
     # Texts of media say how items show a column under its name, so its facts are stated by names too.
-    level = level if meanings else "plain"
-    plan = replace(plan, level=level)
+    pens = Pens(level if meanings else "plain", meanings, domain.words)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
     if plan.told and not plan.is_single and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):
-        converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, level, is_certain=bool(shape))
+        converted, notes, in_notes = move_to_notes(converted, rule, domain, streams, pens.level, is_certain=bool(shape))
     word = domain.knows.notes
     if shape and shape.has_text and notes is None and word:
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
-    pens = Pens(level, meanings)
-    forms, told = state_forms(plan, {column.name: column for column in converted}, streams, pens.meanings, domain.words)
+    by_name = {column.name: column for column in converted}
+    forms, told = state_forms(plan, by_name, streams, pens)
+    rule = replace(rule, told=told)
+    units = state_units(by_name, conversions, rule.read, streams, pens)
     profile = shape.profile if shape else None
     return Telling(
         converted,
-        replace(rule, told=told),
+        rule,
         notes,
-        (*forms, *in_notes),
-        conversions,
+        (*forms, *in_notes, *units),
+        pens,
         has_sentinels=not plan.is_single and profile is None,
-        pens=pens,
         has_dictionary=profile is None or profile.has_dictionary,
     )

@@ -49,14 +49,12 @@ def _is_named(path: Path) -> bool:
 
 def _describes(table: TableFile, columns: Sequence[str]) -> bool:
     """Whether one column holds the names of at least half of these columns."""
-    import polars as pl
-
-    head = table.scan().select(pl.all().cast(pl.String, strict=False)).head(_MOST_LINES).collect(engine="streaming")
+    head = table.scan(table.columns).head(_MOST_LINES).collect(engine="streaming")
     return any(2 * len(set(head[name].to_list()) & set(columns)) >= len(columns) for name in head.columns)
 
 
 def _repeats(table: TableFile, column: str) -> bool:
     import polars as pl
 
-    cells = table.scan().select(pl.col(column).drop_nulls())
+    cells = table.scan([column]).drop_nulls()
     return bool(cells.select(pl.col(column).is_duplicated().any()).collect(engine="streaming").item())

@@ -16,9 +16,6 @@ from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
 """Longest text of each field, in characters. Texts are short because a language model may read them."""
 
-PROFILE_NOTE = "the field profile is ignored, since designs do not use it; delete it"
-"""Warning for cards that still describe single columns."""
-
 LITE = frozenset(yaml.safe_load(files("sandmill.seeds").joinpath("lite.yaml").read_text("utf-8")))
 """Ids of the seeds of `--structures lite`."""
 
@@ -47,13 +44,12 @@ def read_card(path: Path, file: str) -> SeedReading:
     """
     document = read_document(path, file)
     problems = text_problems(document)
-    notes = (PROFILE_NOTE,) if document.data.pop("profile", None) else ()
     card = None
     with gathered(problems):
         card = document.parse(Card)
     if card is None or problems:
         raise Unsound(problems)
-    return SeedReading(SeedTask.model_validate(card.model_dump()), notes)
+    return SeedReading(SeedTask.model_validate(card.model_dump()))
 
 
 def text_problems(document: Document) -> list[SourceProblem]:

@@ -1,12 +1,11 @@
 """Infer the task of a competition from its prepared public data: three tables, their columns and their cells."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from sandmill.models.structure import MetricName, Modality, TargetKind
+from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring.support import ANSWER_FORMS
 from sandmill.seeds.explain import show
 from sandmill.seeds.source_problems import SourceProblem
@@ -22,10 +21,6 @@ from sandmill.seeds.tabular import (
     with_profile,
 )
 
-_MEDIA = {
-    **dict.fromkeys((".jpg", ".jpeg", ".png", ".tif", ".tiff", ".dcm", ".tfrec", ".bmp", ".gif"), Modality.IMAGE),
-    **dict.fromkeys((".wav", ".aif", ".aiff", ".flac", ".mp3", ".ogg"), Modality.AUDIO),
-}
 _DOCUMENTS = frozenset({".md", ".html", ".pdf", ".txt"})
 _MOST_ENTRIES = 5000
 """Files and folders that are looked at."""
@@ -34,12 +29,10 @@ _TABLES = {
     "a test table": ("test.csv", "test.parquet"),
     "a sample submission": ("sample_submission.csv", "sampleSubmission.csv", "sample_submission.parquet"),
 }
-_SUM_TOLERANCE = 1e-6
-_LEAST_CLASSES = 3
-"""A submission for two classes has one column of probabilities, not two."""
 NO_DATA = "data in prepared/public (without them the target cannot be known)"
 OTHER_FILES = "inputs from more files than the training table"
 NO_INPUTS = "input columns in the training table"
+FREE_TEXT = "inputs of which at most a quarter is text"
 
 
 class Unsettled(Exception):
@@ -66,7 +59,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
     Args:
         public: folder `prepared/public` of the competition.
         file: name of the folder, for messages.
-        metric: None if the grader is unknown. The modality is inferred all the same.
+        metric: None if the grader is unknown.
         sample_name: name of the sample submission as the configuration has it; may be empty.
 
     Raises:
@@ -76,8 +69,6 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
     names = sorted(islice(_walk(public), _MOST_ENTRIES))
     if not names:
         raise Unsettled(NO_DATA)
-    if media := Counter(_MEDIA[suffix] for name in names if (suffix := Path(name).suffix.lower()) in _MEDIA):
-        raise Unsettled(f"modality {media.most_common(1)[0][0]}")
     asked = {**_TABLES, "a sample submission": (sample_name, *_TABLES["a sample submission"])}
     found = {what: next((name for name in some if name in names), None) for what, some in asked.items()}
     if absent := [f"{what} in prepared/public" for what, name in found.items() if name is None]:
@@ -91,8 +82,7 @@ def understand(public: Path, file: str, metric: MetricName | None, sample_name: 
         raise Unsettled(need)
     if metric is None:
         raise Unsettled
-    kind, answers = settle_target(train, columns, metric)
-    profiled = _profile(train, columns, kind, answers, metric)
+    profiled = _profile(train, columns, settle_target(train, columns, metric), metric)
     return replace(profiled, structure=profiled.structure.model_copy(update={"rows_test": test.count_rows()}))
 
 
@@ -129,20 +119,14 @@ def name_columns(train: TableFile, test: TableFile, sample: TableFile) -> Column
 def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
     """Return why the inputs cannot be read as columns of a table; an empty text if they can."""
     kinds = [column.kind for name, column in facts.items() if name not in columns.keys or column.kind == "text"]
-    texts, inputs = kinds.count("text"), len(kinds) - kinds.count("identifier")
+    inputs = len(kinds) - kinds.count("identifier")
     if not inputs:
         return NO_INPUTS
-    if texts * 2 > inputs or (texts * 3 >= inputs and not {"numeric", "date"} & set(kinds)):
-        return f"modality {Modality.TEXT}"
-    return f"modality {Modality.MIXED}" if texts * 4 > inputs else ""
+    return FREE_TEXT if kinds.count("text") * 4 > inputs else ""
 
 
-def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> tuple[TargetKind, tuple[str, ...]]:
-    """Infer the kind of the target and the columns of the training table that hold it.
-
-    One answer column of the training table is the target. Several of them are one-hot classes, labels or numbers, by
-    their cells and the metric. Answer columns that the training table lacks are the classes of its one column that the
-    test table lacks, if they bear its values.
+def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> TargetKind:
+    """Infer the kind of the target: of one answer column, or of several labels or numbers, by cells and metric.
 
     Raises:
         Unsettled: if columns, cells and metric do not agree on one kind of target.
@@ -150,14 +134,9 @@ def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) ->
     answers = columns.answers
     if not answers:
         raise Unsettled("an answer column in the sample submission")
-    if set(answers) <= set(train.columns):
-        kind = _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric)
-        return kind, answers
-    if len(answers) >= _LEAST_CLASSES and len(columns.lacking) == 1:
-        (column,) = columns.lacking
-        if _takes_class_columns(metric) and _names_classes(train, column, answers):
-            return TargetKind.MULTICLASS, (column,)
-    raise Unsettled("a target: the answer columns are not in the training table")
+    if not set(answers) <= set(train.columns):
+        raise Unsettled("a target: the answer columns are not in the training table")
+    return _one(train, answers[0], metric) if len(answers) == 1 else _several(train, answers, metric)
 
 
 def kind_under(metric: MetricName, target: ColumnFacts) -> TargetKind | None:
@@ -186,51 +165,26 @@ def _one(train: TableFile, column: str, metric: MetricName) -> TargetKind:
 def _several(train: TableFile, answers: tuple[str, ...], metric: MetricName) -> TargetKind:
     import polars as pl
 
-    numbers = [pl.col(name).cast(pl.String).cast(pl.Float64, strict=False) for name in answers]
-    is_bit = pl.all_horizontal(number.is_in([0.0, 1.0]) for number in numbers)
-    asked = train.scan().select(
+    numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in answers]
+    asked = train.scan(answers).select(
         numbers=pl.all_horizontal(number.is_finite() for number in numbers).fill_null(False).all(),
-        bits=is_bit.fill_null(False).all(),
-        sums_to_one=((pl.sum_horizontal(numbers) - 1).abs() < _SUM_TOLERANCE).all(),
+        bits=pl.all_horizontal(number.is_in([0.0, 1.0]) for number in numbers).fill_null(False).all(),
     )
     row = asked.collect(engine="streaming").row(0, named=True)
-    may_be_classes = len(answers) >= _LEAST_CLASSES and _takes_class_columns(metric)
-    found = (
-        (TargetKind.MULTICLASS, row["bits"] and row["sums_to_one"] and may_be_classes),
-        (TargetKind.MULTILABEL, row["bits"]),
-        (TargetKind.MULTI_TARGET, row["numbers"]),
-    )
+    found = ((TargetKind.MULTILABEL, row["bits"]), (TargetKind.MULTI_TARGET, row["numbers"]))
     kind = next((kind for kind, holds in found if holds and (kind, metric) in ANSWER_FORMS), None)
     if kind is None:
         raise Unsettled(f"the kind of the {len(answers)} target columns: they do not fit {metric}")
     return kind
 
 
-def _takes_class_columns(metric: MetricName) -> bool:
-    """Whether a submission scored by the metric has one column for each class."""
-    return ANSWER_FORMS.get((TargetKind.MULTICLASS, metric)) == "class_probabilities"
-
-
-def _names_classes(train: TableFile, column: str, answers: tuple[str, ...]) -> bool:
-    """Whether the answer columns are named after the values of a column, with or without its name as a prefix."""
-    import polars as pl
-
-    cells = pl.col(column).cast(pl.String)
-    found = train.scan().select(cells.unique()).head(len(answers) + 2).collect(engine="streaming")
-    values = {value for value in found.to_series().to_list() if value is not None}
-    return set(answers) in (values, {f"{column}_{value}" for value in values})
-
-
-def _profile(
-    train: TableFile, columns: ColumnRoles, kind: TargetKind, answers: tuple[str, ...], metric: MetricName
-) -> Profiled:
-    left_out = (*columns.keys, *columns.lacking)
+def _profile(train: TableFile, columns: ColumnRoles, kind: TargetKind, metric: MetricName) -> Profiled:
+    left_out, answers = (*columns.keys, *columns.lacking), columns.answers
     if len(answers) == 1:
         (name,) = answers
         wish = Wish(name, kind, metric, tuple(column for column in left_out if column != name))
         return profile_table(train, wish, SourceProblem(train.file, "", "", line=1, field=name))
     facts = measure(train, tuple(name for name in columns.shared if name not in left_out))
     inputs = [column for column in facts.values() if column.kind != "identifier"]
-    classes, targets = (len(answers), 1) if kind is TargetKind.MULTICLASS else (None, len(answers))
-    structure = structure_of(inputs, kind, metric, train.count_rows(), n_classes=classes, n_targets=targets)
+    structure = structure_of(inputs, kind, metric, train.count_rows(), n_targets=len(answers))
     return with_profile(Profiled(structure), train, [column.name for column in inputs], answers)

@@ -69,34 +69,34 @@ class PlainLoader(yaml.SafeLoader):
         return node
 
     def _refusal(self, event: yaml.Event, saw: str, expected: str) -> Unsound:
-        return Unsound([SourceProblem(self._file, saw, expected, *_place(event.start_mark))])
+        return Unsound([SourceProblem(self._file, saw, expected, _line(event.start_mark))])
 
 
 PlainLoader.add_implicit_resolver(_UNQUOTED, re.compile(""), None)
 
 
-def _place(mark: Any) -> tuple[int, int]:
-    """Return line and column of a mark of the parser, from 1; zeros for None."""
-    return (mark.line + 1, mark.column + 1) if mark else (0, 0)
+def _line(mark: Any) -> int:
+    """Return the line of a mark of the parser, from 1; 0 for None."""
+    return mark.line + 1 if mark else 0
 
 
 @dataclass
 class Document:
-    """One YAML mapping as plain data, with the position of every field and list item."""
+    """One YAML mapping as plain data, with the line of every field and list item."""
 
     file: str
     data: dict[str, Any] = field(default_factory=dict)
-    places: dict[Loc, tuple[int, int]] = field(default_factory=dict)
-    """Line and column, from 1, of the value at a location; a field's own name is under (..., name, "")."""
+    lines: dict[Loc, int] = field(default_factory=dict)
+    """Line of the value at a location; of a field's own name under (..., name, "")."""
 
     def problem(self, refusal: RefusedValue) -> SourceProblem:
-        """Add line and column: of the value, of the name if the field is unknown, of the parent if it is missing."""
+        """Add the line: of the value, of the name if the field is unknown, of the parent if it is missing."""
         loc = refusal.loc
         named = refusal.expected.startswith(("a known field", "a field of"))
         spots = [(*loc, "")] if named else []
         spots += [loc[:end] for end in range(len(loc), -1, -1)]
-        line, column = next((self.places[spot] for spot in spots if spot in self.places), (0, 0))
-        return SourceProblem(self.file, refusal.saw, refusal.expected, line, column, refusal.field, refusal.hint)
+        line = next((self.lines[spot] for spot in spots if spot in self.lines), 0)
+        return SourceProblem(self.file, refusal.saw, refusal.expected, line, refusal.field, refusal.hint)
 
     def parse(self, model: type[M]) -> M:
         """Validate the whole mapping.
@@ -115,7 +115,7 @@ class Document:
         Raises:
             Unsound: for a tag, or a field that stands twice.
         """
-        self.places[loc] = _place(node.start_mark)
+        self.lines[loc] = _line(node.start_mark)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{CORE}map":
             return self._read_mapping(node, loc)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{CORE}seq":
@@ -135,13 +135,13 @@ class Document:
     def _read_mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key, value in node.value:
-            place, name = _place(key.start_mark), key.value
+            line, name = _line(key.start_mark), key.value
             if not isinstance(name, str):
-                raise Unsound([SourceProblem(self.file, "a field name that is not plain text", "a field name", *place)])
+                raise Unsound([SourceProblem(self.file, "a field name that is not plain text", "a field name", line)])
             if name in data:
-                saw = f"{show(name)} again, first on line {self.places[*loc, name, ''][0]}"
-                raise Unsound([SourceProblem(self.file, saw, "each field once", *place)])
-            self.places[*loc, name, ""] = place
+                saw = f"{show(name)} again, first on line {self.lines[*loc, name, '']}"
+                raise Unsound([SourceProblem(self.file, saw, "each field once", line)])
+            self.lines[*loc, name, ""] = line
             data[name] = self.read(value, (*loc, name))
         return data
 
@@ -163,7 +163,7 @@ def read_document(path: Path, file: str) -> Document:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         saw = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise Unsound([SourceProblem(file, shorten(saw, 120), "YAML", *_place(mark))]) from None
+        raise Unsound([SourceProblem(file, shorten(saw, 120), "YAML", _line(mark))]) from None
     if not isinstance(root, yaml.MappingNode):
         saw = "an empty file" if root is None else "no fields at the top level"
         raise Unsound([SourceProblem(file, saw, "a mapping of fields, such as `id: my-task`")])

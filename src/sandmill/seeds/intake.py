@@ -1,6 +1,6 @@
 """Read all sources, collect all problems, and set aside the seeds that cannot be built yet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -176,9 +176,11 @@ def ingest(sources: tuple[str, ...]) -> SeedIntake:
     Raises:
         SeedError: with all problems of all sources, or if not one seed is supported.
     """
-    read, intake = _take_in(sources)
+    intake = survey(sources)
     if not intake.supported:
-        raise seed_error([_nothing_supported(source, reading.seed) for source, reading in read])
+        expected = "at least one seed that can be made today"
+        needs = {seed.id: "; ".join(seed.needs) for seed in intake.unsupported}
+        raise seed_error([SourceProblem(name, f"a seed that needs {need}", expected) for name, need in needs.items()])
     return intake
 
 
@@ -188,42 +190,34 @@ def survey(sources: tuple[str, ...], on_progress: OnProgress = lambda _done, _to
     Raises:
         SeedError: with all problems of all sources.
     """
-    return _take_in(sources, on_progress)[1]
-
-
-def _take_in(
-    sources: tuple[str, ...], on_progress: OnProgress = lambda _done, _total: None
-) -> tuple[list[tuple[Source, SeedReading]], SeedIntake]:
     found = find_sources(sources)
-    problems = list(found.problems)
-    read: list[tuple[Source, SeedReading]] = []
-    is_alone = len(found.sources) == 1
+    problems, read = list(found.problems), list[SeedReading]()
+    first: dict[str, str] = {}
     for number, source in enumerate(found.sources):
         on_progress(number, len(found.sources))
         try:
-            read.append((source, _set_aside(source.read(source.path, source.file))))
+            reading = source.read(source.path, source.file)
+            needs = missing_support(reading.seed.structure) if isinstance(reading.seed, SeedTask) else ()
+            if needs:
+                reading = SeedReading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes)
         except Unsound as unsound:
-            if is_alone or not source.can_be_set_aside(unsound):
+            if len(found.sources) == 1 or not source.can_be_set_aside(unsound):
                 problems += unsound.problems
-            else:
-                read.append((source, SeedReading(_unreadable(source, unsound))))
-    problems += _repeated_ids(read)
+                continue
+            reading = SeedReading(_unreadable(source, unsound))
+        read.append(reading)
+        if (other := first.setdefault(reading.seed.id, source.file)) != source.file:
+            saw = f'"{reading.seed.id}", which {other} has too'
+            problems.append(SourceProblem(source.file, saw, "each id once", field="id"))
     if problems:
         raise seed_error(problems)
-    readings = [reading for _, reading in read]
-    return read, SeedIntake(
-        supported=tuple(one.seed for one in readings if isinstance(one.seed, SeedTask)),
-        unsupported=tuple(one.seed for one in readings if isinstance(one.seed, UnsupportedSeed)),
-        notes=tuple(SeedNote(seed_id=one.seed.id, text=text) for one in readings for text in one.notes),
+    return SeedIntake(
+        supported=tuple(one.seed for one in read if isinstance(one.seed, SeedTask)),
+        unsupported=tuple(one.seed for one in read if isinstance(one.seed, UnsupportedSeed)),
+        notes=tuple(SeedNote(seed_id=one.seed.id, text=text) for one in read for text in one.notes),
         skipped=tuple(found.skipped),
-        guards={one.seed.guard: one.guard for one in readings if isinstance(one.seed, SeedTask) and one.seed.guard},
+        guards={one.seed.guard: one.guard for one in read if isinstance(one.seed, SeedTask) and one.seed.guard},
     )
-
-
-def _set_aside(reading: SeedReading) -> SeedReading:
-    """Set a seed aside if its structure cannot be built yet."""
-    needs = missing_support(reading.seed.structure) if isinstance(reading.seed, SeedTask) else ()
-    return SeedReading(UnsupportedSeed(id=reading.seed.id, needs=needs), reading.notes) if needs else reading
 
 
 def _unreadable(source: Source, unsound: Unsound) -> UnsupportedSeed:
@@ -240,20 +234,3 @@ def _fixed(problem: SourceProblem, source: Source) -> str:
     where = f"{place}: " if problem.line or problem.field else ""
     name = problem.file.removeprefix(f"{source.file}/")
     return f"{name} fixed ({where}saw {problem.saw}, expected {problem.expected})"
-
-
-def _repeated_ids(read: Sequence[tuple[Source, SeedReading]]) -> list[SourceProblem]:
-    """Find ids that two seeds share."""
-    first: dict[str, str] = {}
-    problems = []
-    for source, reading in read:
-        if reading.seed.id in first:
-            saw = f'"{reading.seed.id}", which {first[reading.seed.id]} has too'
-            problems.append(SourceProblem(source.file, saw, "each id once", field="id"))
-        first.setdefault(reading.seed.id, source.file)
-    return problems
-
-
-def _nothing_supported(source: Source, seed: SeedTask | UnsupportedSeed) -> SourceProblem:
-    needs = "; ".join(seed.needs) if isinstance(seed, UnsupportedSeed) else ""
-    return SourceProblem(source.file, f"a seed that needs {needs}", "at least one seed that can be made today")

@@ -124,16 +124,14 @@ def sample_table(table: TableFile, columns: Sequence[str], labelled: Sequence[st
     """
     import polars as pl
 
-    frame, number = table.scan().select(columns), "row"
+    frame, number = table.scan(columns), "row"
     while number in columns:
         number += "_"
     most = min(MOST_SAMPLED, _MOST_CELLS // len(columns))
     if rows > most:
         place = pl.col(number).cast(pl.UInt64) * _MULTIPLIER % _MODULUS
         frame = frame.with_row_index(number).filter(place < most * _MODULUS // rows)
-    text = pl.col(columns).cast(pl.String, strict=False).str.strip_chars()
-    read: pl.DataFrame = frame.select(pl.when(~text.is_in(["NaN", ""])).then(text)).collect(engine="streaming")
-    return read.filter(pl.all_horizontal(pl.col(labelled).is_not_null()))
+    return frame.filter(pl.all_horizontal(pl.col(labelled).is_not_null())).select(columns).collect(engine="streaming")
 
 
 def spread_columns(names: Sequence[str]) -> list[str]:

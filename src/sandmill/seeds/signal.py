@@ -22,6 +22,14 @@ _MOST_CLASSES = 8
 """Classes that are scored, the commonest ones; all others are one more."""
 _LEAST = 3
 """Rows that a class has at least to be scored."""
+_BOOSTING: dict[str, Any] = {
+    "max_iter": 40,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 5,
+    "early_stopping": False,
+    "random_state": 0,
+}
 _CLASSES = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.MULTILABEL})
 _NUMBERS = frozenset({TargetKind.REGRESSION, TargetKind.COUNT, TargetKind.ORDINAL, TargetKind.MULTI_TARGET})
 
@@ -96,7 +104,7 @@ def _score_classes(
     if len(levels) < 2 or not (counts >= _LEAST).any():
         return None
     folds = _folds(codes)
-    models = (LogisticRegression(max_iter=200, C=0.3), HistGradientBoostingClassifier(**_boosting()))
+    models = (LogisticRegression(max_iter=200, C=0.3), HistGradientBoostingClassifier(**_BOOSTING))
     first, second = (
         areas_of(_held_out(model, features, codes, folds, levels), codes, levels, counts)
         for model, features in zip(models, (scaled, wide), strict=True)
@@ -143,21 +151,10 @@ def _score_numbers(
     target = rankdata(numbers) / len(numbers) - 0.5
     folds = _folds(np.argsort(np.argsort(target, kind="stable")))
     scores = []
-    for model, features in ((Ridge(alpha=3.0), scaled), (HistGradientBoostingRegressor(**_boosting()), wide)):
+    for model, features in ((Ridge(alpha=3.0), scaled), (HistGradientBoostingRegressor(**_BOOSTING), wide)):
         said = np.zeros(len(target))
         for fold in range(_FOLDS):
             model.fit(features[folds != fold], target[folds != fold])
             said[folds == fold] = model.predict(features[folds == fold])
         scores.append(1 - float(np.mean((target - said) ** 2) / target.var()))
     return scores[0], scores[1]
-
-
-def _boosting() -> dict[str, Any]:
-    return {
-        "max_iter": 40,
-        "learning_rate": 0.1,
-        "max_leaf_nodes": 8,
-        "min_samples_leaf": 5,
-        "early_stopping": False,
-        "random_state": 0,
-    }

@@ -14,21 +14,19 @@ FOOTER = "No seed was read. See docs/seeds.md for every field."
 
 @dataclass(frozen=True)
 class SourceProblem:
-    """One problem of one source file. Line and column count from 1; 0 is unknown."""
+    """One problem of one source file. Lines count from 1; 0 is unknown."""
 
     file: str
     saw: str
     expected: str
     line: int = 0
-    column: int = 0
     field: str = ""
     hint: str = ""
 
     def place(self, with_file: bool) -> str:
-        """Return file, line, column and field, as far as they are known."""
+        """Return file, line and field, as far as they are known."""
         parts = [self.file] if with_file else []
         parts += [f"line {self.line}"] if self.line else []
-        parts += [f"column {self.column}"] if self.column else []
         parts += [self.field] if self.field else []
         return ", ".join(parts) or "file"
 

@@ -3,13 +3,10 @@
 Polars loads whole cells, so their sizes are checked first. A small Parquet file can decode to very many cells.
 """
 
-import codecs
 import csv
-import glob
 import io
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,13 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandmill.errors import count, require_extra, shorten
+from sandmill.errors import count, shorten
 from sandmill.seeds.explain import show
 from sandmill.seeds.regular import require_regular
 from sandmill.seeds.source_problems import SourceProblem, Unsound
 
 if TYPE_CHECKING:
-    import duckdb
     import polars as pl
     from pyarrow.parquet import FileMetaData
 
@@ -41,7 +37,6 @@ _HEAD = 1 << 22
 MAX_DECODED = 1 << 29
 """Bytes of all decoded cells: 8 for each cell, and the length of each text."""
 _CELL = 8
-_LENGTH = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
 TABLE_SUFFIXES = frozenset({".csv", ".parquet"})
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """Cells of a CSV that count as empty."""
@@ -50,70 +45,50 @@ _MAX_HEADER = 1 << 20
 _LISTED = 5
 
 
-@contextmanager
-def open_engine(file: str) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """Open an engine that spills to the system's temporary folder.
-
-    Raises:
-        Unsound: instead of an error of DuckDB on the Parquet file.
-    """
-    with require_extra("seeds", file):
-        import duckdb
-
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "threads": 2,
-        "memory_limit": "700MB",
-        "temp_directory": tempfile.gettempdir(),
-        "autoinstall_known_extensions": False,
-    }
-    try:
-        with duckdb.connect(config=config) as connection:
-            yield connection
-    except duckdb.Error as error:
-        raise Unsound([SourceProblem(file, shorten(str(error).splitlines()[0], 120), "a Parquet table")]) from None
-
-
-def quote(name: str) -> str:
-    """Write a column's name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
-    """Return the columns of a table whose footer shows an acceptable size.
+    """Return the columns of a table whose footer shows an acceptable size, and whose texts are not too long.
 
     Raises:
-        Unsound: if it has too many rows, columns or cells.
+        Unsound: if it has too many rows, columns or cells, or cells that are too large, alone or together. Parquet has
+            no lines, so the column alone is named.
         OSError, ArrowException, PolarsError: if it is no Parquet table.
     """
     import polars as pl
     import pyarrow.parquet as pq
 
-    with path.open("rb") as stream:
-        footer = pq.ParquetFile(stream).metadata
-    if problems := list(_oversized(footer, file)):
-        raise Unsound(problems)
+    with pq.ParquetFile(path) as table:
+        if problems := list(_oversized(table.metadata, file)):
+            raise Unsound(problems)
+        columns = [table.schema.column(number) for number in range(table.metadata.num_columns)]
+        # In columns of lists and structs, paths are longer than names.
+        names = [one.name for one in columns if one.physical_type == "BYTE_ARRAY" and one.path == one.name]
+    lengths = {name: _lengths(path, name) for name in names}
+    saw = f"a cell of more than {MAX_CELL >> 20} MB in the column"
+    if found := [name for name, (longest, _) in lengths.items() if longest > MAX_CELL]:
+        expected = f"cells of at most {MAX_CELL >> 20} MB"
+        raise Unsound([SourceProblem(file, f"{saw} {show(name)}", expected) for name in found])
+    if sum(total for _, total in lengths.values()) > MAX_DECODED:
+        raise Unsound([_too_much(file)])
     return tuple(pl.scan_parquet(path, glob=False).collect_schema().names())
 
 
-def check_parquet(path: Path, file: str) -> None:
-    """Check the length of all texts without decoding them: one dictionary entry may occur in millions of rows.
+def _lengths(path: Path, column: str) -> tuple[int, int]:
+    """Return the bytes of the longest text of a column, and of all, without decoding them.
 
-    Raises:
-        Unsound: for cells that are too large, alone or together. Parquet has no lines, so the column alone is named.
+    One entry of a dictionary may occur in millions of rows.
     """
-    with open_engine(file) as connection:
-        source = "read_parquet('" + glob.escape(str(path)).replace("'", "''") + "')"
-        kinds = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        lengths = {name: _LENGTH[kind].format(quote(name)) for name, kind, *_ in kinds if kind in _LENGTH}
-        asked = [f"{what}({length})" for what in ("max", "sum") for length in lengths.values()]
-        row = connection.execute(f"SELECT {', '.join(asked)} FROM {source}").fetchall()[0] if asked else ()
-    found = [name for name, length in zip(lengths, row, strict=False) if (length or 0) > MAX_CELL]
-    if found:
-        expected = f"cells of at most {MAX_CELL >> 20} MB"
-        saw = (f"a cell of more than {MAX_CELL >> 20} MB in the column {show(name)}" for name in found)
-        raise Unsound([SourceProblem(file, one, expected) for one in saw])
-    if sum(filter(None, row[len(lengths) :])) > MAX_DECODED:
-        raise Unsound([_too_much(file)])
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    longest = total = 0
+    with pq.ParquetFile(path, read_dictionary=[column]) as table:
+        for batch in table.iter_batches(columns=[column]):
+            cells = batch.column(0)
+            if isinstance(cells, pa.DictionaryArray):  # and no decimal number
+                sizes = pc.take(pc.binary_length(cells.dictionary), cells.indices).cast(pa.int64())
+                longest, total = max(longest, pc.max(sizes).as_py() or 0), total + (pc.sum(sizes).as_py() or 0)
+    return longest, total
 
 
 def _oversized(footer: "FileMetaData", file: str) -> Iterator[SourceProblem]:
@@ -152,10 +127,25 @@ class TableFile:
         """Count the rows by streaming."""
         import polars as pl
 
-        return int(self.scan().select(pl.len()).collect(engine="streaming").item())
+        return int(self._open().select(pl.len()).collect(engine="streaming").item())
 
-    def scan(self) -> "pl.LazyFrame":
-        """Open lazily; cells of a CSV are text, empty ones null."""
+    def scan(self, columns: Sequence[str]) -> "pl.LazyFrame":
+        """Open some columns lazily. Cells are text without spaces around it, empty ones null.
+
+        Raises:
+            Unsound: if a column holds lists or structs.
+        """
+        import polars as pl
+
+        frame = self._open().select(columns)
+        hint = "Name the column under ignore to leave it out."
+        nested = {name: dtype for name, dtype in frame.collect_schema().items() if dtype.is_nested()}
+        if problems := [f"{dtype} in column {name}" for name, dtype in nested.items()]:
+            raise Unsound([SourceProblem(self.file, saw, "columns of single values", hint=hint) for saw in problems])
+        text = pl.all().cast(pl.String, strict=False).str.strip_chars()
+        return frame.select(pl.when(~text.is_in(["NaN", ""])).then(text))
+
+    def _open(self) -> "pl.LazyFrame":
         import polars as pl
 
         if not self.is_csv:
@@ -201,8 +191,6 @@ def open_table(path: Path, file: str) -> TableFile:
     if is_csv:
         with readable(file, "a readable file"):
             _check_rows(TableFile(path, file, columns))
-    else:
-        check_parquet(path, file)
     return TableFile(path, file, columns)
 
 
@@ -227,8 +215,6 @@ def readable(file: str, expected: str = "tables that can be read") -> Iterator[N
 def _csv_columns(path: Path, file: str) -> tuple[str, ...]:
     with path.open("rb") as stream:
         head = stream.read(_MAX_HEADER)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Unsound([SourceProblem(file, "UTF-16", _EXPECTED, 1, hint="Save the table as UTF-8.")])
     text = head.decode("utf-8-sig", errors="ignore")
     columns = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
     if not any(columns):

@@ -100,79 +100,44 @@ def measure(table: TableFile, columns: tuple[str, ...], labelled: str | None = N
     Raises:
         Unsound: if the table is empty or holds lists or structs in these columns.
     """
-    frame = table.scan()
-    schema = frame.collect_schema()
-    _refuse_nested(table, {name: schema[name] for name in columns})
-    frame = frame if labelled is None else frame.filter(_present_cells(labelled, schema[labelled]))
+    import polars as pl
+
+    # A CSV is read whole for any of its columns. Of a Parquet table, distinct values of a few are held at once.
+    size = max(1, len(columns) if table.is_csv else _CELLS_AT_ONCE // max(1, table.count_rows()))
     row: dict[str, Any] = {}
-    for batch in _batches(table, len(columns)):
-        asked = [_measurements(name, schema[name]) for name in columns[batch]]
-        row |= frame.select(asked).collect(engine="streaming").row(0, named=True)
+    for start in range(0, len(columns), size):
+        asked = columns[start : start + size]
+        frame = table.scan(list(dict.fromkeys([*asked, labelled] if labelled else asked)))
+        frame = frame.filter(pl.col(labelled).is_not_null()) if labelled else frame
+        row |= frame.select(map(_measurements, asked)).collect(engine="streaming").row(0, named=True)
     if not all(measured["rows"] for measured in row.values()):
         raise Unsound([SourceProblem(table.file, "a table with columns and no rows", "a table with rows")])
-    return {name: _facts(name, measured) for name, measured in row.items()}
+    return {name: _facts(name, **measured) for name, measured in row.items()}
 
 
-def _batches(table: TableFile, width: int) -> list[slice]:
-    """Split the columns of a Parquet table so that distinct values of a few are held at once.
-
-    A CSV is read whole for any of its columns, so all of them are measured together.
-    """
-    size = max(1, width if table.is_csv else _CELLS_AT_ONCE // max(1, table.count_rows()))
-    return [slice(start, start + size) for start in range(0, width, size)]
-
-
-def _refuse_nested(table: TableFile, dtypes: "dict[str, pl.DataType]") -> None:
-    nested = {name: dtype for name, dtype in dtypes.items() if dtype.is_nested() or dtype.is_object()}
-    expected = "columns of single values"
-    hint = "Name the column under ignore to leave it out."
-    if nested:
-        raise Unsound([SourceProblem(table.file, f"{d} in column {n}", expected, hint=hint) for n, d in nested.items()])
-
-
-def _measurements(name: str, dtype: "pl.DataType") -> "pl.Expr":
+def _measurements(name: str) -> "pl.Expr":
     import polars as pl
 
     cells = pl.col(name)
-    is_text = dtype in (pl.String, pl.Categorical, pl.Enum, pl.Binary)
-    text = cells.cast(pl.String, strict=False).str.strip_chars() if is_text else pl.lit(None, pl.String)
-    is_numeric = is_text or dtype.is_numeric()
-    numbers = (text if is_text else cells).cast(pl.Float64, strict=False) if is_numeric else pl.lit(None, pl.Float64)
+    numbers = cells.cast(pl.Float64, strict=False)
     values = pl.when(numbers.is_finite()).then(numbers)
-    present = _present_cells(name, dtype)
-    looks_dated = text.str.contains(DATE_PATTERN) if is_text else pl.lit(dtype.is_temporal())
     return pl.struct(
         rows=pl.len(),
-        present=present.sum(),
-        distinct=cells.filter(present).n_unique(),
-        numbers=(numbers.is_not_null() & present).sum(),
+        present=cells.count(),
+        distinct=cells.drop_nulls().n_unique(),
+        numbers=numbers.count(),
         whole=(values == values.round()).sum(),
-        dates=(looks_dated & present).sum(),
-        spaces=text.str.count_matches(" ", literal=True).mean(),
+        dates=cells.str.contains(DATE_PATTERN).sum(),
+        spaces=cells.str.count_matches(" ", literal=True).mean(),
     ).alias(name)
 
 
-def _present_cells(name: str, dtype: "pl.DataType") -> "pl.Expr":
-    import polars as pl
-
-    cells = pl.col(name)
-    if dtype == pl.Binary:
-        return cells.cast(pl.String, strict=False).is_not_null()
-    return cells.is_not_null() & cells.is_not_nan() if dtype.is_float() else cells.is_not_null()
-
-
-def _facts(name: str, measured: dict[str, Any]) -> ColumnFacts:
-    present = measured["present"] or 0
-    is_number = bool(present) and measured["numbers"] == present
+def _facts(
+    name: str, rows: int, present: int, distinct: int, numbers: int, whole: int, dates: int, spaces: float | None
+) -> ColumnFacts:
+    is_number, is_whole, is_date = (0 < present == found for found in (numbers, whole, dates))
     return ColumnFacts(
-        name=name,
-        rows=measured["rows"],
-        present=present,
-        distinct=measured["distinct"] if present else 0,
-        is_number=is_number,
-        is_whole=is_number and measured["whole"] == present,
-        is_date=bool(present) and measured["dates"] == present,
-        spaces=0.0 if is_number else measured["spaces"] or 0.0,
+        name, rows, present, distinct, is_number, is_number and is_whole, is_date, 0.0 if is_number else spaces or 0.0
     )
 
 
@@ -217,9 +182,6 @@ def profile_table(table: TableFile, wish: Wish, at: SourceProblem) -> Profiled:
         saw, expected = f"{target.rows} rows with a target", f"at least {LEAST_ROWS}"
         raise Unsound([SourceProblem(table.file, saw, expected)])
     kind = _kind(target, wish, at)
-    if wish.kind is None and _counts_rows(table, target):
-        saw, hint = f"the numbers of the rows in {show(wish.target)}", "An id cannot be learned. Name another column."
-        raise Unsound([replace(at, saw=saw, expected="a target that depends on other columns", hint=hint)])
     metric = wish.metric or USUAL_METRIC.get(kind)
     if metric is None:
         raise Unsound([replace(at, saw=f"no metric for a {kind} target", expected=any_of(MetricName), field="metric")])
@@ -272,17 +234,6 @@ def _profile_and_guard(
     kept = sample_table(table, [*spread_columns(inputs), *targets], targets, rows)
     whole = kept if len(inputs) <= MOST_PROFILED else sample_table(table, [*inputs, *targets], targets, rows)
     return profile_sample(kept, targets, kind, rows, len(inputs)), make_guard(whole.select(inputs))
-
-
-def _counts_rows(table: TableFile, target: ColumnFacts) -> bool:
-    """Whether a column has as many whole numbers in a row as the table has rows, each once."""
-    import polars as pl
-
-    if not target.is_whole or target.distinct < target.present:
-        return False
-    numbers = pl.col(target.name).cast(pl.String).cast(pl.Float64, strict=False)
-    span = table.scan().select(numbers.max() - numbers.min()).collect(engine="streaming").item()
-    return bool(span + 1 == target.present)
 
 
 def structure_of(
@@ -368,10 +319,7 @@ def _empty_targets(table: TableFile, target: str, at: SourceProblem) -> tuple[st
 
 def class_shares(table: TableFile, target: str) -> dict[str, float]:
     """Return the share of each class. Classes are sorted: numbers by size, words by alphabet."""
-    import polars as pl
-
-    names = pl.col(target).cast(pl.String)
-    counts = table.scan().select(names).filter(names.is_not_null() & (names != "NaN")).group_by(target).len()
+    counts = table.scan([target]).drop_nulls().group_by(target).len()
     pairs = counts.collect(engine="streaming").rows()
     total = sum(count for _, count in pairs)
     return {name: count / total for name, count in sorted(pairs, key=lambda pair: _class_order(pair[0]))}

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sandmill.cli.app import app
-from tests.mlebench_folders import load_competitions, write_folder
+from tests.unit.seeds.conftest import write_competition
 
 CARD = """\
 id: {id}
@@ -38,8 +38,7 @@ def _write_all(folder):
     (table / "seed.yaml").write_text("id: table\ntitle: t\nsummary: s\nsource: s\nlicence: l\ntarget: late\n")
     rows = "".join(f"{n % 7},{n % 2 if n > 2 else ''}\n" for n in range(60))
     (table / "t.csv").write_text(f"x,late\n{rows}")
-    leaf = next(one for one in load_competitions() if one.id == "leaf-classification")
-    write_folder(leaf, folder / leaf.id, with_data=False)
+    write_competition(str(folder / "leaf-classification"))
 
 
 def test_the_screen_says_what_was_understood_changed_set_aside_and_skipped(folder):
@@ -70,8 +69,7 @@ def test_json_holds_the_same_and_nothing_else_is_written(folder):
 
 
 def test_no_usable_seed_is_exit_code_2_and_still_shown(folder):
-    leaf, *_ = load_competitions()
-    write_folder(leaf, folder / leaf.id, with_data=False)
+    write_competition(str(folder / "leaf-classification"))
     result = _run("seeds")
     assert result.exit_code == 2
     assert "0 can be used, 1 set aside" in result.stdout

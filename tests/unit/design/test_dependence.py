@@ -5,7 +5,6 @@ import pytest
 
 from sandmill.design import grammar
 from sandmill.design.columns import identity_columns, limits_of, load_columns
-from sandmill.fingerprint import fingerprint
 from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.limits import breaks_a_limit
@@ -25,15 +24,6 @@ from tests.designs import SECRET, make_seed
 from tests.known_domain import BARE, known_domain
 
 TASKS = ((TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE))
-FORMER = (
-    "c0a5daf0e10f2a8fe45c73d816ac22551b69ac84f09969b74e3efcaddef45933",
-    "24ed8997991adea8aec401445c53e51722d2482268b8c14984e7339011143b6a",
-    "38c918804b367244660db703889fed7b533653e7f34e143a523320a19b59837c",
-    "5f0c286bfb2d5a724d19a3ae0725d5f5a10700cbf3a8bdbcb16de505536c20aa",
-    "97957e9c0a07cd466b289cc67874fdeccae7a3b9d6b6250be5cf06c551e64297",
-    "f9f61dd41f63f20c52e1ebff8e2b0d31c0ac24d39146f73a76628d44c12d67be",
-)
-"""Fingerprints of mechanisms from before domains knew of dependences."""
 
 
 @pytest.fixture
@@ -52,11 +42,6 @@ def designs(monkeypatch):
         return found
 
     return make
-
-
-def test_designs_of_domains_without_knowledge_are_as_before(designs):
-    made = designs(BARE, range(3))
-    assert tuple(fingerprint(spec.mechanism) for spec in made) == FORMER
 
 
 def test_loadings_are_those_of_the_domain_a_little_changed(designs):
@@ -132,19 +117,6 @@ def test_the_rule_has_the_wanted_variance_where_terms_are_correlated(designs):
             spread = float(latent_score(spec.mechanism, rows.complete).std())
             background = sum(term.motif.motif in ("drift", "unit_effect") for term in spec.mechanism.terms)
             assert abs(spread - np.sqrt(1 + 0.12 * background)) < 0.12, spec.mechanism.motif_names
-
-
-def test_dependence_draws_belong_to_names(designs):
-    """Taking away distractors changes no loading of the others."""
-    domain = known_domain()
-    fewer = domain.model_copy(update={"numeric": tuple(word for word in domain.numeric if word.name != "rest")})
-    one, other = (
-        {column.name: column.loadings for spec in designs(of, range(1), TASKS[:1]) for column in spec.mechanism.columns}
-        for of in (domain, fewer)
-    )
-    common = {name for name in one.keys() & other.keys() if one[name]}
-    assert len(common) > 2
-    assert all(one[name] == other[name] for name in common)
 
 
 def test_limits_of_every_domain_leave_most_rows():

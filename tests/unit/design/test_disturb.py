@@ -10,9 +10,6 @@ from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.fingerprint import _content
 from sandmill.kinds.audio import channel as audio
 from sandmill.kinds.image import channel as images
-from sandmill.kinds.image.channel import Seen
-from sandmill.kinds.image.render import _shown
-from sandmill.kinds.image.scenes import sights_of
 from sandmill.kinds.text import channel as texts
 from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
 from sandmill.kinds.text.render import render_texts
@@ -25,7 +22,7 @@ from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 
-HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
+HARDNESS = (0.0, 0.5, 1.0)
 RAIN, SUN, PHRASES = ("rain", "fog", "storm"), ("sun", "warmth", "light"), ("in the morning", "at noon")
 PASSAGES = TextChannel(
     column="passage",
@@ -90,18 +87,6 @@ def test_easy_passages_say_two_words_of_a_column_and_one_word_of_none():
     assert {word for text in written for word in text.lower().replace(".", " ").split()} == {"rain", "sun", "warmth"}
 
 
-def test_sights_of_no_column_stay_alike_without_variety_and_are_as_drawn_with_all_of_it():
-    easy, *_, hard = channels_of("image_classes")
-    chance = {"seen": tuple(Seen(sight=one.sight) for one in easy.seen)}
-    rows = RowNumbers.of(Streams(SECRET, "pictures"), range(40))
-    still, all_of_it = (_shown(channel.model_copy(update=chance), {}, rows) for channel in (easy, hard))
-    assert (easy.variety, hard.variety) == (0.0, 1.0)
-    for name, sight in sights_of("glyphs").items():
-        drawn = rows.uniforms(f"seen {name}")
-        assert np.ptp(still[name]) == 0
-        assert np.array_equal(all_of_it[name], np.floor(drawn * sight.levels) if sight.levels else drawn)
-
-
 def test_a_channel_of_full_variety_keeps_the_fingerprint_it_had():
     *_, hard = channels_of("image_classes")
     assert "variety" not in _content(hard)
@@ -117,7 +102,7 @@ def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(design, place
     conditions = Conditions(SplitKind.RANDOM, frozenset())
     vocabulary = choose_vocabulary(medium.domain, conditions, Streams(SECRET, "words"))
     rules = [
-        choose_rule(vocabulary, conditions, np.random.default_rng(n), not_leading=medium.not_leading) for n in range(60)
+        choose_rule(vocabulary, conditions, np.random.default_rng(n), not_leading=medium.not_leading) for n in range(30)
     ]
     for rule in rules:
         assert set(columns_of(rule.plain[0])).isdisjoint(medium.not_leading)
@@ -125,7 +110,3 @@ def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(design, place
         assert len(read) == len(set(read))
     later = {name for rule in rules for motif in (*rule.plain[1:], *rule.hidden) for name in columns_of(motif)}
     assert later & set(medium.not_leading), "other motifs read them"
-
-
-def test_any_column_may_lead_where_several_labels_are_heard():
-    assert audio.PAIRS.choose_medium(0.0).not_leading == ()

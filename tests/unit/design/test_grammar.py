@@ -1,9 +1,9 @@
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from sandmill.calibrate.measure import band_of
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
@@ -32,7 +32,7 @@ from sandmill.models.mechanism import Subgroup
 from sandmill.models.motifs import TOLD_MOTIFS, Drift, Lookup, UnitEffect, columns_of, cuts_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.pipeline.band_search import AIM, first_hardness, steer
+from sandmill.pipeline.band_search import AIM, first_hardness
 from sandmill.rng import Streams
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec
@@ -48,6 +48,15 @@ DECLARED = {
     PathologyKind.MIXED_TYPES: MixedTypes,
 }
 """Faults of a seed that become faults of a mechanism."""
+LINKS = {
+    TargetKind.BINARY: BinaryLink,
+    TargetKind.MULTICLASS: MulticlassLink,
+    TargetKind.ORDINAL: OrdinalLink,
+    TargetKind.MULTILABEL: MultilabelLink,
+    TargetKind.COUNT: CountLink,
+    TargetKind.MULTI_TARGET: NumbersLink,
+    TargetKind.REGRESSION: GaussianLink,
+}
 
 
 def many_specs(slots=MANY):
@@ -119,18 +128,6 @@ def test_faults_that_the_seed_has_are_carried_over(kind):
     assert sum(found) >= 4
 
 
-@pytest.mark.slow
-def test_no_cell_has_two_faults_and_no_fault_falls_on_what_others_depend_on():
-    """The model refuses such mechanisms; mixed types it cannot refuse."""
-    kinds = tuple(DECLARED)
-    for slot in range(8):
-        for split in SplitKind:
-            mechanism = make_spec(*TASKS[0], slot, 0.7, split=split, pathologies=kinds).mechanism
-            cells = [fault.column for fault in (*mechanism.cell_faults(), *mechanism.mixed_types())]
-            assert len(cells) == len(set(cells))
-            assert not set(cells) & {column.name for column in mechanism.columns if column.unit}
-
-
 def test_no_column_serves_two_motifs_and_only_a_date_serves_one_beside_its_periods():
     for domain in load_domains():
         for conditions in frames():
@@ -162,7 +159,7 @@ def test_motifs_fall_on_every_column_that_can_carry_them():
 
 
 def test_cuts_lie_between_values_that_can_be_written_and_leave_rows_on_both_sides():
-    for spec in many_specs(range(15)):
+    for spec in many_specs(range(6)):
         mechanism, cells = spec.mechanism, None
         for term in mechanism.terms:
             for name, cut in ((of, cut) for of in columns_of(term.motif) for cut in cuts_of(term.motif, of)):
@@ -200,43 +197,20 @@ def test_terms_are_standardised_and_classes_have_their_shares(task, splits):
         assert np.isfinite(latent_score(mechanism, values)).all()
 
 
-def test_classes_are_at_most_a_quarter_of_the_training_rows():
-    for slot in range(3):
-        spec = make_spec(TargetKind.MULTICLASS, MetricName.LOG_LOSS, slot, 1.0)
-        assert isinstance(spec.mechanism.link, MulticlassLink)
-        assert len(spec.mechanism.link.classes) <= spec.sizes.train / 4
-
-
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task))
 def test_a_target_is_of_its_kind(task):
-    target, metric = task
-    for slot in range(2):
-        spec = make_spec(*task, slot, 0.9)
-        link, names = spec.mechanism.link, class_names(spec.mechanism.link)
-        match target:
-            case TargetKind.BINARY:
-                assert isinstance(link, BinaryLink)
-            case TargetKind.MULTICLASS:
-                assert isinstance(link, MulticlassLink)
-                assert 3 <= len(names) <= 7
-            case TargetKind.ORDINAL:
-                assert isinstance(link, OrdinalLink)
-                assert names == tuple(str(grade) for grade in range(1, len(names) + 1))
-                assert 4 <= len(names) <= 7
-                assert "from 1 (" in spec.story.target_meaning
-                assert f"to {len(names)} (" in spec.story.target_meaning
-            case TargetKind.MULTILABEL:
-                assert isinstance(link, MultilabelLink)
-                assert 3 <= len(names) <= 5
-                assert set(names) <= set(spec.story.column_meanings)
-            case TargetKind.COUNT:
-                assert isinstance(link, CountLink)
-            case TargetKind.MULTI_TARGET:
-                assert isinstance(link, NumbersLink)
-                assert len(link.names) == 3
-                assert set(link.names) <= set(spec.story.column_meanings)
-            case _:
-                assert isinstance(link, PositiveLink if metric is MetricName.RMSLE else GaussianLink)
+    spec = make_spec(*task, 0, 0.9)
+    link, names = spec.mechanism.link, class_names(spec.mechanism.link)
+    assert isinstance(link, PositiveLink if task[1] is MetricName.RMSLE else LINKS[task[0]])
+    least, most = {TargetKind.MULTICLASS: (3, 7), TargetKind.ORDINAL: (4, 7), TargetKind.MULTILABEL: (3, 5)}.get(
+        task[0], (0, 2)
+    )
+    assert least <= len(names) <= most
+    if isinstance(link, OrdinalLink):
+        assert names == tuple(str(grade) for grade in range(1, len(names) + 1))
+        assert re.search(rf"from 1 \(.*to {len(names)} \(", spec.story.target_meaning)
+    if isinstance(link, MultilabelLink | NumbersLink):
+        assert set(names if isinstance(link, MultilabelLink) else link.names) <= set(spec.story.column_meanings)
 
 
 def test_distractors_are_columns_that_the_rule_does_not_read():
@@ -264,33 +238,17 @@ def test_the_story_speaks_of_every_column_and_the_levels_in_the_files_are_declar
             assert set(conditions[column.name].unique()) <= set(column.distribution.levels)
 
 
-def test_steering_moves_towards_the_band_and_stays_between_what_was_tried():
-    structure = make_seed(*TASKS[0]).structure
-    assert steer(structure, Band.MEDIUM, [(0.4, 0.1)]) > 0.4
-    assert steer(structure, Band.MEDIUM, [(0.4, 0.9)]) < 0.4
-    assert 0.2 < steer(structure, Band.MEDIUM, [(0.2, 0.1), (0.8, 0.9)]) < 0.8
-    starts = [first_hardness(structure, band) for band in Band]
-    assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
-    for band in (Band.MEDIUM, Band.HARD):
-        hardness, tried = first_hardness(structure, band), []
-        while band_of(hardness**2) is not band:
-            tried.append((hardness, hardness**2))
-            hardness = steer(structure, band, tried)
-            assert 0 <= hardness <= 1
-            assert len(tried) < 8
-
-
 def test_curves_are_of_tasks_that_can_be_made_and_rise():
     assert set(DIFFICULTY_CURVES) <= set(ANSWER_FORMS)
     assert all(list(curve) == sorted(curve) and len(curve) == 5 for curve in DIFFICULTY_CURVES.values())
     assert all(0 <= step <= 1 for curve in DIFFICULTY_CURVES.values() for step in curve)
 
 
-@pytest.mark.parametrize("task", ANSWER_FORMS, ids=lambda task: "-".join(task))
-def test_a_task_without_a_curve_starts_from_a_straight_line(task):
-    structure = make_seed(*task).structure
-    starts = [first_hardness(structure, band) for band in Band]
-    assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
-    assert all(0 <= start <= 1 for start in starts)
-    if task not in DIFFICULTY_CURVES:
-        assert starts == [AIM[band] for band in Band]
+def test_a_task_without_a_curve_starts_from_a_straight_line():
+    for task in ANSWER_FORMS:
+        structure = make_seed(*task).structure
+        starts = [first_hardness(structure, band) for band in Band]
+        assert starts[1:] == sorted(starts[1:]), "designs for the easy band have a curve of their own"
+        assert all(0 <= start <= 1 for start in starts)
+        if task not in DIFFICULTY_CURVES:
+            assert starts == [AIM[band] for band in Band]

@@ -14,12 +14,9 @@ from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.kinds.library import load_domains
-from sandmill.mechanism import draw_rows
-from sandmill.mechanism.rule import latent_score
 from sandmill.models.base import Band
 from sandmill.models.faults import Distractors
 from sandmill.models.links import class_names
-from sandmill.models.motifs import TOLD_MOTIFS
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
@@ -29,7 +26,7 @@ from tests.designs import SECRET, TASKS, make_seed
 
 BINARY, NUMBER, MANY = TASKS[0], TASKS[8], TASKS[4]
 ENDS = (0.0, 1.0)
-each_task = pytest.mark.parametrize("task", [BINARY, NUMBER, MANY], ids=lambda task: "-".join(task))
+each_task = pytest.mark.parametrize("task", [BINARY, NUMBER], ids=lambda task: "-".join(task))
 
 
 def undeclared(*task):
@@ -55,12 +52,6 @@ def motifs(spec):
 
 def weights(spec):
     return [term.weights for term in spec.mechanism.terms]
-
-
-def spread(spec):
-    """Standard deviation of the latent score."""
-    rows = draw_rows(spec.mechanism, Streams(SECRET, "spread"), range(20_000), is_train=False).complete
-    return latent_score(spec.mechanism, rows).std()
 
 
 def hidden_terms(spec):
@@ -128,12 +119,6 @@ def test_skills_move_the_rule_into_hidden_motifs_and_change_neither_rows_nor_tar
     assert hidden.story.overview == plain.story.overview
 
 
-@pytest.mark.parametrize("task", [BINARY, NUMBER], ids=lambda task: "-".join(task))
-def test_skills_leave_the_whole_signal_as_it_is(task):
-    spreads = [spread(spec) for spec in turned(task, "skills")]
-    assert spreads[1] == pytest.approx(spreads[0], rel=0.05)
-
-
 @each_task
 def test_distractors_add_columns_that_the_rule_does_not_read(task):
     few, many = turned(task, "distractors")
@@ -153,7 +138,7 @@ def test_the_first_hidden_motif_is_one_that_a_search_finds():
     firsts = set()
     for faults in (frozenset(), frozenset({PathologyKind.HIGH_CARDINALITY})):
         conditions = Conditions(SplitKind.RANDOM, faults)
-        for domain in load_domains():
+        for domain in load_domains()[::4]:
             words = choose_vocabulary(domain, conditions, Streams(SECRET, domain.name))
             for seed in range(6):
                 firsts.add(choose_rule(words, conditions, np.random.default_rng(seed)).hidden[0].motif)
@@ -161,29 +146,11 @@ def test_the_first_hidden_motif_is_one_that_a_search_finds():
     assert firsts <= set(FINDABLE_KINDS)
 
 
-def test_where_hardness_is_low_and_nothing_is_stated_the_first_hidden_motif_leads(monkeypatch):
-    monkeypatch.setattr("sandmill.design.grammar.has_hints", lambda *_: False)
-    led = 0
-    for slot in range(12):
-        seed = Slot(number=slot, seed=make_seed(*BINARY), band=Band.HARD)
-        spec = design_task(seed, Streams(SECRET, f"lead {slot}"), 0.0)
-        hidden = [term for term in hidden_terms(spec) if not isinstance(term.motif, TOLD_MOTIFS)]
-        first, *others = (abs(term.weights[0]) for term in hidden)
-        led += all(first > other for other in others)
-    assert led == 12
-
-
 @pytest.mark.parametrize("band", Band)
-def test_a_search_aims_inside_its_band_and_away_from_the_ends_of_the_scale(band):
-    assert band_of(AIM[band]) is band
-    assert 0.15 < AIM[band] < 0.85
-
-
-@pytest.mark.parametrize("band", Band)
-def test_a_search_stops_inside_its_band(band):
+def test_a_search_aims_and_stops_inside_its_band(band):
     low, high = accepted_range(band)
     assert low < AIM[band] < high
-    assert band_of(low) is band
+    assert band_of(AIM[band]) is band_of(low) is band
     assert ACCEPTED[0] <= low < high <= ACCEPTED[1]
 
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from sandmill.design.hints import HintPlan, draw_child
-from sandmill.design.prose import Pen, meanings_of
+from sandmill.design.prose import Pen, Pens, meanings_of
 from sandmill.design.prose.forms import norm_list, use_of
 from sandmill.design.statements import state_hint
-from sandmill.design.telling import Pens, convert_columns, state_sentinels, state_units
+from sandmill.design.telling import convert_columns, state_sentinels, state_units
 from sandmill.kinds.library import load_domains
 from sandmill.models.columns import Categorical, Column
 from sandmill.models.english import text_faults
 from sandmill.models.faults import Missing
 from sandmill.models.hints import Form, InText, SameUnits
-from sandmill.models.motifs import Conditional, Formula, NormDistance
+from sandmill.models.motifs import Conditional, Formula
 from sandmill.models.numerals import digits, says_number, spellings, with_unit
 from sandmill.models.spoken import Spoken, spoken
 from sandmill.rng import Streams
@@ -23,26 +23,6 @@ from sandmill.rng import Streams
 LEVELS = ("plain", "prose", "spread", "contested")
 DOMAINS = {domain.name: domain for domain in load_domains()}
 SECRET = b"a secret"
-
-_SYNONYMS = (
-    (r"\b(?:is|comes out|turns out|turn out)\b", "is"),
-    (r"(?:above|over|more than|greater than|higher than|beyond|past|in excess of|larger than) NUMBER", "OVER"),
-    (r"(?:at most|no more than|not above|no greater than) NUMBER|NUMBER or less", "UPTO"),
-    (r"\b(?:in which|for which|where|with)\b", "where"),
-    (r"\b(?:apart|separate)\b", "apart"),
-    (r"\b(?:when|if|once|as soon as)\b", "if"),
-    (r"\b(?:the|a|an|our|its|here|only|just|always|ever since|and)\b", ""),
-    (r"[^a-z A-Z]", ""),
-)
-"""Synonyms and words that make no other construction."""
-
-
-def construction(text):
-    """Mask what is no syntax."""
-    text = text.lower().replace("column", "COLUMN").replace("number", "NUMBER")
-    for pattern, word in _SYNONYMS:
-        text = re.sub(pattern, word, text)
-    return " ".join(text.split())
 
 
 def pen_of(number, level="prose", meanings=None):
@@ -56,15 +36,11 @@ class Masked(Pen):
         return "NUMBER"
 
 
-def masked(number):
-    return Masked("prose", np.random.default_rng(number), {})
-
-
 @pytest.mark.parametrize("use", ["above", "norm"])
 def test_limits_and_norms_have_many_constructions(use):
-    motif = Formula(top=(("a",),), bottom=(("b",),), **{use: 2.0})
-    found = {construction(use_of(masked(number), "the COLUMN", motif)) for number in range(3000)}
-    assert len(found) >= 60, sorted(found)
+    form = Form(name="a", motif=Formula(top=(("a",),), bottom=(("b",),), **{use: 2.0}))
+    pens = (Masked("prose", np.random.default_rng(number), {}) for number in range(500))
+    assert len({use_of(pen, "the COLUMN", form) for pen in pens}) >= 100
 
 
 def columns_of(domain):
@@ -90,14 +66,12 @@ def facts_of(domain, level, number=0):
     knows = domain.knows
     for word in (*knows.same_units, *knows.distances):
         domain = OwnColumns(word, True).added_to(domain)
-    columns, meanings = columns_of(domain), meanings_of(domain)
-    child, summaries = draw_child(domain, streams) or (None, ())
-    words = (*knows.formulas, *knows.conditions, *knows.norms, *knows.same_units, *knows.distances, *summaries)
+    columns = columns_of(domain)
+    child, *summaries = draw_child(domain, streams)
+    words = (*knows.formulas, *knows.conditions, *knows.norms, *knows.same_units, *knows.distances, *sum(summaries, ()))
     words += tuple(word for word in knows.code_tables if word.column in columns)
-    said = [
-        state_hint(word, columns, streams, matters=True, level=level, meanings=meanings, child=child) for word in words
-    ]
-    pens = Pens(level, meanings)
+    pens = Pens(level, meanings_of(domain))
+    said = [state_hint(word, columns, streams, pens, matters=True, child=child) for word in words]
     plan = HintPlan(conversions=tuple(word for word in knows.conversions if word.by in columns))
     converted, used = convert_columns(tuple(columns.values()), plan, streams)
     said += state_units({column.name: column for column in converted}, used, (), streams, pens)
@@ -126,7 +100,7 @@ def test_every_fact_can_be_said_at_every_level(name, level):
 
 @pytest.mark.parametrize("level", LEVELS[1:])
 def test_the_levels_of_all_but_few_facts_are_those_asked_for(level):
-    hints = [hint for domain in list(DOMAINS.values())[::6] for hint in facts_of(domain, level)[0]]
+    hints = [hint for domain in list(DOMAINS.values())[::9] for hint in facts_of(domain, level)[0]]
     assert np.mean([hint.level == level for hint in hints]) > 0.85
     if level == "spread":
         assert all(hint.further for hint in hints if hint.level == level)
@@ -199,7 +173,7 @@ def test_lists_of_norms_differ_in_their_form():
 
 def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
     found = set()
-    for domain in list(DOMAINS.values())[::3]:
+    for domain in list(DOMAINS.values())[::8]:
         hints, columns, _ = facts_of(domain, "prose")
         for hint in hints:
             if isinstance(hint.fact, Form) and isinstance(hint.fact.motif, Conditional):
@@ -218,12 +192,6 @@ def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
                     elif said == [True, False]:
                         found.add("usual")
     assert found == {"usual", "other"}
-
-
-def test_decoys_of_norms_hold_the_same_numbers_for_other_levels():
-    for hint in facts_of(DOMAINS["greenhouse"], "contested")[0]:
-        if isinstance(hint.fact, Form) and isinstance(hint.fact.motif, NormDistance):
-            assert all(sorted(decoy.motif.norms) == sorted(hint.fact.motif.norms) for decoy in hint.decoys)
 
 
 @pytest.mark.parametrize(

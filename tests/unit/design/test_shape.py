@@ -14,13 +14,11 @@ from sandmill.design.llm.conversation import describe_structure
 from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, check_draft, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.vocabulary import Vocabulary
-from sandmill.draw.csv_files import feature_frame
 from sandmill.errors import ItemRejected
 from sandmill.kinds.library import load_domains, load_spare_words
 from sandmill.kinds.table import TABLE
 from sandmill.mechanism import draw_rows
-from sandmill.mechanism.columns import normal_score, probability_below, quantile, standardize
-from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.mechanism.columns import quantile
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Quantiles
 from sandmill.models.design_draft import DesignDraft
@@ -101,7 +99,7 @@ def kinds(spec):
     return {kind: found.count(kind) for kind in found}
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(3))
 def test_a_small_table_gives_its_classes_its_number_and_its_categories(number):
     spec = designed(structure(), number)
     assert len(class_names(spec.mechanism.link)) == 5
@@ -110,7 +108,7 @@ def test_a_small_table_gives_its_classes_its_number_and_its_categories(number):
     assert np.max(np.abs(np.log(np.array(levels) / [3, 4, 5, 8]))) < np.log(1.5)
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(2))
 def test_a_wide_table_gives_its_mix(number):
     spec = designed(structure(WIDE), number)
     found = kinds(spec)
@@ -132,7 +130,7 @@ def test_gaps_lie_in_as_many_columns_and_hardly_any_in_the_rule(number):
     assert sum(gap.column in spec.mechanism.rule_columns for gap in gaps) <= 2
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(3))
 def test_a_rule_over_wrong_cells_reads_one_column_with_gaps_at_most(number):
     faults = (PathologyKind.MISSING, PathologyKind.UNIT_MIXUP, PathologyKind.HIGH_CARDINALITY)
     spec = make_spec(TargetKind.MULTICLASS, MetricName.MCC, number, split=SplitKind.GROUPED, pathologies=faults)
@@ -175,7 +173,7 @@ def test_class_counts_are_kept_up_to_the_largest(count):
 def test_further_files_are_those_of_the_seed(has_child, has_dictionary):
     given = {"has_child": has_child, "has_dictionary": has_dictionary}
     asked = structure(WIDE, profile=given)
-    specs = [designed(asked, number, hardness=0.6, band=Band.HARD) for number in range(5)]
+    specs = [designed(asked, number, hardness=0.6, band=Band.HARD) for number in range(3)]
     told = [spec for spec in specs if spec.hints]
     assert told
     assert all((spec.mechanism.child is not None) == has_child for spec in told)
@@ -202,27 +200,16 @@ def test_tables_of_few_columns_state_facts_over_them_in_the_description():
 def test_facts_in_two_places_of_the_description_do_not_speak_of_another_file():
     asked = structure(WIDE)
     slot = Slot(number=0, seed=seed_of(asked), band=Band.HARD, reading="spread")
-    specs = [design_task(slot, Streams(SECRET, f"spread {number}"), 0.4) for number in range(5)]
+    specs = [design_task(slot, Streams(SECRET, f"spread {number}"), 0.4) for number in range(3)]
     texts = [passage.text for spec in specs for hint in spec.hints for passage in hint.passages]
     assert any("nother part of this page" in text for text in texts)
     assert not any("dictionary" in text or "the description" in text for text in texts)
 
 
-def test_ten_tasks_of_a_seed_differ_in_domain_and_rule():
-    specs = [designed(structure(WIDE), number) for number in range(10)]
-    assert len({spec.domain for spec in specs}) >= 7
-    assert len({spec.mechanism.terms for spec in specs}) == 10
-
-
-def test_positive_quantities_stay_positive_and_values_are_those_of_the_grid():
-    for number in range(4):
-        spec = designed(structure(WIDE), number)
-        domain = next(domain for domain in load_domains() if domain.name == spec.domain)
-        positive = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
-        draw = draw_rows(spec.mechanism, Streams(SECRET, "signs"), range(2000), is_train=True)
-        frame = feature_frame(spec.mechanism, draw.observed, RowNumbers(Streams(SECRET, "signs"), draw.numbers))
-        for name in positive & set(frame.columns):
-            assert frame[name].drop_nulls().cast(float, strict=False).min() > 0, name
+def test_six_tasks_of_a_seed_differ_in_domain_and_rule():
+    specs = [designed(structure(WIDE), number) for number in range(6)]
+    assert len({spec.domain for spec in specs}) >= 4
+    assert len({spec.mechanism.terms for spec in specs}) == 6
 
 
 @pytest.mark.parametrize(
@@ -261,13 +248,6 @@ def test_rounding_to_a_coarse_grid_leaves_positive_quantities_positive():
         assert cells.min() > 0
 
 
-def test_real_numbers_on_a_coarse_grid_are_no_whole_numbers():
-    like = column("real", 30, 0.12, top_share=0.1, skew=0.0, kurtosis=-1.0)
-    law, decimals = law_like(PRICE, like, is_free=False)
-    cells = quantile(Column(name="a", distribution=law, decimals=decimals), np.linspace(0.01, 0.99, 150))
-    assert not np.array_equal(cells, np.round(cells))
-
-
 @pytest.mark.parametrize(
     ("top", "skewness", "least", "most"), [(0.4, 3.0, 0.25, 0.55), (0.8, 4.0, 0.35, 0.65), (0.05, 0.5, 0.0, 0.3)]
 )
@@ -293,20 +273,15 @@ def test_a_number_is_rounded_and_skewed_like_the_target_of_the_table():
     assert found[1][1] > found[0][1] + 0.5
 
 
-def test_shares_of_levels_show_as_many_levels_as_wanted():
-    shares = np.array(level_shares(100, 0.05, 60))
-    assert abs(shares.sum() - 1) < 1e-9
-    assert abs(count_distinct(shares) - 60) < 8
-    assert max(shares) == shares[0]
-
-
-@pytest.mark.parametrize("count", [2, 5, 16, 17, 40, 120])
-@pytest.mark.parametrize("top", [0.0, 0.05, 0.5, 0.99])
-def test_shares_of_levels_survive_rounding(count, top):
-    for wanted in (2, 60, 110):
-        shares = exact_shares(level_shares(count, top, wanted), 0.002 if count >= 17 else 0.01)
+@pytest.mark.parametrize("count", [2, 17, 100])
+def test_shares_of_levels_show_as_many_levels_as_wanted_and_survive_rounding(count):
+    for top, wanted in ((0.0, 2), (0.05, 60), (0.5, 60), (0.99, 110)):
+        drawn = level_shares(count, top, wanted)
+        shares = exact_shares(drawn, 0.002 if count >= 17 else 0.01)
         assert min(shares) > 0
         assert abs(sum(shares) - 1) < 1e-6
+        assert max(drawn) == drawn[0]
+        assert (count, top) != (100, 0.05) or abs(count_distinct(np.array(drawn)) - 60) < 8
 
 
 @pytest.mark.parametrize("only", [column("whole", 4, 0.03), column("binary", 2, 0.013, top_share=0.6), smooth()])
@@ -314,20 +289,6 @@ def test_a_single_column_is_a_table_too(only):
     for number in range(3):
         spec = designed(structure((only,), TargetKind.REGRESSION, MetricName.RMSE), number)
         assert spec.mechanism.terms
-
-
-def test_a_quantile_function_and_its_scores_are_inverse():
-    law = Quantiles(chances=(0.0, 0.2, 0.7, 1.0), values=(0.0, 0.0, 5.0, 20.0), center=5.0, scale=4.0)
-    one = Column(name="a", distribution=law, decimals=6)
-    u = np.array([0.3, 0.5, 0.9])
-    values = quantile(one, u)
-    assert np.allclose(probability_below(one, float(values[1])), 0.5, atol=1e-6)
-    assert np.all(np.diff(normal_score(one, values)) > 0)
-    assert np.allclose(standardize(one, values), (values - 5) / 4)
-    with pytest.raises(ValueError, match="values never fall"):
-        Quantiles(chances=(0.0, 1.0), values=(1.0, 0.0))
-    with pytest.raises(ValueError, match="chances ascend"):
-        Quantiles(chances=(0.0, 0.5), values=(0.0, 1.0))
 
 
 def test_names_and_meanings_of_added_columns_are_their_own():

@@ -18,7 +18,7 @@ REFUSED = {
         ("x,k,late\n" + "\n".join(ROWS[:20]) + "\r" + "\n".join(ROWS[20:])).encode(),
         "line 21: saw a carriage return without a line feed",
     ),
-    "utf-16": ("\n".join(["x,k,late", *ROWS]).encode("utf-16"), "line 1: saw UTF-16"),
+    "utf-16": ("\n".join(["x,k,late", *ROWS]).encode("utf-16"), "line 1: saw bytes that are not UTF-8"),
     "ragged": (
         ("x,k,late\r\n" + "\n".join([*ROWS, "1,2"])).encode(),
         "line 42: saw 2 cells; expected 3",

@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sandmill.fingerprint import fingerprint
-from sandmill.models.fidelity import vector_of
+from sandmill.fingerprint import _content, fingerprint
 from sandmill.models.profile import MOST_PROFILED, ColumnRole
 from sandmill.models.structure import TargetKind
 from sandmill.seeds import ingest
 from sandmill.seeds import profile as module
 from sandmill.seeds.profile import profile_sample
-from sandmill.seeds.table_files import TableFile, open_table
+from sandmill.seeds.table_files import open_table
 
 ROWS = 400
 
@@ -58,8 +57,8 @@ def test_dependence_and_signal_are_those_of_the_rows():
     profile = _profiled(_frame())
     assert profile.rho_share == pytest.approx(1 / 6, abs=0.01)
     assert profile.linear_score > 0.3
-    shuffled = _profiled(_frame(late=np.random.default_rng(9).integers(0, 3, ROWS)))
-    assert shuffled.linear_score < 0.2 > shuffled.boosting_score
+    shuffled = _profiled(_frame(200, late=np.random.default_rng(9).integers(0, 2, 200)))
+    assert shuffled.linear_score < 0.25 > shuffled.boosting_score
     numbers = _profiled(_frame().drop("late").rename({"also": "late"}), TargetKind.REGRESSION)
     assert numbers.linear_score > 0.4
     assert (numbers.class_shares, numbers.target_skew is None) == ((), False)
@@ -70,18 +69,6 @@ def test_labels_have_their_rates_and_a_target_that_is_no_number_or_class_has_no_
     profile = _profiled(labels, TargetKind.MULTILABEL, ("y", "z"))
     assert profile.class_shares == (0.5, 0.25)
     assert _profiled(labels, TargetKind.DISTRIBUTION, ("y", "z")).linear_score is None
-
-
-def test_a_second_sample_of_a_table_has_nearly_the_same_traits():
-    frame = _frame(4000)
-    half, other = (vector_of_frame(frame[start::2]) for start in (0, 1))
-    for name in ("share_real", "missing", "rho_share", "repeats", "skew"):
-        assert half[name] == pytest.approx(other[name], abs=0.25)
-
-
-def vector_of_frame(frame):
-    structure = ingest_frame(frame).structure
-    return vector_of(structure).values
 
 
 def ingest_frame(frame, folder="real"):
@@ -114,13 +101,7 @@ def test_a_structure_without_a_profile_keeps_its_fingerprint():
     data = seed.model_dump(mode="json")
     assert (data["structure"].get("profile"), data["guard"]) == (None, None)
     assert fingerprint(seed) != fingerprint(seed.model_copy(update={"guard": "0" * 64}))
-    assert "profile" not in canonical_of(seed)
-
-
-def canonical_of(seed):
-    from sandmill.fingerprint import _content
-
-    return str(_content(seed)["structure"])
+    assert "profile" not in str(_content(seed)["structure"])
 
 
 def test_a_wide_table_is_profiled_by_columns_at_even_distances():
@@ -141,10 +122,11 @@ def test_a_long_table_is_sampled_evenly_and_the_same_each_time(written, monkeypa
 
 
 def test_of_a_huge_csv_only_the_beginning_is_read_and_a_note_says_so(written, monkeypatch):
-    monkeypatch.setattr("sandmill.seeds.table_files.MOST_READ", 2 << 22)
-    folder = written.table("huge", "x,late\n" + "".join(f"{n % 997},{n % 2}\n" for n in range(2_000_000)))
+    monkeypatch.setattr("sandmill.seeds.table_files._HEAD", 1 << 12)
+    monkeypatch.setattr("sandmill.seeds.table_files.MOST_READ", 2 << 12)
+    folder = written.table("huge", "x,late\n" + "".join(f"{n % 997},{n % 2}\n" for n in range(4000)))
     intake = ingest((folder,))
-    assert intake.supported[0].structure.rows_train < 2_000_000
+    assert intake.supported[0].structure.rows_train < 4000
     assert any("rows are read" in note.text for note in intake.notes)
 
 
@@ -154,8 +136,3 @@ def test_columns_of_one_value_and_wholly_empty_ones_are_no_problem():
     assert [column.role for column in profile.columns] == [ColumnRole.REAL, ColumnRole.CATEGORY, ColumnRole.CATEGORY]
     assert profile.columns[1].missing == 1
     assert (profile.columns[0].skew, profile.rho_share) == (0, None)
-
-
-def test_a_table_file_knows_that_all_its_rows_are_read(written):
-    path = written.file("small.csv", "x,late\n1,0\n")
-    assert TableFile(path, "small.csv", ("x", "late")).rows_read is None

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandmill.errors import SeedError
-from sandmill.fingerprint import fingerprint
 from sandmill.seeds import ingest
-from sandmill.seeds.cards import PROFILE_NOTE
 from sandmill.seeds.document import MAX_NODES
 from sandmill.seeds.source_problems import MAX_SHOWN
 
@@ -22,10 +20,6 @@ def _error(sources):
         ingest(sources)
     assert error.value.exit_code == 2
     return error.value
-
-
-def _message(sources):
-    return f"{_error(sources)}\n"
 
 
 def _card_fields(written):
@@ -53,7 +47,6 @@ def _yaml(written):
     written.file("cards/deep.yaml", "id: " + "[" * 5000)
     written.file("cards/empty.yaml", "")
     written.file("cards/list.yaml", "- a\n- b\n")
-    written.file("cards/nan.yaml", written.card_text + "profile:\n  - skew: .nan\n")
     written.file("cards/open.yaml", "id: [a, b\ntitle: x\n")
     written.file("cards/tag.yaml", "id: !!python/object/apply:os.system [touch ran]\n")
     written.file("cards/twice.yaml", written.card_text + "id: again\n")
@@ -110,18 +103,8 @@ def _table_shapes(written):
     Path("without/table.csv").unlink()
     written.table("not-parquet", ROWS)
     Path("not-parquet/table.csv").rename("not-parquet/table.txt")
-    return (
-        "blank",
-        "doubled",
-        "header",
-        "latin",
-        "nameless",
-        "ragged",
-        "semicolons",
-        "several",
-        "without",
-        "not-parquet",
-    )
+    names = "blank doubled header latin nameless ragged semicolons several without not-parquet"
+    return tuple(names.split())
 
 
 def _table_targets(written):
@@ -135,7 +118,7 @@ def _table_targets(written):
     )
 
 
-def _write_competitions(written):
+def _competitions(written):
     written.competition("grader", "auc-rok")
     for name in ("absent", "broken"):
         written.competition(name)
@@ -143,10 +126,6 @@ def _write_competitions(written):
     written.file("broken/config.yaml", "id: broken\ngrader: {}\n")
     written.file("broken/description.md", "# Only a heading\n")
     return ("absent", "broken", "grader")
-
-
-def _competitions(written):
-    return _write_competitions(written)
 
 
 CASES = {
@@ -167,7 +146,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written, name):
-    message = _message(CASES[name](written))
+    message = f"{_error(CASES[name](written))}\n"
     golden = GOLDEN / f"{name}.txt"
     if os.environ.get("SANDMILL_WRITE_GOLDEN"):
         golden.write_text(message, encoding="utf-8")
@@ -176,14 +155,12 @@ def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written
 
 def test_a_large_card_is_refused_unread(written):
     written.file("card.yaml", written.card_text + "#" * 256 * 1024)
-    assert "more than 256 kB; expected at most 256 kB" in _message(("card.yaml",))
+    assert "more than 256 kB; expected at most 256 kB" in str(_error(("card.yaml",)))
 
 
 WIDE = {
     "list": lambda n: f"profile: [{'1,' * n}]\n",
-    "block": lambda n: "profile:\n" + "- 1\n" * n,
     "mapping": lambda n: "".join(f"a{number}:\n" for number in range(n)),
-    "pairs": lambda n: f"x: [{'a: 1,' * (n // 3)}]\n",
 }
 
 
@@ -196,17 +173,6 @@ def test_a_wide_card_is_refused_before_a_tree_is_made_of_it(written, shape):
     assert problem.where.startswith("line ")
 
 
-def test_a_card_that_still_has_a_profile_is_read_with_a_warning_and_stays_the_same_seed(written):
-    columns = "".join(
-        f"  - {{name: c{n}, kind: numeric, distinct: 9, missing_share: 0.1, skew: 0.5}}\n" for n in range(500)
-    )
-    written.file("card.yaml", f"{written.card_text}profile:\n{columns}")
-    written.file("plain.yaml", written.card_text)
-    intake = ingest(("card.yaml",))
-    assert fingerprint(intake.supported[0]) == fingerprint(ingest(("plain.yaml",)).supported[0])
-    assert [note.text for note in intake.notes] == [PROFILE_NOTE]
-
-
 def test_a_message_lists_no_more_problems_of_one_file_than_a_person_reads(written):
     written.file("card.yaml", written.card_text.replace("  metric:", "  pathologies: [" + "1," * 1000 + "]\n  metric:"))
     problems = _error(("card.yaml",)).problems
@@ -217,8 +183,6 @@ def test_a_message_lists_no_more_problems_of_one_file_than_a_person_reads(writte
 SPELLINGS = {
     "hexadecimal": "0x" + "f" * 200_000,
     "to base 60": "1" + ":59" * 60_000,
-    "octal": "0" + "7" * 200_000,
-    "with underscores": "1" + "_0" * 100_000,
     "decimal": "9" * 200_000,
     "tagged": "!!int 0x" + "f" * 200_000,
 }
@@ -233,7 +197,7 @@ def test_a_giant_number_is_a_problem_with_its_line_whatever_its_spelling(written
     assert len(str(error)) < 1000
 
 
-@pytest.mark.parametrize("digits", ["1234567890123456789", "'99999999999999999999999'", "0x64", "1:40", "0o144"])
+@pytest.mark.parametrize("digits", ["1234567890123456789", "0x64", "1:40"])
 def test_a_number_of_rows_is_decimal_and_not_larger_than_any_real_one(written, digits):
     text = written.card_text.replace("  metric: roc_auc\n", f"  metric: roc_auc\n  rows_train: {digits}\n")
     written.file("card.yaml", text)
@@ -249,5 +213,5 @@ def test_a_time_of_day_and_a_hexadecimal_number_are_text(written):
 
 
 def test_nothing_in_a_card_is_run(written):
-    _message(_yaml(written))
+    _error(_yaml(written))
     assert not Path("ran").exists()

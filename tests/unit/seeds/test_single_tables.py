@@ -42,7 +42,6 @@ def test_a_colon_in_a_target_and_in_the_name_of_a_file_is_only_a_character(writt
 
 BAD = {
     "same": "saw the same value in every row; expected a target that differs between rows",
-    "number": 'saw the numbers of the rows in "number"; expected a target that depends on other columns',
     "house": "expected numbers, or classes that repeat. Free text cannot be a target yet.",
     "remark": "expected numbers, or classes that repeat. Free text cannot be a target yet.",
     "prise": 'saw "prise"; expected a column of t.csv. Did you mean "price"?',
@@ -56,11 +55,6 @@ def test_a_target_that_cannot_be_learned_is_one_error(written, target):
         ingest((f"t.csv:{target}",))
     assert "t.csv: 1 problem" in str(error.value)
     assert BAD[target] in str(error.value)
-
-
-def test_a_declared_kind_makes_a_running_number_a_target(written):
-    folder = written.table("runs", PRICES.rename({"number": "late"}).write_csv(), extra="target_kind: regression\n")
-    assert ingest((folder,)).supported[0].structure.target is TargetKind.REGRESSION
 
 
 def test_limits_of_size_are_said(written):

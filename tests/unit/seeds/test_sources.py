@@ -53,15 +53,6 @@ def test_a_malformed_card_or_table_in_a_folder_of_many_is_an_error_and_all_are_t
     assert "h-table/seed.yaml" in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["description.md", "config.yaml"])
-def test_a_competition_with_a_hostile_file_is_set_aside_in_a_folder_of_many(written, name):
-    folder = _mixed(written)
-    written.file(f"all/a-competition/{name}", b"\xff\x00\xff" * 100)
-    (aside, _) = ingest((folder,)).unsupported
-    assert aside.id == "a-competition"
-    assert aside.needs[0].startswith(name)
-
-
 @pytest.mark.parametrize("name", ["description.md", "config.yaml", "prepared/public/train.csv"])
 def test_a_pipe_in_a_competition_is_never_waited_for(written, name):
     folder = _mixed(written)

@@ -3,8 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from sandmill.design.shape import MOST_CLASSES
 from sandmill.errors import name_some, visible
+from sandmill.models.design_draft import MotifChoice
 from sandmill.models.english import unfit_parts
 from sandmill.models.llm import Message, Prompt, Reply, Usage
 from sandmill.models.plan import Slot
@@ -102,19 +103,18 @@ class Conversation:
         """
         messages = [Message(role="system", content=instructions_for(role)), Message(role="user", content=question)]
         for attempt in range(self.repairs + 1):
-            prompt = Prompt(role=role, messages=tuple(messages), answer=_schema_of(answer), draw=self.draw)
+            prompt = Prompt(role=role, messages=tuple(messages), answer=answer.model_json_schema(), draw=self.draw)
             reply = await self.ask(prompt)
             found, problems = _read(reply, answer)
             if found is not None:
                 problems = [*_unfit(found.model_dump()), *judge(found)]
-            problems = list(map(visible, problems))
-            place = len(self.exchanges)
+            place, problems = len(self.exchanges), list(map(visible, problems))
             self.exchanges.append(Exchange(role, messages[-1].content, reply, tuple(problems)))
-            if found is not None and not problems and review:
-                problems = await review(found)
-                self.exchanges[place] = Exchange(role, messages[-1].content, reply, tuple(problems))
             if found is not None and not problems:
-                return found
+                problems = await review(found) if review else []
+                if not problems:
+                    return found
+                self.exchanges[place] = replace(self.exchanges[place], problems=tuple(problems))
             if attempt == self.repairs:
                 raise GivenUp(role, problems)
             messages += [
@@ -131,11 +131,6 @@ def _template(name: str) -> str:
 
 AREAS = tuple(_template("areas").splitlines())
 """Areas for domains, one per slot in turn, so that concurrent strategists choose different domains."""
-
-
-@cache
-def _schema_of(answer: type[BaseModel]) -> dict[str, Any]:
-    return answer.model_json_schema()
 
 
 @cache
@@ -203,6 +198,14 @@ def name_problems(name: str, known: Sequence[str]) -> list[str]:
     return [f"the domain {name} exists already; choose another one"] if name in known else []
 
 
+def column_problems(motifs: Sequence[MotifChoice], columns: Collection[str], unknown_are: str) -> list[str]:
+    """Refuse motifs on columns that there are not, and columns of two motifs."""
+    used = [column for choice in motifs for column in choice.columns]
+    unknown, twice = sorted(set(used).difference(columns)), repeated(used)
+    problems = [f"motifs use {', '.join(unknown)}, which {unknown_are}"] if unknown else []
+    return problems + ([f"motifs: {', '.join(twice)} in two motifs; a column serves one"] if twice else [])
+
+
 def repeated(names: Sequence[str]) -> list[str]:
     """Return the names that occur more than once, in order."""
     return sorted({name for name in names if names.count(name) > 1})
@@ -236,19 +239,14 @@ def _details(profile: TableProfile) -> list[str]:
     """List what is measured of the columns and classes of a seed's table."""
     roles = Counter(column.role for column in profile.columns)
     levels = sorted(column.levels for column in profile.columns if column.role is ColumnRole.CATEGORY)
-    lines = [f"kinds of columns: {', '.join(f'{count} {role}' for role, count in roles.items())}"]
-    if levels:
-        lines.append(f"values of the categorical columns: {levels[0]} to {levels[-1]}")
-    if profile.class_shares:
-        lines.append(
-            f"shares of the classes: {', '.join(f'{share:.2f}' for share in profile.class_shares[:MOST_CLASSES])}"
-        )
-    numbers = roles[ColumnRole.REAL] + roles[ColumnRole.WHOLE]
-    lines.append(
-        f"motifs may use at most {numbers} quantities and {len(levels)} categories; more columns are added later, and "
-        "those without a motif are left out if they are too many"
-    )
-    return lines
+    shares = ", ".join(f"{share:.2f}" for share in profile.class_shares[:MOST_CLASSES])
+    return [
+        f"kinds of columns: {', '.join(f'{count} {role}' for role, count in roles.items())}",
+        *([f"values of the categorical columns: {levels[0]} to {levels[-1]}"] if levels else []),
+        *([f"shares of the classes: {shares}"] if shares else []),
+        f"motifs may use at most {roles[ColumnRole.REAL] + roles[ColumnRole.WHOLE]} quantities and {len(levels)} "
+        "categories; more columns are added later, and those without a motif are left out if they are too many",
+    ]
 
 
 def _short(text: str) -> str:

@@ -6,7 +6,7 @@ The result for a slot is a draft of a rule and its texts, or texts alone (a worl
 import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic_core import to_json
 
@@ -21,7 +21,7 @@ from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
 from sandmill.kinds.library import medium_at
 from sandmill.models.channel import Medium
 from sandmill.models.design_draft import Authorship, DesignDraft
-from sandmill.models.domain import Domain
+from sandmill.models.domain import Domain, World
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.llm import Usage
 from sandmill.models.plan import Slot
@@ -129,40 +129,34 @@ class LlmDesigner:
     async def _dress(self, conversation: Conversation, slot: Slot, medium: Medium, known: Sequence[str]) -> Designed:
         """Let the strategist invent the world of items; the things that they show are the medium's."""
         domain, answer = await dress(conversation, slot, medium, known, self.giveaways)
-        structure = slot.seed.structure
-        draft = DesignDraft(
-            domain=Domain.model_validate(domain.model_dump()),
-            motifs=answer.motifs,
-            metric=structure.metric,
-            split=structure.split or SplitKind.RANDOM,
-            item=answer.item,
-            place=slot.place or 0.0,
-            baselines=answer.baselines,
-        )
-        designed = slot.model_copy(update={"draft": draft, "authorship": _authorship(conversation)})
-        return Designed(designed, _transcript(conversation))
+        split = slot.seed.structure.split or SplitKind.RANDOM
+        written = {"item": answer.item, "place": slot.place or 0.0, "baselines": answer.baselines}
+        return _drafted(conversation, slot, domain, motifs=answer.motifs, split=split, **written)
 
     async def _narrate(self, conversation: Conversation, slot: Slot, kind: Kind, known: Sequence[str]) -> Designed:
         """Ask for the texts of a task that has no rule over columns, such as one of tokens or pages."""
         medium = medium_at(kind.load("media").media_of(kind), slot)
         world = await narrate(conversation, slot, medium, known, self.giveaways)
-        designed = slot.model_copy(update={"world": world, "authorship": _authorship(conversation)})
-        return Designed(designed, _transcript(conversation))
+        return _designed(conversation, slot, world=world)
 
     async def _settle(self, conversation: Conversation, slot: Slot, idea: Idea) -> Designed:
         domain, columns = await develop(conversation, slot, idea, self.giveaways)
         domain = await write(conversation, domain, columns.motifs, self.giveaways)
         structure = slot.seed.structure
-        draft = DesignDraft(
-            domain=Domain.model_validate(domain.model_dump()),
-            motifs=columns.motifs,
-            faults=idea.faults,
-            metric=structure.metric,
-            split=possible_splits(structure, structure.pathologies)[0],
-            baselines=idea.baselines,
-        )
-        designed = slot.model_copy(update={"draft": draft, "authorship": _authorship(conversation)})
-        return Designed(designed, _transcript(conversation))
+        split = possible_splits(structure, structure.pathologies)[0]
+        written = {"faults": idea.faults, "baselines": idea.baselines}
+        return _drafted(conversation, slot, domain, motifs=columns.motifs, split=split, **written)
+
+
+def _drafted(conversation: Conversation, slot: Slot, domain: Domain, **written: Any) -> Designed:
+    metric = slot.seed.structure.metric
+    draft = DesignDraft(domain=Domain.model_validate(domain.model_dump()), metric=metric, **written)
+    return _designed(conversation, slot, draft=draft)
+
+
+def _designed(conversation: Conversation, slot: Slot, **written: DesignDraft | World) -> Designed:
+    designed = slot.model_copy(update={**written, "authorship": _authorship(conversation)})
+    return Designed(designed, _transcript(conversation))
 
 
 def _without_rule(error: GivenUp) -> str:

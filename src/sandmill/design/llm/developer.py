@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from sandmill.design.llm.conversation import Conversation, fill, repeated
+from sandmill.design.llm.conversation import Answer, Conversation, column_problems, fill
 from sandmill.design.llm.strategist import Idea
 from sandmill.design.rule import rule_problems
 from sandmill.design.shape import shape_of, trait_problems
@@ -44,9 +44,10 @@ class Columns(Frozen):
 
 
 @cache
-def answer_for(kind: TargetKind) -> type[Columns]:
-    """Return the schema of the answer for a kind of target; it adds the field `targets`."""
-    return create_model("Columns", __base__=Columns, __doc__=Columns.__doc__, targets=targets_field(kind))
+def with_targets(answer: type[Answer], kind: TargetKind) -> type[Answer]:
+    """Return the schema of an answer for a kind of target; it adds the field `targets`."""
+    targets: Any = targets_field(kind)
+    return create_model(answer.__name__, __base__=answer, __doc__=answer.__doc__, targets=targets)
 
 
 def targets_field(kind: TargetKind) -> Any:
@@ -73,7 +74,7 @@ async def develop(
 
     values = {"idea": idea.model_dump_json(indent=1), "target": kind}
     question = fill("developer_question", values)
-    columns = await conversation.settle("developer", question, answer_for(kind), judge)
+    columns = await conversation.settle("developer", question, with_targets(Columns, kind), judge)
     return domain_of(idea, columns, kind), columns
 
 
@@ -96,10 +97,9 @@ def _field_of(kind: TargetKind) -> str:
 
 def columns_problems(domain: Domain, motifs: tuple[MotifChoice, ...], giveaways: tuple[str, ...]) -> list[str]:
     """List the problems of a domain and of its motifs."""
-    problems = domain_problems(domain, giveaways)
-    used = [column for choice in motifs for column in choice.columns]
-    if twice := repeated(used):
-        problems.append(f"motifs: {', '.join(twice)} in two motifs; a column serves one")
+    words = (*domain.numeric, *domain.categorical, *domain.high_cardinality)
+    names = {word.name for word in (*words, *domain.dates, *domain.units)}
+    problems = [*domain_problems(domain, giveaways), *column_problems(motifs, names, "are no columns")]
     unknown = {name for name, _ in domain.periods} - {word.name for word in domain.numeric}
     problems += [f"periods: {name} is not a numeric column" for name in sorted(unknown)]
     if problems:

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from pydantic import Field, create_model
+from pydantic import Field
 
-from sandmill.design.llm.conversation import Conversation, facts_of, fill, name_problems, repeated
-from sandmill.design.llm.developer import stand_in_levels, targets_field, texts_of
+from sandmill.design.llm.conversation import Conversation, column_problems, facts_of, fill, name_problems
+from sandmill.design.llm.developer import stand_in_levels, texts_of, with_targets
 from sandmill.design.rule import rule_problems
 from sandmill.design.soundness import domain_problems, world_problems
 from sandmill.design.vocabulary import Vocabulary
@@ -19,7 +18,7 @@ from sandmill.models.design_draft import MotifChoice
 from sandmill.models.domain import Domain, World, WorldMedium
 from sandmill.models.kind import kind_of
 from sandmill.models.plan import Slot
-from sandmill.models.structure import Structure, TargetKind
+from sandmill.models.structure import TargetKind
 
 
 class Dress(Frozen):
@@ -34,13 +33,6 @@ class Dress(Frozen):
     baselines: tuple[str, ...] = Field(min_length=3, max_length=5)
 
 
-@cache
-def answer_for(kind: TargetKind) -> type[Dress]:
-    """Return the schema of the answer for a kind of target; it adds the field `targets`."""
-    targets: Any = targets_field(kind)
-    return create_model("Dress", __base__=Dress, __doc__=Dress.__doc__, targets=targets)
-
-
 async def dress(
     conversation: Conversation, slot: Slot, medium: Medium, known: Sequence[str], giveaways: tuple[str, ...]
 ) -> tuple[Domain, Dress]:
@@ -50,7 +42,9 @@ async def dress(
         GivenUp: if no answer is valid.
     """
     structure = slot.seed.structure
-    what, needed = _names_needed(structure)
+    kind = kind_of(structure) or TABLE
+    most = {TargetKind.MULTICLASS: ("classes", kind.classes[1]), TargetKind.MULTILABEL: ("labels", kind.labels[1])}
+    what, needed = most.get(structure.target, ("", 0))
     values = {
         **facts_of(slot, known),
         "shown": json.dumps(_shown(medium.domain)),
@@ -58,28 +52,17 @@ async def dress(
     }
 
     def judge(answer: Dress) -> list[str]:
-        return [*_too_few(answer, what, needed), *_problems(answer, medium.domain, structure.target, known, giveaways)]
+        names = {target.name: getattr(target, what) if needed else () for target in answer.targets}  # type: ignore[attr-defined]
+        few = [
+            f"targets: {name} has {len(some)} {what}; a design may need {needed}"
+            for name, some in names.items()
+            if len(some) < needed
+        ]
+        return [*few, *_problems(answer, medium.domain, structure.target, known, giveaways)]
 
-    answer = await conversation.settle("dresser", fill("dresser_question", values), answer_for(structure.target), judge)
+    schema = with_targets(Dress, structure.target)
+    answer = await conversation.settle("dresser", fill("dresser_question", values), schema, judge)
     return dressed(medium.domain, answer, structure.target), answer
-
-
-def _names_needed(structure: Structure) -> tuple[str, int]:
-    """Return `classes` or `labels` and the most of them that a design uses; an empty word and 0 for other targets."""
-    kind = kind_of(structure) or TABLE
-    most = {TargetKind.MULTICLASS: ("classes", kind.classes[1]), TargetKind.MULTILABEL: ("labels", kind.labels[1])}
-    return most.get(structure.target, ("", 0))
-
-
-def _too_few(answer: Dress, what: str, needed: int) -> list[str]:
-    if not needed:
-        return []
-    counts = {target.name: len(getattr(target, what)) for target in answer.targets}  # type: ignore[attr-defined]
-    return [
-        f"targets: {name} has {found} {what}; a design may need {needed}"
-        for name, found in counts.items()
-        if found < needed
-    ]
 
 
 def dressed(domain: Domain, answer: Dress, kind: TargetKind) -> Domain:
@@ -100,11 +83,7 @@ def _problems(
     answer: Dress, domain: Domain, kind: TargetKind, known: Sequence[str], giveaways: tuple[str, ...]
 ) -> list[str]:
     problems = name_problems(answer.name, known)
-    used = [column for choice in answer.motifs for column in choice.columns]
-    if unknown := sorted(set(used) - _shown(domain).keys()):
-        problems.append(f"motifs use {', '.join(unknown)}, which the items do not show")
-    if twice := repeated(used):
-        problems.append(f"motifs: {', '.join(twice)} in two motifs; a thing serves one")
+    problems += column_problems(answer.motifs, _shown(domain), "the items do not show")
     worded = dressed(domain, answer, kind)
     # What the medium itself brings is not the model's to mend.
     known_problems = set(domain_problems(domain, giveaways))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from sandmill.design.llm.conversation import Conversation, facts_of, fill, name_problems, repeated
-from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS, PLAIN_KINDS
-from sandmill.design.rule import FEWEST_PLAIN, HIDDEN_MOTIFS, MOST_PLAIN
+from sandmill.design.llm.conversation import Conversation, column_problems, facts_of, fill, name_problems
+from sandmill.design.rule import kind_problems
 from sandmill.models.base import Frozen, Name
 from sandmill.models.design_draft import FreeFault, MotifChoice
 from sandmill.models.domain import Domain, Named
@@ -65,23 +64,10 @@ def _judge(ideas: Ideas, known: Sequence[str]) -> list[str]:
 def _problems(idea: Idea, known: Sequence[str]) -> list[str]:
     problems = name_problems(idea.name, known)
     columns = {*idea.quantities, *idea.categories}
-    used = [column for choice in idea.motifs for column in choice.columns]
-    if unknown := sorted(set(used) - columns):
-        problems.append(f"motifs use {', '.join(unknown)}, which are neither quantities nor categories")
-    if twice := repeated(used):
-        problems.append(f"{', '.join(twice)} in two motifs; a column serves one")
+    problems += column_problems(idea.motifs, columns, "are neither quantities nor categories")
     if idea.target_name in columns:
         problems.append(f"{idea.target_name} is the target and a column; it can be one of them")
-    kinds = [choice.kind for choice in idea.motifs]
-    plain, hidden = sum(kind in PLAIN_KINDS for kind in kinds), sum(kind in HIDDEN_KINDS for kind in kinds)
-    if not FEWEST_PLAIN <= plain <= MOST_PLAIN or hidden != HIDDEN_MOTIFS:
-        problems.append(
-            f"{plain} motifs of {', '.join(PLAIN_KINDS)} and {hidden} of the others; wanted are {FEWEST_PLAIN} to "
-            f"{MOST_PLAIN} and {HIDDEN_MOTIFS}"
-        )
-    if not set(kinds) & set(FINDABLE_KINDS):
-        problems.append(f"at least one motif must be of {', '.join(FINDABLE_KINDS)}")
-    return problems
+    return [*problems, *kind_problems(idea.motifs)]
 
 
 @dataclass(frozen=True)
@@ -92,23 +78,27 @@ class KnownDomain:
     words: frozenset[str]
 
     @classmethod
+    def of(cls, name: str, *texts: str) -> "KnownDomain":
+        """Collect the words of some texts."""
+        return cls(name, frozenset(word for text in texts for word in _WORD.findall(text.lower())))
+
+    @classmethod
     def of_domain(cls, domain: Domain) -> "KnownDomain":
         """Collect the words of a domain."""
         columns: list[Named] = [*domain.numeric, *domain.categorical]
-        texts = [domain.title, domain.row, *domain.overview, *(word.name for word in columns)]
-        return cls(domain.name, _words(texts))
+        return cls.of(domain.name, domain.title, domain.row, *domain.overview, *(word.name for word in columns))
 
     @classmethod
     def of_spec(cls, spec: TaskSpec) -> "KnownDomain":
         """Collect the words of a finished task."""
         story = spec.story
-        return cls(spec.domain, _words([story.title, story.row, story.overview, *story.column_meanings]))
+        return cls.of(spec.domain, story.title, story.row, story.overview, *story.column_meanings)
 
     @classmethod
     def of_idea(cls, idea: Idea) -> "KnownDomain":
         """Collect the words of an idea."""
-        texts = [idea.title, idea.row, *idea.overview, *idea.quantities, *idea.categories, idea.target_name]
-        return cls(idea.name, _words(texts))
+        columns = (*idea.quantities, *idea.categories, idea.target_name)
+        return cls.of(idea.name, idea.title, idea.row, *idea.overview, *columns)
 
 
 def choose_idea(candidates: Sequence[Idea], known: Sequence[KnownDomain]) -> Idea:
@@ -118,13 +108,8 @@ def choose_idea(candidates: Sequence[Idea], known: Sequence[KnownDomain]) -> Ide
 
 def distance(one: KnownDomain, others: Sequence[KnownDomain]) -> float:
     """Return 1 minus the largest Jaccard similarity to any other domain; equal names count as similarity 1."""
-    return 1 - max((1.0 if one.name == other.name else _overlap(one.words, other.words) for other in others), default=0)
-
-
-def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
-    common = len(left & right)
-    return common / max(1, len(left) + len(right) - common)
-
-
-def _words(texts: Sequence[str]) -> frozenset[str]:
-    return frozenset(word for text in texts for word in _WORD.findall(text.lower()))
+    shared = [
+        1.0 if one.name == other.name else len(one.words & other.words) / max(1, len(one.words | other.words))
+        for other in others
+    ]
+    return 1 - max(shared, default=0)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from math import isclose
@@ -14,6 +14,7 @@ import yaml
 from sandmill.models.domain import Domain
 from sandmill.models.english import capitalized, repeats_word, with_article
 from sandmill.models.hints import ReadingLevel
+from sandmill.models.knowledge import Words
 from sandmill.models.numerals import SHARES, UNITS, digits, spellings, with_unit
 from sandmill.models.spoken import Spoken, level_words, spoken
 from sandmill.rng import Streams
@@ -139,10 +140,19 @@ class Pen:
         return self.pick(words) if words and (is_long or self.rng.random() < _CHANCE_OF_WORDS) else digits(value)
 
 
-def pen_for(name: str, level: ReadingLevel, streams: Streams, meanings: Mapping[str, Spoken]) -> Pen:
-    """Return the pen for the sentences of one name."""
-    rng = streams.generator(name)
-    return Pen(level, rng, meanings, turn=int(rng.integers(12)) if level != "plain" else 0)
+@dataclass(frozen=True)
+class Pens:
+    """What sentences of a design are written with: its level, what they call columns, and what people say."""
+
+    level: ReadingLevel = "plain"
+    meanings: Mapping[str, Spoken] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
+
+    def of(self, name: str, streams: Streams) -> Pen:
+        """Return the pen for the sentences of one fact."""
+        rng = streams.generator(name)
+        turn = int(rng.integers(12)) if self.level != "plain" else 0
+        return Pen(self.level, rng, self.meanings, turn=turn)
 
 
 def _is_short(value: float) -> bool:

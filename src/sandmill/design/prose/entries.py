@@ -18,10 +18,10 @@ _MOST_STARTED = 6
 _WINDOW_FACTORS = (0.35, 2.0)
 
 
-def say_codes(pen: Pen, word: CodeTableWord, fact: Form, others: Sequence[Form], levels: Sequence[str]) -> Said:
+def say_codes(pen: Pen, word: CodeTableWord, fact: Form, other: Form, levels: Sequence[str]) -> Said:
     """Say the number of each level, as a table or a list."""
     meaning = word.meaning
-    fields = {"meaning": meaning, "lower": _lowered(meaning), "c": pen.column(word.column)}
+    fields = {"meaning": meaning, "lower": lowered(meaning), "c": pen.column(word.column)}
     head = (word.column, word.attribute) if not pen.is_free else (_bare(fields["c"]), level_words(word.attribute))
 
     def rows(form: Form) -> list[tuple[str, str]]:
@@ -34,7 +34,9 @@ def say_codes(pen: Pen, word: CodeTableWord, fact: Form, others: Sequence[Form],
         pen.say("code_start", listed=_paired(pen, true[:start]), **fields),
         with_table(pen, pen.say("code_rest", **fields), head, true[start:]),
     )
-    decoys = tuple((form, with_table(pen, pen.say("old_table", **fields), head, rows(form))) for form in others)
+    decoys: tuple[tuple[Form, str], ...] = ()
+    if other != fact:
+        decoys = ((other, with_table(pen, pen.say("old_table", **fields), head, rows(other))),)
     return Said(with_table(pen, pen.say("code_table", **fields), head, true), halves, decoys=decoys, is_denied=True)
 
 
@@ -57,12 +59,10 @@ def with_table(pen: Pen, lead: str, head: Sequence[str], rows: Sequence[Sequence
             mark = pen.pick(("- {}: {}", "* {} = {}", "- {}, {}"))
             lines = [mark.format(*row) for row in rows]
         case _:
-            return f"{lead} {_started(lead, _paired(pen, [(row[0], row[1]) for row in rows]))}."
+            return (
+                f"{lead} {'' if lead.endswith(':') else 'They are '}{_paired(pen, [(row[0], row[1]) for row in rows])}."
+            )
     return "\n".join([f"{lead}\n", *lines])
-
-
-def _started(lead: str, text: str) -> str:
-    return text if lead.endswith(":") else f"They are {text}"
 
 
 def _paired(pen: Pen, rows: Sequence[tuple[str, str]]) -> str:
@@ -75,7 +75,8 @@ def _bare(phrase: str) -> str:
     return phrase.removeprefix("the ").removeprefix("entry for ").removeprefix("the ")
 
 
-def _lowered(text: str) -> str:
+def lowered(text: str) -> str:
+    """Return a text with a small first letter, unless it starts with an abbreviation."""
     return text[0].lower() + text[1:] if not text[1:2].isupper() else text
 
 
@@ -100,12 +101,14 @@ def say_units(pen: Pen, fact: Units, other: Units, word: ConversionWord, levels:
     whole = _unit_sentences(pen, fact, word, levels) if pen.is_free and pen.rng.random() < 0.5 else table
     changed = dict.fromkeys(pair for pair in pairs if pair != (1.0, 0.0))
     halves = None
-    if len(changed) == 1 and len(changed) < len(set(pairs)):
+    if len(changed) == 1 < len(set(pairs)):
         (pair,) = changed
         there = pen.levels([level for level, one in zip(levels, pairs, strict=True) if one == pair])
-        told = pen.say("some_in_other", c=column, by=by, l=there)
         how = f", that is, {recorded(own, *pair)}"
-        halves = told, pen.say("the_other", c=column, unit=names[pair], own=own, recorded=how)
+        halves = (
+            pen.say("some_in_other", c=column, by=by, l=there),
+            pen.say("the_other", c=column, unit=names[pair], own=own, recorded=how),
+        )
     denied = _unit_sentences(pen.quoted, other, word, levels)
     return Said(whole, halves, decoys=((other, denied),) if other != fact else ())
 
@@ -117,16 +120,9 @@ def _unit_sentences(pen: Pen, fact: Units, word: ConversionWord, levels: Sequenc
     there: dict[tuple[float, float], list[str]] = {}
     for level, pair in zip(levels, zip(fact.factors, fact.offsets, strict=True), strict=True):
         there.setdefault(pair, []).append(level)
-    own_levels = there.pop((1.0, 0.0), [])
+    own_levels, same = there.pop((1.0, 0.0), []), {"c": column, "by": by}
     parts = [
-        pen.say(
-            "other_unit",
-            c=column,
-            by=by,
-            l=pen.levels(some),
-            unit=names[pair],
-            recorded=f" ({recorded(own.unit, *pair)})",
-        )
+        pen.say("other_unit", l=pen.levels(some), unit=names[pair], recorded=f" ({recorded(own.unit, *pair)})", **same)
         for pair, some in there.items()
     ]
     if not parts:

@@ -1,6 +1,6 @@
 """Sentences that state the forms of a rule, and their arrangement at the levels of reading."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -77,79 +77,74 @@ def arrange(pen: Pen, fact: Fact, said: Said, *, matters: bool, file: TextFile =
     return Hint(fact=fact, text=said.whole, file=file, matters=matters, level="prose" if is_lower else level)
 
 
-def use_of(
-    pen: Pen, x: str, motif: Formula | Distance, unit: str | None = None, own: QuantityTexts | None = None
-) -> str:
+def use_of(pen: Pen, x: str, form: Form, unit: str | None = None, own: QuantityTexts | None = None) -> str:
     """State the limit or the norm of a quantity; that it counts, if it has neither."""
-    value = motif.above if motif.above is not None else motif.norm
-    if own and value is not None and pen.rng.random() < _CHANCE_OF_OWN_USE:
-        texts = own.norms if motif.above is None else own.limits
-        return pen.pick(texts).format(n=pen.number(value, unit=unit))
-    if motif.above is not None:
-        number = pen.number(motif.above, unit=unit)
+    value = number_of(form)
+    if value is None:
+        return pen.say("plain_use")
+    is_limit = getattr(form.motif, "above", None) is not None
+    if own and pen.rng.random() < _CHANCE_OF_OWN_USE:
+        return pen.pick(own.limits if is_limit else own.norms).format(n=pen.number(value, unit=unit))
+    number = pen.number(value, unit=unit)
+    if is_limit:
         over, upto = pen.say("over", n=number), pen.say("upto", n=number)
         return pen.say("limit", x=x, n=number, over=over, upto=upto)
-    if motif.norm is not None:
-        number = pen.number(motif.norm, unit=unit)
-        if pen.rng.random() < 0.5:
-            return pen.say("norm_whole", x=x, n=number)
-        return f"{pen.say('norm', x=x, n=number)} {pen.say('factor')}"
-    return pen.say("plain_use")
+    if pen.rng.random() < 0.5:
+        return pen.say("norm_whole", x=x, n=number)
+    return f"{pen.say('norm', x=x, n=number)} {pen.say('factor')}"
 
 
 def say_quantity(
     pen: Pen,
-    name: str,
-    motif: Formula | Distance,
-    definition: Callable[[], tuple[str, str]],
+    form: Form,
+    definition: tuple[str, str],
     unit: str | None = None,
-    others: Sequence[tuple[Fact, Formula | Distance]] = (),
+    others: Sequence[Form] = (),
     own: QuantityTexts | None = None,
 ) -> Said:
     """Say how a quantity is worked out, and its limit or norm.
 
     Args:
         pen: writes the sentences.
-        name: of the quantity.
-        motif: with its limit or norm.
-        definition: writes the quantity as a noun phrase, and a sentence that defines its name.
+        form: name and motif of the quantity.
+        definition: the quantity as a noun phrase, and a sentence that defines its name.
         unit: that stands behind its numbers.
         others: decoys with another number.
         own: what people of the domain say.
     """
-    phrase, defined = definition()
+    phrase, defined = definition
     own = own if pen.is_free else None
     is_own = own is not None and bool(pen.rng.random() < _CHANCE_OF_OWN_MEANING)
     if own and is_own:
         defined = pen.pick(own.means)
-    fields = named(name)
+    fields = named(form.name)
     x = f"the {fields['name']}"
-    use = use_of(pen, x, motif, unit, own)
-    is_plain = motif.above is None and motif.norm is None
-    if is_plain and pen.is_free:
-        whole = f"{defined} {use}"
-    elif is_plain:
-        whole = defined
-    elif is_own:
-        whole = f"{defined} {use}"
-    elif pen.is_free and pen.rng.random() > _CHANCE_OF_NAME:
-        whole = use_of(pen, phrase, motif, unit)
-    elif pen.is_free and pen.rng.random() < _CHANCE_OF_LATE_DEFINITION:
-        whole = f"{use} {pen.say('define_after', q=phrase, **fields)}"
-    else:
-        whole = f"{defined} {use}"
-    if others and x not in whole:
-        whole = f"{defined} {use}"
+    use = use_of(pen, x, form, unit, own)
+    whole = f"{defined} {use}"
+    if number_of(form) is None:
+        first = pen.say("followed", **fields)
+        return Said(whole if pen.is_free else defined, (first, defined))
+    if pen.is_free and not is_own:
+        if pen.rng.random() > _CHANCE_OF_NAME:
+            nameless = use_of(pen, phrase, form, unit)
+            whole = nameless if not others or x in nameless else whole
+        elif pen.rng.random() < _CHANCE_OF_LATE_DEFINITION:
+            whole = f"{use} {pen.say('define_after', q=phrase, **fields)}"
     corrected = None
-    if others and not is_plain:
-        former, before = others[0]
-        old, new = (one.above if one.above is not None else one.norm or 0.0 for one in (before, motif))
-        shown_old, shown_new = pen.number(old, unit=unit), pen.number(new, unit=unit)
-        correction = pen.say("corrected", x=x, old=shown_old, new=shown_new)
-        corrected = f"{defined} {use_of(pen, x, before, unit, own)}", correction, former
-    decoys = tuple((fact, use_of(pen.quoted, x, other, unit, own)) for fact, other in others)
-    first = pen.say("followed", **fields) if is_plain else use
-    return Said(whole, (first, defined) if is_plain else (defined, use), corrected, decoys)
+    if others:
+        old, new = (pen.number(number_of(one) or 0.0, unit=unit) for one in (others[0], form))
+        correction = pen.say("corrected", x=x, old=old, new=new)
+        corrected = f"{defined} {use_of(pen, x, others[0], unit, own)}", correction, others[0]
+    decoys = tuple((other, use_of(pen.quoted, x, other, unit, own)) for other in others)
+    return Said(whole, (defined, use), corrected, decoys)
+
+
+def number_of(form: Form) -> float | None:
+    """Return the limit or the norm of a quantity, if it has one."""
+    motif = form.motif
+    if not isinstance(motif, Formula | Distance):
+        raise TypeError(f"{form.name} is no quantity")
+    return motif.above if motif.above is not None else motif.norm
 
 
 def define_quotient(pen: Pen, name: str, motif: Formula, texts: Sequence[str]) -> tuple[str, str]:

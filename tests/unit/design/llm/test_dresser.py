@@ -20,18 +20,35 @@ from sandmill.seeds import ingest
 from tests.designs import SECRET
 from tests.llm_asking import Scripted
 
-SEED = next(seed for seed in ingest(()).supported if seed.id == "spooky-author-identification")
+SEEDS = {kind_of(seed.structure).name: seed for seed in ingest(()).supported}
+SPOOKY = next(seed for seed in ingest(()).supported if seed.id == "spooky-author-identification")
+NARRATED = sorted(kind for kind, seed in SEEDS.items() if kind_of(seed.structure).media)
 
 
-def drafted(spoil=None) -> tuple[Designed | Refused, Scripted]:
-    ask, slot = Scripted(spoil), Slot(number=0, seed=SEED, band=Band.HARD, place=0.3)
+def designed(kind: str, spoil=None) -> tuple[Designed | Refused, Scripted]:
+    ask, slot = Scripted(spoil), Slot(number=0, seed=SEEDS[kind], band=Band.HARD, place=0.3)
     (outcome,) = asyncio.run(LlmDesigner(ask, 1, GIVEAWAYS).design([slot], [], "round 0"))
     return outcome, ask
 
 
+@pytest.mark.parametrize("kind", sorted(SEEDS))
+def test_what_a_model_wrote_of_any_kind_becomes_designs_of_every_hardness(kind):
+    outcome, _ = designed(kind)
+    assert isinstance(outcome, Designed), outcome
+    written = outcome.slot.draft.domain if outcome.slot.draft else outcome.slot.world
+    for hardness in (0.0, 1.0):
+        spec = design_task(outcome.slot, Streams(SECRET, "written"), hardness)
+        assert spec.domain == written.name
+        assert spec.story.title.startswith(written.title)
+
+
+def dressed(spoil=None) -> tuple[Designed | Refused, Scripted]:
+    return designed(kind_of(SPOOKY.structure).name, spoil)
+
+
 @pytest.mark.slow
 def test_the_world_is_the_models_and_the_items_are_the_mediums():
-    outcome, ask = drafted()
+    outcome, ask = dressed()
     assert isinstance(outcome, Designed), outcome
     assert [prompt.role for prompt in ask.prompts] == ["dresser"]
     draft = outcome.slot.draft
@@ -54,36 +71,27 @@ def test_an_unsound_world_is_repaired_or_refused(change, problem):
     def spoil(role, times, answer):
         return {**answer, **change} if times == 1 else answer
 
-    outcome, ask = drafted(spoil)
+    outcome, ask = dressed(spoil)
     assert isinstance(outcome, Designed), outcome
     assert problem in ask.prompts[1].messages[-1].content
-    refused, _ = drafted(lambda role, times, answer: {**answer, **change})
+    refused, _ = dressed(lambda role, times, answer: {**answer, **change})
     assert isinstance(refused, Refused)
     assert refused.reason == "unsound_dresser"
     assert json.loads(refused.transcript)[-1]["problems"]
-
-
-SEEDS = {kind_of(seed.structure).name: seed for seed in ingest(()).supported if kind_of(seed.structure).media}
-
-
-def narrated(kind: str, spoil=None) -> tuple[Designed | Refused, Scripted]:
-    ask, slot = Scripted(spoil), Slot(number=0, seed=SEEDS[kind], band=Band.HARD, place=0.7)
-    (outcome,) = asyncio.run(LlmDesigner(ask, 1, GIVEAWAYS).design([slot], [], "round 0"))
-    return outcome, ask
 
 
 def test_every_kind_can_be_designed_by_a_model():
     kinds = [kind for modality in Modality for kind in kinds_of(modality)]
     designs = {kind.name: bool(kind.design or kind.media) for kind in kinds}
     assert [name for name, is_designed in designs.items() if not is_designed] == ["table", "table_keys"]
-    assert set(SEEDS) == {"tokens_english", "tokens_russian", "image_fields", "image_masks"}
+    assert NARRATED == ["image_fields", "image_masks", "tokens_english", "tokens_russian"]
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if "image" in kind else []) for kind in sorted(SEEDS)]
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if "image" in kind else []) for kind in NARRATED]
 )
 def test_texts_are_the_models_and_what_is_done_to_items_is_the_mediums(kind):
-    outcome, ask = narrated(kind)
+    outcome, ask = designed(kind)
     assert isinstance(outcome, Designed), outcome
     assert [prompt.role for prompt in ask.prompts] == ["narrator"]
     world, slot = outcome.slot.world, Slot.model_validate_json(outcome.slot.model_dump_json())
@@ -118,16 +126,16 @@ def test_texts_are_the_models_and_what_is_done_to_items_is_the_mediums(kind):
     ],
 )
 def test_unsound_texts_of_a_narrator_are_repaired_or_refused(kind, change, problem):
-    outcome, ask = narrated(kind, lambda role, times, answer: {**answer, **change} if times == 1 else answer)
+    outcome, ask = designed(kind, lambda role, times, answer: {**answer, **change} if times == 1 else answer)
     assert isinstance(outcome, Designed), outcome
     assert problem in ask.prompts[1].messages[-1].content
-    refused, _ = narrated(kind, lambda role, times, answer: {**answer, **change})
+    refused, _ = designed(kind, lambda role, times, answer: {**answer, **change})
     assert isinstance(refused, Refused)
     assert refused.reason == "unsound_narrator"
     assert json.loads(refused.transcript)[-1]["problems"]
 
 
-@pytest.mark.parametrize("kind", sorted(SEEDS))
+@pytest.mark.parametrize("kind", NARRATED)
 def test_what_is_added_to_the_meaning_of_the_target_is_in_that_of_the_library(kind):
     found = kind_of(SEEDS[kind].structure)
     media = found.load("media").media_of(found)

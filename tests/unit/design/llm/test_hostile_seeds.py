@@ -4,11 +4,8 @@ import json
 
 import pytest
 
-from sandmill.design import design_task
-from sandmill.design.llm import Designed, Refused
+from sandmill.design.llm import Refused
 from sandmill.design.llm.conversation import LONGEST_TEXT
-from sandmill.rng import Streams
-from tests.designs import SECRET
 from tests.llm_asking import Scripted, design, make_slot
 
 HOSTILE = {
@@ -30,11 +27,7 @@ def _prompts(text):
 def test_a_hostile_seed_changes_nothing(kind):
     prompts, designed = _prompts(HOSTILE[kind])
     plain, wanted = _prompts("Parcels: late or not.")
-    assert designed.slot.draft == wanted.slot.draft
-    assert (
-        design_task(designed.slot, Streams(SECRET, "s"), 0.5).fingerprint
-        == design_task(wanted.slot, Streams(SECRET, "s"), 0.5).fingerprint
-    )
+    assert designed.slot.draft == wanted.slot.draft, "nothing of the seed is in it"
     for hostile, harmless in zip(prompts, plain, strict=True):
         # The standing orders and the schema are the same; only one line of one question differs.
         assert hostile.messages[0] == harmless.messages[0]
@@ -42,18 +35,13 @@ def test_a_hostile_seed_changes_nothing(kind):
         lines = zip(hostile.messages[1].content.split("\n"), harmless.messages[1].content.split("\n"), strict=True)
         differing = [line for line, other in lines if line != other]
         assert len(differing) == (hostile.role == "strategist")
-        assert all(line.startswith("DATA (title and summary") for line in differing)
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_seed_text_is_one_short_line_of_json(kind):
-    (question,) = [p.messages[1].content for p in _prompts(HOSTILE[kind])[0] if p.role == "strategist"]
-    (line,) = [line for line in question.split("\n") if line.startswith("DATA (title and summary")]
-    quoted = json.loads(line[line.index("{") :])
-    assert set(quoted) == {"title", "summary"}
-    assert max(map(len, quoted.values())) <= LONGEST_TEXT + 4
-    assert line.isascii()
-    assert line.isprintable()
+        for line in differing:
+            assert line.startswith("DATA (title and summary")
+            assert line.isascii()
+            assert line.isprintable()
+            quoted = json.loads(line[line.index("{") :])
+            assert set(quoted) == {"title", "summary"}
+            assert max(map(len, quoted.values())) <= LONGEST_TEXT + 4
 
 
 OBEYED = {
@@ -71,10 +59,3 @@ def test_a_model_that_obeys_a_hostile_seed_is_refused(how):
     )
     assert isinstance(refused, Refused)
     assert refused.reason == f"unsound_{role}"
-
-
-def test_a_description_holds_nothing_of_the_seed():
-    _, designed = _prompts(HOSTILE["orders"])
-    assert isinstance(designed, Designed)
-    assert "Ignore your instructions" not in designed.slot.draft.model_dump_json()
-    assert "Ignore your instructions" not in design_task(designed.slot, Streams(SECRET, "s"), 0.5).model_dump_json()

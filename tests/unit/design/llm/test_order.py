@@ -2,18 +2,12 @@
 
 import asyncio
 import random
-from types import SimpleNamespace
 
 import pytest
 
 from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.design.llm import LlmDesigner
 from sandmill.design.llm.conversation import AREAS
-from sandmill.models.request import BuildRequest, RunSettings
-from sandmill.pipeline import designing
-from sandmill.pipeline.designing import DESIGNS_A_CALL
-from sandmill.pipeline.plan import plan_build
-from sandmill.seeds import ingest
 from tests.llm_asking import KNOWN, Scripted, make_slot
 
 SLOTS = [make_slot(number, number % 3) for number in (0, 1, len(AREAS), 2, 2 * len(AREAS), len(AREAS) + 1)]
@@ -38,7 +32,7 @@ def _design(ask, at_once, slots=SLOTS):
     return asyncio.run(designer.design(slots, KNOWN, "round 0"))
 
 
-@pytest.mark.parametrize(("seed", "at_once"), [(1, 1), (2, 2), (3, 6), (4, 6), (5, 6)])
+@pytest.mark.parametrize(("seed", "at_once"), [(1, 1), (3, 6)])
 def test_neither_order_nor_number_changes_a_draft(seed, at_once):
     calm = _design(Scripted(), 8)
     assert len({one.slot.draft.domain.name for one in calm}) == len(SLOTS) - 1  # three share two ideas
@@ -60,20 +54,3 @@ def test_a_late_answer_keeps_nobody_from_asking():
             return answer
 
     assert [one.slot.number for one in _design(First(), len(SLOTS))] == [slot.number for slot in SLOTS]
-
-
-@pytest.mark.parametrize(("max_usd", "expected"), [(None, 5 * DESIGNS_A_CALL), (1.0, 5)])
-def test_more_designs_than_calls_are_in_the_making_unless_money_may_end(max_usd, expected, tmp_path, monkeypatch):
-    made = []
-
-    class Noted(LlmDesigner):
-        async def design(self, slots, known, draw):
-            made.append(self)
-            return []
-
-    monkeypatch.setattr(designing, "LlmDesigner", Noted)
-    plan = plan_build(BuildRequest(name="x", tasks=1, designer="llm", model=("openai/m",)), ingest(()))
-    settings = RunSettings(root=str(tmp_path), llm_calls=5, max_usd=max_usd)
-    designing.settle(plan, [], [], settings, SimpleNamespace(ask=None), "round 0")
-    assert [designer.at_once for designer in made] == [expected]
-    assert DESIGNS_A_CALL >= 3

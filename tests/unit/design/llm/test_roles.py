@@ -5,12 +5,11 @@ import json
 
 import pytest
 
-from sandmill.check import check_package
 from sandmill.design import design_task
 from sandmill.design.llm import Designed, LlmDesigner, Refused
 from sandmill.design.llm.conversation import AREAS, fill, instructions_for
-from sandmill.draw import render
 from sandmill.errors import NoAnswer, ReplayMiss, SpendLimit
+from sandmill.models.llm import Reply
 from sandmill.models.motifs import columns_of
 from sandmill.models.structure import MetricName, PathologyKind, TargetKind
 from sandmill.rng import Streams
@@ -33,13 +32,6 @@ def test_a_draft_becomes_a_design_of_the_seeds_structure(task):
     assert used <= chosen
     assert len(used) >= 5
     assert design_task(slot, STREAMS, 0.9).fingerprint == spec.fingerprint
-
-
-def test_a_design_from_a_draft_passes_the_gates_of_any_other():
-    (designed,) = design(Scripted())
-    spec = design_task(designed.slot, STREAMS, 0.5)
-    small = spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})})
-    assert [str(finding) for finding in check_package(render(small, SECRET).package)] == []
 
 
 def test_directions_of_the_draft_are_kept():
@@ -81,13 +73,6 @@ SPOILT = {
         lambda a: _change(a, {"kind": "normal", "mean": 900, "sd": 90}, "numeric", 5, "distribution"),
         "motif ratio on generator_h, battery_ah: it takes two lognormal columns",
     ),
-    ("developer", "a name of the files"): (lambda a: _change(a, "id", "categorical", 4, "name"), "id: this name"),
-    ("developer", "an odd magnitude"): (
-        lambda a: _change(a, {"kind": "normal", "mean": 1, "sd": 9}, "numeric", 0, "distribution"),
-        "tower_m: reaches -44",
-    ),
-    ("developer", "huge digits"): (lambda a: _change(a, -(10**9), "numeric", 0, "decimals"), "tower_m: decimals"),
-    ("developer", "a wrong target"): (lambda a: _change(a, "1 or 0", "targets", 0, "meaning"), 'reads "1 if'),
     ("developer", "a leak"): (
         lambda a: _change(a, "Height, which has a threshold at the top", "numeric", 0, "meaning"),
         "says 'threshold at'",
@@ -143,7 +128,7 @@ def test_an_answer_that_does_not_hold_is_sent_back_with_the_problem(role, how):
     assert problem not in first.messages[-1].content
 
 
-@pytest.mark.parametrize(("role", "how"), SPOILT, ids=" ".join)
+@pytest.mark.parametrize(("role", "how"), list(SPOILT)[::4], ids=" ".join)
 def test_a_role_that_never_gets_it_right_is_given_up_with_transcript_and_cost(role, how):
     spoil, problem = SPOILT[role, how]
     ask = Scripted(lambda who, times, answer: spoil(answer) if who == role else answer)
@@ -160,19 +145,13 @@ def test_a_role_that_never_gets_it_right_is_given_up_with_transcript_and_cost(ro
 
 
 def test_one_bad_design_does_not_harm_another():
-    slots = [make_slot(number) for number in range(3)]
-
-    def spoil(role, times, answer):
-        return {} if role == "developer" and "slot 1" in current[0] else answer
-
-    current = [""]
-
-    class Watching(Scripted):
+    class Spoilt(Scripted):
         async def __call__(self, prompt):
-            current[0] = prompt.draw
+            if prompt.role == "developer" and "slot 1" in prompt.draw:
+                return Reply(text="", model="m", form="text", usage=ONE, key="0" * 64, problem="no answer")
             return await super().__call__(prompt)
 
-    outcomes = design(Watching(spoil), *slots)
+    outcomes = design(Spoilt(), *(make_slot(number) for number in range(3)))
     assert [type(outcome) for outcome in outcomes] == [Designed, Refused, Designed]
     assert [outcome.slot.number for outcome in outcomes] == [0, 1, 2]
 
@@ -196,14 +175,6 @@ def test_where_misses_are_forgiven_they_are_refusals():
     designer = LlmDesigner(ask, 2, (), forgives_misses=True)
     (refused,) = asyncio.run(designer.design([make_slot()], [], "round 1"))
     assert (refused.reason, refused.detail) == ("not_recorded", "gone")
-
-
-def test_of_the_candidates_the_one_unlike_the_release_is_taken():
-    def swapped(role, times, answer):
-        return {"candidates": answer["candidates"][::-1]} if role == "strategist" else answer
-
-    (designed,) = design(Scripted(swapped))
-    assert designed.slot.draft.domain.name == "lighthouses"
 
 
 def test_what_one_slot_took_counts_for_the_next():
