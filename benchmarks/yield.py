@@ -29,9 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"in the band asked for; {attempts / counts.slots:.2f} attempts a slot; {counts.verified} verified of "
         f"{counts.rendered} rendered ({counts.verified / counts.rendered:.1%})."
     )
-    print("\n| rejected at | reason | attempts | share | seconds |\n|---|---|---:|---:|---:|")
+    print("\n| rejected at | reason | attempts | share |\n|---|---|---:|---:|")
     for row in built.reasons:
-        print(f"| {row.stage} | {row.reason} | {row.count} | {row.count / attempts:.1%} | {row.seconds:.0f} |")
+        print(f"| {row.stage} | {row.reason} | {row.count} | {row.count / attempts:.1%} |")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
+from sandmill.cli.screen import JsonOption, open_console, refuse_options, show_progress, write_json
+from sandmill.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 SEEDS_EXAMPLES = (
     "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · "
-    "`sandmill seeds table.csv:price` · `sandmill seeds my-seeds/ --json`"
+    "`sandmill seeds table.csv --target price` · `sandmill seeds my-seeds/ --json`"
 )
 
 _BAD_INPUT = 2
@@ -34,6 +35,14 @@ def seeds(
             show_default=False,
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Target of the tables that are given as files. Builds take such a table as table.csv:COLUMN.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what was understood of seeds: their structure, what designs keep of it, and what sets a seed aside.
@@ -44,11 +53,19 @@ def seeds(
     """
     from sandmill.seeds import survey
 
+    given = tuple(f"{source}:{target}" if target and _is_table(source) else source for source in sources or ())
+    lacks_table = target and not any(map(_is_table, sources or ()))
+    problem = Problem("--target", "no CSV or Parquet file among the seeds", "a table beside it")
+    refuse_options("sandmill seeds", "No seed was read.", (lacks_table, problem))
     with show_progress("reading seeds") as on_progress:
-        intake = survey(tuple(sources or ()), on_progress)
+        intake = survey(given, on_progress)
     write_json(_describe(intake)) if as_json else _print(intake)
     if not intake.supported:
         raise typer.Exit(_BAD_INPUT)
+
+
+def _is_table(source: str) -> bool:
+    return source.endswith((".csv", ".parquet"))
 
 
 def _describe(intake: "SeedIntake") -> dict[str, Any]:

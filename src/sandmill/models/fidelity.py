@@ -4,6 +4,7 @@ A vector has the traits of one table. Seed and task have one each, by the same c
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal
@@ -20,6 +21,12 @@ TraitValue = float | str
 
 _NUMBERS = frozenset({ColumnRole.REAL, ColumnRole.WHOLE})
 _CLASSES = frozenset({TargetKind.BINARY, TargetKind.MULTICLASS, TargetKind.ORDINAL})
+
+_WORD = re.compile(r"[a-z]{4,}")
+_COMMON = frozenset(
+    {"from", "have", "into", "that", "their", "they", "this", "tell", "than", "what", "when", "which", "with"}
+)
+"""Words that say nothing about a topic."""
 
 
 class Trait(Frozen):
@@ -240,3 +247,13 @@ def _of_classes(target: TargetKind, shares: Sequence[float]) -> dict[str, TraitV
     is_whole = target is not TargetKind.MULTILABEL
     entropy = -sum(share * math.log2(share) for share in parts) if is_whole else None
     return {"class_entropy": entropy, "top_class": max(shares), "rarest_class": min(shares)}
+
+
+def nearness(topic: str, told: str) -> float:
+    """Return the share of the words of a topic that a text has, such as a domain's or a story's; 0 to 1."""
+    words = _words(topic)
+    return len(words & _words(told)) / len(words) if words else 0.0
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower()) if word not in _COMMON)

@@ -94,7 +94,7 @@ def read_single_table(path: Path, file: str, target: str) -> SeedReading:
         Unsound: if the table is broken, or the target is no column of it or cannot be learned.
     """
     table = open_table(path, file)
-    at = SourceProblem(file, show(target), f"a column of {file}", field="target")
+    at = SourceProblem(file, show(target), f"a column of {file}", field="--target")
     if target not in table.columns:
         raise Unsound([replace(at, hint=_columns_hint(target, table))])
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "table"

@@ -91,12 +91,19 @@ def test_without_arguments_the_bundled_cards_are_shown(folder):
 def test_every_trait_of_a_table_is_kept_bent_or_dropped_before_anything_is_built(folder):
     rows = "".join(f"{n % 7},{n * 0.37:.2f},{'abc'[n % 3]},{'yes' if n % 40 == 0 else 'no'}\n" for n in range(400))
     (folder / "loans.csv").write_text(f"x,amount,town,default\n{rows}")
-    result = _run("seeds/loans.csv:default")
+    result = _run("seeds/loans.csv", "--target", "default")
     assert result.exit_code == 0
     lines = [line.strip() for line in result.stdout.splitlines()]
     assert any(line.startswith("loans: ") and "kept" in line for line in lines)
     assert "kept: number of input columns: 3" in lines
     assert any(line.startswith("bent: share of the rarest class or label: 0.025, becomes 0.0") for line in lines)
-    shown = json.loads(_run("seeds/loans.csv:default", "--json").stdout)
+    shown = json.loads(_run("seeds/loans.csv", "--target", "default", "--json").stdout)
     fates = {one["trait"]: one["fate"] for one in shown["used"][0]["traits"]}
     assert (fates["n_columns"], fates["rarest_class"]) == ("kept", "bent")
+
+
+def test_a_target_without_a_table_is_refused(folder):
+    _write_all(folder)
+    result = _run("seeds", "--target", "late")
+    assert result.exit_code == 2
+    assert "no CSV or Parquet file among the seeds" in result.stderr
