@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, refuse_options, show_progress, write_json
-from sandmill.errors import Problem
+from sandmill.cli.screen import JsonOption, open_console, show_progress, write_json
+from sandmill.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,9 +54,9 @@ def seeds(
     from sandmill.seeds import survey
 
     given = tuple(f"{source}:{target}" if target and _is_table(source) else source for source in sources or ())
-    lacks_table = target and not any(map(_is_table, sources or ()))
-    problem = Problem("--target", "no CSV or Parquet file among the seeds", "a table beside it")
-    refuse_options("sandmill seeds", "No seed was read.", (lacks_table, problem))
+    if target and not any(map(_is_table, sources or ())):
+        problem = Problem("--target", "no CSV or Parquet file among the seeds", "a table beside it")
+        raise InputError("sandmill seeds", [problem], "No seed was read.")
     with show_progress("reading seeds") as on_progress:
         intake = survey(given, on_progress)
     write_json(_describe(intake)) if as_json else _print(intake)
