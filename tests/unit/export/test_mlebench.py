@@ -206,6 +206,7 @@ def run_shim(folder: Path, *arguments: str) -> dict:
     return json.loads(done.stderr)
 
 
+@pytest.mark.slow
 def test_the_shim_grades_with_an_unchanged_package_and_finds_the_data(tmp_path):
     one = make_exported(LOWER)
     write_export(export([one.task], MANIFEST), tmp_path / "out")
