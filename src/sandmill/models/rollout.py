@@ -1,6 +1,5 @@
 """Steps and rollouts: what an agent did in an episode on one task, what feedback it got, and what it earned."""
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
@@ -352,11 +351,6 @@ class RolloutFacts:
     seconds: float
     credits: tuple[FactCredit, ...] = ()
     """What its submission uses of the stated facts."""
-
-    @property
-    def credits_json(self) -> str:
-        """The credits as a JSON list, as SQL reads them."""
-        return json.dumps([one.model_dump(mode="json") for one in self.credits])
 
     @property
     def is_solved(self) -> bool:
