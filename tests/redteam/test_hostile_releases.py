@@ -451,12 +451,11 @@ def test_nothing_that_a_record_says_steers_the_terminal(tmp_path, edit, options)
 
 
 @pytest.mark.parametrize("column", ["split", "metric", "domain", "structure", "band", "seed_id"])
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_nothing_that_a_table_says_steers_the_terminal(tmp_path, column, options):
+def test_nothing_that_a_table_says_steers_the_terminal(tmp_path, column):
     release = HostileRelease(tmp_path)
     for table in ("public/tasks", "private/tasks"):
         release.change(table, lambda row: row | ({column: STEERING} if column in row else {}))
-    ran = run("show", release.ref, *options)
+    ran = run("show", release.ref)
     assert ran.exit_code == 0
     assert all(char.isprintable() or char == "\n" for char in ran.output)
 
