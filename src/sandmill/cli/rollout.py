@@ -61,7 +61,19 @@ def rollout(
         tuple[float, float] | None,
         option("IN OUT", "Dollars for a million tokens of prompts and of answers, if LiteLLM does not know them."),
     ] = None,
-    seed: Annotated[int | None, option("N", "Seed of the model, where the server knows seeds.")] = None,
+    seed: Annotated[
+        int | None, option("N", "Seed of operators and, where the server knows seeds, of the model.")
+    ] = None,
+    parents: Annotated[
+        str | None,
+        option("DIR", "Rollouts of the same release whose scripts and outputs prompts may show, for train tasks only."),
+    ] = None,
+    operators: Annotated[
+        str | None,
+        option(
+            "NAME=W,...", "With --parents: weights of draft, improve, debug, crossover. Default: draft=0.5,improve=0.5."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play tasks with a language model, N rollouts each, store them as Parquet, and print figures.
@@ -88,6 +100,6 @@ def rollout(
         "seed": seed,
     }
     wanted = selection(split=split, band=band, metric=metric, structure=structure, reading_level=reading_level)
-    plan = prepare(release, to, wanted, task or (), limit, settings)
+    plan = prepare(release, to, wanted, task or (), limit, operators, parents, settings)
     client = open_client(plan, base_url, concurrency, model_timeout, max_usd, prices)
     show_end(plan, play(plan, client, n, concurrency), len(plan.task_ids) * n, as_json)

@@ -10,23 +10,26 @@ from importlib.util import find_spec
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sandmill.cli.screen import open_console, write_json, write_text
-from sandmill.errors import InputError, Problem, count
+from sandmill.errors import InputError, Problem, count, shorten
+from sandmill.fingerprint import fingerprint
 from sandmill.llm import Budget, ChatClient
 from sandmill.llm.provider import missing_keys
 from sandmill.models.llm import LlmSettings, ModelChoice
-from sandmill.models.rollout import RolloutSettings, TaskPlace
+from sandmill.models.rollout import Rollout, RolloutSettings, TaskPlace
 from sandmill.models.run import RunLimits
 from sandmill.play.batch import BatchEnd, BatchProgress, RolloutBatch
+from sandmill.play.operators import OperatorMix
 from sandmill.play.release import Release, load
 from sandmill.report.rollouts import figure_lines, groups_table, pass_table, rollout_figures
 from sandmill.rewards import get_reward
 from sandmill.sandbox import AsyncSandbox
 from sandmill.store.files import Store
-from sandmill.store.rollouts import RolloutFolder
+from sandmill.store.rollouts import RolloutFolder, check_release
 
 _SOURCE, _FOOTER = "sandmill rollout", "Nothing was asked, and nothing was written."
 _RETRIES = 4
@@ -43,6 +46,7 @@ class RolloutPlan:
     settings: RolloutSettings
     folder: RolloutFolder
     places: Mapping[str, TaskPlace]
+    parents: Sequence[Rollout]
 
 
 def require_litellm() -> None:
@@ -58,6 +62,8 @@ def prepare(
     wanted: Mapping[str, Collection[str]],
     task_ids: Sequence[str],
     limit: int | None,
+    operators: str | None,
+    parents: str | None,
     settings: Mapping[str, Any],
 ) -> RolloutPlan:
     """Open the release, select at most `limit` of its tasks, and check the folder of the rollouts.
@@ -68,6 +74,7 @@ def prepare(
         InputError: if an argument is wrong, or other settings made the folder.
         AccessDenied: if the private half of the release cannot be read.
     """
+    mix = _read_operators(operators, parents)
     get_reward(settings["reward"])
     release = load(ref)
     places = release.places()
@@ -76,11 +83,39 @@ def prepare(
     if not chosen:
         problem = Problem("selection", "no task that has all of these values", "at least one task")
         raise InputError(release.ref, [problem], f"List the tasks with: sandmill show {release.ref}")
-    common = {"release": release.version, "memory_mb": RunLimits().memory_mb}
+    earlier: Sequence[Rollout] = ()
+    digest = ""
+    if parents is not None:
+        folder = RolloutFolder(Store(parents))
+        check_release(release, [folder])
+        earlier = sorted((record.rollout for record in folder.records()), key=lambda one: (one.task_id, one.sample))
+        digest = fingerprint([[one.task_id, one.sample, *(step.code for step in one.steps)] for one in earlier])
+    common = {"release": release.version, "operators": mix, "parents": digest, "memory_mb": RunLimits().memory_mb}
     made = RolloutSettings.model_validate({**settings, **common})
     folder = RolloutFolder(Store(to))
     folder.check(made)
-    return RolloutPlan(release, tuple(chosen[:limit]), made, folder, places)
+    return RolloutPlan(release, tuple(chosen[:limit]), made, folder, places, earlier)
+
+
+def _read_operators(operators: str | None, parents: str | None) -> dict[str, float]:
+    """Return the weights of operators; none without parents."""
+    if parents is None:
+        if operators is not None:
+            problem = Problem("--operators", "no --parents", "--parents beside it", "Operators need earlier rollouts.")
+            raise InputError(_SOURCE, [problem], _FOOTER)
+        return {}
+    if operators is None:
+        return OperatorMix().model_dump()
+    pairs = [part.partition("=") for part in operators.split(",")]
+    weights = {"draft": "0", "improve": "0"} | {name.strip(): weight for name, _, weight in pairs}
+    try:
+        mix = OperatorMix.model_validate(weights).model_dump()
+    except ValidationError:
+        mix = {}
+    if not any(mix.values()):
+        expected = "weights such as draft=0.5,improve=0.5 of draft, improve, debug and crossover"
+        raise InputError(_SOURCE, [Problem("--operators", shorten(repr(operators)), expected)], _FOOTER)
+    return mix
 
 
 def open_client(
@@ -138,6 +173,8 @@ def play(plan: RolloutPlan, client: ChatClient, samples: int, concurrency: int) 
                 sandbox=sandbox,
                 folder=plan.folder,
                 concurrency=concurrency,
+                parents=plan.parents,
+                splits={task_id: place.split for task_id, place in plan.places.items()},
             )
             return await batch.run(update)
 

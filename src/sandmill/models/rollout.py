@@ -146,7 +146,7 @@ class EpisodeLimits(Frozen):
 
 
 class Marker(StrEnum):
-    """Progress in rollouts of earlier versions, whose scripts could print it."""
+    """Progress that an instrumented script prints. The script's own process can fake it."""
 
     IMPORTS = "imports"
     DATA_LOADED = "data_loaded"
@@ -175,7 +175,7 @@ class Step(Frozen):
     number: int = Field(ge=1)
     action: Action
     code: str = ""
-    """The script as the agent wrote it."""
+    """The script as the agent wrote it, without instrumentation."""
     outcome: Outcome | None = None
     """How the run ended, or the outcome of the submission; None for `finish`."""
     duration_s: float = Field(default=0.0, ge=0)
@@ -185,7 +185,7 @@ class Step(Frozen):
     checks: tuple[Check, ...] = ()
     """Checks of the format that the submission of this step passed. The parent process makes them."""
     markers: tuple[Marker, ...] = ()
-    """Of rollouts of earlier versions; empty in others."""
+    """Markers in standard output of an instrumented script, each once."""
     feedback: FeedbackAnswer | None = None
     problems: tuple[str, ...] = ()
     mask: bool = False
@@ -275,14 +275,24 @@ class Rollout(Private):
         """Most checks that one submission of this rollout passed."""
         return max((step.checks for step in self.steps), key=len, default=())
 
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """Markers of all steps, each once, in the order of `Marker`."""
+        found = {marker for step in self.steps for marker in step.markers}
+        return tuple(marker for marker in Marker if marker in found)
+
 
 class Operator(StrEnum):
-    """What the prompt of an episode showed: the task alone, or in earlier versions also earlier solutions."""
+    """How the prompt of an episode is made."""
 
     DRAFT = "draft"
+    """The task alone."""
     IMPROVE = "improve"
+    """The task with an earlier solution and its output, to improve."""
     DEBUG = "debug"
+    """The task with a script that failed and its error, to repair."""
     CROSSOVER = "crossover"
+    """The task with two earlier solutions and their outputs, to combine."""
 
 
 class RolloutRecord(Frozen):
@@ -378,7 +388,7 @@ class RolloutSettings(Frozen):
     seed: int | None = None
     operators: dict[str, float] = {}
     parents: str = ""
-    """Of folders of earlier versions whose prompts show earlier rollouts: weights, and hash of these rollouts."""
+    """Content hash of the earlier rollouts that prompts may show."""
     memory_mb: int
 
 

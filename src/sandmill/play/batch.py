@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from sandmill.errors import NoAnswer, SandmillError, SpendLimit
 from sandmill.llm import ChatClient, ChatReply, RequestFailed
 from sandmill.models.llm import Message
-from sandmill.models.rollout import RolloutRecord, RolloutSettings
+from sandmill.models.rollout import Operator, Rollout, RolloutRecord, RolloutSettings
 from sandmill.play.env import MLEnv
+from sandmill.play.operators import OperatorChoice, OperatorMix, add_parents, check_descriptions, choose_operator
 from sandmill.play.react import ReactAgent
 from sandmill.play.task import AsyncCodeRunner
 from sandmill.store.rollouts import Key, RolloutFolder
@@ -79,15 +80,21 @@ class RolloutBatch:
         sandbox: AsyncCodeRunner,
         folder: RolloutFolder,
         concurrency: int = 8,
+        parents: Sequence[Rollout] = (),
+        splits: Mapping[str, str] | None = None,
     ) -> None:
         """Prepare a batch of so many samples of each task, and read what is finished already in the folder.
 
-        `concurrency` episodes are played at a time. An `InputError` says that other settings made the folder.
+        `concurrency` episodes are played at a time. Prompts may show `parents`, earlier rollouts, if
+        `settings.operators` asks for it; `splits` names the split of each task that has parents. An `InputError` says
+        that other settings made the folder, or that a description is too long.
         """
         folder.check(settings)
+        check_descriptions({task_id: release.prompt(task_id) for task_id in task_ids})
         self._release, self._settings, self._folder = release, settings, folder
         self._client, self._model, self._sandbox = model, _Watched(model), sandbox
         self._concurrency, self._context = concurrency, settings.context_tokens
+        self._parents, self._splits = tuple(parents), splits or {}
         finished = folder.finished()
         wanted = [(task_id, sample) for task_id in task_ids for sample in range(samples)]
         # Masked rollouts are played again.
@@ -100,6 +107,7 @@ class RolloutBatch:
         self.end = BatchEnd(kept=self._total - len(self._todo))
         # Consecutive episodes share the files of a task.
         self._task = lru_cache(maxsize=concurrency + 1)(release.task)
+        self._choice = lru_cache(maxsize=concurrency + 1)(self._choose)
 
     async def run(self, progress: Callable[[BatchProgress], None] = lambda _: None) -> BatchEnd:
         """Play all episodes that are not finished. Faults of single episodes do not end the batch.
@@ -157,13 +165,25 @@ class RolloutBatch:
         )
         async with env:
             prompt, _ = await env.reset()
+            choice = self._choice(task_id)
             agent = ReactAgent(
                 self._model,
                 name=settings.model,
                 context_tokens=self._context,
                 seed=seed,
             )
-            return await agent.play(env, prompt)
+            return await agent.play(env, add_parents(task_id, prompt, choice), choice.operator)
+
+    def _choose(self, task_id: str) -> OperatorChoice:
+        if not self._settings.operators:
+            return OperatorChoice(Operator.DRAFT)
+        return choose_operator(
+            self._task(task_id),
+            seed=self._settings.seed or 0,
+            split=self._splits.get(task_id),
+            stored=self._parents,
+            mix=OperatorMix.model_validate(self._settings.operators),
+        )
 
     async def _keep(self, record: RolloutRecord) -> None:
         """Store a rollout. Those without any answer wait until the model has answered once."""

@@ -1,6 +1,7 @@
 """Write what an agent reads after a step, and estimate how long a text is."""
 
 import re
+from bisect import bisect_right
 
 from sandmill.errors import visible
 from sandmill.models.english import SPECIAL_TOKEN
@@ -80,3 +81,19 @@ def estimate_tokens(text: str) -> int:
     """
     digits = sum(map(text.count, "0123456789"))
     return digits - (-(len(text.encode(errors="replace")) - digits) // BYTES_PER_TOKEN)
+
+
+def shorten_middle(text: str, most_tokens: int) -> str:
+    """Leave out the middle of a text so that its estimate is at most `most_tokens`. The end is longer than the start.
+
+    A limit that is too small even for the note of the omission gives an empty text.
+    """
+
+    def without_middle(kept: int) -> str:
+        head = kept // 3
+        return f"{text[:head]}\n[{len(text) - kept} characters left out]\n{text[len(text) - kept + head :]}"
+
+    if estimate_tokens(text) <= most_tokens:
+        return text
+    kept = bisect_right(range(1, len(text) + 1), most_tokens, key=lambda kept: estimate_tokens(without_middle(kept)))
+    return without_middle(kept) if kept else ""

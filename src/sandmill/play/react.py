@@ -6,7 +6,7 @@ from typing import Protocol
 from sandmill.errors import InputError, shorten
 from sandmill.llm import ChatReply, RequestFailed
 from sandmill.models.llm import Message
-from sandmill.models.rollout import RolloutRecord, Usage
+from sandmill.models.rollout import Operator, RolloutRecord, Usage
 from sandmill.play.actions import FORMAT, Parsed, parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.observation import estimate_tokens
@@ -49,7 +49,7 @@ class ReactAgent:
         self._calls = self._formatted = self._mistakes = 0
         self._usage, self._error = Usage(usd=0.0), ""
 
-    async def play(self, env: MLEnv, prompt: str) -> RolloutRecord:
+    async def play(self, env: MLEnv, prompt: str, operator: Operator = Operator.DRAFT) -> RolloutRecord:
         """Play the episode of an environment that was reset, to its end.
 
         A full context ends the episode, and its latest valid submission is graded. So does a conversation that the
@@ -71,7 +71,7 @@ class ReactAgent:
                 await self._act(env, parse_message(reply.text, reply.is_cut_off))
         rollout = env.rollout.model_copy(update={"model": self._name, "usage": self._usage})
         error = shorten(self._error, 500)
-        return RolloutRecord(rollout=rollout, messages=tuple(self._messages), error=error)
+        return RolloutRecord(rollout=rollout, messages=tuple(self._messages), operator=operator, error=error)
 
     def _is_full(self) -> bool:
         """Whether the next request is too long. Tokens of messages that the server has not counted are estimated."""

@@ -187,9 +187,11 @@ def test_the_limit_of_dollars_holds_over_all_runs(release, tmp_path):
 @pytest.mark.parametrize(
     ("more", "where"),
     [
+        (("--operators", "draft=1"), "--parents beside it"),
         (("--task", "sm0"), "expected a task of this release"),
         (("--band", "expert"), "--band"),
         (("--max-usd", 1), "--prices IN OUT"),
+        (("--parents", "nowhere"), "sandmill rollout wrote"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_asked(release, tmp_path, more, where):
@@ -222,6 +224,21 @@ def test_a_release_without_its_private_half_is_refused(release, server, tmp_path
     assert ran.exit_code != 0
     assert "private half" in ran.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_parents_enter_the_prompts_of_train_tasks_only(release, tmp_path):
+    split = {row["task_id"]: row["split"] for row in release.tasks.select("task_id", "split").to_dicts()}
+    with serve(script_for(release)) as server:
+        assert roll_out(release, tmp_path / "first", server.base).exit_code == 0
+        server.received.clear()
+        parents = ("--parents", tmp_path / "first", "--operators", "improve=1,draft=0.000001", "--seed", 3)
+        assert roll_out(release, tmp_path / "second", server.base, "good", *parents).exit_code == 0
+        first_messages = {received.body["messages"][1]["content"] for received in server.received}
+    frame = pl.read_parquet(tmp_path / "second" / "rollouts-*.parquet")
+    for task_id, operator in frame.select("task_id", "operator").rows():
+        assert operator == ("improve" if split[task_id] == "train" else "draft")
+    # All rollouts of a task have the same prompt.
+    assert len(first_messages) == 2
 
 
 def test_a_killed_run_loses_at_most_what_was_in_flight(release, tmp_path):

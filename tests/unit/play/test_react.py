@@ -12,7 +12,6 @@ from sandmill.models.reports import Outcome
 from sandmill.models.rollout import MODEL_ERROR, NO_RUN, Ending
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.play.env import MLEnv
-from sandmill.play.observation import estimate_tokens
 from sandmill.play.react import MOST_MISTAKES, ReactAgent
 from sandmill.play.release import open_task
 
@@ -149,8 +148,3 @@ def test_an_unknown_price_is_not_zero(task):
             return ChatReply(answer.text, answer.usage, answer.seconds, is_priced=False)
 
     assert play(task, Unpriced(FINISH)).rollout.usage.usd is None
-
-
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("abc", 1), ("abcd", 2), ("2024", 4), ("a1", 2), ("日", 1)])
-def test_tokens_are_estimated_on_the_high_side(text, tokens):
-    assert estimate_tokens(text) == tokens
