@@ -51,7 +51,7 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"pip install (-c constraints\.txt -e '\.\[[a-z,]+\]'|prefect-kubernetes)", Way.INSTALL),
     (r"pip install -c constraints\.txt -e \. -e '?\./learn(\[plots\])?'?", Way.INSTALL),
     (r"docker build -f docker/[a-z-]+\.Dockerfile .*", Way.CLUSTER),
-    (r"(vf-validate|vf-eval) .*", Way.INSTALL),
+    (r"(vf-validate|vf-eval|inspect eval) .*", Way.INSTALL),
     (r'python -c "import sandmill\.trainers\.verl .*', Way.RUN),
     (r"export [A-Z_]+=.*", Way.SHELL),
     (r"\(umask 077; openssl .*", Way.SHELL),
