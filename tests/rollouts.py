@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sandmill.models.calibration import Thresholds
 from sandmill.models.reports import Check, GradeReport, Outcome
-from sandmill.models.rollout import Action, Ending, Rollout, Step
+from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
 from sandmill.rewards import get_reward
 from sandmill.scoring.medals import above_median, medal_of, position_of
 
@@ -55,9 +55,14 @@ def grade_at(
     )
 
 
-def rollout_of(grade: GradeReport | None, checks: tuple[Check, ...] = (), format_rate: float | None = None) -> Rollout:
+def rollout_of(
+    grade: GradeReport | None,
+    markers: tuple[Marker, ...] = (),
+    checks: tuple[Check, ...] = (),
+    format_rate: float | None = None,
+) -> Rollout:
     """Return an episode of one step."""
-    step = Step(number=1, action=Action.RUN, checks=checks)
+    step = Step(number=1, action=Action.RUN, markers=markers, checks=checks)
     return Rollout(task_id="task", steps=(step,), ending=Ending.FINISHED, grade=grade, format_rate=format_rate)
 
 
@@ -76,9 +81,10 @@ ENDS = st.tuples(st.floats(-100, 100), st.floats(0.01, 100), st.booleans()).map(
 def failures(draw: st.DrawFn, ends: tuple[float, float], format_rate: float | None) -> Rollout:
     """Draw an episode without a valid submission that has any credit that one can have."""
     checks = tuple(Check)[: draw(st.integers(0, 5))]
+    markers = tuple(draw(st.sets(st.sampled_from(Marker))))
     outcome = draw(st.sampled_from(FAILURES))
     grade = grade_at(None, outcome, *ends, is_loose=draw(st.booleans()), checks=draw(st.sampled_from([(), checks])))
-    return rollout_of(grade, checks, format_rate)
+    return rollout_of(grade, markers, checks, format_rate)
 
 
 @st.composite

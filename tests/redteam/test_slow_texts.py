@@ -14,11 +14,16 @@ from sandmill.export import grader_parts
 from sandmill.llm.provider import read_json
 from sandmill.llm.redact import redact
 from sandmill.models.names import path_fault
+from sandmill.models.rollout import Marker
 from sandmill.play.actions import parse_message
-from sandmill.play.observation import fence, shorten_output
+from sandmill.play.observation import fence, shorten_middle, shorten_output
+from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.mlebench import _plain_text
 from tests.unit.design.test_soundness import AUCTIONS
+
+TOKEN = "0123456789abcdef"
+CODE = marker_code(Marker.SUBMISSION_WRITTEN, TOKEN)
 
 
 def meaning_of_two_classes(text: str) -> object:
@@ -32,6 +37,20 @@ def name_of_domain(text: str) -> object:
 
 
 READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ...]]] = {
+    "code of markers": (
+        lambda text: without_marker_code(text, TOKEN),
+        (
+            (key_of(TOKEN), "return (", ""),
+            (f"{CODE}return (", "x, ", ""),
+            ("return (x", f", {CODE}", ""),
+            ("", f"return (x, {CODE}", ")[0]"),
+            ("", f"; {CODE[:40]}", CODE),
+        ),
+    ),
+    "lines of markers": (
+        lambda text: read_markers(text, TOKEN),
+        ((f"<{key_of(TOKEN)}", " a", ""), ("", f"<{key_of(TOKEN)} a", ""), (f"<{key_of(TOKEN)} ", "a", ">\n")),
+    ),
     "JSON of a model": (
         read_json,
         (("```", "\n", ""), ("", "```\n", ""), ("```json", " ", ""), ("", "`", ""), ("", "{", ""), ("", "```\n{", "")),
@@ -53,6 +72,7 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
     ),
     "quoted text": (fence, (("", "`", ""), ("", "``` ", ""))),
     "long output": (shorten_output, (("", "\n", "x"), ("", " ", ""))),
+    "tokens of a text": (lambda text: shorten_middle(text, 100), (("", "1", ""), ("", "é", ""), ("", "a\n", ""))),
     "text of an error": (lambda text: shorten(visible(text)), (("", "\x1b", ""), ("", " ", "x"))),
     "secrets in a log": (redact, (("", "sk-", "!"), ("", "sk ", ""), ("", "Bearer ", ""), ("Bearer ", "=", ""))),
     "sections of a description": (split_sections, (("## a", " ", "b"), ("##", " ", "b"), ("", "## \n", ""))),

@@ -1,6 +1,5 @@
 """Steps and rollouts: what an agent did in an episode on one task, what feedback it got, and what it earned."""
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
@@ -147,7 +146,7 @@ class EpisodeLimits(Frozen):
 
 
 class Marker(StrEnum):
-    """Progress in rollouts of earlier versions, whose scripts could print it."""
+    """Progress that an instrumented script prints. The script's own process can fake it."""
 
     IMPORTS = "imports"
     DATA_LOADED = "data_loaded"
@@ -176,7 +175,7 @@ class Step(Frozen):
     number: int = Field(ge=1)
     action: Action
     code: str = ""
-    """The script as the agent wrote it."""
+    """The script as the agent wrote it, without instrumentation."""
     outcome: Outcome | None = None
     """How the run ended, or the outcome of the submission; None for `finish`."""
     duration_s: float = Field(default=0.0, ge=0)
@@ -186,7 +185,7 @@ class Step(Frozen):
     checks: tuple[Check, ...] = ()
     """Checks of the format that the submission of this step passed. The parent process makes them."""
     markers: tuple[Marker, ...] = ()
-    """Of rollouts of earlier versions; empty in others."""
+    """Markers in standard output of an instrumented script, each once."""
     feedback: FeedbackAnswer | None = None
     problems: tuple[str, ...] = ()
     mask: bool = False
@@ -276,6 +275,12 @@ class Rollout(Private):
         """Most checks that one submission of this rollout passed."""
         return max((step.checks for step in self.steps), key=len, default=())
 
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """Markers of all steps, each once, in the order of `Marker`."""
+        found = {marker for step in self.steps for marker in step.markers}
+        return tuple(marker for marker in Marker if marker in found)
+
 
 class Operator(StrEnum):
     """How the prompt of an episode is made."""
@@ -356,11 +361,6 @@ class RolloutFacts:
     seconds: float
     credits: tuple[FactCredit, ...] = ()
     """What its submission uses of the stated facts."""
-
-    @property
-    def credits_json(self) -> str:
-        """The credits as a JSON list, as SQL reads them."""
-        return json.dumps([one.model_dump(mode="json") for one in self.credits])
 
     @property
     def is_solved(self) -> bool:

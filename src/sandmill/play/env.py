@@ -21,6 +21,8 @@ from sandmill.play.prompt import build_prompt
 from sandmill.play.score import submission_of
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
 from sandmill.rewards import Reward, get_reward
+from sandmill.rewards.instrument import instrument
+from sandmill.rewards.markers import new_token, read_markers, without_marker_code
 from sandmill.scoring.grading.grade import check_format
 
 _TRIES = 3
@@ -55,6 +57,7 @@ class MLEnv:
         reward: str | Reward = "ladder",
         limits: EpisodeLimits | None = None,
         sandbox: AsyncCodeRunner | None = None,
+        instrument: bool = False,
         sample: int = 0,
         explains: bool = False,
         **numbers: Any,
@@ -67,6 +70,7 @@ class MLEnv:
             limits: of the episode; or give its fields by name: `max_steps`, `max_submissions`, `time_budget`,
                 `timeout`.
             sandbox: runs the code. None means the sandbox of the task.
+            instrument: whether progress markers are inserted into scripts.
             sample: number of the rollout among those of the same task.
             explains: whether the rollout says which stated facts its submission uses. It does so anyway where the
                 reward needs it.
@@ -82,7 +86,7 @@ class MLEnv:
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
         self._reward = get_reward(reward)
         self._explains = explains or self._reward.needs_facts
-        self._sandbox, self._sample = sandbox, sample
+        self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
         self._folder: TemporaryDirectory[str] | None = None
         self._clear()
 
@@ -191,8 +195,11 @@ class MLEnv:
     async def _run(self, code: str) -> Step:
         """Run a script, and check the format of what it leaves."""
         number = len(self._steps) + 1
-        result = await self._run_with_retries(code)
+        token = new_token()
+        marked = await asyncio.to_thread(instrument, code, token) if self._instrument else code
+        result = await self._run_with_retries(marked)
         self._used_s += result.duration_s
+        markers, stdout = read_markers(result.stdout, token)
         report = await asyncio.to_thread(check_format, submission_of(result), self.task.private)
         self._latest, outcome = result, result.outcome
         if outcome is Outcome.OK and result.submission is None:
@@ -207,11 +214,12 @@ class MLEnv:
             code=code,
             outcome=outcome,
             duration_s=result.duration_s,
-            stdout=result.stdout,
-            stderr=result.stderr,
+            stdout=stdout,
+            stderr=without_marker_code(result.stderr, token),
             detail=result.detail,
             checks=report.checks,
             problems=report.problems,
+            markers=markers,
             mask=result.outcome is Outcome.INFRA_ERROR,
         )
 

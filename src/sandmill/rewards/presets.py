@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Check, GradeReport, Outcome
-from sandmill.models.rollout import Ending, RewardParts, Rollout
+from sandmill.models.rollout import Ending, Marker, RewardParts, Rollout
 from sandmill.scoring.medals import reaches
 
 MOST_FORMAT = 0.1
@@ -239,14 +239,16 @@ class Sparse(Reward):
 
 
 class PartialCreditGrpo(Reward):
-    """A valid submission earns `clip(share, 0, 1)`; a failure earns -0.5 + 0.05 a check.
+    """A valid submission earns `clip(share, 0, 1)`; a failure earns -0.5 + 0.05 a check + 0.02 a marker.
 
     `share` is that of the preset `gap`. Checks are what the parent process observes of the best submission of the
-    rollout: file, parses, header, ids, values. Their credit stays below the lowest reward of a valid submission: at
-    most -0.25. A rollout in which a submission was tampered with gets no credit.
+    rollout: file, parses, header, ids, values. They are the core of the credit. Markers are printed by the agent's own
+    process, which can fake them. Therefore both together stay below the lowest reward of a valid submission: at most
+    -0.11. A rollout in which a submission was tampered with gets no credit.
 
-    Source: RL for MLE Agents (arXiv 2509.01684), with checks for its instrumentation, and rescaled for GRPO: the -10
-    of the paper makes the standard deviation of a group so large that its good rollouts get nearly equal advantages.
+    Source: RL for MLE Agents (arXiv 2509.01684), the reward with environment instrumentation, with checks and rescaled
+    for GRPO: the -10 of the paper makes the standard deviation of a group so large that its good rollouts get nearly
+    equal advantages.
     """
 
     preset: ClassVar[str] = "partial-credit-grpo"
@@ -254,26 +256,33 @@ class PartialCreditGrpo(Reward):
     failure: float = Field(default=-0.5, lt=0, allow_inf_nan=False)
     """Reward of a failure without any progress."""
     check_credit: float = Field(default=0.05, ge=0, allow_inf_nan=False)
+    marker_credit: float = Field(default=0.02, ge=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _is_bounded(self) -> Self:
-        most = self.failure + self.check_credit * len(FORMAT_CHECKS)
+        most = self.failure + self.check_credit * len(FORMAT_CHECKS) + self.marker_credit * len(Marker)
         if most >= 0:
-            raise ValueError(f"a failure with all checks earns {most:g}; it must be less than 0")
+            raise ValueError(f"a failure with all checks and markers earns {most:g}; it must be less than 0")
         return self
 
     def parts_of(self, rollout: Rollout) -> dict[str, float]:
         """Return the score of a valid submission, or the failure with its credit."""
         if grade := valid_grade(rollout):
-            return {"score": clip(closed_share(grade), 0.0, 1.0), "failure": 0.0, "checks": 0.0}
-        return {"score": 0.0, "failure": self.failure, "checks": self.check_credit * _checks_passed(rollout)}
+            return {"score": clip(closed_share(grade), 0.0, 1.0), "failure": 0.0, "checks": 0.0, "markers": 0.0}
+        checks, markers = _progress(rollout)
+        return {
+            "score": 0.0,
+            "failure": self.failure,
+            "checks": self.check_credit * checks,
+            "markers": self.marker_credit * markers,
+        }
 
 
-def _checks_passed(rollout: Rollout) -> int:
-    """Return the number of checks that count."""
+def _progress(rollout: Rollout) -> tuple[int, int]:
+    """Return the number of checks and of markers that count."""
     grade = rollout.grade
     outcomes = {step.outcome for step in rollout.steps} | ({grade.outcome} if grade else set())
     if Outcome.TAMPER in outcomes:
-        return 0
+        return 0, 0
     passed = set(rollout.checks) | set(grade.checks if grade else ())
-    return len(passed & set(FORMAT_CHECKS))
+    return len(passed & set(FORMAT_CHECKS)), len(set(rollout.markers))

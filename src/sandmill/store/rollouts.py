@@ -70,8 +70,6 @@ FACTS = (
     *("prompt_tokens", "completion_tokens", "usd", "seconds"),
 )
 """Columns of `RolloutFacts`, but for the credits for stated facts, which are in `rest`."""
-CREDITS = "CAST(json_extract(rest, '$.facts') AS VARCHAR)"
-"""SQL for these credits in a stored file: a JSON list; NULL in files that hold none."""
 
 
 def to_row(record: RolloutRecord) -> dict[str, Any]:

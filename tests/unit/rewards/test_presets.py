@@ -12,7 +12,7 @@ from sandmill.errors import InputError
 from sandmill.models.calibration import BoardEntry, Thresholds, Tier
 from sandmill.models.remote import ScoreRequest
 from sandmill.models.reports import Check, Outcome
-from sandmill.models.rollout import Action, Ending, Rollout, Step
+from sandmill.models.rollout import Action, Ending, Marker, Rollout, Step
 from sandmill.play.env import MLEnv
 from sandmill.play.score import score as score_run
 from sandmill.rewards import PRESETS, PartialCreditGrpo, SandmlePaper, Sparse, get_reward
@@ -137,29 +137,33 @@ def test_format_counts_only_if_it_is_asked_for_and_measured():
             with_format("gap", weight)
 
 
-def test_credit_of_a_failure_grows_with_checks():
+def test_credit_of_a_failure_grows_with_checks_and_markers():
     grade, reward = grade_at(None, Outcome.INVALID_SUBMISSION), PRESETS["partial-credit-grpo"]
     assert reward(rollout_of(grade)).total == -0.5
-    assert reward(rollout_of(grade, tuple(Check)[:2])).parts == {
+    assert reward(rollout_of(grade, tuple(Marker)[:3], tuple(Check)[:2])).parts == {
         "score": 0.0,
         "failure": -0.5,
         "checks": pytest.approx(0.1),
+        "markers": pytest.approx(0.06),
     }
     tampered = grade_at(None, Outcome.TAMPER)
-    assert reward(rollout_of(tampered, tuple(Check)[:3])).total == -0.5
-    step = Step(number=1, action=Action.RUN, outcome=Outcome.TAMPER, checks=tuple(Check)[:2])
+    assert reward(rollout_of(tampered, tuple(Marker), tuple(Check)[:3])).total == -0.5
+    step = Step(number=1, action=Action.RUN, outcome=Outcome.TAMPER, markers=tuple(Marker))
     ungraded = Rollout(
         task_id="task", steps=(step,), ending=Ending.FINISHED, grade=grade_at(None, Outcome.NO_SUBMISSION)
     )
     assert reward(ungraded).total == -0.5
 
 
-def test_a_valid_submission_earns_its_share():
+def test_a_valid_submission_earns_its_share_and_nothing_for_markers():
     for share, score in ((-4.0, 0.0), (0.6, 0.6), (1.4, 1.0)):
-        assert reward_of(grade_at(share), "partial-credit-grpo") == pytest.approx(score)
+        rollout = rollout_of(grade_at(share), tuple(Marker))
+        assert PRESETS["partial-credit-grpo"](rollout).total == pytest.approx(score)
 
 
-@pytest.mark.parametrize("wrong", [{"check_credit": 9.0}, {"failure": -0.1}, {"failure": float("-inf")}])
+@pytest.mark.parametrize(
+    "wrong", [{"marker_credit": 5.0}, {"check_credit": 9.0}, {"failure": -0.1}, {"failure": float("-inf")}]
+)
 def test_weights_that_let_credit_reach_a_valid_submission_are_refused(wrong):
     with pytest.raises(ValidationError):
         PartialCreditGrpo(**wrong)

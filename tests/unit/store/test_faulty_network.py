@@ -66,7 +66,8 @@ def test_a_server_that_stays_busy_is_asked_a_few_times_and_named(dataset, faulty
     assert len(faulty.requests) == ATTEMPTS
 
 
-@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, pytest.param(Fault.CUT_BODY, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_BODY])
 def test_a_connection_that_is_always_cut_is_tried_a_few_times_and_named(dataset, faulty, fault):
     release = load(f"{dataset.root}@{publish_numbers(dataset, range(1)).version}")
     part = f"{release.version}/{release.parts('public/files')[0].path}"

@@ -13,7 +13,7 @@ from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
-_CHANGES = 34
+_CHANGES = 33
 """Writes of two shards, and of the version that is made of them."""
 
 _DIE_AT_EACH = """

@@ -176,6 +176,7 @@ def test_a_task_of_600_nested_files_comes_back_as_it_was(local_store, tmp_path):
     assert release.pull(tmp_path / "tasks", [package.task_id]) == [folder]
 
 
+@pytest.mark.slow
 def test_a_repeated_release_is_a_release_of_other_ids_that_verifies(local_store):
     publish_numbers(local_store, range(2))
     target = f"{local_store.root}-many"
