@@ -27,6 +27,7 @@ class RejectionRow:
     stage: Stage
     reason: str
     count: int
+    seconds: float = 0.0
 
 
 @dataclass
@@ -43,6 +44,7 @@ class FunnelCounts:
     _lost: Counter[Stage] = field(default_factory=Counter)
     _internal: int = 0
     _counts: Counter[tuple[Stage, str]] = field(default_factory=Counter)
+    _seconds: defaultdict[tuple[Stage, str], float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> None:
         """Count one shard.
@@ -58,7 +60,9 @@ class FunnelCounts:
             self.in_band += report.reached == report.wanted
         lost: dict[tuple[int, int, int], list[Rejection]] = defaultdict(list)
         for rejection in rejections:
-            self._counts[rejection.stage, rejection.reason] += 1
+            key = (rejection.stage, rejection.reason)
+            self._counts[key] += 1
+            self._seconds[key] += rejection.seconds
             self.usd += rejection.usd
             if not rejection.replicate:
                 lost[rejection.slot, rejection.round, rejection.attempt].append(rejection)
@@ -91,4 +95,4 @@ class FunnelCounts:
     def rejections(self) -> tuple[RejectionRow, ...]:
         """Count rejections by stage in the order of the work, and by reason, the most frequent first."""
         ordered = sorted(self._counts, key=lambda key: (ORDER[key[0]], -self._counts[key], key[1]))
-        return tuple(RejectionRow(*key, self._counts[key]) for key in ordered)
+        return tuple(RejectionRow(*key, self._counts[key], self._seconds[key]) for key in ordered)
