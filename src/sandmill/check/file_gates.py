@@ -1,4 +1,4 @@
-"""Gates on a package's files, ids, missing cells and pairs of pages.
+"""Gates on a package's files, ids, missing cells, pairs of pages, and on what names and sizes of files tell.
 
 Each yields findings as text.
 """
@@ -6,7 +6,8 @@ Each yields findings as text.
 import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from itertools import chain, islice
+from itertools import chain, islice, product
+from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,11 @@ from sandmill.check.package_tables import (
     ANSWERS,
     PART,
     PackageTables,
+    TargetValues,
     name_target,
 )
 from sandmill.errors import count, name_some
+from sandmill.fingerprint import digest
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
 from sandmill.scoring.submission import UNSCORED
@@ -31,6 +34,8 @@ ID_ALPHA = 1e-5
 targets share it."""
 
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
+TRACE_ALPHA = 1e-5
+"""p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
 
 
 def check_files(tables: PackageTables) -> Iterator[str]:
@@ -141,3 +146,56 @@ def check_missing(tables: PackageTables) -> Iterator[str]:
                 yield f"{path}: column {name} is empty"
             elif gaps and name not in declared:
                 yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"
+
+
+def check_traces(tables: PackageTables) -> Iterator[str]:
+    """Try to learn targets from sizes, and from places and attributes in archives.
+
+    Names of files hold ids, which have a gate of their own. The checks of a kind require plain headers.
+    """
+    entries = _archive_entries(tables.package.public)
+    for path, items, targets in (
+        (tables.layout.train, tables.items.train, tables.train_targets),
+        (tables.layout.test, tables.items.test, (*tables.test_targets, tables.final)),
+    ):
+        views = _traces(entries, items)
+        tests = len(views) * sum(len(target.known().orders()) for target in targets)
+        for target, (name, view) in product(targets, views.items()):
+            if (p := _p_value(view[target.is_known], target.known())) < TRACE_ALPHA / tests:
+                yield f"{path}: {name} of the files tells {name_target(target, targets)} (p = {p:.1e})"
+
+
+def _p_value(view: Levels, target: TargetValues) -> float:
+    """Return the smaller p-value of two tests, doubled: a trend, and clusters of equal targets along the trace."""
+    if len(view) < 3 or np.ptp(view) == 0:
+        return 1.0
+    sorting = np.argsort(view, kind="stable")
+    trends = [correlate_ranks(view, order)[1] for order in target.orders()]
+    return 2 * min([*trends, *(clustering_p_value(marks[sorting]) for marks in target.marks())])
+
+
+def _traces(entries: Mapping[str, tuple[int, str]], items: pl.DataFrame) -> dict[str, Levels]:
+    """Return each trace of the items as ranks, those that do not vary left out."""
+    files = [name for name, kind in items.schema.items() if kind == pl.Binary]
+    if not files:
+        return {}
+    contents = [bytes(content or b"") for content in items[files[0]]]
+    archived = [entries.get(digest(content), (-1, "")) for content in contents]
+    found = {
+        "the size": level(pl.Series(map(len, contents), dtype=pl.Int64)),
+        "the place in the archive": level(pl.Series([place for place, _ in archived], dtype=pl.Int64)),
+        "an attribute in the archive": level(pl.Series([attributes for _, attributes in archived])),
+    }
+    return {name: view for name, view in found.items() if len(view) and np.ptp(view)}
+
+
+def _archive_entries(public: Mapping[str, bytes]) -> dict[str, tuple[int, str]]:
+    """Return place and attributes of each archived file, by the hash of its content."""
+    entries = {}
+    for path in sorted(path for path in public if path.endswith(".zip")):
+        with ZipFile(BytesIO(public[path])) as archive:
+            for place, info in enumerate(archive.infolist()):
+                kept = (info.date_time, info.compress_type, info.external_attr, info.flag_bits, info.create_version)
+                more = (info.compress_size - info.file_size, info.extra, info.comment)
+                entries[digest(archive.read(info))] = place, repr((kept, more))
+    return entries

@@ -14,7 +14,7 @@ from sandmill.check.data_gates import (
     check_units,
 )
 from sandmill.check.description_gate import check_description, check_prose
-from sandmill.check.file_gates import check_files, check_ids, check_items, check_missing
+from sandmill.check.file_gates import check_files, check_ids, check_items, check_missing, check_traces
 from sandmill.check.hint_gate import check_hints, check_notes
 from sandmill.check.package_tables import PackageTables, read_package
 from sandmill.models.package import TaskPackage
@@ -44,6 +44,7 @@ class Gate(NamedTuple):
 GATES: tuple[Gate, ...] = (
     Gate("files", check_files, needs_rows=False),
     Gate("items", check_items),
+    Gate("traces", check_traces),
     Gate("ids", check_ids),
     Gate("targets", check_targets),
     Gate("twins", check_twins),

@@ -196,21 +196,6 @@ def test_parents_enter_the_prompts_of_train_tasks_only(release, tmp_path):
     assert len(first_messages) == 2
 
 
-def test_parents_enter_the_prompts_of_train_tasks_only(release, tmp_path):
-    split = {row["task_id"]: row["split"] for row in release.tasks.select("task_id", "split").to_dicts()}
-    with serve(script_for(release)) as server:
-        assert roll_out(release, tmp_path / "first", server.base).exit_code == 0
-        server.received.clear()
-        parents = ("--parents", tmp_path / "first", "--operators", "improve=1,draft=0.000001", "--seed", 3)
-        assert roll_out(release, tmp_path / "second", server.base, "good", *parents).exit_code == 0
-        first_messages = {received.body["messages"][1]["content"] for received in server.received}
-    frame = pl.read_parquet(tmp_path / "second" / "rollouts-*.parquet")
-    for task_id, operator in frame.select("task_id", "operator").rows():
-        assert operator == ("improve" if split[task_id] == "train" else "draft")
-    # All rollouts of a task have the same prompt.
-    assert len(first_messages) == 2
-
-
 def test_a_killed_run_loses_at_most_what_was_in_flight(release, tmp_path):
     def script(received):
         return Answer(text="<think>a</think><answer>done</answer>", wait_s=0.3)
