@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.adversaries.solving import mean_of_members
 from benchmarks.adversaries.texts import Doc, note_values
 from sandmill.calibrate.adversary.bank import Bank, bank_of, scores_of
 from sandmill.calibrate.adversary.ensemble import PRIOR_WEIGHTS, Material, fit_members, fit_weights
@@ -18,7 +17,7 @@ from sandmill.calibrate.adversary.links import rescaled, responses_of, scores_fr
 from sandmill.calibrate.adversary.members import SparseModel
 from sandmill.calibrate.adversary.sparse import LEVEL, average_models
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.calibrate.solvers.columns import settle, solve
+from sandmill.calibrate.solvers.columns import settle
 from sandmill.calibrate.solvers.decisions import cut_best
 from sandmill.calibrate.solvers.designs import Design, level_flags, plain_scaled, standardised, words
 from sandmill.calibrate.solvers.greedy import base_remover
@@ -27,39 +26,31 @@ from sandmill.mechanism.rule import great_circle_km
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
 
-KINDS = {"quotient": (0.1, 1200), "condition": (0.1, 1500), "norm": (0.06, 600), "ready": (0.12, 900)}
-"""Stated forms: the chance that a term of the rule is of a kind, and how many features of it join the sparse model."""
+KINDS = {"quotient": (0.1, 4, 800), "condition": (0.1, 9, 1000), "norm": (0.06, 1, 500), "ready": (0.12, 1, 700)}
+"""Stated forms: the chance that a term of the rule is of a kind, how many variants a feature of the first search stands
+for, and how many features join the sparse model."""
 ABOVE, AT_MOST = (0.375, 0.27, 0.32, 0.43, 0.5, 0.6, 0.68), (0.625, 0.5, 0.57, 0.68, 0.73, 0.4, 0.32)
-"""Quantiles at which a part of a condition is cut; the first of each in a first search."""
 LIMITS, NORMS = (0.57, 0.47, 0.52, 0.62, 0.68), (0.5, 0.42, 0.46, 0.54, 0.58)
-"""Quantiles of a quantity at which it is cut, and of which the distance is taken; likewise."""
+"""Quantiles at which parts and quantities are cut, and of norms; a first search tries the first of each."""
 FEWEST_VALUES, MOST_LEVELS, MOST_SUBSETS, MOST_ORDERS, MOST_OF_A_KIND = 10, 12, 14, 150, 60_000
-REACH = 1.2
-"""Standard score of the largest norm."""
-WINDOWS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55)
-"""Windows of events, as shares of the time that they cover."""
+REACH, WINDOWS = 1.2, (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55)
+"""Standard score of the largest norm; windows of events, as shares of the time that they cover."""
 EFFECT, BACKGROUND = 0.3, 0.2
 """Variances of the weights of a feature and of the plain columns in the first search, in units of the noise."""
 FACTORS = (0.621371, 2.20462, 0.393701, 0.54, 14.5038, 3.28084, 1.09361, 0.264172, 3.6, 10.0, 60.0, 1000.0)
-"""Between units of one quantity."""
-UNIT_LUCK, PAIR_LUCK, LEAST_SURE = 12.0, 2.0, 0.25
-"""Gains that another unit and levels of pairs must have, and how often a form must be in the rule to be a column."""
-BEST, CHUNK, SWEEPS, SWEEPS_IN_FOLDS, FOLDS = 400, 16_384, 30, 18, 3
+UNIT_LUCK, PAIR_LUCK = 12.0, 2.0
+"""Factors between units, and gains that another unit and levels of pairs of categories must have."""
+BEST, CHUNK, SWEEPS, SWEEPS_IN_FOLDS, FOLDS = 400, 16_384, 26, 16, 3
 
 
 class Cells(NamedTuple):
-    """What features are made from, each with a row for each item."""
+    """What features are made from: parts of conditions, the first of which always holds, codes of levels, and so on."""
 
     logs: Any
-    """Logarithms of positive columns, then of the sums of two."""
     scores: Any
-    """A column of 1, then standardised columns."""
     flags: Any
-    """Parts of conditions; the first always holds."""
     codes: Any
-    """Level of each categorical column."""
     ready: Any
-    """Distances and summaries of events."""
 
 
 def cook(kind: str, given: Any, cells: Cells) -> Any:
@@ -80,10 +71,12 @@ def cook(kind: str, given: Any, cells: Cells) -> Any:
     return np.where(use == 0, logs, np.where(use == 1, logs > at, np.abs(logs - at)))
 
 
-def quotients(cells: Cells, singles: int) -> Any:
+def quotients(cells: Cells) -> Any:
     """Quotients of up to four positive columns and of sums of two."""
-    count, pairs = cells.logs.shape[1], list(combinations(range(singles), 2))
-    members, alone = [*((one,) for one in range(singles)), *pairs], range(singles)
+    count = cells.logs.shape[1]
+    alone = range(round((2 * count + 0.25) ** 0.5 - 0.5))
+    pairs = list(combinations(alone, 2))
+    members = [*((one,) for one in alone), *pairs]
     sides: list[Any] = [((one,), (two,)) for one, two in combinations(range(count), 2)] + list(combinations(pairs, 2))
     sides += [(top, (part,)) for top in pairs for part in range(count)]
     sides += [((part, top), (bottom,)) for part in range(count) for top, bottom in permutations(alone, 2)]
@@ -126,11 +119,6 @@ def norms(columns: int, sizes: Sequence[int]) -> Any:
     return np.array(rows, dtype=float).reshape(len(rows), 2 + widest)
 
 
-def both_of(table: Table, name: str) -> Any:
-    """Words of a column in training and test rows."""
-    return np.concatenate(words(table, name))
-
-
 def cells_of(table: Table, doc: Doc) -> tuple[Cells, list[Sequence[int]], list[int], list[int]]:
     """Read a table: cells of training and test rows, groups of flags, columns that flags read, and counts of levels.
 
@@ -151,25 +139,21 @@ def cells_of(table: Table, doc: Doc) -> tuple[Cells, list[Sequence[int]], list[i
         owner += [place + 1] * len(shares)
     codes, sizes = [np.zeros(len(raw), dtype=int)], [0]
     for name in table.kinds.categorical:
-        cells = both_of(table, name)
-        levels = sorted(set(cells[:known]))
-        codes.append(np.maximum(pd.Index(levels, dtype=object).get_indexer(list(cells)), 0))
+        both = np.concatenate(words(table, name))
+        levels = sorted(set(both[:known]))
+        codes.append(np.maximum(pd.Index(levels, dtype=object).get_indexer(list(both)), 0))
         sizes.append(len(levels))
-        some = [
-            part for size in range(1, len(levels) * (len(levels) <= MOST_LEVELS)) for part in combinations(levels, size)
-        ]
-        some = [part for part in some if 0.3 <= np.isin(cells[:known], part).mean() <= 0.85]
+        sizes_of_parts = range(1, len(levels) if len(levels) <= MOST_LEVELS else 0)
+        some = [part for size in sizes_of_parts for part in combinations(levels, size)]
+        some = [part for part in some if 0.3 <= np.isin(both[:known], part).mean() <= 0.85]
         for pick in np.random.default_rng(3).permutation(len(some))[:MOST_SUBSETS]:
             groups.append([len(flags)])
-            flags.append(np.isin(cells, some[pick]) * 1.0)
+            flags.append(np.isin(both, some[pick]) * 1.0)
             owner.append(-len(sizes))
     ready: list[Any] = [np.zeros((len(raw), 0)), *distances(frame, names, known), *summaries(table, doc)]
-    parts = (
-        logs.reshape(len(raw), -1),
-        np.column_stack([np.ones(len(raw)), scores]),
-        *map(np.column_stack, (flags, codes, ready)),
-    )
-    return Cells(*parts), groups, owner, sizes
+    columns = np.column_stack([np.ones(len(raw)), scores])
+    cells = Cells(logs.reshape(len(raw), -1), columns, *map(np.column_stack, (flags, codes, ready)))
+    return cells, groups, owner, sizes
 
 
 def distances(frame: pd.DataFrame, names: Sequence[str], known: int) -> Iterator[Any]:
@@ -188,7 +172,7 @@ def summaries(table: Table, doc: Doc) -> Iterator[Any]:
     if child is None or events is None:
         return
     ids = [*map(str, table.train[table.facts.id_column]), *map(str, table.ids)]
-    rows = pd.Index(ids).get_indexer(list(map(str, events[events.columns[0]])))
+    rows = pd.Series(range(len(ids)), ids).reindex(events[events.columns[0]].astype(str)).fillna(-1).to_numpy(dtype=int)
     amounts, ages = (events[name].to_numpy(dtype=float) for name in (child.amount, child.age))
 
     def total(chosen: Any, weights: Any) -> Any:
@@ -210,44 +194,32 @@ class Told:
 
     base: Bank
     cells: tuple[Cells, Cells]
-    """Of training and test rows."""
     first: Mapping[str, Any]
-    """By kind: features that are tried first."""
-    counts: Mapping[str, int]
-    """Numbers of all features."""
     groups: Mapping[int, Sequence[int]]
-    """Parts of conditions that differ from a part in the cut alone."""
+    """Cells of training and test rows; by kind, features that are tried first; flags that differ in the cut alone."""
 
     @classmethod
     def of(cls, table: Table, doc: Doc) -> "Told":
         """List the features of a table."""
         whole, groups, owner, sizes = cells_of(table, doc)
-        train, test = (
-            Cells(*(part[rows] for part in whole)) for rows in (slice(len(table.train)), slice(len(table.train), None))
-        )
-        mixing = quotients(train, round((2 * train.logs.shape[1] + 0.25) ** 0.5 - 0.5))
+        sides = [np.split(part, [len(table.train)]) for part in whole]
+        train, test = (Cells(*parts) for parts in zip(*sides, strict=True))
+        mixing, rng = quotients(train), np.random.default_rng(0)
         first = {"condition": conditions(train, groups, owner), "norm": norms(train.scores.shape[1], sizes)}
         first["ready"] = np.arange(train.ready.shape[1])[:, None] * 1.0
-        counts = {kind: len(found) * (9 if kind == "condition" else 1) for kind, found in first.items()} | {
-            "quotient": len(mixing) * 11
-        }
-        rng = np.random.default_rng(0)
         if len(mixing):
             first["quotient"] = uses_of(rng.permutation(mixing)[: MOST_OF_A_KIND // 3], train, LIMITS[:1], NORMS[:1])
         first = {kind: rng.permutation(found)[:MOST_OF_A_KIND] for kind, found in first.items() if len(found)}
-        base = bank_of(table, child_columns(table, doc.child_frames))
-        return cls(base, (train, test), first, counts, {0: (0,), **{flag: group for group in groups for flag in group}})
+        alike = {flag: group for group in [(0,), *groups] for flag in group}
+        return cls(bank_of(table, child_columns(table, doc.child_frames)), (train, test), first, alike)
 
     def varied(self, kind: str, best: Any) -> Any:
         """Vary the numbers of the best features of a kind."""
         if kind == "quotient":
             best = uses_of(np.unique(best[:, 2:], axis=0), self.cells[0], LIMITS, NORMS)
         if kind == "condition":
-            made = [
-                (*pair, row[2])
-                for row in best.astype(int)
-                for pair in product(*(self.groups[flag] for flag in row[:2]))
-            ]
+            some = [(self.groups[one], self.groups[two], (column,)) for one, two, column in best.astype(int)]
+            made = [row for parts in some for row in product(*parts)]
             best = np.array(made, dtype=float)
         if kind == "norm":
             for one, two in combinations(range(best.shape[1] - 2), 2):
@@ -273,11 +245,11 @@ class Told:
                 odds.append(-len(rest) * np.log1p(EFFECT * power) - len(rows) * np.log(left).sum(axis=1))
             return given[np.argsort(-np.concatenate(odds), kind="stable")]
 
-        best = {
-            kind: self.varied(kind, ranked(kind, first)[:BEST] if kind != "ready" else first)
-            for kind, first in self.first.items()
-        }
-        return ToldBank.over(self, {kind: ranked(kind, found)[: KINDS[kind][1]] for kind, found in best.items()})
+        picked = {}
+        for kind, first in self.first.items():
+            best = first if kind == "ready" else self.varied(kind, ranked(kind, first)[:BEST])
+            picked[kind] = ranked(kind, best)[: KINDS[kind][2]]
+        return ToldBank.over(self, picked)
 
 
 @dataclass(frozen=True)
@@ -294,7 +266,10 @@ class ToldBank(Bank):
         cells = np.hstack([base.train.T, *(cook(kind, given, told.cells[0]) for kind, given in picked.items())])
         center, spread = cells.mean(axis=0), np.maximum(cells.std(axis=0), 1e-9)
         prior = [base.log_prior + np.log(1 - sum(KINDS[kind][0] for kind in picked))]
-        prior += [np.full(len(given), np.log(KINDS[kind][0] / told.counts[kind])) for kind, given in picked.items()]
+        prior += [
+            np.full(len(given), np.log(KINDS[kind][0] / KINDS[kind][1] / len(told.first[kind])))
+            for kind, given in picked.items()
+        ]
         train = np.vstack([base.train, standardised(cells, center, spread).T[len(base.train) :]])
         return cls((), train, center, spread, np.concatenate(prior), base.known, base.test, told, picked)
 
@@ -305,53 +280,40 @@ class ToldBank(Bank):
         for kind, given in self.picked.items():
             own = picks[(picks >= start) & (picks < start + len(given))]
             if len(own):
-                made.append(
-                    standardised(cook(kind, given[own - start], self.told.cells[1]), self.center[own], self.spread[own])
-                )
+                cells = cook(kind, given[own - start], self.told.cells[1])
+                made.append(standardised(cells, self.center[own], self.spread[own]))
             start += len(given)
         return np.hstack(made)
 
 
-def fit(material: Material, told: Told, rows: Any, sweeps: int) -> tuple[Material, SparseModel, Any]:
+def fit(material: Material, told: Told, rows: Any, sweeps: int) -> tuple[Material, Any]:
     """Choose features and fit the models to some training rows."""
     blocks, wanted = material.blocks(material.known(rows)), material.wanted[rows]
     made = replace(material, bank=told.chosen(wanted, blocks, rows))
     features = np.ascontiguousarray(made.bank.train[:, rows])
     sparse = SparseModel.of(average_models(features, made.bank.log_prior, wanted, blocks, sweeps))
-    return made, sparse, fit_members(made, rows, sparse)
+    return made, fit_members(made, rows, sparse)
 
 
-def scores_by(table: Table, told: Told) -> tuple[list[Any], list[tuple[Any, Any]]]:
-    """Scores of each target column by the models together, weighed by what they predict of unseen rows.
-
-    Returns:
-        The scores, and the cells of the likeliest stated forms in training and test rows.
-    """
-    material = Material.of(table, told.base)
-    rows, prior = np.arange(len(material.wanted)), np.array(list(PRIOR_WEIGHTS.values()))
-    fold, unseen = (
-        np.random.default_rng(0).permutation(len(rows)) % FOLDS,
-        np.zeros((len(prior), *material.wanted.shape)),
-    )
+def scores_by(table: Table, told: Told) -> list[Any]:
+    """Scores of each target column by the models together, weighed by what they predict of unseen rows."""
+    material, prior = Material.of(table, told.base), list(PRIOR_WEIGHTS.values())
+    rows, unseen = np.arange(len(material.wanted)), np.zeros((len(prior), *material.wanted.shape))
+    fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
     for number in range(FOLDS):
-        mine, _, predict = fit(material, told, rows[fold != number], SWEEPS_IN_FOLDS)
+        mine, predict = fit(material, told, rows[fold != number], SWEEPS_IN_FOLDS)
         unseen[:, fold == number] = list(predict(mine, mine.known(rows[fold == number])).values())
-    weights = fit_weights(list(unseen), material.wanted, list(prior))
-    mine, sparse, predict = fit(material, told, rows, SWEEPS)
+    weights = fit_weights(list(unseen), material.wanted, prior)
+    mine, predict = fit(material, told, rows, SWEEPS)
     guesses = (unseen, np.array(list(predict(mine, mine.asked()).values())))
     sides = [np.split(np.tensordot(weights, guess, 1), np.cumsum(material.widths)[:-1], axis=1) for guess in guesses]
-    picks = np.flatnonzero(sparse.model.inclusion >= LEAST_SURE)
-    picks = picks[picks >= len(told.base.train)]
-    scores = [
-        scores_from(known, rescaled(asked, part, part), part)
-        for known, asked, part in zip(*sides, table.columns(), strict=True)
-    ]
-    return scores, list(zip(mine.bank.train[picks], mine.bank.on_test(picks).T, strict=True))
+    parts = zip(*sides, table.columns(), strict=True)
+    return [scores_from(known, rescaled(asked, part, part), part) for known, asked, part in parts]
 
 
 def repaired(values: Any, levels: Any) -> Any:
     """Bring the cells of some levels to the unit of the others, if a known factor makes the column far likelier."""
-    known, best, least = np.isfinite(values), values, UNIT_LUCK
+    known, best, least = np.isfinite(values), values, UNIT_LUCK / np.isfinite(values).sum()
     order = pd.Series(values).groupby(levels).median().sort_values().index
     factors = (*FACTORS, *(1 / by for by in FACTORS)) if values[known].min() > 0 else ()
     tries = [(values, -32 / 1.8, 1.8), *((np.log(values), -np.log(by), 1.0) for by in factors)]
@@ -359,9 +321,7 @@ def repaired(values: Any, levels: Any) -> Any:
         for some in (order[first:], order[:first]):
             is_other = np.isin(levels, some)
             moved = np.where(is_other, cells / slope + shift, cells)
-            gain = (
-                known.sum() * np.log(cells[known].std() / moved[known].std()) - np.log(slope) * (is_other & known).sum()
-            )
+            gain = np.log(cells[known].std() / moved[known].std()) - np.log(slope) * is_other[known].mean()
             if gain > least:
                 best, least = moved if cells is values else np.exp(moved), gain
     return best
@@ -376,14 +336,12 @@ def read_files(doc: Doc) -> Table:
             for frame, part in zip(frames, texts, strict=True):
                 cells = part.str.extract(pattern, expand=False)
                 frame[f"noted_{place}"] = cells if levels else pd.to_numeric(cells)
-        for frame in frames:
-            del frame[doc.notes]
+        frames = [frame.drop(columns=doc.notes) for frame in frames]
     both = pd.concat(frames, ignore_index=True)
     for name, by in product(doc.values, doc.own_levels):
         if len(doc.own_levels[by]) <= MOST_LEVELS and pd.api.types.is_float_dtype(both[name]):
-            cells = repaired(both[name].to_numpy(dtype=float), both[by].astype(str).to_numpy(dtype=str))
-            both[name] = cells
-            frames[0][name], frames[1][name] = np.split(cells, [len(frames[0])])
+            both[name] = repaired(both[name].to_numpy(dtype=float), both[by].astype(str).to_numpy(dtype=str))
+            frames[0][name], frames[1][name] = np.split(both[name].to_numpy(), [len(frames[0])])
     return with_pair(Table.of(frames[0], frames[1], doc.facts))
 
 
@@ -401,29 +359,16 @@ def with_pair(table: Table) -> Table:
         values, vectors = np.linalg.eigh(flags.T @ remover @ flags)
         along = (vectors.T @ (flags.T @ (remover @ wanted))) ** 2
         shrunk = EFFECT / (1 + EFFECT * np.maximum(values, 0))
-        left_over = 1 - np.minimum(shrunk @ along / rest, 0.99)
-        gain = (
-            -0.5 * len(rest) * np.log1p(EFFECT * np.maximum(values, 0)).sum() - len(flags) / 2 * np.log(left_over).sum()
-        )
+        over = 1 - np.minimum(shrunk @ along / rest, 0.99)
+        gain = np.log1p(EFFECT * np.maximum(values, 0)).sum() * -len(rest) / 2 - len(flags) / 2 * np.log(over).sum()
         if gain > best:
             best, found = gain, [known, asked]
-    return with_columns(table, [found], is_number=False) if found else table
-
-
-def with_columns(table: Table, made: Sequence[Sequence[Any]], *, is_number: bool) -> Table:
-    """Add columns, each given for training and test rows, as stated quantities."""
-    names = tuple(f"found_{is_number}_{place}" for place in range(len(made)))
-    sides = [
-        frame.assign(**{name: pair[side] for name, pair in zip(names, made, strict=True)})
-        for side, frame in enumerate((table.train, table.test))
-    ]
-    kinds = replace(
-        table.kinds,
-        **{kind: [*getattr(table.kinds, kind), *names] for kind in ["numeric" if is_number else "categorical"]},
-    )
-    return replace(
-        table, train=sides[0], test=sides[1], kinds=kinds, stated=(*table.stated, *names), made={}, seen={}, learned={}
-    )
+    if not found:
+        return table
+    name, kinds = "pair of categories", table.kinds
+    train, test = (part.assign(**{name: cells}) for part, cells in zip((table.train, table.test), found, strict=True))
+    kinds = replace(kinds, categorical=[*kinds.categorical, name])
+    return replace(table, train=train, test=test, kinds=kinds, made={}, seen={}, learned={})
 
 
 def blind_v3(public: Path, facts: TaskFacts) -> Array:
@@ -432,7 +377,4 @@ def blind_v3(public: Path, facts: TaskFacts) -> Array:
     doc.meanings = {}  # The description is not read.
     with solver_conditions():
         table = read_files(doc)
-        scores, found = scores_by(table, Told.of(table, doc))
-        others = solve(mean_of_members, with_columns(table, found, is_number=True))
-        both = [(one + other) / 2 for one, other in zip(scores, others, strict=True)]
-        return np.asarray(settle(both, table, cut_best))
+        return np.asarray(settle(scores_by(table, Told.of(table, doc)), table, cut_best))
