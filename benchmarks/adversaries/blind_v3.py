@@ -40,7 +40,9 @@ EFFECT, BACKGROUND = 0.3, 0.2
 FACTORS = (0.621371, 2.20462, 0.393701, 0.54, 14.5038, 3.28084, 1.09361, 0.264172, 3.6, 10.0, 60.0, 1000.0)
 UNIT_LUCK, PAIR_LUCK = 12.0, 2.0
 """Factors between units, and gains that another unit and levels of pairs of categories must have."""
-BEST, CHUNK, SWEEPS, SWEEPS_IN_FOLDS, FOLDS = 400, 16_384, 26, 16, 3
+BEST, CHUNK, MOST_QUICK = 400, 16_384, 3000
+LENGTHS = {True: (60, 30, 5), False: (26, 16, 3)}
+"""Passes of the sparse model over all rows and in folds, and folds, of tables with few plain features and with many."""
 
 
 class Cells(NamedTuple):
@@ -299,12 +301,13 @@ def scores_by(table: Table, told: Told) -> list[Any]:
     """Scores of each target column by the models together, weighed by what they predict of unseen rows."""
     material, prior = Material.of(table, told.base), list(PRIOR_WEIGHTS.values())
     rows, unseen = np.arange(len(material.wanted)), np.zeros((len(prior), *material.wanted.shape))
-    fold = np.random.default_rng(0).permutation(len(rows)) % FOLDS
-    for number in range(FOLDS):
-        mine, predict = fit(material, told, rows[fold != number], SWEEPS_IN_FOLDS)
+    sweeps, sweeps_in_folds, folds = LENGTHS[len(told.base.train) < MOST_QUICK]
+    fold = np.random.default_rng(0).permutation(len(rows)) % folds
+    for number in range(folds):
+        mine, predict = fit(material, told, rows[fold != number], sweeps_in_folds)
         unseen[:, fold == number] = list(predict(mine, mine.known(rows[fold == number])).values())
     weights = fit_weights(list(unseen), material.wanted, prior)
-    mine, predict = fit(material, told, rows, SWEEPS)
+    mine, predict = fit(material, told, rows, sweeps)
     guesses = (unseen, np.array(list(predict(mine, mine.asked()).values())))
     sides = [np.split(np.tensordot(weights, guess, 1), np.cumsum(material.widths)[:-1], axis=1) for guess in guesses]
     parts = zip(*sides, table.columns(), strict=True)
