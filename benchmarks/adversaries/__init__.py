@@ -17,6 +17,7 @@ from sandmill.scoring.base import Array
 SHARED = ("__init__.py", "texts.py", "words.yaml")
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "blind_v3": ("blind_v3.py", *SHARED),
         "parser_v2": ("parser.py", *SHARED),
         "parser_induced_v1": ("induced.py", "parser.py", *SHARED),
     }
@@ -39,6 +40,13 @@ def blind_v2(public: Path, facts: TaskFacts) -> Array:
 
     files = {path.name: path.read_bytes() for path in public.glob("*.csv")}
     return run_search(Panel(public, facts), public, child_tables(files, facts)).prediction
+
+
+def _averaged(public: Path, facts: TaskFacts) -> Array:
+    """Average models over the forms that texts state. The module has the name of the adversary."""
+    from benchmarks.adversaries.blind_v3 import blind_v3
+
+    return blind_v3(public, facts)
 
 
 def parser_v2(public: Path, facts: TaskFacts) -> Array:
@@ -70,6 +78,6 @@ def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
 
 
 ADVERSARIES: Mapping[str, Callable[[Path, TaskFacts], Array]] = MappingProxyType(
-    {"blind_v2": blind_v2, "parser_v2": parser_v2}
+    {"blind_v2": blind_v2, "blind_v3": _averaged, "parser_v2": parser_v2}
 )
 """Adversaries that need nothing but the public folder; `with_patterns` makes one from training tasks."""

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import adversaries
+from benchmarks.adversaries.blind_v3 import Told, read_files
 from benchmarks.adversaries.induced import induce, load, parse_with, save
 from benchmarks.adversaries.texts import IN_WORDS, Doc, number_of, without_denied
 from sandmill.calibrate.adversary.forms import Files, found_tables
@@ -95,3 +96,17 @@ def test_the_blind_search_finds_a_quotient_of_four_columns(tmp_path):
     known = found.test[[name for name in found.test if name.startswith("found_")]]
     assert len(plain.test) == len(known) == 180
     assert max(abs(np.corrcoef(known[name], quotient[120:] > quotient.median())[0, 1]) for name in known) > 0.8
+
+
+def test_the_average_of_forms_finds_a_condition_on_two_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = pd.DataFrame(rng.normal(size=(400, 5)), columns=list("abcde")).round(4)
+    holds = (columns.a > columns.a.quantile(0.4)) & (columns.b <= columns.b.quantile(0.6))
+    _write(tmp_path, columns.assign(y=2.0 * holds * columns.c + rng.normal(size=400) * 0.3))
+    doc = Doc.read(tmp_path, FACTS)
+    table = read_files(doc)
+    told, rows = Told.of(table, doc), np.arange(120)
+    bank = told.chosen(doc.train[["y"]].to_numpy(), [], rows)
+    assert next(iter(bank.picked)) == "condition"
+    found = bank.on_test(np.array([len(told.base.train)]))[:, 0]
+    assert abs(np.corrcoef(found, (holds * columns.c)[120:])[0, 1]) > 0.9

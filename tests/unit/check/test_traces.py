@@ -24,20 +24,12 @@ def longer(files):
     return [(name, content + b"\0" * int(name[0])) for name, content in files]
 
 
-def with_files(package, change):
+@pytest.mark.parametrize(("change", "trace"), [(by_label, "the place in the archive"), (longer, "the size")])
+def test_a_trace_that_tells_the_target_is_found(package, change, trace):
     content = pack(change(unpack(package.public, "train.zip")))
-    return read_package(package.model_copy(update={"public": {**package.public, "train.zip": content}}))
-
-
-def test_a_place_in_an_archive_that_tells_the_target_is_found(package):
-    tables = with_files(package, by_label)
-    assert tables.faults == ()
+    tables = read_package(package.model_copy(update={"public": {**package.public, "train.zip": content}}))
     found = list(check_traces(tables))
-    assert any("train.zip: the place in the archive of the files tells the target" in finding for finding in found)
-
-
-def test_a_file_that_is_longer_than_its_picture_is_refused_when_it_is_read(package):
-    assert with_files(package, longer).faults
+    assert any(f"train.zip: {trace} of the files tells the target" in finding for finding in found), found
 
 
 def test_nothing_is_found_in_a_task_as_it_is_rendered(package):
