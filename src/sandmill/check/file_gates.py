@@ -18,12 +18,16 @@ from sandmill.check.package_tables import (
     PART,
     PackageTables,
     TargetValues,
+    as_numbers,
     name_target,
+    note_values,
 )
 from sandmill.errors import count, name_some
 from sandmill.fingerprint import digest
+from sandmill.mechanism.columns import standardize
 from sandmill.models.base import Part
 from sandmill.models.calibration import RUNG_FILES
+from sandmill.models.faults import Missing
 from sandmill.scoring.submission import UNSCORED
 
 PRIVATE_FILES = frozenset({ANSWERS, "task.json", "leaderboard.csv", *RUNG_FILES.values()})
@@ -33,6 +37,7 @@ ID_ALPHA = 1e-5
 """p-value below which ids or positions depend on a target. With ten tests it rejects 1 sound task in 10,000. Several
 targets share it."""
 
+MISSING_SIGMAS = 5.0
 _LAST_NUMBER = re.compile(r"(\d{1,15})$")
 TRACE_ALPHA = 1e-5
 """p-value below which a trace depends on a target, shared by all traces, targets and classes of a file."""
@@ -137,15 +142,32 @@ def id_views(ids: pl.Series) -> dict[str, Levels]:
 
 
 def check_missing(tables: PackageTables) -> Iterator[str]:
-    """Check that cells are missing only where the design declares it, and that no column is empty."""
-    declared = {gap.column for gap in tables.spec.mechanism.missing()}
-    for path, frame in tables.parts():
-        for name in (tables.facts.id_column, *tables.features):
-            gaps = frame[name].null_count()
-            if gaps == frame.height:
+    """Check that cells are missing where the design declares it, about as often as declared, and nowhere else."""
+    declared = {gap.column: gap for gap in tables.spec.mechanism.missing()}
+    id_column, features = tables.facts.id_column, tables.features
+    for path, frame in ((tables.layout.train, tables.distinct_train), (tables.layout.test, tables.test)):
+        for name in (id_column, *features):
+            gaps, rows = frame[name].null_count(), frame.height
+            if gaps == rows:
                 yield f"{path}: column {name} is empty"
-            elif gaps and name not in declared:
-                yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"
+            elif name not in declared:
+                if gaps:
+                    yield f"{path}: column {name} has {count(gaps, 'gap')}; none are declared"
+            else:
+                low, high = _expected_gaps(tables, declared[name], frame)
+                if not low <= gaps <= high:
+                    yield f"{path}: column {name} has {gaps} gaps in {rows} rows; {low:.0f} to {high:.0f} are declared"
+
+
+def _expected_gaps(tables: PackageTables, gap: Missing, frame: pl.DataFrame) -> tuple[float, float]:
+    """Return bounds on the number of missing cells: five standard deviations around the declared mean."""
+    given = tables.spec.mechanism.column_by_name[gap.given]
+    cells = note_values(tables.spec, frame)[gap.given] if given.in_text else frame[gap.given]
+    values = as_numbers(cells, given)
+    log_odds = np.log(gap.rate / (1 - gap.rate)) + gap.slope * np.nan_to_num(standardize(given, values))
+    chances = 1 / (1 + np.exp(-log_odds))
+    expected, spread = float(chances.sum()), float(np.sqrt(np.sum(chances * (1 - chances))))
+    return expected - MISSING_SIGMAS * spread - 1, expected + MISSING_SIGMAS * spread + 1
 
 
 def check_traces(tables: PackageTables) -> Iterator[str]:

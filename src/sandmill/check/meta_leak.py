@@ -146,7 +146,12 @@ def check_meta_leak(specs: Iterable[TaskSpec]) -> MetaLeak:
 
     The order of the designs does not matter. Of more than `MOST_TASKS`, a fixed sample is used.
     """
-    unique = {spec.fingerprint: spec for spec in specs if spec.channel is None}
+    unique: dict[str, TaskSpec] = {}
+    for spec in specs:
+        if spec.channel is None:
+            unique[spec.fingerprint] = spec
+        if len(unique) > 2 * MOST_TASKS:
+            unique = {key: unique[key] for key in sorted(unique)[:MOST_TASKS]}
     sample = [unique[key] for key in sorted(unique)[:MOST_TASKS]]
     families = _families(sample)
     tasks, columns = len(sample), sum(len(spec.mechanism.columns) for spec in sample)

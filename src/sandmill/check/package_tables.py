@@ -135,6 +135,13 @@ class PackageTables:
         return TargetValues("the part", (self.test_parts == str(Part.FINAL)).astype(np.float64), YES_OR_NO)
 
     @cached_property
+    def distinct_train(self) -> pl.DataFrame:
+        """Training rows without the declared copies, so that rows are independent."""
+        if self.spec.mechanism.duplicates() is None:
+            return self.train
+        return self.train.unique([*self.features, *self.facts.target_columns], keep="first", maintain_order=True)
+
+    @cached_property
     def _answer_places(self) -> NDArray[np.int64]:
         """Row of the answers for each test row; -1 where there is none."""
         place = {row_id: number for number, row_id in enumerate(self.answers[self.facts.id_column])}

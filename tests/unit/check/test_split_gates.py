@@ -133,3 +133,9 @@ def test_declared_copies_are_no_twins_and_undeclared_ones_are():
     assert "12.0% of the rows of train.csv repeat another" in details(redesign(COPIES, pathologies=gaps), "twins")
     few = redesign(COPIES, pathologies=(*gaps, Duplicates(rate=0.005)))
     assert "declared copies left out" in details(few, "twins")
+
+
+def test_copies_count_once_where_gaps_are_counted():
+    rows = read_package(COPIES)
+    assert rows.distinct_train.height == 88
+    assert read_package(make_package()).distinct_train.height == 100
