@@ -22,6 +22,9 @@ from sandmill.check.package_tables import ANSWERS, PackageTables, TargetValues, 
 from sandmill.errors import count, name_some
 from sandmill.kinds.files.tables import child_excess
 from sandmill.models.base import Part
+from sandmill.models.columns import MOST_EVENTS
+from sandmill.models.hints import Form
+from sandmill.models.motifs import Aggregate
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.scoring import get_metric
@@ -210,7 +213,7 @@ def share_by_column(levels: Levels, target: TargetValues, order: Levels) -> floa
 
 
 def check_child(tables: PackageTables) -> Iterator[str]:
-    """Check ids, cells and order of the child table, and that no total tells a target."""
+    """Check ids, cells and order of the child table, that stated summaries fit it, and that no total tells a target."""
     child, events = tables.spec.mechanism.child, tables.events
     if child is None or events is None:
         return
@@ -218,11 +221,13 @@ def check_child(tables: PackageTables) -> Iterator[str]:
     ids = pl.concat([tables.train[name], tables.test[name]])
     yield from child_excess(child, tables.package.public[path], ids.len())
     counts = events[name].value_counts(name="rows")
-    ages = events[child.age]
+    amounts, ages = events[child.amount], events[child.age]
+    is_odd = (amounts <= 0) | ((amounts - amounts.round(child.decimals)).abs() > 1e-9)
     for broken, noun, fault in (
         (~counts[name].is_in(ids.implode()), "id", "of no item"),
         (~ids.is_in(counts[name].implode()), "item", "without rows"),
-        (events[child.amount] <= 0, "cell", f"of column {child.amount} that is not above 0"),
+        (counts["rows"] > MOST_EVENTS, "item", f"with more than {MOST_EVENTS} rows"),
+        (is_odd, "cell", f"of column {child.amount} with a sign or decimals of their own"),
         ((ages < 0) | (ages >= child.horizon), "cell", f"of column {child.age} outside of 0 to {child.horizon - 1}"),
     ):
         if rows := int(broken.sum()):
@@ -232,6 +237,14 @@ def check_child(tables: PackageTables) -> Iterator[str]:
     order = pl.struct(pl.col(name), -pl.col(child.age), pl.col(child.kind), pl.col(child.amount))
     if not events.select(order.alias("order"))["order"].is_sorted():
         yield f"{path}: rows are not sorted by id, age, kind and amount"
+    # Summaries that hints state and those of the rule name kinds and days that the child table has.
+    stated = [hint.fact.motif for hint in tables.spec.hints if isinstance(hint.fact, Form)]
+    for motif in (*stated, *(term.motif for term in tables.spec.mechanism.terms)):
+        if isinstance(motif, Aggregate):
+            if any(not 0 <= code < len(child.kinds) for code in motif.kinds):
+                yield f"{path}: a summary {motif.how} of kinds that it does not have"
+            if motif.days is not None and motif.days >= child.horizon:
+                yield f"{path}: a summary {motif.how} over {motif.days} days of {child.horizon}"
     # Neither the number of an item's rows nor the sum or mean of its amounts determines a target.
     amount, age = pl.col(child.amount), pl.col(child.age)
     totals = events.group_by(name).agg(rows=pl.len(), sum=amount.sum(), mean=amount.mean(), least_age=age.min())

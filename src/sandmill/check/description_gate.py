@@ -8,12 +8,13 @@ from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
 from sandmill.check.package_tables import PackageTables
 from sandmill.errors import name_some
 from sandmill.kinds.files.base import Layout
-from sandmill.models.english import text_faults, unfit_parts
+from sandmill.models.english import shown_faults, text_faults, unfit_parts
 from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.layout import HEADINGS, SUBMISSION, public_path, section_of
 from sandmill.models.structure import SplitKind, TargetKind
 from sandmill.models.texts import DESCRIPTION, TEXTS
 from sandmill.scoring import get_metric
+from sandmill.scoring.catalogue import METRICS
 
 NEEDED = ("overview", "files", "columns", "evaluation", "submission")
 """Sections that every description has."""
@@ -31,6 +32,12 @@ _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"`(?:[\w/]*<\w+>)+[\w/.]*\.\w+`")
 """How files of items are named, such as `<id>.png`."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
+_TITLES = sorted((metric.title.partition(" (")[0] for metric in METRICS.values() if metric.has_article), key=len)[::-1]
+_ANY = f"(?:{'|'.join(map(re.escape, _TITLES))})"
+_BARE_METRIC = re.compile(
+    rf"(?<!the )(?<![\w-] )(?<![\w-]){_ANY}\b|\b(?:by|is|take|use|compute|on|are) {_ANY}\b", re.IGNORECASE
+)
+"""A metric that has an article and stands without it: at a beginning, or behind a verb or a preposition."""
 
 
 def check_description(tables: PackageTables) -> Iterator[str]:
@@ -127,6 +134,7 @@ def prose_faults(text: str) -> list[str]:
     names = re.split(r", | and ", named[1]) if named else ()
     return [
         *(f"the title names a column that the text does not: {name}" for name in names if f"`{name}`" not in text),
+        *shown_faults("a metric without its article", _BARE_METRIC, text),
         *text_faults(text),
     ]
 

@@ -8,6 +8,8 @@ from sandmill.check import check_package
 from sandmill.check.package_tables import read_package
 from sandmill.check.suites import check_suites, load_suites
 from sandmill.draw import render
+from sandmill.models.hints import Form, Hint
+from sandmill.models.motifs import Aggregate
 from tests.designs import SECRET
 from tests.event_designs import make_event_spec
 from tests.packages import details, put
@@ -49,7 +51,8 @@ def test_a_sound_package_passes_every_suite():
         (lambda lines: lines[::-1], "not sorted"),
         (lambda lines: [lines[0].replace(lines[0].split(",")[1], "gift"), *lines[1:]], "not declared"),
         (lambda lines: [lines[0].rpartition(",")[0] + ",240", *lines[1:]], "outside of 0 to 239"),
-        (lambda lines: [f"{lines[0].split(',')[0]},rent,-4,239", *lines[1:]], "that is not above 0"),
+        (lambda lines: [f"{lines[0].split(',')[0]},rent,1.234,239", *lines[1:]], "decimals of their own"),
+        (lambda lines: [lines[0]] * 41 + lines[1:], "with more than 40 rows"),
     ],
 )
 def test_a_child_table_that_is_not_as_declared_is_found(change, expected):
@@ -71,6 +74,16 @@ def test_a_total_that_tells_the_target_is_found():
         return [",".join([*cell[:2], "9999.5" if target.get(cell[0]) else "1.5", cell[3]]) for cell in cells]
 
     assert "mean of an item alone tells" in details(with_lines(tell), "child")
+
+
+@pytest.mark.parametrize(
+    ("motif", "expected"),
+    [(Aggregate(how="sum", kinds=(4,)), "kinds that it does not have"), (Aggregate(how="sum", days=240), "240 days")],
+)
+def test_a_stated_summary_that_does_not_fit_is_found(motif, expected):
+    hint = Hint(fact=Form(name="odd", motif=motif), text="Odd.")
+    spec = make_event_spec().model_copy(update={"hints": (hint,)})
+    assert expected in details(package().model_copy(update={"spec": spec}), "child")
 
 
 def test_a_note_without_its_value_or_with_two_is_found():
