@@ -1,10 +1,12 @@
 """Parse the files of a package once for all gates, and give every target as numbers.
 
 Feature cells become numbers, days or names, as the design declares them; other cells are faults. Where an item has
-several answer rows, gates judge items: the target of an item becomes the names of its labels. Pixels, masks and
-sequences of texts are no targets that gates can judge.
+several answer rows, or its answer is no cell of a table, gates judge items alone: the target of an item becomes what
+gates can judge, which is the names of its labels, the mean of its pixels, the share of its mask, or the number of
+characters of its texts.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,14 +29,14 @@ from sandmill.models.structure import TargetKind
 from sandmill.models.texts import DESCRIPTION
 from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.base import Lengths
+from sandmill.scoring.forms.many_rows import CONTROL, LONGEST_STRING
 
 ANSWERS, PART = "answers.csv", "part"
 YES_OR_NO = ("0", "1")
 """Class names of one label: absent, present."""
 _UNKNOWN = "?"
 """Names no label."""
-_NOT_JUDGED = ("dense", "strings", "runs")
-"""Forms whose answers are no numbers or names of an item."""
+_NUMBER = re.compile(r"[01](?:\.[0-9]+)?(?:e-[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def read_package(package: TaskPackage) -> PackageTables:
         layout,
         description,
         items,
-        type_features(layout.train, _as_text(items.train), spec, faults),
+        type_features(layout.train, _as_text(train_target_by_item(items.train, facts)), spec, faults),
         type_features(layout.test, _as_text(items.test), spec, faults),
         pl.DataFrame() if sample is None else sample,
         pl.DataFrame() if answers is None else answers,
@@ -190,11 +192,11 @@ def read_package(package: TaskPackage) -> PackageTables:
 
 
 def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put texts in place of cells that are none, so that equal cells stay equal: hashes of bytes, words in one line."""
+    """Put the hash of its bytes in place of each cell that is no text, so that equal cells stay equal."""
     binary = [name for name, kind in frame.schema.items() if kind == pl.Binary]
-    lists = [name for name, kind in frame.schema.items() if kind == pl.List(pl.String)]
-    hashed = (pl.Series(name, [digest(cell or b"") for cell in frame[name]], dtype=pl.String) for name in binary)
-    return frame.with_columns(*hashed, *(pl.col(name).list.join(" ") for name in lists))
+    return frame.with_columns(
+        pl.Series(name, [digest(cell or b"") for cell in frame[name]], dtype=pl.String) for name in binary
+    )
 
 
 def type_features(path: str, frame: pl.DataFrame, spec: TaskSpec, faults: list[str]) -> pl.DataFrame:
@@ -266,7 +268,7 @@ def date_columns(spec: TaskSpec) -> list[tuple[Column, Date]]:
 
 def is_judged_by_item(facts: TaskFacts) -> bool:
     """Whether items have several answer rows, or masks."""
-    return facts.encoding in ("pairs", *_NOT_JUDGED)
+    return facts.encoding in ("pairs", "dense", "strings", "runs")
 
 
 def by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, faults: list[str]) -> pl.DataFrame:
@@ -289,9 +291,9 @@ def by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, faults: list[str])
 
 
 def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str, faults: list[str]) -> pl.DataFrame:
-    """Return answers as a table of items. Where each row is a pair of item and label, the target is the item's labels.
+    """Return answers as a table of items, with what gates judge in place of the target.
 
-    Rows of an item that are of several parts are a fault.
+    Rows of an item that are of several parts are a fault, and so are texts that no submission may hold.
     """
     items = by_item(path, frame, facts, faults)
     if not items.height:
@@ -301,12 +303,54 @@ def answers_by_item(path: str, frame: pl.DataFrame, facts: TaskFacts, part: str,
     each = np.diff([*starts, frame.height])
     if not frame[part].equals(items[part].gather(np.repeat(np.arange(len(ids)), each))):
         faults.append(f"{path}: rows of one item are of several parts")
-    if facts.encoding != "pairs":
-        return items
-    marks = frame[facts.target_column].to_numpy().reshape(items.height, -1)
-    names = np.array(facts.classes)
-    labels = [" ".join(names[row == "1"]) if set(row) <= set(YES_OR_NO) else _UNKNOWN for row in marks]
-    return items.with_columns(pl.Series(facts.target_column, labels, dtype=pl.String))
+    cells = frame[facts.target_column].to_list()
+    if facts.encoding == "strings":
+        unfit = sum(not cell or len(cell) > LONGEST_STRING or bool(CONTROL.search(cell)) for cell in cells)
+        if unfit:
+            faults.append(f"{path}: {unfit} texts are empty, too long or hold control characters")
+    judged = [_judged(cells[start : start + rows], facts) for start, rows in zip(starts, each, strict=True)]
+    if facts.encoding == "runs" and None in judged:
+        faults.append(f"{path}: masks that are no runs of pixels")
+    return items.with_columns(pl.Series(facts.target_column, judged, dtype=pl.String))
+
+
+def _judged(cells: Sequence[str | None], facts: TaskFacts) -> str | None:
+    """Return what gates judge of the answer to one item; null, or no known label, where cells are no answer."""
+    match facts.encoding:
+        case "pairs":
+            names = [name for name, mark in zip(facts.classes, cells, strict=True) if mark == "1"]
+            return " ".join(names) if set(cells) <= set(YES_OR_NO) else _UNKNOWN
+        case "strings":
+            return str(sum(len(cell or "") for cell in cells))
+        case "runs":
+            form = form_of(facts)
+            try:
+                pixels = form.to_items(form.read_truth({facts.target_column: [cells[0] or ""]}, facts), facts)
+            except ValueError:
+                return None
+        case _:
+            if not all(cell and _NUMBER.fullmatch(cell) for cell in cells):
+                return None
+            pixels = np.array(cells, dtype=np.float64)
+    return f"{pixels.mean():.6f}" if pixels.max() <= 1 else None
+
+
+def train_target_by_item(frame: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
+    """Put in place of training targets what `answers_by_item` puts in place of others."""
+    name = facts.target_column
+    if facts.encoding not in ("dense", "strings", "runs") or name not in frame.columns:
+        return frame
+    cells = frame[name]
+    judged: Sequence[str | None]
+    if facts.encoding == "runs":
+        judged = [_judged([cell], facts) for cell in cells]
+    elif cells.dtype == pl.Binary:
+        judged = [f"{np.frombuffer(cell, dtype=np.uint8).mean() / 255:.6f}" for cell in cells]
+    elif cells.dtype == pl.List(pl.String):
+        judged = [str(sum(map(len, cell))) for cell in cells]
+    else:
+        return frame
+    return frame.with_columns(pl.Series(name, judged, dtype=pl.String))
 
 
 def _starts(items: int, rows: int, lengths: Lengths) -> list[int]:
@@ -326,8 +370,6 @@ def read_targets(frame: pl.DataFrame, facts: TaskFacts) -> tuple[TargetValues, .
 
     A set of labels becomes one 0/1 target for each label; one with an unknown or repeated label is invalid for all.
     """
-    if facts.encoding in _NOT_JUDGED:
-        return ()
     if not reads_sets(facts):
         classes = YES_OR_NO if facts.target is TargetKind.MULTILABEL else facts.classes
         read = {

@@ -268,8 +268,6 @@ def _describe_columns(tables: PackageTables) -> Iterator[Row]:
         for name in frame.columns:
             column = frame[name]
             role = named.get(name, "feature")
-            if role == "target" and not tables.train_targets:
-                continue
             if path == tables.layout.sample and name != facts.id_column:
                 role = "submission"
             if role == "target" and not facts.classes:
