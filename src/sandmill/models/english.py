@@ -19,8 +19,17 @@ _EXCERPT = 30
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"[|*#-]|\d+\. ")
 """Beginning of a line that is no paragraph: a heading, a row of a table, an entry of a list."""
+_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z`\"])")
 _ARTICLE = re.compile(r"(?<![\w-])([Aa]n?) [`\"]?(?!(?:is|are|and|or|in|of|to|as)[ ,.])([a-z]\w*)")
 """An article and its word. Before some words, `a` is a name, as in `where a is the sum`."""
+_SURE_QUESTION = re.compile(
+    r"(?:What|Which|Who|Whom|Whose|Where|When|Why|How)\b(?: \w+)?? (?:do|does|did|will|can|could|should|would)\b|"
+    r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b|(?:Is|Are|Was|Were|Could|Does|Did|Should|Would)\b|"
+    r"(?:Do|Can|Will|Has|Have) (?:the|an?|they|we|you|it)\b"
+)
+"""Beginnings of questions. With `What was`, a sentence may state something: `What was found inside stands below.`"""
+_SHORT_QUESTION = re.compile(r"(?:What|Who|Where|When|Which \w+) (?:is|are|was|were) (?:\S+ ){0,5}\S+$")
+_OTHER_VERB = re.compile(r"\b(?:is|are|was|were|counts?|decides?|matters?|means?|goes|stands?)\b")
 
 _TWICE = r"\b(?!that |had )([a-z]+) \1\b(?!-)"
 _PATTERNS = tuple((fault, re.compile(pattern)) for fault, pattern in WORDS["faults"])
@@ -91,6 +100,20 @@ def _paragraphs(text: str) -> Iterator[str]:
         if not re.search(r"[.?!:;][)\"'”»`]*\s*$", paragraph):
             yield f"a paragraph ends without a mark: {paragraph[-2 * _EXCERPT :]}"
         yield from shown_faults("a sentence begins in lower case", re.compile(r"[\w)`][.?!] (?=[a-z])"), paragraph)
+        yield from (f"a question without its mark: {one}" for one in _SENTENCE.split(paragraph) if _lacks_mark(one))
+
+
+def _lacks_mark(sentence: str) -> bool:
+    """Whether a sentence asks, and ends without a question mark."""
+    if "?" in sentence[-3:]:
+        return False
+    if re.search(r"\b[Qq]uestion\b.*: ", sentence):
+        return True
+    if sentence.endswith(":"):
+        return False
+    rest = " ".join(sentence.split(" ")[2:])
+    is_short = _SHORT_QUESTION.match(sentence) and not _OTHER_VERB.search(rest) and ":" not in rest
+    return bool(_SURE_QUESTION.match(sentence) or is_short)
 
 
 def _everywhere(text: str) -> Iterator[str]:

@@ -60,7 +60,6 @@ BROKEN = {
     "columns": [
         (edit(SUSPECT, path, change), words, f"{path}/")
         for path, change, words in (
-            ("train.csv", lambda f: f.rename({"surface": "Surface Type"}), "match_regex(column)"),
             ("test.csv", lambda f: f.with_columns(surface=pl.lit("clay")), "between(distinct)"),
             ("train.csv", lambda f: f.with_columns(load_kg=pl.Series(["9e99", *f["load_kg"][1:]])), "between(max)"),
             ("train.csv", lambda f: f.with_columns(slope_deg=pl.lit(None)), "between(missing_share)"),

@@ -177,7 +177,7 @@ def test_the_public_folder_holds_nothing_private_and_a_description_without_our_f
     assert not [secret for secret in secret_texts(one) if secret in text]
     description = (public / "description.md").read_text()
     assert "`test.csv`" in description
-    for ours in ("public/", "working directory", "## Environment"):
+    for ours in ("public/", "read-only"):
         assert ours in one.task.description
         assert ours not in description
 

@@ -23,7 +23,6 @@ def played(task_id, solved, rollouts=10):
         rollouts=rollouts,
         solved=solved,
         mean_reward=0.1,
-        reward_std=0.1,
         kind=kind,
         has_reward_variance=True,
     )
