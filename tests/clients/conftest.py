@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,13 @@ def run_client(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def exported(small_release: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Export a real release of two tasks, in any format."""
+    """Export a real release of two tasks, in any format, once each."""
     from sandmill.export.export import export
     from sandmill.store.release import load
 
     folder = tmp_path_factory.mktemp("exports")
 
+    @cache
     def make(name: str) -> Path:
         export(load(small_release), name, folder / name)
         return folder / name
