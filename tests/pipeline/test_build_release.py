@@ -116,7 +116,7 @@ def test_operators_find_funnel_difficulty_rejections_and_seeds_in_the_ui(built):
     assert set(by_key) == kept
     assert {artifact.key for artifact in run.client.read_latest_artifacts()} >= kept, "they have a page of their own"
     assert json.loads(by_key["small-funnel"].data)
-    assert {row["band"]: row["asked"] for row in json.loads(by_key["small-mix"].data)}["hard"] == "2"
+    assert {row["band"]: row["asked for"] for row in json.loads(by_key["small-mix"].data)}["hard"] == "2"
     assert "mercari-price-suggestion-challenge" in by_key["small-seeds"].data
 
 
