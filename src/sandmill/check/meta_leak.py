@@ -33,12 +33,15 @@ READER_MARGIN = 0.02
 whole task's roles. Sound designs of the grammar stay about half of it or less: 922 tables took .4 %."""
 WORD_MARGIN = 0.01
 """Share of it that one word alone may take away; in sound designs no word that is no accident takes 0.002."""
+CERTAINTY_MARGIN = 0.5
+"""Share of the log-loss of the columns that have a word which that word alone may take away: beyond one half, it all
+but says the role. Vocabularies that offer some columns for few motifs reach 0.4."""
 ALPHA = 0.001
 """Chance of finding a leak in a release whose words say nothing: of readers, and of single words."""
 MOST_TASKS = 2000
 LEAST_FAMILIES = 10
 """Designs that do not stem from each other; with fewer there is nothing to compare."""
-_WORDS_SHOWN = 10
+_WORDS_TRIED, _WORDS_SHOWN = 100, 10
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -101,13 +104,15 @@ class Telltale(Frozen):
     """Columns with the word."""
     of_all: float
     """Share of the whole log-loss that knowing this takes away."""
+    of_its_own: float
+    """Share of the log-loss of the columns with the word."""
     p: float
     """Bound on the chance of as much where the word says nothing, for all words and motifs together."""
 
     @property
     def leaks(self) -> bool:
-        """Whether it is no accident and counts in the release."""
-        return self.p < ALPHA and self.of_all > WORD_MARGIN
+        """Whether it is no accident, and counts in the release or nearly settles the role of its columns."""
+        return self.p < ALPHA and (self.of_all > WORD_MARGIN or self.of_its_own > CERTAINTY_MARGIN)
 
 
 class MetaLeak(Frozen):
@@ -210,21 +215,26 @@ def _telltales(examples: Examples, guesses: Guesses) -> tuple[Telltale, ...]:
     nats_of_tasks = _nats(stands @ occurs, np.outer(tasks, occurs.mean(axis=0)), tasks)
     strength = np.where(is_shared[:, None], nats_of_tasks, nats * (tasks / columns)[:, None])
     p = np.minimum(1.0, 2 * nats.size * np.exp(-strength))
-    of_all = nats / lost.sum()
-    leaks = (p < ALPHA) & (of_all > WORD_MARGIN)
-    order = np.lexsort((-nats.ravel(), ~leaks.ravel()))
-    return tuple(
-        Telltale(
-            word=names[word],
-            motif=examples.roles[role],
-            found=int(found[word, role]),
-            expected=round(float(expected[word, role]), 2),
-            columns=int(columns[word]),
-            of_all=round(float(of_all[word, role]), 5),
-            p=float(p[word, role]),
+    of_all, of_its_own = nats / lost.sum(), nats / (has @ lost)[:, None]
+    order = np.argsort(-nats, axis=None, kind="stable")
+    worth_a_look = [int(place) for rank, place in enumerate(order) if rank < _WORDS_TRIED or p.flat[place] < ALPHA]
+    told: dict[tuple[int, float, float], Telltale] = {}
+    for place in worth_a_look:
+        at = word, role = divmod(place, seen.shape[1])
+        told.setdefault(
+            (role, found[at], round(expected[at], 6)),
+            Telltale(
+                word=names[word],
+                motif=examples.roles[role],
+                found=int(found[at]),
+                expected=round(float(expected[at]), 2),
+                columns=int(columns[word]),
+                of_all=round(float(of_all[at]), 5),
+                of_its_own=round(float(of_its_own[at]), 5),
+                p=float(p[at]),
+            ),
         )
-        for word, role in (divmod(int(place), seen.shape[1]) for place in order[:_WORDS_SHOWN])
-    )
+    return tuple(sorted(told.values(), key=lambda telltale: not telltale.leaks)[:_WORDS_SHOWN])
 
 
 def _nats(found: Floats, expected: Floats, cases: Floats) -> Floats:

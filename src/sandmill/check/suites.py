@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -84,6 +84,15 @@ class Expectation:
         return tuple(str(name) for item in named for name in (item if isinstance(item, list) else [item]))
 
 
+@dataclass(frozen=True)
+class Checked:
+    """Results of the suites over one package."""
+
+    findings: tuple[Finding, ...]
+    suites: tuple[dict[str, Any], ...]
+    """One row an expectation: counts of rows and tasks, no values. JSON-able, for the release's reports."""
+
+
 def load_suites(folder: Path) -> dict[str, bytes]:
     """Read and check every suite of a folder: content of `<table>.json` by table name, as copied into releases.
 
@@ -145,7 +154,7 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
         yield Problem(where, f"columns {', '.join(columns) or 'none'}", f"some of {', '.join(schema)}")
 
 
-def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> list[Finding]:
+def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> Checked:
     """Run the suites, as `load_suites` gives them, over the tables of a package.
 
     Without any suite, Great Expectations is not imported.
@@ -155,16 +164,29 @@ def check_suites(package: TaskPackage, suites: Mapping[str, bytes]) -> list[Find
             so it is never turned into a rejection.
     """
     if not suites:
-        return []
+        return Checked((), ())
     tables = lay_out(read_package(package))
-    findings = []
+    findings, rows = list[Finding](), list[dict[str, Any]]()
     for name, content in sorted(suites.items()):
         for item, failing in _run_suite(name, read_suite(name, content), tables[name]):
+            columns = list(item.columns)
             if failing:
                 where = "" if name == "tasks" else f" ({name_some(sorted(set(failing)))})"
-                label = f"{_place(name, item.number)}: {item.type}({', '.join(item.columns)})"
+                label = f"{_place(name, item.number)}: {item.type}({', '.join(columns)})"
                 findings.append(Finding("expectations", f"{label}: {count(len(failing), 'row')}{where}"))
-    return findings
+            rows.append(
+                {
+                    "table": name,
+                    "expectation": item.type,
+                    "columns": columns,
+                    "number": item.number,
+                    "success": not failing,
+                    "rows": tables[name].height,
+                    "failing_rows": len(failing),
+                    "failing_tasks": int(bool(failing)),
+                }
+            )
+    return Checked(tuple(findings), tuple(rows))
 
 
 def _run_suite(
@@ -220,6 +242,20 @@ def _open_context() -> tuple[Any, Any]:
     context.variables.progress_bars = {"globally": False, "metric_calculations": False}
     asset = context.data_sources.add_pandas("tables").add_dataframe_asset("shard")
     return gx, asset.add_batch_definition_whole_dataframe("whole")
+
+
+def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Sum the suite results of many shards, one row for each expectation."""
+    total: dict[tuple[object, ...], dict[str, Any]] = {}
+    for row in (row for shard in shards for row in shard):
+        key = (row["table"], row["number"], row["expectation"], tuple(row["columns"]))
+        if key not in total:
+            total[key] = dict(row)
+            continue
+        total[key]["success"] = total[key]["success"] and row["success"]
+        for name in ("rows", "failing_rows", "failing_tasks"):
+            total[key][name] += row[name]
+    return list(total.values())
 
 
 def lay_out(tables: PackageTables) -> dict[str, pl.DataFrame]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandmill.check import add_summaries
 from sandmill.check.meta_leak import MOST_TASKS
 from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
@@ -72,6 +73,7 @@ class BuildSummary:
     mix: MixCounts = field(default_factory=MixCounts)
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     overview: OverviewCounts = field(default_factory=OverviewCounts)
+    suites: list[dict[str, Any]] = field(default_factory=list)
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
     """Slots without money for their draft."""
@@ -85,6 +87,7 @@ class BuildSummary:
     def add_reports(self, key: str, reports: ShardReports) -> None:
         """Count the report tables of one shard."""
         self.counts.add(reports.slots, reports.rejections)
+        self.suites = add_summaries([self.suites, reports.suites])
         for slot in reports.slots:
             self.mix.add(slot)
             if slot.reached:
@@ -174,6 +177,7 @@ def publish_release(
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _json({name: [_public(one) for one in part] for name, part in seeds.items()}),
+        "suites.json": _json(summary.suites),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
     }

@@ -95,7 +95,7 @@ def build_shard(
         guards = read_guards(store, (slot.seed.guard for slot in plan.slots))
         build = ShardBuild(plan, secret, code, suites, workers, listen, kept, keep, guards)
         shard = build.run()
-        stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots)
+        stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
     drop_slots(store, plan)
     reports = read_shard_reports(store, stored)
     listen(

@@ -8,7 +8,7 @@ from typing import Any
 
 from sandmill.calibrate.acceptance import OFF_BAND, OffBand
 from sandmill.calibrate.stage import Calibrated
-from sandmill.check import check_suites
+from sandmill.check import add_summaries, check_suites
 from sandmill.check.seed_gate import check_seed_rows
 from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
@@ -54,6 +54,8 @@ class Shard:
     tasks: tuple[VerifiedTask, ...]
     rejections: tuple[Rejection, ...]
     slots: tuple[SlotReport, ...]
+    suites: tuple[dict[str, Any], ...]
+    """Results of the expectation suites, one row for each expectation."""
 
 
 @dataclass
@@ -64,6 +66,7 @@ class _SlotWork(SlotSearch):
     rejections: list[Rejection] = field(default_factory=list)
     steps: list[AttemptReport] = field(default_factory=list)
     seconds: dict[Stage, float] = field(default_factory=dict)
+    suites: list[dict[str, Any]] = field(default_factory=list)
     running: int = 0
     """Attempts and proofs that have not ended."""
     has_replicates: bool = False
@@ -86,7 +89,12 @@ class _SlotWork(SlotSearch):
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             path=tuple(self.steps),
         )
-        return FinishedSlot(tasks=tuple(self.tasks), rejections=tuple(rejections), report=report)
+        return FinishedSlot(
+            tasks=tuple(self.tasks),
+            rejections=tuple(rejections),
+            report=report,
+            suites=tuple(self.suites),
+        )
 
 
 @dataclass
@@ -175,6 +183,7 @@ class ShardBuild:
             tasks=tuple(task for slot in slots for task in slot.tasks),
             rejections=tuple(rejection for slot in slots for rejection in slot.rejections),
             slots=tuple(slot.report for slot in slots),
+            suites=tuple(add_summaries(slot.suites for slot in slots)),
         )
 
     def _go_on(self, slot: _SlotWork, batch: WorkBatch) -> None:
@@ -226,8 +235,10 @@ class ShardBuild:
             self._tell()
             return
         started = time.monotonic()
-        findings = check_suites(package, self.suites)
+        checked = check_suites(package, self.suites)
+        slot.suites = add_summaries([slot.suites, checked.suites])
         one.spend({Stage.CHECK: time.monotonic() - started})
+        findings = [*checked.findings]
         if guard := slot.slot.seed.guard:
             findings += check_seed_rows(package, self.guards[guard])
         if findings:

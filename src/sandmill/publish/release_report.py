@@ -1,8 +1,8 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
-import math
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Funnel
 from sandmill.report.digest import private_detail
-from sandmill.report.html.figure import Edition, Figure
+from sandmill.report.html.figure import Cell, Edition, Figure
 from sandmill.report.html.page import (
     PageHead,
     Section,
@@ -36,6 +36,8 @@ SAMPLED, MEASURED = 100, 2000
 """Most tasks with prompt, rows and media, and most with private figures, 4 kB each."""
 MEDIA_BYTES, MEDIA_OF_TASK = 4 << 20, 96 << 10
 """Most bytes of media in a report, and of a task."""
+KIND = ("modality", "target", "metric", "split")
+"""Public facts by which tasks are grouped."""
 
 
 class ReportFiles(Frozen):
@@ -154,9 +156,14 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition) -> dic
 
 
 def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
-    """Return ids of tasks, all of them if there are few, else some that lie evenly in their order."""
-    ids = sorted(str(row["task_id"]) for row in tasks.records())
-    return ids[:: max(1, math.ceil(len(ids) / most))]
+    """Return ids of tasks, all of them if there are few. Of each kind of task the first ones come first."""
+    seen: Counter[tuple[Cell, ...]] = Counter()
+    ranked = []
+    for row in tasks.records():
+        kind = tuple(row[name] for name in KIND)
+        ranked.append((seen[kind], str(row["task_id"])))
+        seen[kind] += 1
+    return sorted(task_id for _, task_id in sorted(ranked)[:most])
 
 
 _SOURCE, _FOOTER = "sandmill report", "Nothing was written."

@@ -9,7 +9,7 @@ import io
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -64,6 +64,8 @@ class FinishedSlot(Frozen):
     """The task and its replicates; none if the slot stayed empty in this round."""
     rejections: tuple[Rejection, ...]
     report: SlotReport
+    suites: tuple[dict[str, Any], ...] = ()
+    """Results of the expectation suites, added up over the packages of the slot."""
 
     @property
     def is_whole(self) -> bool:
@@ -77,6 +79,7 @@ class ShardReports:
 
     rejections: list[Rejection]
     slots: list[SlotReport]
+    suites: list[dict[str, Any]]
 
 
 def find_shard(store: Store, plan: ShardPlan) -> ShardRef | None:
@@ -123,6 +126,7 @@ def write_shard(
     tasks: Sequence[VerifiedTask],
     rejections: Sequence[Rejection],
     slots: Sequence[SlotReport],
+    suites: Sequence[Mapping[str, Any]] = (),
 ) -> ShardRef:
     """Store a shard's tasks and reports. The shard exists once shard.json is there.
 
@@ -142,7 +146,7 @@ def write_shard(
     if problems:
         raise StoreError(f"shard {plan.key}: not written: " + "; ".join(problems))
     numbers = tuple(slot.number for slot in plan.slots if slot.number in filled)
-    made = _write_shard(store, plan.key, plan.round, numbers, tasks, rejections, slots)
+    made = _write_shard(store, plan.key, plan.round, numbers, tasks, rejections, slots, suites)
     return made.ref(plan.dataset, plan.slots)
 
 
@@ -159,7 +163,7 @@ def keep_tasks(store: Store, version: str, tasks: Sequence[VerifiedTask]) -> Sha
     key = f"kept-{fingerprint([[task.record.task_id, task.record.digest] for task in tasks])[:16]}"
     if store.exists(_index_path(key)):
         return read_shard(store, key).ref(store.root)
-    return _write_shard(store, key, 0, (), tasks, (), ()).ref(store.root)
+    return _write_shard(store, key, 0, (), tasks, (), (), ()).ref(store.root)
 
 
 def _write_shard(
@@ -170,6 +174,7 @@ def _write_shard(
     tasks: Sequence[VerifiedTask],
     rejections: Sequence[Rejection],
     slots: Sequence[SlotReport],
+    suites: Sequence[Mapping[str, Any]],
 ) -> FinishedShard:
     def write(name: str, suffix: str, content: bytes) -> PartFile:
         sha256 = digest(content)
@@ -196,6 +201,7 @@ def _write_shard(
     reports = {
         "reports/rejections": write_table("reports/rejections", tables.REJECTIONS, [tables.rejection_rows(rejections)]),
         "reports/slots": write_table("reports/slots", tables.SLOTS, [tables.slot_rows(slots)]),
+        "reports/suites": write_json("reports/suites", [dict(row) for row in suites]),
     }
     if traces := [one.model_dump(mode="json", include=_TRACED) for one in rejections if one.traceback]:
         reports[TRACEBACKS] = write_json(TRACEBACKS, traces)
@@ -227,6 +233,7 @@ def read_shard_reports(store: Store, ref: ShardRef) -> ShardReports:
             for row in _iterate(store, reports["reports/rejections"])
         ],
         slots=[tables.read_slot(row) for row in _iterate(store, reports["reports/slots"])],
+        suites=json.loads(store.read(reports["reports/suites"].path)),
     )
 
 

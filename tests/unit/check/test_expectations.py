@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import polars as pl
 import pytest
 
-from sandmill.check import check_suites, load_suites
+from sandmill.check import add_summaries, check_suites, load_suites
 from sandmill.check.package_tables import read_package
 from sandmill.check.suites import SCHEMAS, lay_out
 from sandmill.draw import render
@@ -36,7 +36,7 @@ def retold(package, **facts):
 def blame(package, *tables):
     """Findings of some suites on a package."""
     suites = {table: SUITES[table] for table in tables or SUITES}
-    return " | ".join(finding.detail for finding in check_suites(package, suites))
+    return " | ".join(finding.detail for finding in check_suites(package, suites).findings)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_tables_of_a_ruined_package_have_their_columns():
     ruined = SOUND.model_copy(update={"public": {}, "private": {"answers.csv": b"\xff"}})
     tables = lay_out(read_package(ruined))
     assert {name: dict(frame.schema) for name, frame in tables.items()} == {n: dict(s) for n, s in SCHEMAS.items()}
-    assert check_suites(ruined, SUITES)
+    assert check_suites(ruined, SUITES).findings
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,27 @@ def test_what_cannot_be_evaluated_is_the_suites_fault_and_nobodys_rejection(kind
         check_suites(SOUND, {"tasks": content})
 
 
+def test_the_summary_counts_and_names_nobody_and_adds_up_to_one_row_an_expectation():
+    broken = edit(SUSPECT, "train.csv", lambda frame: frame[:40])
+    checked = [check_suites(package, SUITES) for package in (SOUND, broken)]
+    assert checked[0].findings == ()
+    assert {finding.gate for finding in checked[1].findings} == {"expectations"}
+    total = add_summaries(one.suites for one in checked)
+    assert SUSPECT.task_id not in json.dumps(total)
+    failed = [row for row in total if not row["success"]]
+    assert all(row["failing_tasks"] == 1 and row["failing_rows"] >= 1 for row in failed)
+    assert {(row["table"], row["columns"][0]) for row in failed} >= {("tasks", "rows_train"), ("columns", "rows")}
+    assert all(
+        one["rows"] + other["rows"] == row["rows"]
+        for one, other, row in zip(*(c.suites for c in checked), total, strict=True)
+    )
+
+
 @pytest.mark.slow
 def test_threads_may_check_at_the_same_time():
     with ThreadPoolExecutor(4) as pool:
         checked = list(pool.map(lambda package: check_suites(package, SUITES), [SOUND, GRADES, LABELS, DATED]))
-    assert not any(checked)
+    assert not any(one.findings for one in checked)
 
 
 def test_gates_load_neither_great_expectations_nor_pandas():

@@ -84,7 +84,7 @@ def test_the_public_rejection_names_the_exception_and_no_more(monkeypatch, tmp_p
     plan = make_shard_plan(store.root, range(1))
     shard = ShardBuild(plan, SECRET, "c", {}, Failing()).run()
     assert {(one.reason, one.detail) for one in shard.rejections} == {(INTERNAL_ERROR, "KeyError")}
-    ref = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots)
+    ref = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
     reports = read_shard_reports(store, ref)
     assert isinstance(reports, ShardReports)
     assert reports.rejections == list(shard.rejections)

@@ -111,6 +111,8 @@ def test_the_suites_judge_each_task_by_itself():
     made = ShardBuild(make_shard_plan("r/d", range(4)), SECRET, "c", suites, Scripted(workers=2)).run()
     assert len(made.tasks) > 1
     assert len({task.record.spec.domain for task in made.tasks}) == 1
+    (row,) = made.suites
+    assert (row["rows"], row["failing_tasks"], row["success"]) == (len(made.tasks), 0, True)
 
 
 def test_any_number_of_workers_makes_the_same_tasks(settings, tmp_path, fill):

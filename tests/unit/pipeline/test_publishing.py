@@ -54,6 +54,7 @@ def build(tmp_path):
                 tasks := [make_task(number) for number in numbers],
                 [make_rejection(numbers.start), *(one for one in rejections if one.slot in numbers)],
                 [make_slot_report(task) for task in tasks],
+                [],
             )
             for numbers in (range(2), range(2, 4))
         ]

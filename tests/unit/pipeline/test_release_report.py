@@ -9,7 +9,8 @@ from sandmill.models.calibration import Thresholds
 from sandmill.models.mechanism import Term
 from sandmill.models.release import VerifiedTask
 from sandmill.publish import release_report
-from sandmill.publish.release_report import PAGE, TWIN, make_report
+from sandmill.publish.release_report import PAGE, TWIN, choose_tasks, make_report
+from sandmill.report.html.figure import Figure
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
@@ -118,6 +119,14 @@ def test_a_large_release_shows_a_sample_and_says_so(release, monkeypatch):
     assert "Private figures: 3 of 5 tasks" in made
     assert made.count('"sample":') == 2
     assert made.count('"marks":') == 3
+
+
+def test_samples_are_spread_over_the_kinds_of_tasks():
+    rows = [(f"t{number}", "tabular" if number < 9 else "image", "binary", "auc", "train") for number in range(10)]
+    tasks = Figure(
+        id="tasks", title="", sql="", columns=("task_id", "modality", "target", "metric", "split"), rows=tuple(rows)
+    )
+    assert choose_tasks(tasks, 2) == ["t0", "t9"]
 
 
 def test_prompts_of_strangers_stay_text(tmp_path):

@@ -30,7 +30,7 @@ def test_a_shard_gives_back_its_records_and_reports(store):
     slots = [make_slot_report(task) for task in tasks]
     ref = write_shard(store, plan, tasks[::-1], [make_rejection(1)], slots[::-1])
     assert sorted(read_shard_records(store, ref), key=lambda r: r.lineage.slot) == [task.record for task in tasks]
-    assert read_shard_reports(store, ref) == ShardReports([make_rejection(1)], slots)
+    assert read_shard_reports(store, ref) == ShardReports([make_rejection(1)], slots, [])
 
 
 def test_of_two_workers_that_make_a_shard_the_first_one_counts(store):
@@ -39,7 +39,7 @@ def test_of_two_workers_that_make_a_shard_the_first_one_counts(store):
     second = write_shard(store, plan, [make_task(1)], [make_rejection(0)], [])
     assert second == first
     assert [record.lineage.slot for record in read_shard_records(store, second)] == [0]
-    assert read_shard_reports(store, second) == ShardReports([], [])
+    assert read_shard_reports(store, second) == ShardReports([], [], [])
 
 
 def test_a_shard_refuses_tasks_that_are_not_its_own(store):
@@ -62,6 +62,7 @@ def finished_slot(number: int) -> FinishedSlot:
         tasks=(task,),
         rejections=(rejection,),
         report=make_slot_report(task),
+        suites=({"table": "tasks", "rows": 1, "success": True},),
     )
 
 
