@@ -23,7 +23,8 @@ def test_one_answer_to_an_exported_row_is_run_and_graded(seen):
     assert single["asked"] == seen["row"]
     assert single["done"] == [True]
     assert single["rewards"][0] > 0
-    assert single["metrics"] == {"masked": 0, "valid": 1, "turns": 1}
+    parts = {"part_ladder": single["rewards"][0], "part_gap": 0}
+    assert single["metrics"] == {"masked": 0, "valid": 1, "turns": 1, **parts}
 
 
 def test_the_reward_of_several_turns_comes_once_with_the_last(seen):
