@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sandmill.sandbox.agent_env import create_agent_env
@@ -15,12 +16,14 @@ def seen(run_client: Callable[..., Any], small_release: str) -> dict[str, Any]:
 
 
 def test_each_rollout_has_the_reward_of_its_final_submission(seen, small_release):
-    gaps = _gaps(small_release)
-    assert sorted(trace["task"] for trace in seen["played"]) == sorted(2 * list(gaps))
+    earned = _earned(small_release)
+    assert sorted(trace["task"] for trace in seen["played"]) == sorted(2 * list(earned))
     for trace in seen["played"]:
         assert (trace["ok"], trace["errors"], trace["stop"]) == (True, [], "agent_completed")
-        assert trace["rewards"] == {"reward": pytest.approx(min(1, gaps[trace["task"]]), abs=1e-3)}
-        assert trace["metrics"] == {"gap_closed": pytest.approx(gaps[trace["task"]], abs=1e-3), "valid_submission": 1.0}
+        reward, gap = earned[trace["task"]]
+        assert trace["rewards"] == {"reward": pytest.approx(reward, abs=1e-3)}
+        measured = {"gap_closed": pytest.approx(gap, abs=1e-3), "valid_submission": 1.0, "facts_part": 0.0}
+        assert trace["metrics"] == measured
 
 
 def test_the_model_gets_three_tools_and_no_machine(seen):
@@ -68,11 +71,17 @@ def test_nothing_private_is_in_traces_or_logs_and_the_agent_sees_nothing_of_it(s
     assert seen["leaks"] == []
 
 
-def _gaps(reference: str) -> dict[str, float]:
-    """Return what the reference solution closes of the gap of each task, as calibration measured it."""
-    release, gaps = load(reference), {}
-    for row in release.tasks.select("task_id", "trivial", "oracle").to_dicts():
-        calibration = release.record(row["task_id"]).calibration
-        (final,) = [script.final for script in calibration.scripts if script.file == "solution.py"]
-        gaps[row["task_id"]] = (final - row["trivial"]) / (row["oracle"] - row["trivial"])
-    return gaps
+def _earned(reference: str) -> dict[str, tuple[float, float]]:
+    """Return the reward `ladder` of the reference solution of each task and the share of the gap that it closes.
+
+    Both follow from the score that calibration measured.
+    """
+    release, earned = load(reference), {}
+    for task_id in release.task_ids:
+        found = release.record(task_id).calibration
+        (final,) = [script.final for script in found.scripts if script.file == "solution.py"]
+        medals = found.thresholds.bronze, found.thresholds.silver, found.thresholds.gold
+        gaps = (np.array([final, *medals]) - found.trivial) / (found.oracle - found.trivial)
+        reward = np.interp(gaps[0], [0.0, *gaps[1:], 1.0], [0.0, 0.2, 0.4, 0.8, 1.0])
+        earned[task_id] = float(reward), float(gaps[0])
+    return earned
