@@ -98,7 +98,9 @@ def measure(piece: tuple[Slot, Path | None]) -> Sheet | str:
     if isinstance(made, Failed):
         return made.error.reason
     spec, finals = made.package.spec, finals_of(made.calibration)
-    finals |= scores_of(made.package, patterns) if patterns else {}
+    for name, final in scores_of(made.package, patterns).items() if patterns else ():
+        # A script that failed scores as the trivial solver.
+        finals[name] = made.calibration.trivial if final is None else final
     return Sheet(traits_of(spec), made.calibration, finals, spec.reading_level)
 
 

@@ -22,6 +22,7 @@ from sandmill.calibrate.solvers.columns import settle
 from sandmill.calibrate.solvers.decisions import cut_best
 from sandmill.calibrate.solvers.designs import Design, level_flags, plain_scaled, standardised, words
 from sandmill.calibrate.solvers.greedy import base_remover
+from sandmill.calibrate.solvers.linear import responses
 from sandmill.calibrate.solvers.table import Table
 from sandmill.mechanism.rule import great_circle_km
 from sandmill.models.package import TaskFacts
@@ -34,6 +35,8 @@ ABOVE, AT_MOST = (0.375, 0.27, 0.32, 0.43, 0.5, 0.6, 0.68), (0.625, 0.5, 0.57, 0
 LIMITS, NORMS = (0.57, 0.47, 0.52, 0.62, 0.68), (0.5, 0.42, 0.46, 0.54, 0.58)
 """Quantiles at which parts and quantities are cut, and of norms; a first search tries the first of each."""
 FEWEST_VALUES, MOST_LEVELS, MOST_SUBSETS, MOST_ORDERS, MOST_OF_A_KIND = 10, 12, 14, 150, 60_000
+MOST_POSITIVE = 14
+"""Positive columns that quotients are made of: those whose logarithms lie nearest to the target."""
 REACH, WINDOWS = 1.2, (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55)
 """Standard score of the largest norm; windows of events, as shares of the time that they cover."""
 EFFECT, BACKGROUND = 0.3, 0.2
@@ -133,7 +136,7 @@ def cells_of(table: Table, doc: Doc) -> tuple[Cells, list[Sequence[int]], list[i
     raw = frame[names].fillna(table.train[names].median()).to_numpy(dtype=float)
     positive = raw[:known].min(axis=0, initial=np.inf) > 0
     scores = scores_of(Design(raw[:known], raw), positive, np.zeros(len(names), dtype=bool)).test
-    above = raw[:, positive].T
+    above = raw[:, nearest(raw[:known], positive, table)].T
     logs = np.log(np.maximum(np.array([*above, *(one + two for one, two in combinations(above, 2))]), 1e-9)).T
     flags, groups, owner = list[Any]([np.ones(len(raw))]), list[Sequence[int]](), [0]
     for place, (sign, shares) in product(range(len(names)), ((1, ABOVE), (-1, AT_MOST))):
@@ -157,6 +160,17 @@ def cells_of(table: Table, doc: Doc) -> tuple[Cells, list[Sequence[int]], list[i
     columns = np.column_stack([np.ones(len(raw)), scores])
     cells = Cells(logs.reshape(len(raw), -1), columns, *map(np.column_stack, (flags, codes, ready)))
     return cells, groups, owner, sizes
+
+
+def nearest(raw: Any, positive: Any, table: Table) -> Any:
+    """Return places of the positive columns, at most `MOST_POSITIVE`, whose logarithms follow the target most."""
+    places = np.flatnonzero(positive)
+    logs = np.log(np.maximum(raw[:, places], 1e-9))
+    wanted = np.hstack([responses(part) for part in table.columns()])
+    centred = [part - part.mean(axis=0) for part in (logs, wanted)]
+    sizes = [np.maximum(np.linalg.norm(part, axis=0), 1e-9) for part in centred]
+    alike = np.abs((centred[0] / sizes[0]).T @ (centred[1] / sizes[1])).max(axis=1, initial=0.0)
+    return np.sort(places[np.argsort(-alike, kind="stable")[:MOST_POSITIVE]])
 
 
 def distances(frame: pd.DataFrame, names: Sequence[str], known: int) -> Iterator[Any]:

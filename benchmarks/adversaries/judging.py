@@ -1,5 +1,6 @@
 """Measure adversaries on tasks, and compare them with readers."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -40,18 +41,22 @@ RUNGS = (0.0, 0.2, 0.4, 0.8, 1.0)
 TITLE = "gold / mean gap / mean ladder"
 
 
-def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) -> float:
-    """Return the final score of an adversary on a package, whose public files it reads from a folder."""
+def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) -> float | None:
+    """Return the final score of an adversary on a package, whose public files it reads from a folder; None if it failed."""
     answers = read_answers(package.private["answers.csv"], package.facts)
     with TemporaryDirectory(prefix="sandmill-adversary-") as name:
         write_files(Path(name), package.public)
-        predicted = adversary(Path(name), package.facts)
+        try:
+            predicted = adversary(Path(name), package.facts)
+        except Exception as error:  # noqa: BLE001
+            warnings.warn(f"an adversary failed: {error!r}", stacklevel=2)
+            return None
     is_final = answers.part(Part.FINAL)
     return get_metric(package.facts.metric).rounded(answers.truth[is_final], predicted[is_final])
 
 
-def scores_of(package: TaskPackage, patterns: Path) -> dict[str, float]:
-    """Return the final scores of all adversaries; the induced one reads its patterns from a file."""
+def scores_of(package: TaskPackage, patterns: Path) -> dict[str, float | None]:
+    """Return the final scores of all adversaries; the induced one reads its patterns from a file. None: it failed."""
     found = {name: score_of(adversary, package) for name, adversary in ADVERSARIES.items()}
     return found | {INDUCED: score_of(with_patterns(_load(patterns)), package)}
 

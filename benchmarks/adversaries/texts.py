@@ -41,6 +41,8 @@ _ENDS_OF_PHRASE = (
 PHRASE = re.compile(rf"\b(?:[Tt]he|[Aa]n?|[a-z]+'s) (?:(?!(?:{_ENDS_OF_PHRASE})\b)[a-z'-]+ ?)+(?:the [a-z' -]+)?")
 """What a noun phrase looks like: an article or a possessive, and words up to a verb or a joint."""
 LEAST_ALIKE, LEAD = 0.15, 1.2
+_COLUMNS_OF_EVENTS = 4
+"""Id, kind, amount and age. Tables of codes have fewer."""
 
 
 def has(kind: str, text: str) -> bool:
@@ -134,7 +136,8 @@ class Doc:
     def events(self) -> pd.DataFrame | None:
         """The child table."""
         others = [p for p in self.folder.glob("*.csv") if p.stem not in ("train", "test", "sample_submission")]
-        return pd.read_csv(others[0], keep_default_na=False).rename_axis(others[0].stem) if others else None
+        frames = [pd.read_csv(path, keep_default_na=False).rename_axis(path.stem) for path in sorted(others)]
+        return next((frame for frame in frames if frame.shape[1] == _COLUMNS_OF_EVENTS), None)
 
     @property
     def child_frames(self) -> dict[str, Any]:
