@@ -42,7 +42,7 @@ TITLE = "gold / mean gap / mean ladder"
 
 
 def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) -> float | None:
-    """Return the final score of an adversary on a package, whose public files it reads from a folder; None if it failed."""
+    """Return the final score of an adversary, which reads the public files of a package; None if it failed."""
     answers = read_answers(package.private["answers.csv"], package.facts)
     with TemporaryDirectory(prefix="sandmill-adversary-") as name:
         write_files(Path(name), package.public)
