@@ -23,7 +23,7 @@ from tests.releases import REPOSITORY
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(3600)]
 
 UNTIL_IT_WORKS_S, UNTIL_IT_ENDS_S = 600.0, 1200.0
-"""At most: the one slot of a build took five and nine minutes on a busy machine, where ten processes shared two cores."""
+"""At most: the one slot of a build took up to nine minutes on a busy machine, where ten processes shared two cores."""
 
 
 class Builds:
