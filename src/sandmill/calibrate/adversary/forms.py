@@ -1,4 +1,4 @@
-"""`blind_v2`: no text, but names of columns. It repairs units, reads notes as data and searches forms.
+"""`blind_v2`, a solver that reads no text: it repairs units, takes values out of notes and searches for new features.
 
 A task whose texts state facts must not be won by it: what a search over the files finds need not be read.
 """

@@ -1,4 +1,4 @@
-"""A judge of quantities, and models that predict from columns with them."""
+"""How well a new feature fits the target beside the plain columns, and models that use such features."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ MEMBERS = (reader_blend, reader_ensemble, sparse_process)
 
 
 class Judge:
-    """Says how well a quantity fits the target beside the plain columns."""
+    """Measures how much a feature adds to a ridge regression of the target on the plain columns."""
 
     def __init__(self, table: Table) -> None:
         self.wanted = np.hstack([responses(part) for part in table.columns()])
@@ -44,7 +44,7 @@ class Judge:
         return -self.rows / 2 * np.log1p(-np.minimum(shares, 0.99)).mean(axis=1)
 
     def take(self, feature: Any) -> None:
-        """Count a quantity among the plain columns from now on."""
+        """Add a feature to the plain columns, so that later features are measured beside it too."""
         column = (feature - feature.mean()) / max(float(feature.std()), 1e-9)
         carried = self.remover @ column
         self.remover = self.remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + float(column @ carried))

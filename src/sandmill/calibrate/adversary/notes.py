@@ -1,4 +1,4 @@
-"""Values that notes hold: numbers and words that stand at one place of sentences which are otherwise alike."""
+"""Find values in free text: numbers and words that vary at one place of sentences which are otherwise alike."""
 
 import re
 from collections import Counter, defaultdict
