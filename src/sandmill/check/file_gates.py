@@ -1,4 +1,4 @@
-"""Gates on a package's files, ids, missing cells, pairs of pages, and on what names and sizes of files tell.
+"""Gates on files, ids, missing cells and pairs of pages, and on targets that names, sizes or places of files reveal.
 
 Each yields findings as text.
 """

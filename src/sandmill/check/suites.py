@@ -259,7 +259,7 @@ def add_summaries(shards: Iterable[Iterable[Mapping[str, Any]]]) -> list[dict[st
 
 
 def lay_out(tables: PackageTables) -> dict[str, pl.DataFrame]:
-    """Return one frame for each entry of `SCHEMAS`, with exactly its columns, even where a package gives no row.
+    """Return a data frame for each suite, with the columns of its schema in `SCHEMAS`. It may have no rows.
 
     A file that cannot be read gives null cells or no rows; the gate `files` reports it.
     """

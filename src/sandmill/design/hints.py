@@ -94,7 +94,7 @@ class Summary:
     name: str
     motif: Aggregate
     text: str
-    """Sentence of the domain, with `{summary}` where the words for the summary belong."""
+    """Template of a sentence from the domain file. `{summary}` is replaced by the words for the summary."""
 
 
 Told: TypeAlias = Listed | OwnFact | Summary

@@ -51,7 +51,7 @@ HIDDEN_KINDS = (
     *("periodic", "curve", "threshold", "band"),
     *("crossed_lookup", "high_cardinality_lookup", "varying_slope", "local_rule"),
 )
-"""Motifs that take a skill to find. A high-cardinality lookup is a lookup over a column with very many levels."""
+"""Motifs that default models miss. `high_cardinality_lookup` is a lookup in a column with very many levels."""
 FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "threshold", "band")
 """Hidden motifs that a feature search finds in 50 to 200 rows and default models mostly miss."""
 

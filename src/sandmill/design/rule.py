@@ -88,7 +88,7 @@ class Rule:
     plain: tuple[Motif, ...]
     """Motifs that default models find."""
     hidden: tuple[Motif, ...]
-    """Motifs that take a skill to find. In easy designs the first usually has the largest weight."""
+    """Motifs that default models miss. In easy designs the first usually has the largest weight."""
     subgroup: Subgroup | None = None
     """Hidden subgroup that follows the local rule, if there is one."""
     background: tuple[Motif, ...] = ()

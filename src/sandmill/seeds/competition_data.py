@@ -126,7 +126,7 @@ def _not_a_table(facts: dict[str, ColumnFacts], columns: ColumnRoles) -> str:
 
 
 def settle_target(train: TableFile, columns: ColumnRoles, metric: MetricName) -> TargetKind:
-    """Infer the kind of the target: of one answer column, or of several labels or numbers, by cells and metric.
+    """Infer the kind of target from the answer columns, their cells and the metric.
 
     Raises:
         Unsettled: if columns, cells and metric do not agree on one kind of target.

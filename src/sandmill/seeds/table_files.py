@@ -73,7 +73,7 @@ def parquet_columns(path: Path, file: str) -> tuple[str, ...]:
 
 
 def _lengths(path: Path, column: str) -> tuple[int, int]:
-    """Return the bytes of the longest text of a column, and of all, without decoding them.
+    """Return the length of the longest text of a column and the sum of all lengths, in bytes, without decoding.
 
     One entry of a dictionary may occur in millions of rows.
     """

@@ -28,7 +28,7 @@ LEAST = {"weight": 0.85, "touch": 0.85, "bursts": 0.85, "coupling": 0.8, "lag": 
 
 
 def drawn(module, place, render):
-    """A channel that shows all columns of a domain, the columns of some rows, and their items."""
+    """Return a channel that shows every column of a domain, cells of a few rows, and the items rendered from them."""
     medium, rng, latents = module.choose_medium(place), np.random.default_rng(0), {}
     for word in medium.domain.numeric:
         law, even = word.distribution, rng.random(ROWS)

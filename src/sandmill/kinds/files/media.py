@@ -318,7 +318,7 @@ class MediaFiles(Layout):
 
 
 def _listed(public: Files, place: str) -> list[tuple[str, bytes]]:
-    """Return names and contents of the files of a place."""
+    """Return names and contents of the files in a folder, which ends with a slash, or in an archive."""
     if not place.endswith("/"):
         return unpack(public, place)
     return [(path.removeprefix(place), public[path]) for path in sorted(public) if path.startswith(place)]
