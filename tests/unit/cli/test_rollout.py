@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -241,7 +242,9 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     task = found["tasks"][0]
     assert (task["band"], task["rollouts"]) == (release.record(first).calibration.difficulty.band, 6)
     assert task["structure"]
-    text = run("curriculum", release.ref, tmp_path / "r").stdout
+    text = run("curriculum", release.ref, tmp_path / "r", "--profiles").stdout
+    profile = json.loads((Path(release.store.root) / "profiles" / "openai-test.json").read_text())
+    assert sum(task["n"] for task in profile["rewards"]["ladder"].values()) == 12
     assert "frontier: 1 task, 1 with different rewards" in text
 
 
