@@ -119,27 +119,6 @@ class GroupFigures(Explained):
     """Of each column of `durations.parquet`: processor seconds of the panel's solvers."""
 
 
-class Duplicates(Frozen):
-    """What tasks have in common that they should not."""
-
-    equal_designs: int = Field(ge=0)
-    """Tasks, further renderings left out, whose design an earlier task has."""
-    equal_files: int = Field(ge=0)
-    """Tasks whose files are all those of an earlier task."""
-
-
-class SharedProse(Frozen):
-    """Sentences of prompts that more than one task has. Templates and statements of metrics are among them."""
-
-    tasks: int = Field(ge=0)
-    """Tasks compared, the first ones by id."""
-    sentences: int = Field(ge=0)
-    shared: int = Field(ge=0)
-    """Sentences of a task that another one has too."""
-    equal_prompts: int = Field(ge=0)
-    """Tasks whose prompt an earlier task has."""
-
-
 class Contamination(Frozen):
     """Where rows and texts come from."""
 
@@ -169,8 +148,14 @@ class Certificate(Explained):
     kinds: dict[str, GroupFigures]
     libraries: dict[str, tuple[str, ...]]
     """Versions of the numeric libraries that made the tasks."""
-    duplicates: Duplicates
-    prose: SharedProse
+    duplicates: Counts
+    """`equal_designs`: tasks whose design an earlier task has, further renderings left out.
+
+    `equal_files`: tasks whose files are all those of an earlier task.
+    """
+    prose: Counts
+    """`tasks` compared, the first ones by id; `sentences` of their prompts, and those `shared` with another task; and
+    `equal_prompts`, which an earlier task has. Templates and statements of metrics are among shared sentences."""
     refusals: Counts | None
     """Packages refused by each gate of the check stage."""
     guessing: dict[str, float | str | None] | None

@@ -1,6 +1,7 @@
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -8,11 +9,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from pydantic import ValidationError
 
 from sandmill.errors import RequestError
-from sandmill.models.certificate import Certificate, Rate, SharedProse
+from sandmill.models.certificate import Certificate, Rate
 from sandmill.models.names import CERTIFICATE, CROISSANT, DURATIONS_FILE, SIGNATURE
 from sandmill.models.reports import ScriptSeconds
 from sandmill.pipeline.publishing import KeptTasks, _durations
-from sandmill.publish.certificate import CertificateCounts, certificate_problems, certify, sign_certificate
+from sandmill.publish.certificate import (
+    CertificateCounts,
+    certificate_problems,
+    certify,
+    shared_prose,
+    sign_certificate,
+)
 from sandmill.publish.signature import sign
 from sandmill.store.arrow_tables import read_record
 from sandmill.store.files import Store
@@ -114,6 +121,12 @@ def test_a_figure_or_a_hash_that_the_files_do_not_give_is_found(tmp_path):
     assert problems(load(release.store.root)) == []
 
 
+def test_reports_that_give_no_figures_are_a_problem(tmp_path):
+    release = publish(tmp_path)
+    for content in (b"[1]", b'{"used": [1]}', b"no json"):
+        assert "no figures follow" in problems(rewrite(release, "reports/seeds.json", content))[0]
+
+
 def test_a_copy_of_the_public_half_is_compared_as_far_as_it_goes(tmp_path):
     release = publish(tmp_path)
     for part in release.manifest.parts:
@@ -191,11 +204,16 @@ def test_intervals_of_rates_are_wilsons():
     assert (found.low, found.high) == pytest.approx((0.541, 0.931), abs=0.001)
 
 
-def test_sentences_that_two_prompts_have_are_counted(tmp_path):
-    found = Certificate.model_validate_json(read(publish(tmp_path))).prose
-    assert isinstance(found, SharedProse)
-    assert found.tasks == 3
-    assert 0 <= found.shared <= found.sentences
+def test_sentences_that_two_prompts_have_are_counted():
+    same = "Predict how many parcels\narrive on each day."
+    prompts = {
+        "a": f"{same} The depot lies behind the old mill. Short.",
+        "b": "Predict how many parcels arrive on each day.",
+    }
+    prompts["c"] = prompts["b"]
+    rows = [{"task_id": task_id, "prompt": text.replace("\n", " ")} for task_id, text in prompts.items()]
+    found = shared_prose(SimpleNamespace(task_ids=tuple(prompts), read_columns=lambda *_: rows))
+    assert found == {"tasks": 3, "sentences": 4, "shared": 3, "equal_prompts": 1}
 
 
 def test_processor_seconds_are_columns_of_the_tasks_and_a_table_of_a_pull(tmp_path):
