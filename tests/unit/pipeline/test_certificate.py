@@ -1,5 +1,6 @@
 import hashlib
 import json
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -149,6 +150,22 @@ def test_a_signature_is_that_of_the_key_and_of_the_bytes(tmp_path, keys):
     content["dataset"] = "other"
     assert "not by the key" in problems(rewrite(release, CERTIFICATE, json.dumps(content).encode()), public)[0]
     assert "no signature" in problems(publish(tmp_path / "unsigned"), public)[0]
+
+
+def test_openssl_makes_the_keys_and_checks_the_signature(tmp_path):
+    def openssl(command: str) -> bool:
+        return (
+            subprocess.run(["openssl", *command.split()], cwd=tmp_path, capture_output=True, check=False).returncode
+            == 0
+        )
+
+    assert openssl("genpkey -algorithm ed25519 -out sign.pem")
+    assert openssl("pkey -in sign.pem -pubout -out sandmill.pub")
+    release = publish(tmp_path, key=tmp_path / "sign.pem")
+    assert problems(release, tmp_path / "sandmill.pub") == []
+    check = f"pkeyutl -verify -pubin -inkey sandmill.pub -rawin -sigfile micro/{release.version}/{SIGNATURE} -in "
+    assert openssl(f"{check} micro/{release.version}/{CERTIFICATE}")
+    assert not openssl(f"{check} micro/{release.version}/{CROISSANT}")
 
 
 def test_files_that_are_no_keys_are_refused(tmp_path, keys):
