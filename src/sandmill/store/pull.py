@@ -9,14 +9,13 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
 from sandmill.models.base import OnProgress
 from sandmill.models.names import task_id_fault
-from sandmill.store.arrow_tables import Row
 from sandmill.store.files import Store, leftovers, storage_faults
 from sandmill.store.secret import SECRET_PATH
 from sandmill.store.versions import list_versions
@@ -121,21 +120,6 @@ def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
     finally:
         shutil.rmtree(staged, ignore_errors=True)
     return _conflicts(folder, sides)
-
-
-def write_durations(path: Path, rows: Iterable[Row]) -> None:
-    """Write the processor seconds of the tasks of a version as CSV, unless there are none or a pull wrote them."""
-    import polars as pl
-
-    content = pl.DataFrame(list(rows)).write_csv().encode()
-    if not content.strip() or os.path.lexists(path):
-        return
-    staged = path.with_name(f"{_PREFIX}{path.name}-{secrets.token_hex(4)}")
-    try:
-        _write(staged, content, 0o666)
-        staged.rename(path)
-    finally:
-        staged.unlink(missing_ok=True)
 
 
 def _rename(source: Path, name: str, folder: Path) -> bool:

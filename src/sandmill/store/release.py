@@ -153,8 +153,7 @@ class StoredRelease:
     ) -> list[Path]:
         """Write tasks as folders `<to>/<task_id>/{public,private}/`, each whole or not at all. Returns them in order.
 
-        A second call leaves equal folders alone and adds missing ones. `durations-<dataset>-<version>.csv` beside the
-        folders has the processor seconds of all tasks of the version, if they were measured.
+        A second call leaves equal folders alone and adds missing ones.
 
         Args:
             to: local folder, made if missing.
@@ -170,7 +169,7 @@ class StoredRelease:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
-        from sandmill.store.pull import check_destination, pull_tasks, write_durations
+        from sandmill.store.pull import check_destination, pull_tasks
 
         wanted = self.choose(task_ids, **selection)
         sides = ("public",) if public_only else ("public", "private")
@@ -183,7 +182,6 @@ class StoredRelease:
         ordered = in_stored_order(self, wanted)
         with reading_in_sequence(self, sides, ordered) as read_files:
             pull_tasks(read_files, ordered, sides, folder, progress)
-        write_durations(folder / f"durations-{self.manifest.dataset}-{self.version}.csv", self.durations())
         return [folder / task_id for task_id in wanted]
 
     def choose(self, task_ids: Iterable[str] | None = None, **selection: Any) -> tuple[str, ...]:

@@ -233,14 +233,12 @@ def test_sentences_that_two_prompts_have_are_counted():
     assert found == {"tasks": 3, "sentences": 4, "shared": 3, "equal_prompts": 1}
 
 
-def test_processor_seconds_are_columns_of_the_tasks_and_a_table_of_a_pull(tmp_path):
+def test_processor_seconds_are_columns_of_the_tasks_and_a_table_of_the_version(tmp_path):
     release = publish(tmp_path)
     assert release.facts["cpu_s_p95"].sort().to_list() == [1.0, 2.0, 3.0]
-    release.pull(tmp_path / "tasks")
-    release.pull(tmp_path / "tasks")
-    lines = (tmp_path / "tasks" / f"durations-micro-{release.version}.csv").read_text().splitlines()
-    assert lines[0] == "task_id,cpu_s_p50,cpu_s_p95,cpu_s_p99"
-    assert [line.partition(",")[0] for line in lines[1:]] == list(release.task_ids)
+    assert [row["task_id"] for row in release.durations()] == list(release.task_ids)
+    (tmp_path / "micro" / release.version / DURATIONS_FILE).unlink()
+    assert "cpu_s_p95" not in load(release.store.root).facts.columns
 
 
 def test_tasks_that_are_kept_keep_their_processor_seconds(tmp_path):
