@@ -242,9 +242,12 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     task = found["tasks"][0]
     assert (task["band"], task["rollouts"]) == (release.record(first).calibration.difficulty.band, 6)
     assert task["structure"]
-    text = run("curriculum", release.ref, tmp_path / "r", "--profiles").stdout
-    profile = json.loads((Path(release.store.root) / "profiles" / "openai-test.json").read_text())
-    assert sum(task["n"] for task in profile["rewards"]["ladder"].values()) == 12
+    assert found["profiles"] == []
+    (place,) = json.loads(run("curriculum", release.ref, tmp_path / "r", "--profiles", "--json").stdout)["profiles"]
+    assert Path(place).parent == Path(release.store.root) / "profiles"
+    (rewards,) = json.loads(Path(place).read_text())["rewards"].values()
+    assert rewards[first]["n"] == 6
+    text = run("curriculum", release.ref, tmp_path / "r").stdout
     assert "frontier: 1 task, 1 with different rewards" in text
 
 
