@@ -55,6 +55,8 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r'python -c "import sandmill\.trainers\.verl .*', Way.RUN),
     (r"export [A-Z_]+=.*", Way.SHELL),
     (r"\(umask 077; openssl .*", Way.SHELL),
+    # tests/unit/pipeline/test_certificate.py.
+    (r"openssl (pkey|pkeyutl) .*", Way.ELSEWHERE),
 )
 """Pattern of a whole command, and what is done with it. The first one that fits counts."""
 

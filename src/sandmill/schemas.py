@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from sandmill.models.certificate import Certificate
 from sandmill.models.package import TaskFile
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.reports import GradeReport, Rejection
@@ -21,7 +22,7 @@ VERSION = "v1"
 
 MODELS: tuple[type[BaseModel], ...] = (
     *(BuildRequest, RunSettings, SeedTask, TaskSpec),
-    *(TaskRecord, TaskFile, Manifest, GradeReport, Rejection, RolloutRecord),
+    *(TaskRecord, TaskFile, Manifest, Certificate, GradeReport, Rejection, RolloutRecord),
 )
 
 
@@ -33,7 +34,7 @@ def schema_files() -> dict[str, str]:
     from sandmill.store import arrow_tables
     from sandmill.store.rollouts import ROLLOUTS
 
-    tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS")
+    tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS", "DURATIONS")
     files = {f"{name.lower()}.{VERSION}.arrow.txt": _arrow_text(getattr(arrow_tables, name)) for name in tables}
     files[f"rollouts.{VERSION}.arrow.txt"] = _arrow_text(ROLLOUTS)
     for name, schema in arrow_tables.FACTS_TABLES.items():

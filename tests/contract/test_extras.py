@@ -1,12 +1,14 @@
 """A package that the base install lacks is asked for by the name of its extra, where it is first needed."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
 from sandmill.export.carried import _read_by_pandas
+from sandmill.publish.signature import sign, signature_fault
 from sandmill.store.files import Store
 
 
@@ -18,6 +20,8 @@ from sandmill.store.files import Store
         ("pandas", "rerun", lambda: _read_by_pandas(["x"])),
         ("pandas", "rerun", _check_packages),
         ("PIL", "rerun", _check_packages),
+        ("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", lambda: sign(Path("none"), b"")),
+        ("cryptography.exceptions", "sign", lambda: signature_fault(Path("none"), b"", b"")),
     ],
 )
 def test_the_error_of_a_missing_package_names_the_extra_to_install(monkeypatch, package, extra, use):

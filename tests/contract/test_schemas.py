@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.publish.certificate import certificate_problems
 from sandmill.schemas import MODELS, schema_files
 from sandmill.store.release import load
 from tests.releases import REPOSITORY
@@ -18,9 +19,9 @@ def test_the_contracts_in_the_repository_are_those_of_the_code():
 
 def test_every_model_and_every_table_has_a_contract():
     names = set(schema_files())
-    assert len(MODELS) == len([name for name in names if name.endswith(".v1.json")]) == 10
+    assert len(MODELS) == len([name for name in names if name.endswith(".v1.json")]) == 11
     tables = {"public_tasks", "private_tasks", "public_facts", "private_facts"}
-    tables |= {"files", "rejections", "slots", "rollouts"}
+    tables |= {"files", "rejections", "slots", "durations", "rollouts"}
     assert {name.partition(".")[0] for name in names if name.endswith(".arrow.txt")} == tables
 
 
@@ -49,6 +50,11 @@ def test_a_real_release_keeps_the_contracts(small_release):
 
     release = load(small_release)
     validate(release.manifest.model_dump(mode="json"), json.loads((FOLDER / "manifest.v1.json").read_text()))
+    certificate = json.loads(release.store.read(f"{release.version}/qc.json"))
+    validate(certificate, json.loads((FOLDER / "certificate.v1.json").read_text()))
+    assert certificate_problems(release, public_only=False, public_key=None) == []
+    assert all(row["cpu_s_p99"] > 0 for row in release.durations())
+    assert [row["task_id"] for row in release.durations()] == list(release.task_ids)
     for task_id in release.task_ids:
         record = release.record(task_id).model_dump(mode="json")
         validate(record, json.loads((FOLDER / "task_record.v1.json").read_text()))

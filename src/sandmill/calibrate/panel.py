@@ -1,7 +1,8 @@
 """Run the ladder of reference solvers on the public files of a task."""
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,8 @@ class PanelRun:
     answer: NDArray[Any] | None
     """The prediction; None if the solver failed."""
     failure: str | None
+    cpu_s: float | None = None
+    """Processor seconds; None for runs beside the panel. Work that solvers share counts for the first of them."""
 
     @property
     def has_run(self) -> bool:
@@ -174,7 +177,11 @@ class Panel:
         known = {entry.name: entry for entry in self.entries}
         wanted = self.entries if names is None else [known[name] for name in names]
         with solver_conditions():
-            return [self._run(entry) for entry in wanted]
+            return [self._timed(entry) for entry in wanted]
+
+    def _timed(self, entry: Entry) -> PanelRun:
+        started = time.process_time()
+        return replace(self._run(entry), cpu_s=time.process_time() - started)
 
     def _run(self, entry: Entry) -> PanelRun:
         return self.run_solver(

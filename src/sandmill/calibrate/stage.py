@@ -1,10 +1,12 @@
 """Measure one design: the panel over its rows, the size of its test, thresholds and difficulty; then its package."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import numpy as np
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
@@ -32,6 +34,7 @@ from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
 from sandmill.models.fidelity import Fidelity
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt
+from sandmill.models.reports import ScriptSeconds
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
@@ -59,6 +62,7 @@ class Calibrated:
     """Source by file name."""
     panel_s: float
     """Processor time of the panel."""
+    script_seconds: ScriptSeconds | None = None
     fidelity: Fidelity | None = None
     """Traits of the task and of its seed, once the gates have passed."""
 
@@ -119,7 +123,14 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         trivial = next(run for run in board if run.name == TRIVIAL)
         appraised = appraise(measured, contest.panel, trivial, rendered, streams)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
-        return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
+        sources, seconds = {one.score.file: one.source for one in scripts}, _script_seconds(package.task_id, runs)
+        return Calibrated(package, appraised, sources, panel_s, seconds)
+
+
+def _script_seconds(task_id: str, runs: Sequence[PanelRun]) -> ScriptSeconds:
+    """Return quantiles over the panel on the pilot, whose training rows are those of the task and are fitted anew."""
+    p50, p95, p99 = np.quantile([run.cpu_s for run in runs if run.cpu_s is not None], (0.5, 0.95, 0.99)).round(4)
+    return ScriptSeconds(task_id=task_id, cpu_s_p50=p50, cpu_s_p95=p95, cpu_s_p99=p99)
 
 
 def _states_one_fact(spec: TaskSpec) -> bool:

@@ -36,7 +36,7 @@ def report(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a page on a release, report.html, and its numbers for programs, qc.json.
+    """Write a page on a release, report.html, and its numbers for programs, report.json.
 
     The page is one file that loads nothing, so that it opens from a disk as from a web server. It lists the tasks with
     filters and search, shows each task, and tells how the build went, with the SQL behind each figure.
@@ -68,6 +68,12 @@ def curriculum(
     rollouts: Annotated[
         list[str] | None, typer.Argument(metavar="[ROLLOUTS]...", help="Folders that `sandmill rollout` wrote.")
     ] = None,
+    profiles: Annotated[
+        bool,
+        typer.Option(
+            "--profiles", help="Also write profiles/MODEL.json beside the versions: mean, sd and n of rewards by task."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the tasks that rollouts solve always, sometimes and never, and propose a curriculum of reading.
@@ -80,7 +86,7 @@ def curriculum(
     """
     from sandmill.play.release import load
     from sandmill.report.reading_mix import reading_stages, reading_table
-    from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum
+    from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum, reward_profiles
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 
@@ -88,6 +94,11 @@ def curriculum(
     folders = [RolloutFolder(Store(name)) for name in dict.fromkeys(rollouts or [])]
     check_release(opened, folders)
     found = make_curriculum(opened.ref, [folder.facts() for folder in folders], opened.places())
+    made = [folder.require() for folder in folders] if profiles else []
+    triples = ((one.model, one.reward, folder.facts()) for one, folder in zip(made, folders, strict=False))
+    written = reward_profiles(opened.version, triples)
+    for profile in written:
+        opened.store.write(profile.path, f"{profile.model_dump_json(indent=1)}\n".encode(), owner_only=True)
     stages = reading_stages(map(opened.record, opened.task_ids), {task.task_id: task for task in found.tasks})
     if as_json:
         write_json(
@@ -97,11 +108,14 @@ def curriculum(
                 "reward_variance": [task.task_id for task in found.tasks if task.has_reward_variance],
                 "tasks": [task.model_dump(mode="json") for task in found.tasks],
                 "reading": [stage.model_dump() for stage in stages],
+                "profiles": [opened.store.where(profile.path) for profile in written],
             }
         )
         return
     console = open_console()
     console.print_table(reading_table(stages))
+    for profile in written:
+        console.print(f"{profile.model}: rewards in {opened.store.where(profile.path)}")
     if not rollouts:
         return
     console.print(f"\n{found.release}: {count(len(found.tasks), 'task')} with rollouts", style="bold")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from sandmill.verify.rerun import TaskRerun
 
 VERIFY_EXAMPLES = (
-    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b`"
+    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
+    "`sandmill verify releases/micro --certificate --public-key sandmill.pub`"
 )
 
 _NOT_RENDERED = "not rendered again: that takes the release secret, --secret-file"
@@ -53,6 +54,13 @@ def verify(
     public_only: Annotated[
         bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
     ] = False,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="Also compute the figures of qc.json again from the bytes.")
+    ] = False,
+    public_key: Annotated[
+        Path | None,
+        option("FILE", "With --certificate: Ed25519 public key (PEM) by which qc.json must be signed."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Read every byte of a release and check it against its hashes; with --rerun, prove its facts again.
@@ -68,6 +76,7 @@ def verify(
         (secret_file and not rerun, Problem("--secret-file", *alone, "Only a rerun renders again.")),
         (task and not rerun, Problem("--task", *alone, "Hashes are always checked for all tasks.")),
         (unconfined and not rerun, Problem("--unconfined", *alone, "Nothing else runs scripts.")),
+        (public_key and not certificate, Problem("--public-key", "no --certificate", "--certificate beside it")),
         (
             rerun and public_only,
             Problem("--rerun", "--public-only", "only one of them", "Grading needs the private half."),
@@ -86,6 +95,12 @@ def verify(
         raise InputError(opened.ref, [Problem("private half", "nothing readable", "private/ of the release", hint)], "")
     with show_progress("reading files") as progress:
         problems = verify_hashes(opened, public_only=public_only, progress=progress)
+    proves = ""
+    if certificate and not problems:
+        from sandmill.publish.certificate import certificate_problems, describe_signature
+
+        problems = certificate_problems(opened, public_only=public_only, public_key=public_key)
+        proves = describe_signature(opened, public_key)
     secret = matching_secret(opened, str(secret_file)) if secret_file else None
     chosen: tuple[str, ...] = ()
     other: list[TaskRerun] = []
@@ -97,6 +112,7 @@ def verify(
     if as_json:
         facts = {"release": opened.ref, "holds": not problems, "problems": problems}
         facts |= {"parts": len(opened.manifest.parts), "tasks": opened.manifest.tasks, "rerun": len(chosen)}
+        facts |= {"certificate": proves or None}
         told = [one.model_dump(mode="json", exclude={"problems"}) for one in other]
         write_json({**facts, "other_code": told})
     else:
@@ -112,6 +128,8 @@ def verify(
             said += f"{count(differing, 'task')} of other code with differences, all else" if differing else "all"
             rendered = "rendered from the design" if secret else _NOT_RENDERED
             write_text(f"{said} holds" + (f", {count(len(chosen), 'task')} ran again ({rendered})" if rerun else ""))
+            if proves:
+                write_text(f"qc.json: computed again from the bytes; {proves}")
     if problems:
         raise typer.Exit(1)
 

@@ -89,13 +89,18 @@ def path_faults(paths: Iterable[str]) -> Iterator[str]:
     yield from (f"{shorten(files[key])!r} is both a file and a folder" for key in sorted(folders & files.keys()))
 
 
+CERTIFICATE, SIGNATURE, CROISSANT, DURATIONS_FILE = "qc.json", "qc.json.sig", "croissant.json", "durations.parquet"
+"""Files beside the manifest of a version. Versions of format 6 and below have none of them."""
+_BESIDE = ("README.md", CERTIFICATE, SIGNATURE, CROISSANT, DURATIONS_FILE)
+
+
 def part_path_faults(paths: Iterable[str]) -> Iterator[str]:
     """Yield the faults of paths in a manifest: outside of the version's folder, or in conflict with each other."""
     known = list(paths)
     yield from path_faults(known)
     for path in known:
-        if path != "README.md" and not path.startswith(_SIDES):
-            yield f"{shorten(path)!r} is neither README.md nor below {', '.join(_SIDES)}"
+        if path not in _BESIDE and not path.startswith(_SIDES):
+            yield f"{shorten(path)!r} is neither one of {', '.join(_BESIDE)} nor below {', '.join(_SIDES)}"
 
 
 def _checked_task_id(task_id: str) -> str:

@@ -22,12 +22,13 @@ from sandmill.models.package import TaskFacts, TaskPackage
 from sandmill.models.reports import Verification
 from sandmill.models.spec import TaskSpec
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """Version of the release layout. Readers refuse higher versions.
 
 Since version 2, each split has its own files. Since version 3, the manifest names the agent environment. Since version
 4, designs may have hints, and calibrations have milestones and medal hardness. Since version 5, a release of many parts
-has tables of facts.
+has tables of facts. Since version 6, a reader's script is among those of a record. Since version 7, the certificate and
+the table of durations lie beside the manifest.
 """
 
 MAX_PARTS = 250_000

@@ -173,6 +173,15 @@ class AttemptReport(Frozen):
     """`verified`, or the reason of the rejection."""
 
 
+class ScriptSeconds(Frozen):
+    """Processor seconds of the solvers of the panel on one task: quantiles over the solvers."""
+
+    task_id: str
+    cpu_s_p50: float = Field(ge=0)
+    cpu_s_p95: float = Field(ge=0)
+    cpu_s_p99: float = Field(ge=0)
+
+
 class SlotReport(Frozen):
     """Cost and outcome of one slot in one shard: figures that differ between runs, so never part of a task's bytes."""
 
@@ -186,6 +195,8 @@ class SlotReport(Frozen):
     seconds: dict[Stage, float] = {}
     """Work by stage, all attempts together."""
     path: tuple[AttemptReport, ...] = ()
+    script_seconds: tuple[ScriptSeconds, ...] = ()
+    """Of each task. Empty in reports of older code."""
 
 
 class Funnel(Frozen):

@@ -130,6 +130,8 @@ class RunSettings(Frozen):
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
+    sign_key: Path | None = None
+    """File with an Ed25519 private key (PEM) that signs the certificate of the version, `qc.json`."""
 
     @field_validator("task_runner")
     @classmethod

@@ -9,6 +9,7 @@ from sandmill.errors import InputError, Problem, RequestError, SandboxUnavailabl
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.designing import llm_problems
 from sandmill.provenance import numeric_versions
+from sandmill.publish.signature import sign
 from sandmill.sandbox.agent_env import require_agent_env
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
@@ -28,6 +29,7 @@ def check_inputs(request: BuildRequest, settings: RunSettings, others: Iterable[
         *_problems_of(lambda: Store(f"{settings.root}/{request.name}").list("versions"), "--root"),
         *_problems_of(lambda: _require_writable(settings.root), "--root"),
         *_problems_of(lambda: settings.secret_file and read_secret_file(settings.secret_file)),
+        *_problems_of(lambda: settings.sign_key and sign(settings.sign_key, b"")),
         *_interpreter_problems(),
         *llm_problems(request, settings),
         *others,

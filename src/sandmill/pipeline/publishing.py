@@ -12,6 +12,7 @@ from sandmill.design.llm import MONEY_SPENT
 from sandmill.errors import INTERNAL_ERROR, BudgetExceeded, MixMissed, count
 from sandmill.models.base import Frozen
 from sandmill.models.llm import Usage
+from sandmill.models.names import DURATIONS_FILE
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.release import BUILD_REPORT, TaskRecord
 from sandmill.models.reports import Rejection
@@ -20,15 +21,18 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.run import ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
+from sandmill.publish.certificate import CertificateCounts, certify, sign_certificate
 from sandmill.publish.release_report import DesignerCosts, make_report
 from sandmill.report.card import dataset_card
 from sandmill.report.digest import OverviewCounts, ReleaseDigest
 from sandmill.report.funnel import FunnelCounts
 from sandmill.report.work import MixCounts
 from sandmill.sandbox.agent_env import pins_hash
+from sandmill.store.arrow_tables import DURATIONS
 from sandmill.store.files import Store
+from sandmill.store.parquet import write_rows
 from sandmill.store.publish import publish
-from sandmill.store.release import StoredRelease
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import ShardReports, read_shard_records, read_shard_reports
 
@@ -37,6 +41,7 @@ EMPTY_SLOTS_ALLOWED = 0.2
 INTERNAL_ERRORS_ALLOWED = 0.01
 """Share of attempts that may fail in our own code; one attempt always may."""
 _NO_USAGE = Usage()
+_GROUP_ROWS = 4096
 
 
 class Publication(Frozen):
@@ -73,6 +78,7 @@ class BuildSummary:
     mix: MixCounts = field(default_factory=MixCounts)
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     overview: OverviewCounts = field(default_factory=OverviewCounts)
+    certified: CertificateCounts = field(default_factory=CertificateCounts)
     suites: list[dict[str, Any]] = field(default_factory=list)
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
@@ -99,6 +105,7 @@ class BuildSummary:
         """Count one task."""
         self.digest.add(record)
         self.overview.add(record)
+        self.certified.add(record)
         author = record.lineage.authorship
         self.usages[record.lineage.designer][record.lineage.spec_fingerprint] = author.usage if author else _NO_USAGE
         self.specs[record.spec.fingerprint] = record.spec
@@ -192,7 +199,12 @@ def publish_release(
         refs=shards,
         reports=reports,
         card=lambda manifest: dataset_card(manifest, summary.digest),
-        pages=lambda manifest: make_report(StoredRelease(store, manifest)).files,
+        pages=(
+            lambda manifest: _durations(StoredRelease(store, manifest), kept),
+            lambda manifest: _report(StoredRelease(store, manifest)),
+            lambda manifest: certify(StoredRelease(store, manifest), summary.certified),
+            lambda manifest: sign_certificate(StoredRelease(store, manifest), settings.sign_key),
+        ),
     )
     return Publication(
         dataset=plan.request.name,
@@ -202,6 +214,21 @@ def publish_release(
         is_new=is_new,
         missed_mix=tuple(missed),
     )
+
+
+def _durations(release: StoredRelease, kept: KeptTasks | None) -> dict[str, bytes]:
+    """Make the table of processor seconds. Those of tasks that are kept stand in the version that they come from."""
+    earlier = load(f"{release.store.root}@{kept.version}").durations() if kept else ()
+    found = {row["task_id"]: row for row in earlier}
+    found |= {one.task_id: one.model_dump() for slot in release.slot_reports() for one in slot.script_seconds}
+    rows = [found.get(task_id, {"task_id": task_id}) for task_id in release.task_ids]
+    return {
+        DURATIONS_FILE: write_rows(DURATIONS, [rows[at : at + _GROUP_ROWS] for at in range(0, len(rows), _GROUP_ROWS)])
+    }
+
+
+def _report(release: StoredRelease) -> dict[str, bytes]:
+    return {f"reports/{name}": content for name, content in make_report(release).files.items()}
 
 
 def _public(one: Frozen) -> dict[str, Any]:

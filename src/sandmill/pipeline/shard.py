@@ -14,7 +14,7 @@ from sandmill.errors import INTERNAL_ERROR, ItemRejected, internal_error
 from sandmill.models.base import Stage
 from sandmill.models.plan import Attempt, ShardPlan
 from sandmill.models.release import VerifiedTask
-from sandmill.models.reports import AttemptReport, Rejection, SlotReport
+from sandmill.models.reports import AttemptReport, Rejection, ScriptSeconds, SlotReport
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Ended, Failed, prove, rejection_of, run_attempt
 from sandmill.pipeline.band_search import ATTEMPTS, SETTLING, Miss, SlotSearch
@@ -67,6 +67,7 @@ class _SlotWork(SlotSearch):
     steps: list[AttemptReport] = field(default_factory=list)
     seconds: dict[Stage, float] = field(default_factory=dict)
     suites: list[dict[str, Any]] = field(default_factory=list)
+    script_seconds: list[ScriptSeconds] = field(default_factory=list)
     running: int = 0
     """Attempts and proofs that have not ended."""
     has_replicates: bool = False
@@ -88,6 +89,7 @@ class _SlotWork(SlotSearch):
             attempts=self.tried,
             seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             path=tuple(self.steps),
+            script_seconds=tuple(sorted(self.script_seconds, key=lambda one: one.task_id)),
         )
         return FinishedSlot(
             tasks=tuple(self.tasks),
@@ -247,6 +249,7 @@ class ShardBuild:
             return
         made = made.with_script(ended.reader) if ended.reader else made
         slot.tasks.append(make_task(made, one.attempt, ended.result, self.plan, self.code, self.secret))
+        slot.script_seconds += [made.script_seconds] if made.script_seconds else []
         slot.is_closed = True
         one.note_step("verified", package.spec, made.calibration.difficulty.value, made.panel_s)
         self._tell(is_news=True)

@@ -30,7 +30,7 @@ from sandmill.store.files import AccessDenied, FileMissing, storage_faults
 from sandmill.store.pull import check_destination
 from sandmill.store.release import StoredRelease
 
-PAGE, TWIN = "report.html", "qc.json"
+PAGE, TWIN = "report.html", "report.json"
 """Files of a report."""
 SAMPLED, MEASURED = 100, 2000
 """Most tasks with prompt, rows and media, and most with private figures, 4 kB each."""
@@ -98,7 +98,7 @@ class DesignerCosts(Frozen):
 
 def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
     """Read the tables that an edition may show. Prompts are read whole: 6 kB a task."""
-    slots = [name for name in SLOTS.names if name != "path"]
+    slots = [name for name in SLOTS.names if name not in ("path", "script_seconds")]
     views = {
         "public_tasks": read_view(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS),
         "rejections": read_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),

@@ -3,10 +3,14 @@
 Masked rollouts count in nothing but `masked`, failure kinds and tokens.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from math import comb, fsum
+from statistics import fmean, stdev
+
+from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
 from sandmill.models.reports import Medal
@@ -244,6 +248,58 @@ def make_curriculum(
             )
         )
     return Curriculum(release=release, tasks=tuple(tasks))
+
+
+class TaskReward(Frozen):
+    """Rewards of a model on one task."""
+
+    n: int = Field(ge=1)
+    """Unmasked rollouts."""
+    mean: float
+    sd: float | None
+    """Sample deviation; null for a single rollout."""
+
+
+class RewardProfile(Frozen):
+    """Rewards of a model on the tasks of a release. It lies beside the versions, which never change."""
+
+    model: str
+    version: str
+    rewards: dict[str, dict[str, TaskReward]]
+    """By preset of the reward, and by task."""
+
+    @property
+    def path(self) -> str:
+        """Path in the dataset."""
+        return f"profiles/{re.sub(r'[^A-Za-z0-9._-]+', '-', self.model).strip('.-')}.json"
+
+
+def reward_profiles(
+    version: str, folders: Iterable[tuple[str, str, Iterable[RolloutFacts]]]
+) -> tuple[RewardProfile, ...]:
+    """Sum up folders, each with its model and its preset of the reward. Folders of one model are added up."""
+    found: defaultdict[str, defaultdict[str, defaultdict[str, list[float]]]]
+    found = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for model, preset, facts in folders:
+        for one in facts:
+            if not one.mask and one.reward is not None:
+                found[model][preset][one.task_id].append(one.reward)
+    return tuple(
+        RewardProfile(
+            model=model,
+            version=version,
+            rewards={
+                preset: {task_id: _task_reward(rewards) for task_id, rewards in sorted(tasks.items())}
+                for preset, tasks in sorted(presets.items())
+            },
+        )
+        for model, presets in sorted(found.items())
+    )
+
+
+def _task_reward(rewards: Sequence[float]) -> TaskReward:
+    sd = round(stdev(rewards), 6) if len(rewards) > 1 else None
+    return TaskReward(n=len(rewards), mean=round(fmean(rewards), 6), sd=sd)
 
 
 def curriculum_table(tasks: Iterable[CurriculumTask]) -> TextTable:

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from sandmill.errors import IntegrityError
 from sandmill.fingerprint import canonical_json, digest
 from sandmill.models.base import Stage
+from sandmill.models.names import DURATIONS_FILE
 from sandmill.models.release import PartFile, TaskRecord, VerifiedTask
-from sandmill.models.reports import Rejection, SlotReport
+from sandmill.models.reports import Rejection, ScriptSeconds, SlotReport
 from sandmill.models.spec import Knobs
 from sandmill.models.texts import prompt_text
 from sandmill.store.limits import MAX_RECORD_BYTES
@@ -98,6 +99,10 @@ ATTEMPT = pa.struct(
     ]
 )
 """One step of the search within a slot."""
+_SECONDS = [
+    *_fields(pa.string(), "task_id"),
+    *_fields(pa.float64(), *(name for name in ScriptSeconds.model_fields if name != "task_id"), nullable=True),
+]
 SLOTS = pa.schema(
     [
         *_fields(pa.int64(), "slot"),
@@ -108,9 +113,13 @@ SLOTS = pa.schema(
         *_fields(pa.int32(), "attempts"),
         *_fields(pa.float64(), *(f"seconds_{stage}" for stage in Stage), nullable=True),
         *_fields(pa.list_(ATTEMPT), "path"),
+        pa.field("script_seconds", pa.list_(pa.struct(_SECONDS)), metadata={LATER: b""}),
     ]
 )
 """One row for each slot: cost and outcome. `seconds_<stage>` is null if no time was spent."""
+
+DURATIONS = pa.schema(_SECONDS)
+"""One row for each task, beside `public/`: processor seconds of the panel's solvers."""
 
 
 def is_later(field: Any) -> bool:
@@ -221,7 +230,7 @@ def slot_rows(slots: Iterable[SlotReport]) -> list[Row]:
 def read_slot(row: Row) -> SlotReport:
     """Rebuild a slot's report from its row."""
     seconds = {stage: row[f"seconds_{stage}"] for stage in Stage if row[f"seconds_{stage}"] is not None}
-    plain = {key: value for key, value in row.items() if not key.startswith("seconds_")}
+    plain = {key: value for key, value in row.items() if not key.startswith("seconds_") and value is not None}
     return SlotReport.model_validate({**plain, "seconds": seconds})
 
 
@@ -271,7 +280,9 @@ def facts_name(path: str) -> str:
 
 
 def schema_of_part(path: str) -> Any:
-    """Return the schema of a part of a table of tasks, files or facts; None for reports."""
+    """Return the schema of a part of a table of tasks, files, facts or durations; None for reports."""
+    if path == DURATIONS_FILE:
+        return DURATIONS
     if facts := facts_name(path):
         return FACTS_TABLES[facts]
     name = part_name(path)

@@ -42,7 +42,7 @@ def publish(
     refs: Sequence[ShardRef],
     reports: Mapping[str, bytes],
     card: Callable[[Manifest], str],
-    pages: Callable[[Manifest], Mapping[str, bytes]] | None = None,
+    pages: Sequence[Callable[[Manifest], Mapping[str, bytes]]] = (),
 ) -> tuple[Manifest, bool]:
     """Make the next version from finished shards, unless a version of equal content exists.
 
@@ -60,7 +60,7 @@ def publish(
         refs: finished shards. Those without tasks add their reports.
         reports: files by name, put under `reports/`.
         card: writes README.md, given the manifest without README.md in it.
-        pages: makes further reports from the parts of the version, all of which can be read by then.
+        pages: each makes further files by path, given the manifest of those before, all of which can be read by then.
 
     Returns:
         The manifest, and whether it is new.
@@ -110,8 +110,9 @@ def publish(
         return manifest.model_copy(update={"parts": (*manifest.parts, *more)})
 
     manifest = add(*_settle_facts(store, manifest))
-    made = pages(manifest) if pages else {}
-    manifest = add(*(_settle(store, version, f"reports/{name}", made[name]) for name in sorted(made)))
+    for page in pages:
+        made = page(manifest)
+        manifest = add(*(_settle(store, version, path, made[path]) for path in sorted(made)))
     manifest = add(_settle(store, version, "README.md", card(manifest).encode()))
     if store.create(f"{version}/{MANIFEST}", canonical_json(manifest.model_dump(mode="json")).encode()):
         return manifest, True

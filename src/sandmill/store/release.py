@@ -1,7 +1,7 @@
 """Read a published release: facts, single tasks, or all tasks as folders."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from sandmill.errors import (
     shorten,
 )
 from sandmill.models.base import OnProgress
+from sandmill.models.names import DURATIONS_FILE
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
@@ -312,6 +313,13 @@ class StoredRelease:
         rows = self.facts.select(*TaskPlace.model_fields).to_dicts()
         return {row["task_id"]: TaskPlace.model_validate(row) for row in rows}
 
+    def durations(self) -> Iterator[Row]:
+        """Yield the processor seconds of each task; nothing in versions of older code, or if they are not readable."""
+        with suppress(AccessDenied, FileMissing):
+            for part in (part for part in self.manifest.parts if part.path == DURATIONS_FILE):
+                with self.open_part(part) as reader:
+                    yield from reader.rows()
+
     def open_part(self, part: PartFile) -> AbstractContextManager[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest."""
         return self.part_files.open(part)
@@ -356,10 +364,14 @@ class StoredRelease:
         return {name.split for name in names if name.split}
 
     def _joined(self, columns: Sequence[str]) -> "pl.DataFrame":
+        import polars as pl
+
         found = self._frame("public/tasks", columns)
         if self.has_private:
             kept = [name for name in PRIVATE_TASKS.names if name not in _HIDDEN]
             found = found.join(self._frame("private/tasks", kept), on="task_id", how="left")
+        if durations := list(self.durations()):
+            found = found.join(pl.DataFrame(durations), on="task_id", how="left")
         middle = [name for name in found.columns if name not in (*_FIRST, *_LAST)]
         return found.select([name for name in (*_FIRST, *middle, *_LAST) if name in found.columns]).sort("task_id")
 

@@ -24,8 +24,8 @@ def test_a_report_is_a_page_and_its_numbers(dataset, tmp_path):
     ran = run(dataset, "--to", tmp_path / "report")
     assert ran.exit_code == 0, ran.output
     assert f"2 tasks, public edition, in {tmp_path}/report/report.html" in ran.stdout
-    assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["qc.json", "report.html"]
-    assert json.loads((tmp_path / "report" / "qc.json").read_text())["edition"] == "public"
+    assert sorted(path.name for path in (tmp_path / "report").iterdir()) == ["report.html", "report.json"]
+    assert json.loads((tmp_path / "report" / "report.json").read_text())["edition"] == "public"
 
 
 def test_the_private_edition_is_for_its_owner_alone(dataset, tmp_path):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -241,6 +242,11 @@ def test_a_curriculum_finds_the_frontier(release, tmp_path):
     task = found["tasks"][0]
     assert (task["band"], task["rollouts"]) == (release.record(first).calibration.difficulty.band, 6)
     assert task["structure"]
+    assert found["profiles"] == []
+    (place,) = json.loads(run("curriculum", release.ref, tmp_path / "r", "--profiles", "--json").stdout)["profiles"]
+    assert Path(place).parent == Path(release.store.root) / "profiles"
+    (rewards,) = json.loads(Path(place).read_text())["rewards"].values()
+    assert rewards[first]["n"] == 6
     text = run("curriculum", release.ref, tmp_path / "r").stdout
     assert "frontier: 1 task, 1 with different rewards" in text
 

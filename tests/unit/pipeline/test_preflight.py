@@ -31,13 +31,14 @@ def test_all_inputs_are_looked_at_before_anything_is_said(tmp_path):
     short.write_text("x")
     request = BuildRequest(name="micro", seeds=(str(tmp_path / "none"),))
     with pytest.raises(RequestError) as caught:
-        check_inputs(request, RunSettings(root="/proc/nowhere", secret_file=short))
+        check_inputs(request, RunSettings(root="/proc/nowhere", secret_file=short, sign_key=short))
     text = str(caught.value)
     assert caught.value.exit_code == 2
-    assert len(caught.value.problems) == 3
+    assert len(caught.value.problems) == 4
     assert "none" in text
     assert "secret.key" in text
     assert "/proc" in text
+    assert "an Ed25519 private key" in text
 
 
 @pytest.mark.parametrize("share", [float("nan"), float("inf"), -0.5])

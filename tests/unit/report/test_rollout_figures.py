@@ -14,6 +14,7 @@ from sandmill.report.rollouts import (
     make_curriculum,
     pass_at_k,
     pass_table,
+    reward_profiles,
     rollout_figures,
 )
 
@@ -123,3 +124,14 @@ def test_credits_for_stated_facts_are_means_by_kind_of_the_measured_ones():
     assert figures.caught == {"code_value": 0.25, "formula": 0.5}
     assert "Stated facts that submissions use: code_value 25.0%, formula 50.0%." in figure_lines(figures)
     assert not any("Stated facts" in line for line in figure_lines(rollout_figures([fact()], PLACES)))
+
+
+def test_rewards_of_a_model_are_summed_up_by_preset_and_task_over_its_folders():
+    first = [fact("sm1", 0, 0.1), fact("sm1", 1, 0.5), fact("sm2", 0, 0.7), masked("sm3")]
+    given = [("org/a b", "gap", first), ("org/a b", "gap", [fact("sm1", 0, 0.6)]), ("other", "medal", first[:1])]
+    one, other = reward_profiles("0001-ab12cd34", given)
+    assert (one.path, other.path) == ("profiles/org-a-b.json", "profiles/other.json")
+    assert one.rewards["gap"]["sm1"].model_dump() == {"n": 3, "mean": 0.4, "sd": 0.264575}
+    assert one.rewards["gap"]["sm2"].model_dump() == {"n": 1, "mean": 0.7, "sd": None}
+    assert set(one.rewards["gap"]) == {"sm1", "sm2"}
+    assert set(other.rewards) == {"medal"}

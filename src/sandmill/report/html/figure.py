@@ -32,7 +32,7 @@ class Figure(Frozen):
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def twin(self) -> dict[str, Any]:
-        """Return the figure for `qc.json`."""
+        """Return the figure for `report.json`."""
         return self.model_dump(mode="json", exclude={"id", "note"})
 
 

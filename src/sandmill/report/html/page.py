@@ -17,7 +17,7 @@ from sandmill.report.html.markup import Markup, element, join, json_block
 from sandmill.report.queries import Facet
 
 TWIN_FORMAT = 1
-"""Version of the layout of `qc.json`."""
+"""Version of the layout of `report.json`."""
 
 
 class Section(Frozen):
@@ -76,7 +76,7 @@ def render_page(head: PageHead, sections: Sequence[Section]) -> str:
 
 
 def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
-    """Write `qc.json`: the numbers of the page for programs."""
+    """Write `report.json`: the numbers of the page for programs."""
     described = {
         one.id: {
             "title": one.title,

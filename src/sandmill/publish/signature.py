@@ -1,0 +1,62 @@
+"""Detached Ed25519 signatures, as `openssl pkeyutl -rawin` makes and checks them."""
+
+from pathlib import Path
+
+from sandmill.errors import Problem, RequestError, require_extra
+
+_BYTES = 4096
+
+
+def sign(key: Path, content: bytes) -> bytes:
+    """Sign with a private key. Equal content gives an equal signature of 64 bytes.
+
+    Raises:
+        InputError: the key cannot be read or is of another kind, or `cryptography` is not installed.
+    """
+    with require_extra("sign", "--sign-key"):
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    try:
+        found = load_pem_private_key(_read(key), password=None)
+    except (ValueError, TypeError):
+        found = None
+    if not isinstance(found, Ed25519PrivateKey):
+        hint = f"Make one with: openssl genpkey -algorithm ed25519 -out {key}"
+        expected = "an Ed25519 private key in PEM, without a password"
+        raise RequestError("sign_key", [Problem(str(key), "something else", expected, hint)])
+    return found.sign(content)
+
+
+def signature_fault(key: Path, content: bytes, signature: bytes | None) -> str:
+    """Say what is wrong with a signature by a public key; empty if it holds.
+
+    Raises:
+        InputError: the key cannot be read or is of another kind, or `cryptography` is not installed.
+    """
+    with require_extra("sign", "--public-key"):
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    try:
+        found = load_pem_public_key(_read(key))
+    except (ValueError, TypeError):
+        found = None
+    if not isinstance(found, Ed25519PublicKey):
+        hint = f"Make one with: openssl pkey -in PRIVATE_KEY -pubout -out {key}"
+        raise RequestError("public_key", [Problem(str(key), "something else", "an Ed25519 public key in PEM", hint)])
+    if signature is None:
+        return f"qc.json.sig: the version has no signature; expected one by the key {key}"
+    try:
+        found.verify(signature, content)
+    except InvalidSignature:
+        return f"qc.json.sig: the signature of qc.json is not by the key {key}"
+    return ""
+
+
+def _read(key: Path) -> bytes:
+    try:
+        with key.open("rb") as file:
+            return file.read(_BYTES)
+    except OSError as error:
+        saw = (error.strerror or type(error).__name__).lower()
+        raise RequestError("key", [Problem(str(key), saw, "a readable file")]) from error
