@@ -16,10 +16,13 @@ LEARN_BUILD ?=
 # .ci/run builds half of it, so that it ends in time on slow machines.
 DEMO_TASKS ?= 24
 DEMO_KINDS := table=0.3333,table_keys=0.0833,json_rows=0.0833,text=0.0417,text_dated=0.0833,tokens_english=0.0833,tokens_russian=0.0417,image_archive=0.0417,image_labels=0.0417,image_grades=0.0417,image_fields=0.0833,audio_archive=0.0417
+# Small kinds: the wheel carries these tasks. A test requires at most 3 MB; take another seed if they are larger.
+SAMPLE_KINDS := table=0.4,text=0.2,tokens_english=0.2,image_labels=0.2
+SAMPLE_SEED ?= 8
 PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 SERVER := PREFECT_API_URL=$(PREFECT_API_URL) $(RUN)/prefect
 
-.PHONY: help setup agent-env demo say-demo demo-llm test test-slow test-llm test-clients test-learn learn lint schemas server deploy worker clean
+.PHONY: help setup agent-env demo say-demo demo-llm samples test test-slow test-llm test-clients test-learn learn lint schemas server deploy worker clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -52,6 +55,12 @@ say-demo:
 demo-llm: agent-env  ## Build 10 tasks of the llm designer from recorded replies, without a key
 	@$(RUN)/python -m flows.build_release --name llm-demo --tasks 10 --seed 18 --designer llm --model openai/hand-written \
 	  --replay demo/llm --root releases
+
+samples: agent-env  ## Build the tasks again that come with the package, in src/sandmill/samples
+	@$(RUN)/python -m flows.build_release --name samples --tasks 5 --seed $(SAMPLE_SEED) --root build --held-out 0 \
+	  --mix easy=0.5,hard=0.5 --kinds $(SAMPLE_KINDS)
+	@rm -rf src/sandmill/samples
+	@$(RUN)/sandmill copy build/samples src/sandmill
 
 learn: agent-env .venv/.learning  ## Train policies, score them on real tables (LEARN="--seeds 5")
 	@ls $(LEARN_RELEASE)/versions/* >/dev/null 2>&1 || $(RUN)/python -m flows.build_release --name $(notdir $(LEARN_RELEASE)) \

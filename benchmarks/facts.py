@@ -32,11 +32,12 @@ from sandmill.models.request import BuildRequest
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
-from sandmill.play.release import Release, cache_folder, load
+from sandmill.play.release import Release, load
 from sandmill.rng import Streams
 from sandmill.scoring.base import Array
 from sandmill.scoring.medals import medal_of
 from sandmill.seeds import ingest
+from sandmill.store.files import cache_folder
 
 PREFIX = "sandmill-fresh-"
 """Of the temporary folders of fresh draws."""

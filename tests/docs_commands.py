@@ -27,6 +27,10 @@ class Way(Enum):
 
 TABLE: tuple[tuple[str, Way], ...] = (
     (r"make [a-z-]+( [A-Z_]+=.*)?", Way.MAKE),
+    # tests/unit/store/test_hub.py, with a stand-in for the hub.
+    (r"sandmill \w+ .*hf://.*", Way.ELSEWHERE),
+    # tests/unit/store/test_copy.py.
+    (r"sandmill copy .*", Way.ELSEWHERE),
     (r"sandmill (show|pull|grade|verify|run|releases|diff|gc|export|seeds|doctor|agent-env) ?.*", Way.RUN),
     (r"sandmill rollout .*", Way.MODEL),
     # tests/unit/cli/test_rollout.py.

@@ -95,3 +95,16 @@ print(task.grade(result).outcome)
 def test_a_release_is_proved_again_with_the_extra_for_it(trainer, wheel, small_release):
     _install(trainer / "venv" / "bin" / "python", f"{wheel}[rerun]", trainer)
     assert "all holds, 2 tasks ran again" in _sandmill(trainer, "verify", small_release, "--rerun")
+
+
+def test_the_samples_are_played_without_a_clone_a_build_or_an_agent_environment(trainer):
+    code = """
+import sandmill
+release = sandmill.load("samples", backend="local")
+with sandmill.SyncMLEnv(release.task(release.task_ids[0])) as env:
+    env.reset()
+    env.step(sandmill.Act.run("import shutil; shutil.copy('public/sample_submission.csv', 'submission.csv')"))
+    env.step(sandmill.Act.finish())
+print(env.rollout.grade.outcome, env.rollout.isolation)
+"""
+    assert _check([str(trainer / "venv" / "bin" / "python"), "-c", code], trainer).split() == ["ok", "none"]

@@ -8,8 +8,9 @@ from pathlib import Path
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 from sandmill.models.base import OnProgress
 from sandmill.models.package import TaskFacts, TaskFile
-from sandmill.play.release import Release, cache_folder, load
+from sandmill.play.release import Release, load
 from sandmill.play.task import EpisodeTask
+from sandmill.store.files import cache_folder
 from sandmill_learn.facts import FACTS_VERSION, facts_of
 from sandmill_learn.line_cache import LineCache
 

@@ -15,6 +15,8 @@ COMMANDS = {
     "show": "show",
     "report": "report",
     "pull": "pull",
+    "copy": "copy",
+    "push": "copy",
     "export": "pull",
     "run": "run",
     "grade": "run",
@@ -87,7 +89,8 @@ def _root(
     """Releases of micro-scale machine-learning tasks: look, pull, run, grade, verify.
 
     RELEASE is a folder or S3 prefix, with a version if it is not the latest: `releases/micro`,
-    `s3://bucket/releases/micro@3`.
+    `s3://bucket/releases/micro@3`; a commit of a hub: `hf://datasets/ORG/NAME@COMMIT`; or `samples`, a few tasks that
+    come with the package.
     """
 
 

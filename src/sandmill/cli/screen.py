@@ -29,7 +29,10 @@ def option(metavar: str, text: str, flag: str = "", **more: Any) -> Any:
 
 
 ReleaseArgument = Annotated[
-    str, typer.Argument(metavar="RELEASE", help="Folder or S3 prefix of a dataset, with @version if not the latest.")
+    str,
+    typer.Argument(
+        metavar="RELEASE", help="Folder or S3 prefix, with @version if not the latest; hf://datasets/...; or samples."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 TaskOption = Annotated[list[str] | None, option("ID", "Only this task; may be repeated.")]

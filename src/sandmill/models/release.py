@@ -144,6 +144,8 @@ class ReleaseOverview(Frozen):
     kept: int = Field(default=0, ge=0)
     libraries: dict[str, tuple[str, ...]] = {}
     """Versions of the numeric libraries that made the tasks; several if tasks were taken over."""
+    codes: Counts = {}
+    """Tasks by the version of the code that made them; several if a build went on after an upgrade."""
     bands: Counts = {}
     wanted: Counts = {}
     kinds: Counts = {}

@@ -128,6 +128,8 @@ class RunSettings(Frozen):
     """Dollars for a million tokens of the model, where LiteLLM does not know them."""
     strict: bool = False
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
+    accept_code_version: str | None = None
+    """Go on with unpublished shards of this build by another version of the code; none: make them again."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
     sign_key: Path | None = None

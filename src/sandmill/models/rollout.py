@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from sandmill.models.base import Frozen, Private
 from sandmill.models.llm import Message
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
-from sandmill.models.run import MOST_SECONDS
+from sandmill.models.run import MOST_SECONDS, Isolation
 
 MODEL_ERROR = "model_error"
 """Failure kind: the model did not answer, so the rollout is masked."""
@@ -242,6 +242,9 @@ class Rollout(Private):
     """Reference of the exact version of the release; empty for a task from a folder."""
     sample: int = Field(default=0, ge=0)
     """Number of the rollout among those of the same task."""
+    isolation: Isolation | None = None
+    """Weakest isolation of its scripts; `none` if one of them ran as a plain process. None: no script ran, or an older
+    rollout."""
     steps: tuple[Step, ...] = ()
     ending: Ending
     grade: GradeReport | None = None

@@ -68,6 +68,9 @@ def plan_refresh(request: RefreshRequest, settings: RunSettings) -> Refresh:
     """
     release, folders = load(request.release), [RolloutFolder(Store(place)) for place in request.rollouts]
     check_release(release, folders)
+    if release.store.ref:
+        problem = Problem("release", "a copy of this machine alone", "a dataset of a root", "sandmill copy makes one.")
+        raise InputError(release.ref, [problem], "Nothing was built.")
     root, _, name = release.store.root.rpartition("/")
     settings = settings.model_copy(update={"root": root or "."})
     # With another secret, held-out domains and motifs would differ.

@@ -1,11 +1,12 @@
 """The build as its orchestrator sees it: rounds of shards, each made once and kept."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.check.meta_leak import MetaLeak, check_meta_leak
-from sandmill.errors import LeakyRelease, Problem, RequestError
+from sandmill.errors import LeakyRelease, Problem, RequestError, count
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
@@ -16,6 +17,7 @@ from sandmill.pipeline.workers import shared_workers
 from sandmill.provenance import code_version
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
+from sandmill.store.garbage import GarbageKind, find_garbage
 from sandmill.store.guards import keep_guards, read_guards
 from sandmill.store.secret import release_secret, secret_id
 from sandmill.store.shards import (
@@ -23,12 +25,16 @@ from sandmill.store.shards import (
     find_shard,
     keep_slot,
     kept_slots,
+    read_shard,
+    read_shard_records,
     read_shard_reports,
     write_shard,
 )
 
 ROUNDS = 3
 """Rounds in which a slot is tried, including the first."""
+MAKE_AGAIN = "none"
+"""Value of `accept_code_version` with which shards of other code are made again."""
 
 
 def plan_round(
@@ -41,16 +47,54 @@ def plan_round(
     round_number, slots = due_slots(plan, done)
     if not slots:
         return ()
-    store = open_dataset(plan, settings)
-    return plan_shards(
+    store, code, accepted = open_dataset(plan, settings), code_version(suites), settings.accept_code_version
+    cut = partial(
+        plan_shards,
         plan,
         slots,
         dataset=store.root,
         shard_size=settings.shard_size,
-        code=code_version(suites),
         secret_id=secret_id(release_secret(store, settings.secret_file)),
         round=round_number,
     )
+    shards = cut(code=code)
+    if accepted is None and not done:
+        _refuse_to_lose(store, plan, code, shards)
+    if accepted in (None, MAKE_AGAIN, code):
+        return shards
+    # A shard that is not finished goes on with this code. The lineage of each task names the code that made it.
+    theirs = [shard.model_copy(update={"code": ""}) for shard in cut(code=accepted)]
+    return tuple(
+        there if store.list(f"shards/{there.key}") else here for there, here in zip(theirs, shards, strict=True)
+    )
+
+
+def _refuse_to_lose(store: Store, plan: BuildPlan, code: str, shards: Sequence[ShardPlan]) -> None:
+    """Refuse to make shards again that other code finished for the same plan, and that no version holds.
+
+    Raises:
+        RequestError: with what would be lost, and how to go on or back.
+    """
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for item in find_garbage(store, 0.0):
+        key = item.name.rpartition("/")[2]
+        if item.kind is GarbageKind.SHARD and key not in {shard.key for shard in shards}:
+            records = list(read_shard_records(store, read_shard(store, key).ref(store.root)))
+            if records and records[0].lineage.plan_fingerprint == plan.fingerprint:
+                found[records[0].lineage.code_version].append(len(records))
+    problems = [
+        Problem(
+            store.root,
+            f"{count(len(tasks), 'finished shard')} of this build, {count(sum(tasks), 'task')}, made by code {other}",
+            f"shards of the installed code, {code}",
+            f"They would be made again. To go on with them, give --accept-code-version {other} (each task records its "
+            f"code), or install the former Sandmill again. To give them up: --accept-code-version {MAKE_AGAIN}.",
+        )
+        for other, tasks in found.items()
+        if other != code
+    ]
+    if problems:
+        raise RequestError("build", problems, "Nothing was made. Nothing is lost yet.")
 
 
 def due_slots(plan: BuildPlan, done: Sequence[ShardRef]) -> tuple[int, list[Slot]]:

@@ -96,8 +96,14 @@ class MLEnv:
         self._latest: RunResult | None = None
         self._feedback: Feedback | None = None
         self._used_s, self._started = 0.0, 0.0
+        self._isolations: set[Isolation] = set()
         self.rollout: Rollout | None = None
         """The finished episode; None before its end."""
+
+    @property
+    def isolation(self) -> Isolation | None:
+        """Isolation of the sandbox that runs the code; None if it does not say."""
+        return getattr(self._sandbox, "isolation", None) if self._sandbox else self.task.isolation
 
     async def reset(self, group: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the prompt. An unfinished episode is thrown away.
@@ -199,6 +205,8 @@ class MLEnv:
         marked = await asyncio.to_thread(instrument, code, token) if self._instrument else code
         result = await self._run_with_retries(marked)
         self._used_s += result.duration_s
+        if result.outcome is not Outcome.INFRA_ERROR:
+            self._isolations.add(result.isolation)
         markers, stdout = read_markers(result.stdout, token)
         report = await asyncio.to_thread(check_format, submission_of(result), self.task.private)
         self._latest, outcome = result, result.outcome
@@ -257,6 +265,7 @@ class MLEnv:
             task_id=self.task.id,
             release=self.task.ref,
             sample=self._sample,
+            isolation=Isolation.NONE if Isolation.NONE in self._isolations else next(iter(self._isolations), None),
             steps=tuple(self._steps),
             ending=ending,
             grade=grade,

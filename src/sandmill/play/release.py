@@ -2,38 +2,28 @@
 
 import itertools
 import logging
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.fingerprint import digest
 from sandmill.models.layout import PUBLIC
 from sandmill.models.names import fresh_id, split_fresh_id
 from sandmill.play.prompt import read_description
-from sandmill.play.task import AsyncCodeRunner, EpisodeTask
+from sandmill.play.task import AsyncCodeRunner, EpisodeTask, shared_sandbox
 from sandmill.sandbox.agent_env import pins_hash
-from sandmill.store.files import storage_faults
+from sandmill.store.files import cache_folder, storage_faults
 from sandmill.store.pull import pull_task
 from sandmill.store.release import StoredRelease
-from sandmill.store.versions import read_manifest, resolve
+from sandmill.store.versions import SAMPLES_ROOT, read_manifest, resolve
 
 if TYPE_CHECKING:
     from sandmill.scoring.grading.private_half import PrivateHalf
 
-_VARIABLE = "SANDMILL_CACHE"
 _LOG = logging.getLogger(__name__)
-
-
-def cache_folder() -> Path:
-    """Return the folder of the cache: `$SANDMILL_CACHE`, or `sandmill` in the user's cache folder."""
-    if given := os.environ.get(_VARIABLE):
-        return Path(given).absolute()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache.absolute() / "sandmill"
 
 
 def cached_public(content: str, task_id: str, files: Mapping[str, bytes]) -> Path:
@@ -121,18 +111,35 @@ def _without_end(task_ids: Sequence[str], seed: int) -> Iterator[tuple[str, int]
         yield from ((name, group) for name in sorted(task_ids, key=lambda name: digest(f"{group} {name}".encode())))
 
 
-def load(ref: str | Path, *, sandbox: AsyncCodeRunner | None = None) -> Release:
+def load(
+    ref: str | Path,
+    *,
+    sandbox: AsyncCodeRunner | None = None,
+    backend: Literal["auto", "local"] = "auto",
+    allow_unsafe: bool = False,
+) -> Release:
     """Open a release.
 
     Args:
-        ref: `<root>/<dataset>`, local or s3://, for the latest version, or with `@3`, `@0003` or `@0003-ab12cd34`.
+        ref: `<root>/<dataset>`, local or s3://, for the latest version, or with `@3`, `@0003` or `@0003-ab12cd34`;
+            `hf://datasets/ORG/NAME@COMMIT`; or `samples`, a few tasks that come with the package.
         sandbox: runs the code of all tasks. None means one sandbox that all tasks of this process share.
+        backend: of the shared sandbox. `local` runs code without isolation by the interpreter of this process, which
+            needs no agent environment; no trainer adapter accepts it. For samples alone.
+        allow_unsafe: whether `local` may run the code of agents on other tasks too, with all rights of this user.
 
     Raises:
+        InputError: `local` for other tasks than samples.
         ReleaseNotFound: the dataset or version does not exist; the message lists those that do.
         StoreError: the store cannot be read.
     """
     store, version = resolve(ref)
+    if backend == "local":
+        if store.root != SAMPLES_ROOT and not allow_unsafe:
+            hint = "Pass allow_unsafe=True to run code with all your rights all the same."
+            problem = Problem("backend", "local, which isolates nothing", "samples", hint)
+            raise InputError(str(ref), [problem], "Nothing was opened.")
+        sandbox = sandbox or shared_sandbox("local")
     release = Release(store, read_manifest(store, version), sandbox)
     if release.manifest.agent_env not in ("", pins_hash()):
         _LOG.warning("%s was verified with other libraries than those of this agent environment", release.ref)

@@ -2,14 +2,15 @@
 
 import asyncio
 import atexit
+import sys
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
-from sandmill.models.run import RunLimits, RunResult
+from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.play.prompt import ChatMessage, PromptForm, build_prompt
 
 if TYPE_CHECKING:
@@ -40,15 +41,22 @@ class AsyncCodeRunner(Protocol):
         ...
 
 
-@lru_cache(maxsize=1)
-def shared_sandbox() -> "AsyncSandbox":
+@lru_cache(maxsize=2)
+def shared_sandbox(backend: 'Literal["auto", "local"]' = "auto") -> "AsyncSandbox":
     """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
 
-    Raises `SandboxUnavailable` if this machine cannot isolate runs or the agent environment is missing.
+    The agent environment is made if it is missing: standard error shows its size and how far it is. `local` needs none
+    and isolates nothing; the caller decides for which tasks.
+
+    Raises `SandboxUnavailable` if this machine cannot isolate runs or the agent environment cannot be made.
     """
     from sandmill.sandbox import AsyncSandbox
+    from sandmill.sandbox.agent_env import create_agent_env, find_agent_env
+    from sandmill.sandbox.sandbox import choose_backend
 
-    box = AsyncSandbox()
+    if choose_backend(backend) == "warm" and find_agent_env() is None:
+        create_agent_env(say=lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
+    box = AsyncSandbox(backend, allow_unsafe=backend == "local")
     atexit.register(box.box.close)
 
     def start() -> None:
@@ -155,6 +163,11 @@ class EpisodeTask:
         return EpisodeTask(source, self._sandbox)
 
     @property
+    def isolation(self) -> Isolation | None:
+        """Isolation of its own sandbox. None: the sandbox that all tasks share isolates."""
+        return getattr(self._sandbox, "isolation", None)
+
+    @property
     def sandbox(self) -> AsyncCodeRunner:
         """The sandbox that runs the code of this task."""
         return self._sandbox or shared_sandbox()
@@ -231,7 +244,6 @@ class EpisodeTask:
             InputError: if `submission` is not a result of a run or its bytes.
         """
         from sandmill.models.reports import Outcome
-        from sandmill.models.run import Isolation
         from sandmill.play.feedback import Feedback
 
         if isinstance(submission, bytes):

@@ -15,6 +15,11 @@ from sandmill.report.text_tables import to_markdown
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Size tags of dataset hubs: the first bound that the number of tasks stays below."""
 
+_SAMPLES = (
+    "Samples that come with the package. Everybody has their answers, so nothing that is trained or tested on them "
+    "counts.\n\n"
+)
+
 
 def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
     """Write README.md of a release.
@@ -28,6 +33,7 @@ def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
     template = Template((files("sandmill.report") / "card.md").read_text(encoding="utf-8"))
     return template.substitute(
         dataset=manifest.dataset,
+        samples=_SAMPLES if manifest.dataset == "samples" else "",
         version=manifest.version,
         size=next((tag for bound, tag in SIZES if manifest.tasks < bound), "1M<n<10M"),
         configs="\n".join(_config(name, splits) for name in ("tasks", "files")),

@@ -135,6 +135,7 @@ class OverviewCounts:
     def add(self, record: TaskRecord) -> None:
         """Count one task."""
         measured = record.calibration
+        self.counts["codes"][record.lineage.code_version] += 1
         self.counts["bands"][measured.difficulty.band.value] += 1
         self.counts["wanted"][record.wanted.value] += 1
         self.counts["kinds"][record.spec.kind.name] += 1

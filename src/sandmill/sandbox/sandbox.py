@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult, timeout_problem
-from sandmill.sandbox.agent_env import GUEST, require_agent_env
+from sandmill.sandbox.agent_env import GUEST, own_interpreter, require_agent_env
 from sandmill.sandbox.attend import RunOrder, attend
 from sandmill.sandbox.launchers import Launcher, PlainSubprocess, ServerGone, WarmServer
 from sandmill.sandbox.public_folder import check_public, readable, texts_of
@@ -33,8 +33,8 @@ from sandmill.sandbox.view import refuse_exposed, shown_trees
 if TYPE_CHECKING:
     from sandmill.sandbox.remote import RemoteSandbox
 
-BackendName = Literal["auto", "warm", "subprocess"]
-BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "subprocess")
+BackendName = Literal["auto", "warm", "subprocess", "local"]
+BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "subprocess", "local")
 
 _PROBE_S = 30
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
@@ -54,6 +54,7 @@ _CANCEL_CHECK_S = 0.1
 _BACKENDS: Mapping[str, tuple[type[Launcher], Isolation]] = {
     "warm": (WarmServer, Isolation.WARM),
     "subprocess": (PlainSubprocess, Isolation.NONE),
+    "local": (PlainSubprocess, Isolation.NONE),
 }
 _MAX_CODE_BYTES = 1 << 20
 """Largest script, in bytes. A larger one could exceed the time-out of the set-up and look like an `infra_error`."""
@@ -88,10 +89,10 @@ def probe() -> Capability:
 
 def missing_for(backend: BackendName) -> tuple[Problem, ...]:
     """Return what a backend needs and this machine lacks. Empty if the backend works."""
-    return () if backend == "subprocess" else probe().problems
+    return () if backend in ("subprocess", "local") else probe().problems
 
 
-def choose_backend(requested: BackendName) -> Literal["warm", "subprocess"]:
+def choose_backend(requested: BackendName) -> Literal["warm", "subprocess", "local"]:
     """Return the requested backend; for `auto` the one that isolates.
 
     Raises `InputError` if there is no backend of this name. Raises `SandboxUnavailable` if it does not work on this
@@ -185,27 +186,38 @@ class Sandbox:
     """
 
     def __init__(
-        self, backend: BackendName = "auto", *, limits: RunLimits | None = None, agent_env: Path | None = None
+        self,
+        backend: BackendName = "auto",
+        *,
+        limits: RunLimits | None = None,
+        agent_env: Path | None = None,
+        allow_unsafe: bool = False,
     ) -> None:
         """Choose a backend and find the agent environment. No process is started yet.
 
         Args:
             backend: `warm` (forks of an interpreter with imported libraries), `subprocess` (no isolation, for
-                development only), `auto` (warm).
+                development only), `local` (the same with the interpreter of this process), `auto` (warm).
             limits: limits of each run. None means the defaults.
             agent_env: folder that `sandmill agent-env create --path` made. None means the default place.
+            allow_unsafe: whether `local` may run any code, with all rights of this user.
 
         Raises:
+            InputError: for `local` without `allow_unsafe`.
             SandboxUnavailable: if this machine cannot isolate runs or the agent environment is missing. The message
                 names the command that helps.
         """
         self.backend = choose_backend(backend)
         self.limits = limits or RunLimits()
-        self.agent_env = require_agent_env(agent_env)
-        self._is_root = self.backend != "subprocess" and probe().is_root
+        if self.backend == "local" and not allow_unsafe:
+            hint = 'sandmill.load("samples", backend="local") runs code for the samples; allow_unsafe=True runs any.'
+            problem = Problem("backend", "local, which isolates nothing", "samples, or allow_unsafe=True", hint)
+            raise InputError("sandbox", [problem], "Nothing was run.")
+        self.agent_env = own_interpreter() if self.backend == "local" else require_agent_env(agent_env)
+        self._is_root = self.backend == "warm" and probe().is_root
         launcher, self.isolation = _BACKENDS[self.backend]
         self._launcher = launcher(self.agent_env, self._is_root)
-        self._shown = () if self.backend == "subprocess" else shown_trees(self.agent_env)
+        self._shown = shown_trees(self.agent_env) if self.backend == "warm" else ()
 
     def start(self) -> None:
         """Start the warm interpreter, so that the first run does not wait for it."""
@@ -330,6 +342,7 @@ class AsyncSandbox:
         *,
         limits: RunLimits | None = None,
         agent_env: Path | None = None,
+        allow_unsafe: bool = False,
         concurrency: int = 8,
     ) -> None:
         """Choose a backend as `Sandbox` does.
@@ -337,7 +350,8 @@ class AsyncSandbox:
         At most `concurrency` runs go on at a time, fewer if this process may not open enough files. Further runs wait,
         and their time-outs start when they start.
         """
-        self._wrap(Sandbox(backend, limits=limits, agent_env=agent_env), min(concurrency, most_runs()))
+        box = Sandbox(backend, limits=limits, agent_env=agent_env, allow_unsafe=allow_unsafe)
+        self._wrap(box, min(concurrency, most_runs()))
 
     @classmethod
     def over(cls, box: "Sandbox | RemoteSandbox", *, concurrency: int = 8) -> Self:

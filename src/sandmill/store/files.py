@@ -68,6 +68,14 @@ class StoredFile:
     """Seconds since 1970 of its last write, by the clock of the store."""
 
 
+def cache_folder() -> Path:
+    """Return the folder of the cache: `$SANDMILL_CACHE`, or `sandmill` in the user's cache folder."""
+    if given := os.environ.get("SANDMILL_CACHE"):
+        return Path(given).absolute()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache.absolute() / "sandmill"
+
+
 STAGING = ".tmp"
 """Folder under the root where files are written before they are renamed. Listings leave it out."""
 
@@ -234,6 +242,8 @@ class Store:
     """
 
     root: str
+    ref: str = ""
+    """Reference of the version that was asked for, where `<root>@<version>` names a copy on this machine alone."""
 
     def __post_init__(self) -> None:
         if not self.root.endswith("://"):

@@ -76,7 +76,7 @@ class StoredRelease:
     @property
     def ref(self) -> str:
         """Reference of exactly this version, for `load`."""
-        return f"{self.store.root}@{self.version}"
+        return self.store.ref or f"{self.store.root}@{self.version}"
 
     @cached_property
     def has_private(self) -> bool:

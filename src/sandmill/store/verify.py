@@ -20,7 +20,7 @@ from sandmill.fingerprint import canonical_json, digest, digest_of_hashes
 from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
 from sandmill.models.package import TaskFile
-from sandmill.models.release import PartFile, TaskRecord
+from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.texts import DESCRIPTION, TEXTS, prompt_text
 from sandmill.scoring import get_metric
 from sandmill.store.arrow_tables import (
@@ -47,6 +47,11 @@ _ORDER = ("private/tasks", "public/tasks", "public/files", "private/files")
 """Tables of a shard in the order in which they are checked: what a record says is known before the other tables."""
 
 
+def parts_to_share(manifest: Manifest) -> list[PartFile]:
+    """List the files that everybody may see. Reports tell seeds and bands of tasks, so they stay with private/."""
+    return [part for part in manifest.parts if not part.path.startswith(("private/", "reports/"))]
+
+
 def verify_hashes(
     release: StoredRelease, *, public_only: bool = False, progress: OnProgress | None = None
 ) -> list[str]:
@@ -56,13 +61,13 @@ def verify_hashes(
 
     Args:
         release: what to check.
-        public_only: leave the private half out, for a copy that does not have it.
+        public_only: leave the private half and the reports out, for a copy that does not have them.
         progress: called with (done, in all). Each file counts twice, since it is hashed and then read as a table.
     """
     problems: list[str] = []
     known = {part.path for part in release.manifest.parts}
     report = progress or (lambda done, whole: None)
-    wanted = [part for part in release.manifest.parts if not (public_only and part.path.startswith("private/"))]
+    wanted = parts_to_share(release.manifest) if public_only else list(release.manifest.parts)
     groups: defaultdict[str, dict[str, list[PartFile]]] = defaultdict(lambda: {name: [] for name in _ORDER})
     facts: defaultdict[str, list[PartFile]] = defaultdict(list)
     for number, part in enumerate(wanted):

@@ -2,7 +2,9 @@
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,10 @@ from sandmill.store.files import NewerFormat, Store
 from sandmill.store.limits import MAX_KEYS, MAX_MANIFEST_BYTES, MAX_MANIFEST_MARKS
 
 MANIFEST = "manifest.json"
+SAMPLES = "samples"
+"""Reference of the release that the package carries, and its folder in the package."""
+SAMPLES_ROOT = str(files("sandmill") / SAMPLES)
+HUB = "hf://"
 
 
 def list_versions(store: Store) -> list[str]:
@@ -38,21 +44,25 @@ def read_manifest(store: Store, version: str) -> Manifest:
     """
     path = f"{version}/{MANIFEST}"
     where = store.where(path)
-    content = store.read(path, limit=MAX_MANIFEST_BYTES)
+    manifest = parse_manifest(store.read(path, limit=MAX_MANIFEST_BYTES), where)
+    if manifest.version != version:
+        raise IntegrityError(f"{where}: the manifest is that of version {manifest.version}")
+    return manifest
+
+
+def parse_manifest(content: bytes, where: str) -> Manifest:
+    """Parse an untrusted manifest, of at most MAX_MANIFEST_BYTES; see `read_manifest`."""
     if sum(map(content.count, (b",", b"[", b"{"))) > MAX_MANIFEST_MARKS:
         raise IntegrityError(f"{where}: the manifest holds more than any release needs")
     try:
         data = from_json(content)
         if isinstance(data, dict):
             _refuse(data, where)
-        manifest = Manifest.model_validate(data)
+        return Manifest.model_validate(data)
     except ValidationError as error:
         raise IntegrityError(f"{where}: the manifest is damaged: {first_fault(error)}") from None
     except ValueError as error:
         raise IntegrityError(f"{where}: the manifest is damaged: {shorten(str(error), 200)}") from None
-    if manifest.version != version:
-        raise IntegrityError(f"{where}: the manifest is that of version {manifest.version}")
-    return manifest
 
 
 def _refuse(data: dict[str, Any], where: str) -> None:
@@ -117,12 +127,19 @@ _LISTED = 10  # names that an error lists at most
 
 
 def resolve(ref: str | Path) -> tuple[Store, str]:
-    """Return store and full version of a reference.
+    """Return store and full version of a reference: of a local folder, S3, a hub, or the bundled samples.
 
     Raises:
         ReleaseNotFound: with the datasets or versions that are there, and what to type.
     """
     ref = str(ref)
+    if ref.startswith(HUB):
+        from sandmill.store.hub import fetch
+
+        return fetch(ref)
+    if ref.partition("@")[0] == SAMPLES:
+        store, version = resolve(SAMPLES_ROOT + ref.removeprefix(SAMPLES))
+        return replace(store, ref=f"{SAMPLES}@{version}"), version
     folder, slash, last = ref.rstrip("/").rpartition("/")
     name, at, wanted = last.partition("@")
     store = Store(f"{folder}{slash}{name}")

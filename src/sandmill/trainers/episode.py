@@ -9,7 +9,7 @@ from sandmill.errors import InputError
 from sandmill.models.rollout import Act, Rollout
 from sandmill.play.actions import read_call
 from sandmill.play.env import MLEnv, StepResult, run_sync
-from sandmill.trainers.single_turn import PERMANENT
+from sandmill.trainers.single_turn import PERMANENT, isolated
 
 FAULT = "The environment failed. The episode has ended, and it will not be scored."
 OVER = "The episode has ended."
@@ -27,7 +27,7 @@ class Turns:
     """
 
     def __init__(self, env: MLEnv) -> None:
-        self.env = env
+        self.env = isolated(env)
         self.actions = 0
         """Valid and invalid actions so far."""
         self._invalid = 0

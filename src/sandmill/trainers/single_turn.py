@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Iterator
 
-from sandmill.errors import InputError, SandboxUnavailable, StoreError
+from sandmill.errors import InputError, Problem, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
+from sandmill.models.run import Isolation
 from sandmill.play.env import MLEnv
 from sandmill.play.task import AsyncCodeRunner
 from sandmill.rewards import Reward
@@ -52,6 +53,15 @@ def one_script(timeout: float) -> EpisodeLimits:
     return EpisodeLimits(max_steps=1, timeout=timeout, time_budget=timeout)
 
 
+def isolated(env: MLEnv) -> MLEnv:
+    """Return an episode whose sandbox isolates. Raises `InputError` for all others: a policy tries what it may do."""
+    if env.isolation is Isolation.NONE:
+        hint = 'Leave out backend="local": the agent environment is made at first use.'
+        problem = Problem("isolation", "none", "a sandbox that isolates the code of a policy", hint)
+        raise InputError("trainer adapter", [problem], "Nothing was run.")
+    return env
+
+
 async def score_script(
     tasks: OpenTasks,
     task_id: str,
@@ -75,7 +85,8 @@ async def score_script(
     """
     task = tasks.task(task_id)
     try:
-        async with MLEnv(task, reward=reward, limits=one_script(timeout), sandbox=sandbox, sample=sample) as env:
+        made = MLEnv(task, reward=reward, limits=one_script(timeout), sandbox=sandbox, sample=sample)
+        async with isolated(made) as env:
             await env.reset()
             await env.step(Act.run(script))
             return await env.stop()

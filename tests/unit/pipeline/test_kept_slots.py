@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sandmill.errors import RequestError
 from sandmill.models.base import Band
 from sandmill.models.plan import BuildPlan, ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
@@ -12,9 +13,10 @@ from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
-from sandmill.store.shards import FinishedShard, read_shard, read_shard_reports
+from sandmill.store.shards import FinishedShard, read_shard, read_shard_records, read_shard_reports
 from tests.designs import SECRET
 from tests.factories import make_shard_plan
+from tests.publishing import publish_shards
 from tests.unit.pipeline.inline import Scripted
 
 TASKS = 12
@@ -123,3 +125,42 @@ def test_any_number_of_workers_makes_the_same_tasks(settings, tmp_path, fill):
     first, *others = ({shard.key: shard.digests for shard in build} for build in builds)
     assert sum(map(len, first.values())) > 4
     assert all(other == first for other in others)
+
+
+def test_after_an_upgrade_finished_shards_are_refused_continued_or_made_again(fill, settings, monkeypatch):
+    settings = settings.model_copy(update={"shard_size": 4})
+    plan, store = build_plan(), Store(f"{settings.root}/d")
+    monkeypatch.setattr("sandmill.pipeline.run.code_version", lambda _: "c0de0001")
+    monkeypatch.setattr("sandmill.pipeline.run.shared_workers", lambda _: Scripted(2))
+    first, second, _ = plan_round(plan, [], settings, {})
+    done = build_shard(first, settings, {})
+    monkeypatch.setattr("sandmill.pipeline.run.shared_workers", lambda _: Dying(6))
+    with pytest.raises(Killed):
+        build_shard(second, settings, {})
+    assert store.list(f"shards/{second.key}/slots")
+
+    monkeypatch.setattr("sandmill.pipeline.run.code_version", lambda _: "c0de0002")
+    with pytest.raises(RequestError, match="1 finished shard of this build, 4 tasks, made by code c0de0001") as caught:
+        plan_round(plan, [], settings, {})
+    assert "--accept-code-version c0de0001" in str(caught.value)
+    again = settings.model_copy(update={"accept_code_version": "none"})
+    assert not {shard.key for shard in plan_round(plan, [], again, {})} & {first.key, second.key}
+
+    accepting = settings.model_copy(update={"accept_code_version": "c0de0001"})
+    keys = [shard.key for shard in plan_round(plan, [], accepting, {})]
+    assert keys[:2] == [first.key, second.key]
+    shards = fill(Scripted(2), plan, accepting)
+    assert shards[0] == read_shard(store, done.key)
+    found = [[task.lineage.code_version for task in read_shard_records(store, one.ref("d"))] for one in shards]
+    assert set(found[0]) == {"c0de0001"}
+    assert {*found[1]} == {"c0de0001", "c0de0002"}
+    assert set(found[2]) == {"c0de0002"}
+
+
+def test_shards_of_other_code_that_a_version_holds_are_not_asked_about(settings, monkeypatch):
+    plan, store = build_plan(4), Store(f"{settings.root}/d")
+    monkeypatch.setattr("sandmill.pipeline.run.shared_workers", lambda _: Scripted(2))
+    (only,) = plan_round(plan, [], settings, {})
+    publish_shards(store, [build_shard(only, settings, {})], dataset="d")
+    monkeypatch.setattr("sandmill.pipeline.run.code_version", lambda _: "c0de0002")
+    assert plan_round(plan, [], settings, {})

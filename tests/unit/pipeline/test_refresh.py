@@ -116,6 +116,12 @@ def test_another_secret_is_refused(rollouts, store):
         rollouts({IDS[0]: (8, 8)})
 
 
+def test_a_release_that_is_no_dataset_of_a_root_is_refused(rollouts, monkeypatch):
+    monkeypatch.setattr(refreshing, "load", lambda _: load("samples"))
+    with pytest.raises(InputError, match="sandmill copy"):
+        rollouts({})
+
+
 def test_rollouts_of_another_version_are_refused(store, tmp_path):
     request = RefreshRequest(release=store.root, rollouts=(str(tmp_path / "none"),))
     with pytest.raises(InputError, match=r"no rollouts\.json"):

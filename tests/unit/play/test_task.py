@@ -13,11 +13,10 @@ from sandmill.models.package import TaskFile
 from sandmill.models.reports import Check, Outcome
 from sandmill.models.rollout import Act
 from sandmill.pipeline.attempt import AttemptJob
-from sandmill.play.release import cache_folder
 from sandmill.rng import Streams
 from sandmill.scoring.grading.grade import grade_scores
 from sandmill.scoring.submission import read_answers
-from sandmill.store.files import Store
+from sandmill.store.files import Store, cache_folder
 from tests.factories import make_task
 from tests.publishing import publish_splits
 from tests.unit.play.runner import PreparedRunner, result_of, sample_of, truth_of

@@ -1,0 +1,71 @@
+"""sandmill copy and push: a version to another root, and to a hub of data sets."""
+
+from typing import Annotated
+
+import typer
+
+from sandmill.cli.screen import JsonOption, ReleaseArgument, option, show_progress, write_json, write_text
+from sandmill.errors import count
+
+COPY_EXAMPLES = (
+    "Examples: `sandmill copy releases/micro@3 s3://bucket/releases` · "
+    "`sandmill copy hf://datasets/ORG/NAME@COMMIT releases --public-only`"
+)
+
+PUSH_EXAMPLES = (
+    "Examples: `sandmill push releases/micro hf://datasets/ORG/micro` · "
+    "`sandmill push releases/micro@3 hf://datasets/ORG/micro --private-to hf://datasets/ORG/micro-answers`"
+)
+
+
+def copy(
+    release: ReleaseArgument,
+    root: Annotated[str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets.")],
+    public_only: Annotated[
+        bool, typer.Option("--public-only", help="Without the private half and the reports.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a version to ROOT/DATASET/VERSION, byte by byte.
+
+    It is verified before and after. The manifest is written last, so readers see the whole version or none. Run it
+    again to continue: files that are there already are left alone.
+    """
+    from sandmill.store.copy import copy_release
+    from sandmill.store.release import load
+
+    opened = load(release)
+    with show_progress("copying") as progress:
+        copied = copy_release(opened, root, public_only=public_only, progress=progress)
+    if as_json:
+        write_json({"release": opened.ref, "copy": copied.ref})
+    else:
+        half = "public half of " if public_only else ""
+        write_text(f"{opened.ref}: {half}{count(copied.manifest.tasks, 'task')} in {copied.ref}, all holds")
+
+
+def push(
+    release: ReleaseArgument,
+    to: Annotated[str, typer.Argument(metavar="hf://datasets/ORG/NAME", help="Repository of the public half.")],
+    private_to: Annotated[
+        str,
+        option("REPO", "Also send both halves to hf://datasets/ORG/NAME, which must exist and be private."),
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Send the public half of a version to a hub of data sets, in one commit; with --private-to, both halves elsewhere.
+
+    README.md lists the files of each split, so `datasets.load_dataset` reads them. The version is verified first.
+    Answers go only to a repository that the hub says is private. huggingface_hub reads your token (`hf auth login` or
+    HF_TOKEN).
+    """
+    from sandmill.store.hub import push as send
+    from sandmill.store.release import load
+
+    opened = load(release)
+    with show_progress("verifying") as progress:
+        sent = send(opened, to, private_to, progress)
+    if as_json:
+        write_json({"release": opened.ref, "sent": sent})
+    else:
+        write_text("\n".join(f"{opened.ref}: {half} in {ref}" for half, ref in sent.items()))

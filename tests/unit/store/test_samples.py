@@ -1,0 +1,66 @@
+"""The release that comes with the package: small, whole, marked, and played without any set-up."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sandmill
+from sandmill.cli.app import app
+from sandmill.errors import InputError
+from sandmill.models.run import Isolation
+from sandmill.play.task import shared_sandbox
+from sandmill.store.verify import verify_hashes
+from sandmill.store.versions import SAMPLES_ROOT, list_versions
+
+COPY = "import shutil; shutil.copy('public/sample_submission.csv', 'submission.csv')"
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return sandmill.load("samples")
+
+
+def test_they_are_one_small_version_of_four_kinds_for_training(samples):
+    assert list_versions(samples.store) == [samples.version]
+    assert sum(path.stat().st_size for path in Path(SAMPLES_ROOT).rglob("*") if path.is_file()) <= 3_000_000
+    assert 5 <= len(samples.task_ids) <= 8
+    assert len({samples.record(name).spec.kind.name for name in samples.task_ids}) == 4
+    assert "train" in set(samples.tasks["split"])
+
+
+def test_both_halves_hold_and_the_card_says_what_they_are(samples):
+    assert samples.has_private
+    assert verify_hashes(samples) == []
+    assert samples.ref == f"samples@{samples.version}"
+    assert sandmill.load(samples.ref).manifest == samples.manifest
+    assert "Everybody has their answers" in samples.store.read(f"{samples.version}/README.md").decode()
+
+
+def test_no_build_left_its_secret_or_its_shards_with_them():
+    kept = {path.relative_to(SAMPLES_ROOT).parts[0] for path in Path(SAMPLES_ROOT).rglob("*") if path.is_file()}
+    assert {"endings", "versions"} < kept
+    assert len(kept) == 3
+
+
+def test_an_episode_is_played_and_graded_where_nothing_is_set_up(monkeypatch, tmp_path, samples):
+    monkeypatch.setenv("SANDMILL_AGENT_ENV", str(tmp_path / "none"))
+    monkeypatch.setenv("SANDMILL_CACHE", str(tmp_path / "cache"))
+    shared_sandbox.cache_clear()
+    release = sandmill.load("samples", backend="local")
+    with sandmill.SyncMLEnv(release.task(release.task_ids[0])) as env:
+        env.reset()
+        env.step(sandmill.Act.run(COPY))
+        env.step(sandmill.Act.finish())
+    assert env.rollout.grade.outcome == "ok"
+    assert (env.rollout.isolation, env.rollout.release) == (Isolation.NONE, samples.ref)
+    shared_sandbox.cache_clear()
+
+
+def test_the_backend_local_is_for_samples_alone(samples, tmp_path):
+    done = CliRunner().invoke(app, ["copy", "samples", str(tmp_path), "--json"])
+    copied = json.loads(done.output)["copy"]
+    with pytest.raises(InputError, match="isolates nothing"):
+        sandmill.load(copied, backend="local")
+    assert sandmill.load(copied, backend="local", allow_unsafe=True).sandbox.isolation is Isolation.NONE
