@@ -15,7 +15,7 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
-from sandmill.trainers.episode import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.play.turns import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
 from sandmill.trainers.shared import graded_tasks
 
 with require_extra("verifiers", __name__):
