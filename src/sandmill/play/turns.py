@@ -14,6 +14,21 @@ SUBMIT_TOOL = "Get a rounded score for the submission of the latest script, on a
 FINISH_TOOL = "End the episode. The latest valid submission counts, or that of the step with the given number."
 
 
+def _tool(text: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"description": text, "input_schema": schema}
+
+
+TOOLS: dict[str, dict[str, Any]] = {
+    "run_code": _tool(RUN_TOOL, {"code": {"type": "string", "description": "The whole script"}}, ["code"]),
+    "submit": _tool(SUBMIT_TOOL, {}, []),
+    "finish": _tool(
+        FINISH_TOOL, {"step": {"type": "integer", "description": "Number of a step with a valid submission"}}, []
+    ),
+}
+"""Description and JSON schema of each tool."""
+
+
 class Turns:
     """Actions of an agent in one episode.
 
