@@ -18,7 +18,7 @@ from sandmill.errors import InputError, SandmillError, shorten
 from sandmill.models import remote
 from sandmill.sandbox.wire import MessageReader, TooLong, json_pieces
 from sandmill.serve.gate import RequestGate
-from sandmill.serve.ors import add_lists, add_sessions, find_environments
+from sandmill.serve.ors import add_routes
 from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
 from sandmill.serve.runs import RunService, UnknownPublic
 from sandmill.serve.sessions import RETRY_S, Sessions
@@ -100,9 +100,7 @@ def make_app(service: RunService, token: str | None, is_stopping: Callable[[], b
             return remote.PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
 
     if settings.sessions is not None:
-        environments = find_environments(service.tasks.releases)
-        add_lists(app, environments)
-        add_sessions(app, environments, service.tasks, Sessions(box, queue, settings.sessions, settings.timeout_s))
+        add_routes(app, service.tasks, Sessions(box, queue, settings.sessions, settings.timeout_s))
     return RequestGate(app, token=token, most_bytes=settings.max_request_bytes, is_stopping=is_stopping)
 
 

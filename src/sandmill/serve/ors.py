@@ -7,18 +7,16 @@ is the last one. Results of calls are server-sent events, with comments in betwe
 import asyncio
 import json
 import logging
-import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import FastAPI, Header, HTTPException
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from sandmill import __version__
 from sandmill.errors import InputError, Problem, visible
 from sandmill.models.base import Frozen
 from sandmill.models.names import split_fresh_id
@@ -35,13 +33,10 @@ _MOST_LISTED = 10_000
 _BEAT_S = 5.0
 """Interval of comments in a stream, in seconds. Clients take a stream as broken after 30 s of silence."""
 _CHUNK = 4096
+_EVENTS = "text/event-stream"
 _READY_S = 25.0
 """Longest time for which a request waits for the start of an episode, in seconds."""
-_SESSION_ID = re.compile(r"[A-Za-z0-9_.-]{8,128}")
 _LOG = logging.getLogger(__name__)
-
-SessionId = Annotated[str, Header(alias="X-Session-ID")]
-Deployment = Annotated[str, Header(alias="X-Deployment")]
 
 
 class TaskQuery(Frozen):
@@ -92,23 +87,20 @@ class Environment:
         types = {"train": "train", ENDLESS: "train", "validation": "validation"}
         return [{"name": name, "type": types.get(name, "test")} for name in self._splits]
 
-    def count(self, split: str) -> int:
-        """Return the number of tasks of a split."""
-        return len(self._places(split))
-
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
         """Return the public names of a range of tasks."""
-        places = self._places(split)[start:stop]
+        places = self.places(split)[start:stop]
         if len(places) > _MOST_LISTED:
             raise HTTPException(400, f"{len(places)} tasks in one list; ask for ranges of at most {_MOST_LISTED}")
         return [self.task(split, place) for place in places]
 
     def task(self, split: str, index: int) -> dict[str, Any]:
         """Return the public name of one task. A negative index counts from the end."""
-        places = self._places(split)
-        if not -len(places) <= index < len(places):
-            raise HTTPException(400, f"index {index} of split {split}, which has {len(places)} tasks")
-        place = places[index]
+        places = self.places(split)
+        try:
+            place = places[index]
+        except IndexError:
+            raise HTTPException(400, f"index {index} of split {split}, which has {len(places)} tasks") from None
         return {"task_id": self._splits[split][1](place), "split": split, "index": place, "release": self._ref}
 
     def task_id(self, spec: dict[str, Any]) -> str:
@@ -119,133 +111,129 @@ class Environment:
             raise HTTPException(400, f"the task is not one that {self.name} lists")
         return str(named)
 
-    def _places(self, split: str) -> range:
+    def places(self, split: str) -> range:
+        """Return the indices of a split. Raises `HTTPException` if there is no such split."""
         if split not in self._splits:
             raise HTTPException(400, f"unknown split; expected {', '.join(self._splits)}")
         return self._splits[split][0]
 
 
-def find_environments(releases: Sequence[Release]) -> dict[str, Environment]:
-    """Return the environments by name. Raises `InputError` if there are none, or two have one name."""
-    found = {one.name: one for one in map(Environment, releases)}
-    if not releases or len(found) < len(releases):
-        saw = ", ".join(release.ref for release in releases) or "none"
-        problem = Problem("releases", saw, "one release or more, each of another dataset")
-        raise InputError("sandmill serve --ors", [problem], "Nothing was started.")
-    return found
-
-
-def _route(app: FastAPI, method: str, path: str) -> Callable[[Callable[..., Any]], None]:
-    """Return a decorator that adds a route with the name of an environment before it, and without for the default."""
-
-    def add(handler: Callable[..., Any]) -> None:
-        for whole in (f"/{{env_name}}{path}", path):
-            app.add_api_route(whole, handler, methods=[method], response_model=None)
-
-    return add
-
-
-def _choose(environments: dict[str, Environment], env_name: str, deployment: str = "") -> Environment:
+def _choose(request: Request, env_name: str = "", x_deployment: Annotated[str, Header()] = "") -> Environment:
     """Return the named environment; without a name that of the deployment, or the first."""
-    named = deployment.rpartition("/")[2].lower()
-    name = env_name.lower() or (named if named in environments else next(iter(environments)))
+    environments: dict[str, Environment] = request.app.state.environments
+    deployment = x_deployment.rpartition("/")[2].lower()
+    name = env_name.lower() or (deployment if deployment in environments else next(iter(environments)))
     if name not in environments:
         raise HTTPException(404, f"unknown environment; expected {', '.join(environments)}")
     return environments[name]
 
 
-def add_lists(app: FastAPI, environments: dict[str, Environment]) -> None:
-    """Add the routes that list environments, splits, tasks and tools."""
-
-    @app.get("/list_environments")
-    async def list_environments() -> list[str]:
-        return list(environments)
-
-    @app.get("/version")
-    async def version() -> dict[str, str]:
-        return {"version": __version__}
-
-    @_route(app, "GET", "/tools")
-    async def tools() -> dict[str, Any]:
-        return _tools()
-
-    @_route(app, "GET", "/splits")
-    async def splits(env_name: str = "", deployment: Deployment = "") -> list[dict[str, str]]:
-        return _choose(environments, env_name, deployment).splits()
-
-    @_route(app, "POST", "/tasks")
-    async def tasks(asked: TaskQuery, env_name: str = "", deployment: Deployment = "") -> dict[str, Any]:
-        env = _choose(environments, env_name, deployment)
-        return {"tasks": env.tasks(asked.split), "env_name": env.name}
-
-    @_route(app, "POST", "/num_tasks")
-    async def num_tasks(asked: TaskQuery, env_name: str = "", deployment: Deployment = "") -> dict[str, int]:
-        return {"num_tasks": _choose(environments, env_name, deployment).count(asked.split)}
-
-    @_route(app, "POST", "/task")
-    async def task(asked: TaskQuery, env_name: str = "", deployment: Deployment = "") -> dict[str, Any]:
-        env = _choose(environments, env_name, deployment)
-        return {"task": env.task(asked.split, asked.index), "env_name": env.name}
-
-    @_route(app, "POST", "/task_range")
-    async def task_range(asked: TaskQuery, env_name: str = "", deployment: Deployment = "") -> dict[str, Any]:
-        env = _choose(environments, env_name, deployment)
-        return {"tasks": env.tasks(asked.split, asked.start, asked.stop), "env_name": env.name}
+def _find(request: Request, x_session_id: Annotated[str, Header()]) -> Session:
+    """Return the session of a request."""
+    sessions: Sessions = request.app.state.sessions
+    return sessions.find(x_session_id)
 
 
-def add_sessions(app: FastAPI, environments: dict[str, Environment], tasks: ServedTasks, sessions: Sessions) -> None:
-    """Add the routes that play episodes."""
+Chosen = Annotated[Environment, Depends(_choose)]
+Current = Annotated[Session, Depends(_find)]
+_server, _of_environment = APIRouter(), APIRouter()
 
-    @app.post("/create_session")
-    async def create_session() -> StreamingResponse:
-        return _events(_plain(("task_id", uuid4().hex), ("end", "")))
 
-    @app.post("/create")
-    async def create(asked: Create, session_id: SessionId, deployment: Deployment = "") -> dict[str, str]:
-        env = _choose(environments, asked.env_name, deployment)
-        spec = asked.task_spec
-        if spec is None and asked.split is not None and asked.index is not None:
-            spec = env.task(asked.split, asked.index)
-        if spec is None or asked.toolset_name or not _SESSION_ID.fullmatch(session_id):
-            raise HTTPException(400, "expected X-Session-ID, task_spec or split and index, and no toolset")
-        sessions.begin(session_id, await asyncio.to_thread(tasks.open, env.task_id(spec)))
-        return {"sid": session_id}
+def add_routes(app: FastAPI, tasks: ServedTasks, sessions: Sessions) -> None:
+    """Add the routes to a server. Paths without the name of an environment are for the default.
 
-    @app.post("/ping")
-    async def ping(session_id: SessionId) -> dict[str, str]:
-        sessions.find(session_id)
-        return {"status": "ok"}
+    Raises `InputError` if there is no release, or two have one name, and `AccessDenied` if a release cannot be graded.
+    """
+    environments = {one.name: one for one in map(Environment, tasks.releases)}
+    if not environments or len(environments) < len(tasks.releases):
+        saw = ", ".join(release.ref for release in tasks.releases) or "none"
+        problem = Problem("releases", saw, "one release or more, each of another dataset")
+        raise InputError("sandmill serve --ors", [problem], "Nothing was started.")
+    app.state.environments, app.state.tasks, app.state.sessions = environments, tasks, sessions
+    app.include_router(_server)
+    app.include_router(_of_environment)
+    app.include_router(_of_environment, prefix="/{env_name}")
 
-    @app.post("/delete")
-    @app.post("/delete_session")
-    async def delete(session_id: SessionId) -> dict[str, str]:
-        await sessions.end(session_id)
-        return {"sid": session_id}
 
-    @_route(app, "GET", "/task_tools")
-    async def task_tools(session_id: SessionId) -> dict[str, Any]:
-        sessions.find(session_id)
-        return _tools()
+@_server.get("/list_environments")
+async def _list_environments(request: Request) -> list[str]:
+    return list(request.app.state.environments)
 
-    @_route(app, "GET", "/prompt")
-    async def prompt(session_id: SessionId) -> list[dict[str, Any]]:
-        return [text_block(await _begun(sessions.find(session_id)))]
 
-    @_route(app, "GET", "/messages")
-    async def messages(session_id: SessionId) -> list[dict[str, Any]]:
-        block = text_block(await _begun(sessions.find(session_id)))
-        return [{"role": "user", "blocks": [block], "detail": None}]
+@_of_environment.get("/tools")
+async def _tools() -> dict[str, Any]:
+    tools = [{"name": name, **facts} for name, facts in TOOLS.items()]
+    facts = {"terminal_tool": None, "supports_score_group": False, "message_block_types": ["text"]}
+    return {"tools": tools, **facts}
 
-    @_route(app, "POST", "/call")
-    async def call(asked: Call, session_id: SessionId) -> StreamingResponse:
-        session = sessions.find(session_id)
-        await _begun(session)
-        call_id = asked.task_id or session.call(asked.name, asked.input)
-        if call_id is None:
-            raise HTTPException(429, "too many calls of this session go on", {"retry-after": RETRY_S})
-        if call_id not in session.calls:
-            return _events(_plain(("error", "unknown task_id")))
-        return _events(_follow(session, call_id))
+
+@_of_environment.get("/splits")
+async def _splits(env: Chosen) -> list[dict[str, str]]:
+    return env.splits()
+
+
+@_of_environment.post("/tasks")
+@_of_environment.post("/task_range")
+async def _tasks(asked: TaskQuery, env: Chosen) -> dict[str, Any]:
+    return {"tasks": env.tasks(asked.split, asked.start, asked.stop), "env_name": env.name}
+
+
+@_of_environment.post("/num_tasks")
+async def _num_tasks(asked: TaskQuery, env: Chosen) -> dict[str, int]:
+    return {"num_tasks": len(env.places(asked.split))}
+
+
+@_of_environment.post("/task")
+async def _task(asked: TaskQuery, env: Chosen) -> dict[str, Any]:
+    return {"task": env.task(asked.split, asked.index), "env_name": env.name}
+
+
+@_server.post("/create_session")
+async def _create_session() -> Response:
+    return _events(_event("task_id", uuid4().hex), _event("end", ""))
+
+
+@_server.post("/create")
+async def _create(
+    request: Request,
+    asked: Create,
+    x_session_id: Annotated[str, Header(pattern=r"^[A-Za-z0-9_.-]{8,128}$")],
+    x_deployment: Annotated[str, Header()] = "",
+) -> dict[str, str]:
+    env, spec = _choose(request, asked.env_name, x_deployment), asked.task_spec
+    if spec is None and asked.split is not None and asked.index is not None:
+        spec = env.task(asked.split, asked.index)
+    if spec is None or asked.toolset_name:
+        raise HTTPException(400, "expected task_spec, or split and index, and no toolset")
+    task = await asyncio.to_thread(request.app.state.tasks.open, env.task_id(spec))
+    request.app.state.sessions.begin(x_session_id, task)
+    return {"sid": x_session_id}
+
+
+@_server.post("/ping")
+async def _ping(session: Current) -> dict[str, str]:
+    return {"status": "ok"}
+
+
+@_server.post("/delete")
+@_server.post("/delete_session")
+async def _delete(request: Request, x_session_id: Annotated[str, Header()]) -> dict[str, str]:
+    await request.app.state.sessions.end(x_session_id)
+    return {"sid": x_session_id}
+
+
+@_of_environment.get("/prompt")
+async def _prompt(session: Current) -> list[dict[str, Any]]:
+    return [text_block(await _begun(session))]
+
+
+@_of_environment.post("/call")
+async def _call(asked: Call, session: Current) -> Response:
+    await _begun(session)
+    call_id = asked.task_id or session.call(asked.name, asked.input)
+    if not (running := session.calls.get(call_id)):
+        return _events(_event("error", "unknown task_id"))
+    return StreamingResponse(_follow(session, call_id, running), media_type=_EVENTS)
 
 
 async def _begun(session: Session) -> str:
@@ -258,9 +246,8 @@ async def _begun(session: Session) -> str:
     return session.ready.result()[0]
 
 
-async def _follow(session: Session, call_id: str) -> AsyncIterator[bytes]:
+async def _follow(session: Session, call_id: str, running: asyncio.Task[dict[str, Any]]) -> AsyncIterator[bytes]:
     """Send the result of a call when it is there. A client that goes away can ask for it again."""
-    running = session.calls[call_id]
     yield _event("task_id", call_id)
     while not running.done():
         await asyncio.wait({running}, timeout=_BEAT_S)
@@ -280,22 +267,11 @@ async def _follow(session: Session, call_id: str) -> AsyncIterator[bytes]:
         yield _event("end", pieces[-1])
 
 
-async def _plain(*events: tuple[str, str]) -> AsyncIterator[bytes]:
-    for name, data in events:
-        yield _event(name, data)
-
-
 def _event(name: str, data: str) -> bytes:
     # Clients remove spaces at the start, and a line break would end the data.
     start = "\\u0020" if name in ("chunk", "end") and data.startswith(" ") else data[:1]
     return f"event: {name}\ndata: {start}{visible(data[1:])}\n\n".encode()
 
 
-def _events(body: AsyncIterator[bytes]) -> StreamingResponse:
-    return StreamingResponse(body, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
-
-
-def _tools() -> dict[str, Any]:
-    tools = [{"name": name, **facts} for name, facts in TOOLS.items()]
-    blocks = ["text"]
-    return {"tools": tools, "terminal_tool": None, "supports_score_group": False, "message_block_types": blocks}
+def _events(*events: bytes) -> Response:
+    return Response(b"".join(events), media_type=_EVENTS)

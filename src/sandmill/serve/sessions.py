@@ -83,11 +83,11 @@ class Session:
         self.timer: asyncio.TimerHandle | None = None
         self.ending: asyncio.Future[None] | None = None
 
-    def call(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """Start a call of a tool, and return its id in `calls`. None if too many calls go on."""
+    def call(self, name: str, arguments: dict[str, Any]) -> str:
+        """Start a call of a tool, and return its id in `calls`. Raises `HTTPException` if too many go on."""
         done = [one for one, task in self.calls.items() if task.done()]
         if len(self.calls) - len(done) >= _MOST_CALLS:
-            return None
+            raise HTTPException(429, "too many calls of this session go on", {"retry-after": RETRY_S})
         for old in done[:-_MOST_CALLS]:
             del self.calls[old]
         call_id = uuid4().hex
@@ -115,8 +115,8 @@ class Session:
                 if rollout.mask or rollout.reward is None:
                     detail = rollout.steps[-1].detail if rollout.steps else ""
                     raise EpisodeFailed(f"the sandbox failed, so the episode has no reward. Play it again. {detail}")
-                facts = {"task_id": rollout.task_id, "release": rollout.release, "ending": rollout.ending.value}
-                metadata = facts | {"reward_parts": dict(rollout.reward.parts)}
+                shown = {"task_id", "release", "ending", "duration_s"}
+                metadata = rollout.model_dump(mode="json", include=shown) | {"reward_parts": rollout.reward.parts}
                 output |= {"metadata": metadata, "reward": rollout.reward.total, "finished": True}
                 self._is_told = True
             return {"ok": True, "output": output}

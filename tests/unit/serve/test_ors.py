@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from sandmill.errors import InputError
 from sandmill.models.names import split_fresh_id
-from sandmill.serve.ors import find_environments
+from sandmill.serve.ors import add_routes
 from sandmill.serve.settings import SessionSettings
+from sandmill.serve.tasks import ServedTasks
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_numbers
@@ -111,12 +113,10 @@ def test_an_episode_is_played_to_its_single_reward(site, release, answers):
     assert create(site) == (200, {"sid": "session-1"})
     assert create(site)[0] == 400
     (prompt,) = site.ask("GET", "/micro/prompt", headers=SESSION)[1]
-    (message,) = site.ask("GET", "/messages", headers=SESSION)[1]
-    assert (prompt["type"], message["role"], message["blocks"]) == ("text", "user", [prompt])
+    assert prompt["type"] == "text"
     task_id = load(release).select(split="train")[0]
     assert load(release).prompt(task_id).strip() in prompt["text"]
-    tools = site.ask("GET", "/task_tools", headers=SESSION)[1]
-    assert tools == site.ask("GET", "/tools")[1]
+    tools = site.ask("GET", "/micro/tools")[1]
     assert [tool["name"] for tool in tools["tools"]] == ["run_code", "submit", "finish"]
 
     first = call(site, "run_code", code="print hello   there\n" + answers)
@@ -239,13 +239,12 @@ def test_a_server_with_a_token_refuses_others(site):
     assert site.ask("GET", "/list_environments", headers={"Authorization": "", "X-API-Key": TOKEN})[0] == 200
 
 
-def test_environments_need_releases_with_names_of_their_own(release):
-    import sandmill
-
-    with pytest.raises(InputError, match="saw none"):
-        find_environments([])
-    with pytest.raises(InputError, match="each of another dataset"):
-        find_environments(2 * [sandmill.load(release)])
+def test_environments_need_releases_with_names_of_their_own(pulled, release, tmp_path):
+    other = tmp_path / "other"
+    publish_numbers(Store(str(other)), range(10, 13))
+    for sources, saw in ((pulled,), "saw none"), ((release, other), "each of another dataset"):
+        with pytest.raises(InputError, match=saw):
+            add_routes(FastAPI(), ServedTasks(list(map(str, sources))), Any)
 
 
 def test_no_answer_holds_anything_private(site, release, answers, tmp_path):
