@@ -124,7 +124,7 @@ class MLEnv:
         self._feedback = Feedback(private, self.limits.max_submissions)
         self._started = time.monotonic()
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._left_s, lambda: asyncio.ensure_future(self._expire()))
+        self._timer = loop.call_later(self.left_s, lambda: asyncio.ensure_future(self._expire()))
         prompt = build_prompt(
             self.task.description,
             timeout=self.limits.timeout,
@@ -148,7 +148,7 @@ class MLEnv:
         async with self._turn:
             if self._late is None:
                 self._check_running(act)
-                return await (self._step(act) if self._left_s > 0 else self._end_late())
+                return await (self._step(act) if self.left_s > 0 else self._end_late())
             return self._late
 
     async def _step(self, act: Act) -> StepResult:
@@ -160,7 +160,7 @@ class MLEnv:
             return await self._end(Ending.INFRA, step)
         if len(self._steps) + 1 >= self.limits.max_steps:
             return await self._end(Ending.STEPS, step)
-        if self._used_s >= self.limits.time_budget or self._left_s <= 0:
+        if self._used_s >= self.limits.time_budget or self.left_s <= 0:
             return await self._end(Ending.TIME, step)
         self._steps.append(step)
         text = observe(step, self.limits, self._used_s, False)
@@ -178,7 +178,8 @@ class MLEnv:
         async with self._turn:
             if self.rollout is None:
                 self._check_running(Act.finish())
-                await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
+                ending = Ending.STOPPED if self.left_s > 0 else Ending.TIME
+                await self._end(Ending.INFRA if is_fault else ending, None)
         assert self.rollout is not None
         return self.rollout
 
@@ -198,8 +199,8 @@ class MLEnv:
         await self.close()
 
     @property
-    def _left_s(self) -> float:
-        """Seconds in which the agent can still act."""
+    def left_s(self) -> float:
+        """Seconds of wall time in which the agent can still act."""
         return self._started + self.limits.longest_s - self.limits.closing_s - time.monotonic()
 
     async def _end_late(self) -> StepResult:
@@ -261,17 +262,17 @@ class MLEnv:
         sandbox = self._sandbox or self.task.sandbox
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="sandmill-episode-", ignore_cleanup_errors=True)
-        timeout = max(0.1, min(self.limits.timeout, self.limits.time_budget - self._used_s, self._left_s))
+        timeout = max(0.1, min(self.limits.timeout, self.limits.time_budget - self._used_s, self.left_s))
         result = RunResult(outcome=Outcome.INFRA_ERROR, isolation=Isolation.NONE, detail="the sandbox did not run")
         for _ in range(_TRIES):
             try:
                 scratch = Path(self._folder.name)
                 # The sandbox kills the agent's code at its time-out. Longer is a long queue or a fault.
-                async with asyncio.timeout(self._left_s + self.limits.closing_s):
+                async with asyncio.timeout(self.left_s + self.limits.closing_s):
                     result = await sandbox.run(code, public=self.task.public, scratch=scratch, timeout=timeout)
             except (SandboxUnavailable, OSError) as error:
                 result = result.model_copy(update={"detail": f"the sandbox failed: {type(error).__name__}: {error}"})
-            if result.outcome is not Outcome.INFRA_ERROR or self._left_s <= 0:
+            if result.outcome is not Outcome.INFRA_ERROR or self.left_s <= 0:
                 break
         return result
 
