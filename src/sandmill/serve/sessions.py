@@ -22,8 +22,8 @@ from sandmill.sandbox import Sandbox
 from sandmill.serve.queue import QueueFull, RunQueue
 from sandmill.serve.settings import SessionSettings
 
-_MOST_CALLS = 8
-"""Calls of a session whose results are kept, for clients that have lost the connection and ask again."""
+_MOST_CALLS = 100
+"""Calls of a session. All results are kept, for clients that have lost the connection and ask again."""
 _QUEUE_FULL_S = 0.5
 """Seconds until a run asks again for a place in a full queue."""
 RETRY_S = "2"
@@ -84,12 +84,9 @@ class Session:
         self.ending: asyncio.Future[None] | None = None
 
     def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Start a call of a tool, and return its id in `calls`. Raises `HTTPException` if too many go on."""
-        done = [one for one, task in self.calls.items() if task.done()]
-        if len(self.calls) - len(done) >= _MOST_CALLS:
-            raise HTTPException(429, "too many calls of this session go on", {"retry-after": RETRY_S})
-        for old in done[:-_MOST_CALLS]:
-            del self.calls[old]
+        """Start a call of a tool, and return its id in `calls`. Raises `HTTPException` after too many."""
+        if len(self.calls) >= _MOST_CALLS:
+            raise HTTPException(400, "the session has had all its calls")
         call_id = uuid4().hex
         self.calls[call_id] = asyncio.create_task(self._act(name, arguments))
         return call_id

@@ -157,6 +157,13 @@ def test_a_call_whose_client_went_away_can_be_asked_for_again(site):
     assert listen_to(site, "/call", body | {"task_id": "other"}, SESSION) == [("error", "unknown task_id")]
 
 
+def test_calls_of_a_session_are_counted(site, monkeypatch):
+    monkeypatch.setattr("sandmill.serve.sessions._MOST_CALLS", 2)
+    create(site)
+    assert [call(site, "submit")["ok"] for _ in range(2)] == [True, True]
+    assert site.ask("POST", "/call", {"name": "submit"}, SESSION)[0] == 400
+
+
 def test_a_failing_sandbox_is_an_error_of_the_call_and_never_a_reward(site):
     create(site)
     site.box.run = broken
