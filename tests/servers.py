@@ -107,6 +107,7 @@ class Sites:
         queue: int = 4,
         limits: RunLimits | None = None,
         connections: int = 1000,
+        token: str | None = TOKEN,
         **settings: Any,
     ) -> Site:
         state = self._folder / f"state-{len(self._open)}"
@@ -117,7 +118,7 @@ class Sites:
         service = RunService(box, tasks, runs, ServerSettings(**settings), state)  # type: ignore[arg-type]
         listener = listen("127.0.0.1", 0)
         site = Site(listener.getsockname()[1], service, box)
-        app = make_app(service, TOKEN, lambda: site.is_stopping)
+        app = make_app(service, token, lambda: site.is_stopping)
         config = server_config(app, connections)
         config.timeout_graceful_shutdown = 1
         server = uvicorn.Server(config)

@@ -17,7 +17,7 @@ from sandmill.play.env import MLEnv
 from sandmill.play.observation import escape_marks, observe
 from sandmill.play.react import ReactAgent
 from sandmill.play.release import open_task
-from sandmill.trainers.episode import read_tool_call
+from sandmill.play.turns import read_tool_call
 from tests.llm_server import Answer, Received, Script, error, serve
 from tests.task_folders import write_task
 from tests.unit.play.runner import PreparedRunner, result_of, sample_of

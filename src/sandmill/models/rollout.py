@@ -16,6 +16,10 @@ MODEL_ERROR = "model_error"
 """Failure kind: the model did not answer, so the rollout is masked."""
 NO_RUN = "no_run"
 """Failure kind: the agent never ran a script."""
+_WAITING_S = 3600.0
+"""Seconds of an episode for the model and for waiting, unless its wall clock is given."""
+_MOST_CLOSING_S = 10.0
+"""Enough to kill a run, to collect its files and to grade them on a busy machine."""
 
 
 class Score(Frozen):
@@ -143,6 +147,19 @@ class EpisodeLimits(Frozen):
     """Seconds of all runs together. Time that runs wait for the sandbox, and the time of the model, do not count."""
     timeout: float = Field(default=30.0, gt=0, le=MOST_SECONDS)
     """Seconds of wall time of one run."""
+    wall_clock: float | None = Field(default=None, gt=0)
+    """Seconds of the whole episode, with waiting and with the time of the model. None means one hour more than
+    `time_budget`."""
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds after which an episode is over, whatever the agent and the sandbox do."""
+        return self.wall_clock or self.time_budget + _WAITING_S
+
+    @property
+    def closing_s(self) -> float:
+        """The last seconds of an episode, in which nothing starts any more: it is ended and graded."""
+        return min(_MOST_CLOSING_S, self.longest_s / 10)
 
 
 class Marker(StrEnum):

@@ -40,7 +40,9 @@ class MLEnv:
     feedback part of the test rows, is rounded, and its number is limited. The final part is graded once, at the end,
     on the latest valid submission or on that of the step which the agent names. Every reward before the end is 0.
 
-    A fault of the sandbox ends the episode with a masked rollout and never raises.
+    A fault of the sandbox ends the episode with a masked rollout and never raises. So does a sandbox that has not
+    answered when the wall clock of the episode is over. An agent that does not come back in time is graded on what is
+    there.
 
     Example:
         >>> async with MLEnv(task) as env:  # doctest: +SKIP
@@ -68,7 +70,7 @@ class MLEnv:
             task: from `release.task(id)` or `open_task(folder)`, with its private half.
             reward: name of a preset, or a reward.
             limits: of the episode; or give its fields by name: `max_steps`, `max_submissions`, `time_budget`,
-                `timeout`.
+                `timeout`, `wall_clock`.
             sandbox: runs the code. None means the sandbox of the task.
             instrument: whether progress markers are inserted into scripts.
             sample: number of the rollout among those of the same task.
@@ -88,6 +90,8 @@ class MLEnv:
         self._explains = explains or self._reward.needs_facts
         self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
         self._folder: TemporaryDirectory[str] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._turn = asyncio.Lock()
         self._clear()
 
     def _clear(self) -> None:
@@ -97,6 +101,7 @@ class MLEnv:
         self._feedback: Feedback | None = None
         self._used_s, self._started = 0.0, 0.0
         self._isolations: set[Isolation] = set()
+        self._late: StepResult | None = None
         self.rollout: Rollout | None = None
         """The finished episode; None before its end."""
 
@@ -124,6 +129,8 @@ class MLEnv:
         private = await asyncio.to_thread(lambda: self.task.private)
         self._feedback = Feedback(private, self.limits.max_submissions)
         self._started = time.monotonic()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self.left_s, lambda: asyncio.ensure_future(self._expire()))
         prompt = build_prompt(
             self.task.description,
             timeout=self.limits.timeout,
@@ -141,9 +148,16 @@ class MLEnv:
             end `rollout`.
 
         Raises:
-            InputError: if the episode has not begun or is over, or a named step has no valid submission.
+            InputError: if the episode has not begun or is over, or a named step has no valid submission. An episode
+                that its wall clock has ended returns its last result instead.
         """
-        self._check_running(act)
+        async with self._turn:
+            if self._late is None:
+                self._check_running(act)
+                return await (self._step(act) if self.left_s > 0 else self._end_late())
+            return self._late
+
+    async def _step(self, act: Act) -> StepResult:
         if act.action is Action.FINISH:
             step = Step(number=len(self._steps) + 1, action=Action.FINISH)
             return await self._end(Ending.FINISHED, step, act.step)
@@ -152,7 +166,7 @@ class MLEnv:
             return await self._end(Ending.INFRA, step)
         if len(self._steps) + 1 >= self.limits.max_steps:
             return await self._end(Ending.STEPS, step)
-        if self._used_s >= self.limits.time_budget:
+        if self._used_s >= self.limits.time_budget or self.left_s <= 0:
             return await self._end(Ending.TIME, step)
         self._steps.append(step)
         text = observe(step, self.limits, self._used_s, False)
@@ -167,14 +181,18 @@ class MLEnv:
         Returns:
             The finished rollout; that of an episode which is over already.
         """
-        if self.rollout is None:
-            self._check_running(Act.finish())
-            await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
+        async with self._turn:
+            if self.rollout is None:
+                self._check_running(Act.finish())
+                ending = Ending.STOPPED if self.left_s > 0 else Ending.TIME
+                await self._end(Ending.INFRA if is_fault else ending, None)
         assert self.rollout is not None
         return self.rollout
 
     async def close(self) -> None:
         """Remove the scratch folder. An unfinished episode is thrown away."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._folder is not None:
             folder, self._folder = self._folder, None
             with suppress(OSError):
@@ -185,6 +203,23 @@ class MLEnv:
 
     async def __aexit__(self, *error: object) -> None:
         await self.close()
+
+    @property
+    def left_s(self) -> float:
+        """Seconds of wall time in which the agent can still act."""
+        return self._started + self.limits.longest_s - self.limits.closing_s - time.monotonic()
+
+    async def _end_late(self) -> StepResult:
+        _, reward, terminated, truncated, info = await self._end(Ending.TIME, None)
+        text = f"The episode has ended, because its {self.limits.longest_s:g} seconds of wall time are over."
+        self._late = text, reward, terminated, truncated, info
+        return self._late
+
+    async def _expire(self) -> None:
+        """End an episode whose agent has not come back. A step that goes on ends it itself."""
+        async with self._turn:
+            if self.rollout is None:
+                await self._end_late()
 
     def _check_running(self, act: Act) -> None:
         problems = []
@@ -235,15 +270,17 @@ class MLEnv:
         sandbox = self._sandbox or self.task.sandbox
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="sandmill-episode-", ignore_cleanup_errors=True)
-        timeout = max(0.1, min(self.limits.timeout, self.limits.time_budget - self._used_s))
+        timeout = max(0.1, min(self.limits.timeout, self.limits.time_budget - self._used_s, self.left_s))
         result = RunResult(outcome=Outcome.INFRA_ERROR, isolation=Isolation.NONE, detail="the sandbox did not run")
         for _ in range(_TRIES):
             try:
                 scratch = Path(self._folder.name)
-                result = await sandbox.run(code, public=self.task.public, scratch=scratch, timeout=timeout)
+                # The sandbox kills the agent's code at its time-out. Longer is a long queue or a fault.
+                async with asyncio.timeout(self.left_s + self.limits.closing_s):
+                    result = await sandbox.run(code, public=self.task.public, scratch=scratch, timeout=timeout)
             except (SandboxUnavailable, OSError) as error:
                 result = result.model_copy(update={"detail": f"the sandbox failed: {type(error).__name__}: {error}"})
-            if result.outcome is not Outcome.INFRA_ERROR:
+            if result.outcome is not Outcome.INFRA_ERROR or self.left_s <= 0:
                 break
         return result
 

@@ -1,5 +1,6 @@
 """A ReAct loop: a language model thinks, acts in an episode, and reads the result, until the episode ends."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -82,7 +83,11 @@ class ReactAgent:
         """Return the next message. None if there is none: the episode is over then."""
         for attempt in range(_REQUESTS):
             try:
-                return await self._request(self._messages)
+                async with asyncio.timeout(env.left_s):
+                    return await self._request(self._messages)
+            except TimeoutError:
+                await env.stop()
+                break
             except RequestFailed as failure:
                 is_fault, is_full = await self._is_fault(failure), failure.is_too_long
                 if is_fault or is_full or attempt + 1 == _REQUESTS:

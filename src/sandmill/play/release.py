@@ -93,7 +93,7 @@ class Release(StoredRelease):
             raise InputError(self.ref, [problem], "Nothing was drawn.")
         self.require_private()
         chosen = self.select(split=splits, **selection)
-        return (self.task(fresh_id(task_id, group)) for task_id, group in _without_end(chosen, seed))
+        return (self.task(endless_id(chosen, index, seed)) for index in itertools.count())
 
     def open_tasks(self, task_ids: Iterable[str] | None = None) -> Iterator[EpisodeTask]:
         """Open tasks one by one: those with these ids, or all.
@@ -104,11 +104,11 @@ class Release(StoredRelease):
         return map(self.task, self.task_ids if task_ids is None else task_ids)
 
 
-def _without_end(task_ids: Sequence[str], seed: int) -> Iterator[tuple[str, int]]:
-    """Yield tasks with the number of a draw: all in a drawn order, then all again in another one."""
-    for epoch in itertools.count():
-        group = int(digest(f"{seed} {epoch}".encode())[:8], 16)
-        yield from ((name, group) for name in sorted(task_ids, key=lambda name: digest(f"{group} {name}".encode())))
+def endless_id(task_ids: Sequence[str], index: int, seed: int = 0) -> str:
+    """Return the id of a fresh task at a place of an endless list: all in a drawn order, then all again in another."""
+    epoch, place = divmod(index, len(task_ids))
+    group = int(digest(f"{seed} {epoch}".encode())[:8], 16)
+    return fresh_id(sorted(task_ids, key=lambda name: digest(f"{group} {name}".encode()))[place], group)
 
 
 def load(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Generic, TypeVar
 
@@ -18,14 +18,15 @@ from sandmill.errors import InputError, SandmillError, shorten
 from sandmill.models import remote
 from sandmill.sandbox.wire import MessageReader, TooLong, json_pieces
 from sandmill.serve.gate import RequestGate
+from sandmill.serve.ors import add_routes
 from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
 from sandmill.serve.runs import RunService, UnknownPublic
+from sandmill.serve.sessions import RETRY_S, Sessions
 
 _BEAT_S = 0.5
 """Interval of the white space that is sent while runs go on, in seconds. It shows that the server lives."""
 _MOST_PROBLEMS = 20
-_RETRY_S = 2
-"""Seconds after which a client may ask a full server again."""
+_RETRY = {"retry-after": RETRY_S}
 
 Message = TypeVar("Message", bound=BaseModel)
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -35,8 +36,11 @@ class NoRoom(Exception):
     """The requests that are in memory leave no room for another one."""
 
 
-def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -> RequestGate:
-    """Return the ASGI application of a server."""
+def make_app(service: RunService, token: str | None, is_stopping: Callable[[], bool]) -> RequestGate:
+    """Return the ASGI application of a server. Without a token it answers this machine alone, and runs no batches.
+
+    Raises `InputError` or `AccessDenied` if it shall speak the Open Reward Standard and has no release to grade.
+    """
     app = FastAPI(title="sandmill", version=__version__, docs_url=None, redoc_url=None)
     box, queue, settings = service.box, service.queue, service.settings
     _add_errors(app)
@@ -95,6 +99,8 @@ def make_app(service: RunService, token: str, is_stopping: Callable[[], bool]) -
             folder = await _receive(request, remote.PublicUpload, service, held)
             return remote.PublicReply(public=await asyncio.to_thread(service.publics.add, folder.files))
 
+    if settings.sessions is not None:
+        add_routes(app, service.tasks, Sessions(box, queue, settings.sessions, settings.timeout_s))
     return RequestGate(app, token=token, most_bytes=settings.max_request_bytes, is_stopping=is_stopping)
 
 
@@ -179,12 +185,12 @@ def _add_errors(app: FastAPI) -> None:
         InputError: lambda error: _refusal(422, str(error), [str(problem) for problem in error.problems]),
         SandmillError: lambda error: _refusal(500, str(error)),
         BatchTooLarge: lambda error: _refusal(422, str(error)),
-        QueueFull: lambda _: _refusal(429, "the queue is full", retry_after_s=_RETRY_S),
+        QueueFull: lambda _: _refusal(429, "the queue is full", headers=_RETRY),
         UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
-        NoRoom: lambda _: _refusal(429, "other requests fill the memory", retry_after_s=_RETRY_S),
+        NoRoom: lambda _: _refusal(429, "other requests fill the memory", headers=_RETRY),
         TooLong: lambda error: _refusal(413, f"the request is too large: {error}"),
         RequestValidationError: validation,
-        HTTPException: lambda error: _refusal(error.status_code, str(error.detail)),
+        HTTPException: lambda error: _refusal(error.status_code, str(error.detail), headers=error.headers),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),
     }
     for kind, answer in answers.items():
@@ -195,6 +201,7 @@ def _add_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, handle)
 
 
-def _refusal(status: int, detail: str, problems: Sequence[str] = (), retry_after_s: int | None = None) -> Response:
-    headers = {} if retry_after_s is None else {"retry-after": str(retry_after_s)}
-    return JSONResponse(remote.Refusal(detail=detail, problems=tuple(problems)).model_dump(), status, headers=headers)
+def _refusal(
+    status: int, detail: str, problems: Sequence[str] = (), headers: Mapping[str, str] | None = None
+) -> Response:
+    return JSONResponse(remote.Refusal(detail=detail, problems=tuple(problems)).model_dump(), status, headers)

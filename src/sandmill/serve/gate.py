@@ -5,6 +5,7 @@ handled, it does not wait, and the limits of connections do not close it.
 """
 
 import asyncio
+import re
 import resource
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -35,8 +36,17 @@ OPEN_PATHS = frozenset({"/health"})
 _BODY_S = 300.0
 """Longest time for sending a request, in seconds: the largest one at 7 Mbit/s."""
 _CLOSE = (b"connection", b"close")
+_MOST_OTHER_BYTES = 4 << 20
+"""Largest request to other routes than those of batches, which count their memory."""
+_BATCHES = "/v1/"
+_LOOPBACK = re.compile(r"(?:127(?:\.[0-9]{1,3}){3}|localhost|::1|\[::1\])(?::[0-9]+)?")
 _RETRY_STOPPED_S = 30
 """Seconds after which a client may ask a stopping server again, for example after a restart."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host, with or without a port, is this machine under a name that nobody else can take."""
+    return _LOOPBACK.fullmatch(host) is not None
 
 
 class Connections:
@@ -121,8 +131,8 @@ def most_connections(runs: int) -> int:
 class RequestGate:
     """ASGI middleware. It answers refused requests itself, before their body is read."""
 
-    def __init__(self, app: ASGIApp, *, token: str, most_bytes: int, is_stopping: Callable[[], bool]) -> None:
-        self._app, self._token, self._most_bytes = app, token.encode(), most_bytes
+    def __init__(self, app: ASGIApp, *, token: str | None, most_bytes: int, is_stopping: Callable[[], bool]) -> None:
+        self._app, self._token, self._most_bytes = app, token.encode() if token else None, most_bytes
         self._is_stopping = is_stopping
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +150,7 @@ class RequestGate:
                 await send(message)
 
             await self._limited(scope, receive, send_and_close, announced)
-        elif not self._is_authorized(headers.get(b"authorization", b"")):
+        elif not self._is_authorized(headers, scope["path"]):
             await _refusal(401, "the token is missing or wrong", {"www-authenticate": "Bearer"})(scope, receive, send)
         elif self._is_stopping():
             await _refusal(503, "the server is stopping", {"retry-after": str(_RETRY_STOPPED_S)})(scope, receive, send)
@@ -148,13 +158,18 @@ class RequestGate:
             with scope["state"][_KEY]():
                 await self._limited(scope, receive, send, announced)
 
-    def _is_authorized(self, header: bytes) -> bool:
-        scheme, _, value = header.partition(b" ")
-        return scheme.lower() == b"bearer" and compare_digest(value.strip(), self._token)
+    def _is_authorized(self, headers: Mapping[bytes, bytes], path: str) -> bool:
+        if self._token is None:
+            # A web page that a browser of this machine shows has another host, even if its name leads here.
+            return is_loopback(headers.get(b"host", b"").decode("latin-1")) and not path.startswith(_BATCHES)
+        scheme, _, value = headers.get(b"authorization", b"").partition(b" ")
+        given = value if scheme.lower() == b"bearer" else headers.get(b"x-api-key", b"")
+        return compare_digest(given.strip(), self._token)
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send, announced: bytes) -> None:
-        detail = f"the request is larger than {self._most_bytes} bytes"
-        if announced.isdigit() and int(announced) > self._most_bytes:
+        most = self._most_bytes if scope["path"].startswith(_BATCHES) else min(self._most_bytes, _MOST_OTHER_BYTES)
+        detail = f"the request is larger than {most} bytes"
+        if announced.isdigit() and int(announced) > most:
             await _refusal(413, detail)(scope, receive, send)
             return
         seen = 0
@@ -171,7 +186,7 @@ class RequestGate:
                 # The next message says that the client is gone.
                 deadline = None
             seen += len(message.get("body", b""))
-            if seen > self._most_bytes:
+            if seen > most:
                 raise HTTPException(413, detail)
             return message
 

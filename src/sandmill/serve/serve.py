@@ -68,7 +68,7 @@ class _Server(uvicorn.Server):
 
 def serve(
     listener: socket.socket,
-    token: str,
+    token: str | None,
     sources: Sequence[str],
     box: Sandbox,
     settings: ServerSettings,
@@ -83,9 +83,9 @@ def serve(
     """
     with state_folder() as state:
         tasks, stopping = ServedTasks(sources), Event()
+        service = RunService(box, tasks, RunQueue(concurrency, queue), settings, state)
+        config = server_config(make_app(service, token, stopping.is_set), most_connections(concurrency))
         with box:
-            service = RunService(box, tasks, RunQueue(concurrency, queue), settings, state)
-            config = server_config(make_app(service, token, stopping.is_set), most_connections(concurrency))
             logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
             try:
                 _Server(config, service, stopping, lambda: announce(len(tasks))).run(sockets=[listener])

@@ -19,6 +19,19 @@ _LOCK = "lock"
 
 
 @dataclass(frozen=True)
+class SessionSettings:
+    """How sessions of the Open Reward Standard are played, and when they end."""
+
+    most: int = 256
+    """Sessions at a time, of all clients that have the token."""
+    idle_s: float = 900.0
+    """Seconds without a request of its client after which a session ends."""
+    wall_clock_s: float | None = None
+    """Longest time of an episode; see `EpisodeLimits.wall_clock`."""
+    reward: str = "ladder"
+
+
+@dataclass(frozen=True)
 class ServerSettings:
     """How much a server accepts and keeps."""
 
@@ -31,6 +44,8 @@ class ServerSettings:
     """Bytes of all uploaded public folders. The least recently used are removed first."""
     reply_bytes: int = 512 << 20
     """Most bytes of a scratch folder that travel back in a reply."""
+    sessions: SessionSettings | None = None
+    """None: the server does not speak the Open Reward Standard."""
 
 
 def read_token(path: Path) -> str:

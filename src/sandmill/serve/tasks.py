@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sandmill.errors import InputError, Problem, name_some
 from sandmill.models.names import split_fresh_id, task_id_fault
-from sandmill.play.release import load, open_task
+from sandmill.play.release import Release, load, open_task
 from sandmill.play.task import EpisodeTask
 
 _MOST_FRESH = 256
@@ -23,6 +23,7 @@ class ServedTasks:
 
         Raises `InputError` with all sources that hold no tasks.
         """
+        self.releases: list[Release] = []
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
         self._opened: dict[str, EpisodeTask] = {}
         self._fresh: OrderedDict[str, EpisodeTask] = OrderedDict()
@@ -30,7 +31,7 @@ class ServedTasks:
         problems: list[Problem] = []
         for source in sources:
             try:
-                openers = _openers(source)
+                openers = self._find(source)
             except InputError as error:
                 problems += error.problems
                 continue
@@ -39,6 +40,18 @@ class ServedTasks:
             self._openers |= openers
         if problems:
             raise InputError("sandmill serve", problems, "Nothing was started.")
+
+    def _find(self, source: str) -> dict[str, Callable[[], EpisodeTask]]:
+        """Return what opens each task of a release, of a folder of pulled tasks, or of one pulled task, by id."""
+        if "://" not in source and Path(source).is_dir():
+            folder = Path(source).resolve()
+            found = [folder] if (folder / "public").is_dir() else sorted(folder.iterdir())
+            pulled = [one for one in found if (one / "public" / "description.md").is_file()]
+            if named := [one for one in pulled if not task_id_fault(one.name)]:
+                return {one.name: partial(open_task, one) for one in named}
+        release = load(source)
+        self.releases.append(release)
+        return {task_id: partial(release.task, task_id) for task_id in release.task_ids}
 
     def __len__(self) -> int:
         return len(self._openers)
@@ -65,15 +78,3 @@ class ServedTasks:
             if len(self._fresh) > _MOST_FRESH:
                 self._fresh.popitem(last=False)
             return self._fresh[task_id]
-
-
-def _openers(source: str) -> dict[str, Callable[[], EpisodeTask]]:
-    """Return what opens each task of a release, of a folder of pulled tasks, or of one pulled task, by id."""
-    if "://" not in source and Path(source).is_dir():
-        folder = Path(source).resolve()
-        found = [folder] if (folder / "public").is_dir() else sorted(folder.iterdir())
-        pulled = [one for one in found if (one / "public" / "description.md").is_file()]
-        if named := [one for one in pulled if not task_id_fault(one.name)]:
-            return {one.name: partial(open_task, one) for one in named}
-    release = load(source)
-    return {task_id: partial(release.task, task_id) for task_id in release.task_ids}

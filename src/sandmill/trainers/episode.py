@@ -1,72 +1,18 @@
 """Episodes as trainers play them: faults mask the rollout, and invalid actions are observations, not exceptions."""
 
-import json
 import logging
 from collections.abc import Coroutine
 from typing import Any
 
 from sandmill.errors import InputError
 from sandmill.models.rollout import Act, Rollout
-from sandmill.play.actions import read_call
-from sandmill.play.env import MLEnv, StepResult, run_sync
-from sandmill.trainers.single_turn import PERMANENT, isolated
+from sandmill.play.env import MLEnv, run_sync
+from sandmill.play.turns import OVER, Turns
+from sandmill.trainers.single_turn import PERMANENT
 
 FAULT = "The environment failed. The episode has ended, and it will not be scored."
-OVER = "The episode has ended."
 
 logger = logging.getLogger(__name__)
-RUN_TOOL = "Run a Python script. A valid submission.csv that it writes becomes the candidate for the final score."
-SUBMIT_TOOL = "Get a rounded score for the submission of the latest script, on a part of the test rows."
-FINISH_TOOL = "End the episode. The latest valid submission counts, or that of the step with the given number."
-
-
-class Turns:
-    """Actions of an agent in one episode.
-
-    An invalid action costs no step of the episode. As many of them as the episode has steps end it.
-    """
-
-    def __init__(self, env: MLEnv) -> None:
-        self.env = isolated(env)
-        self.actions = 0
-        """Valid and invalid actions so far."""
-        self._invalid = 0
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the episode has ended."""
-        return self.env.rollout is not None
-
-    async def act(self, act: Act) -> StepResult:
-        """Do one action; see `MLEnv.step`."""
-        try:
-            result = await self.env.step(act)
-        except InputError as error:
-            # All other errors of a step are mistakes of the client.
-            if act.step is None or self.is_over:
-                raise
-            return await self.reject("\n".join(map(str, error.problems)))
-        self.actions += 1
-        return result
-
-    async def reject(self, message: str) -> StepResult:
-        """Answer an action that cannot be done."""
-        self.actions += 1
-        self._invalid += 1
-        if self._invalid < self.env.limits.max_steps:
-            return message, 0.0, False, False, {"step": None, "mask": False}
-        rollout = await self.env.stop()
-        reward = 0.0 if rollout.reward is None or rollout.mask else rollout.reward.total
-        info = {"step": None, "mask": rollout.mask, "rollout": rollout}
-        return f"{message}\n{OVER}", reward, False, True, info
-
-    async def call(self, name: str, arguments: str | dict[str, Any]) -> str:
-        """Do a tool call, whose arguments may be JSON that a model wrote, and return its result for the model."""
-        if self.is_over:
-            return OVER
-        is_read = isinstance(arguments, dict)
-        act = read_call(name, arguments, "run_code") if is_read else read_tool_call(name, str(arguments))
-        return (await (self.reject(act) if isinstance(act, str) else self.act(act)))[0]
 
 
 class SyncEpisode:
@@ -153,12 +99,3 @@ class SyncEpisode:
             logger.exception("task %s: the rollout is masked", self.env.task.id)
             self._is_faulty = True
             return None
-
-
-def read_tool_call(name: str, arguments: str) -> Act | str:
-    """Return the action of a tool call, or what is wrong with it. The arguments are JSON that a model wrote."""
-    try:
-        given = json.loads(arguments or "{}")
-    except (ValueError, TypeError, RecursionError):
-        return "The arguments are not valid JSON."
-    return read_call(name, given or {}, "run_code")

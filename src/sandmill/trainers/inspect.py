@@ -5,7 +5,7 @@ from typing import Any
 from sandmill.errors import require_extra
 from sandmill.models.rollout import EpisodeLimits
 from sandmill.play.env import MLEnv
-from sandmill.trainers.episode import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.play.turns import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
 from sandmill.trainers.shared import graded_tasks
 
 with require_extra("inspect", __name__):

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Iterator
 
-from sandmill.errors import InputError, Problem, SandboxUnavailable, StoreError
+from sandmill.errors import InputError, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Act, Ending, EpisodeLimits, Rollout
-from sandmill.models.run import Isolation
 from sandmill.play.env import MLEnv
 from sandmill.play.task import AsyncCodeRunner
+from sandmill.play.turns import isolated
 from sandmill.rewards import Reward
 from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.trainers.shared import OpenTasks
@@ -51,15 +51,6 @@ def _blocks(message: str) -> Iterator[tuple[str, str]]:
 def one_script(timeout: float) -> EpisodeLimits:
     """Return the limits of an episode that is over after one script."""
     return EpisodeLimits(max_steps=1, timeout=timeout, time_budget=timeout)
-
-
-def isolated(env: MLEnv) -> MLEnv:
-    """Return an episode whose sandbox isolates. Raises `InputError` for all others: a policy tries what it may do."""
-    if env.isolation is Isolation.NONE:
-        hint = 'Leave out backend="local": the agent environment is made at first use.'
-        problem = Problem("isolation", "none", "a sandbox that isolates the code of a policy", hint)
-        raise InputError("trainer adapter", [problem], "Nothing was run.")
-    return env
 
 
 async def score_script(

@@ -14,8 +14,9 @@ from sandmill.play.env import MLEnv, run_sync
 from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.play.release import Release
 from sandmill.play.task import AsyncCodeRunner
+from sandmill.play.turns import OVER
 from sandmill.rewards import Reward, get_reward
-from sandmill.trainers.episode import OVER, SyncEpisode
+from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.shared import OpenTasks, SharedTasks, choose_sandbox, share_tasks
 from sandmill.trainers.single_turn import last_script, score_script
 

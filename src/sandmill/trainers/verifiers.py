@@ -15,7 +15,8 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
-from sandmill.trainers.episode import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
+from sandmill.play.turns import TOOLS as EPISODE_TOOLS
+from sandmill.play.turns import Turns
 from sandmill.trainers.shared import graded_tasks
 
 with require_extra("verifiers", __name__):
@@ -24,8 +25,6 @@ with require_extra("verifiers", __name__):
 _WRITE_SAMPLE = "open('submission.csv', 'wb').write({sample!r})\n"
 REFUSED = (400, 413, 422)
 """Statuses of a server that refuses a conversation. After the first action, the agent wrote or printed the cause."""
-_CODE = {"type": "string", "description": "The whole script"}
-_STEP = {"type": "integer", "description": "Number of a step with a valid submission"}
 
 
 class SandmillData(vf.TaskData):
@@ -176,15 +175,12 @@ class SandmillTaskset(vf.Taskset[SandmillTask, SandmillConfig]):
             yield SandmillTask(data, config.task)
 
 
-def _tool(name: str, text: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
-
-
 TOOLS: list[Any] = [
-    _tool("run_code", RUN_TOOL, {"code": _CODE}, ["code"]),
-    _tool("submit", SUBMIT_TOOL, {}, []),
-    _tool("finish", FINISH_TOOL, {"step": _STEP}, []),
+    {
+        "type": "function",
+        "function": {"name": name, "description": tool["description"], "parameters": tool["input_schema"]},
+    }
+    for name, tool in EPISODE_TOOLS.items()
 ]
 
 

@@ -56,3 +56,14 @@ def test_missing_packages_are_named_with_their_extra(token, monkeypatch):
     said = refused("serve", "--port", "0", "--token-file", token)
     assert "pip install 'sandmill[serve]'" in said
     assert "uvicorn" in said
+
+
+@pytest.mark.parametrize("more", [(), ("--ors", "--host", "0.0.0.0"), ("--ors", "--host", "localhost.example")])
+def test_a_server_without_a_token_is_for_this_machine_alone(more):
+    said = refused("serve", "--port", "0", *more)
+    assert "only --ors on 127.0.0.1 needs none" in said
+
+
+def test_an_unknown_reward_of_sessions_is_refused(tmp_path):
+    said = refused("serve", "--port", "0", "--ors", "--reward", "gold", tmp_path)
+    assert "gold" in said

@@ -110,6 +110,61 @@ def test_runs_share_the_time_budget(task):
     assert env.rollout.reward.total == 1.0
 
 
+class HangingRunner(PreparedRunner):
+    """Answers prepared results, then never again. Remembers whether the hanging run was cancelled."""
+
+    is_cancelled = False
+
+    async def run(self, code, **settings):
+        if code != "hang":
+            return await super().run(code, **settings)
+        self.calls.append((code, None, None, settings["timeout"]))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_cancelled = True
+
+
+def test_a_sandbox_that_hangs_masks_the_rollout_at_the_wall_clock(task):
+    async def do():
+        runner = HangingRunner([result_of(submission=truth_of(task))])
+        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=runner), wall_clock=1.0)
+        await env.reset()
+        await env.step(Act.run("1"))
+        return await asyncio.wait_for(env.step(Act.run("hang")), 60), env, runner
+
+    (_, reward, terminated, truncated, info), env, runner = asyncio.run(do())
+    assert (reward, terminated, truncated, info["mask"]) == (0.0, False, True, True)
+    assert (env.rollout.ending, env.rollout.mask, runner.is_cancelled) == (Ending.INFRA, True, True)
+    assert len(runner.calls) == 2
+    assert runner.calls[1][3] < 0.9
+
+
+def test_an_agent_that_never_comes_back_is_graded_on_what_is_there(task):
+    async def do():
+        runner = PreparedRunner([result_of(submission=truth_of(task))])
+        env = sandmill.MLEnv(sandmill.open_task(task, sandbox=runner), wall_clock=1.0)
+        await env.reset()
+        await env.step(Act.run("1"))
+        while env.rollout is None:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)
+        late = [await env.step(act) for act in (Act.run("2"), Act.finish())]
+        return env, runner, late
+
+    env, runner, late = asyncio.run(asyncio.wait_for(do(), 60))
+    assert (env.rollout.ending, env.rollout.reward.total, len(runner.calls)) == (Ending.TIME, 1.0, 1)
+    for text, reward, terminated, truncated, info in late:
+        assert text == "The episode has ended, because its 1 seconds of wall time are over."
+        assert (reward, terminated, truncated) == (1.0, False, True)
+        assert info["rollout"] is env.rollout
+
+
+def test_without_a_wall_clock_runs_keep_their_time_and_the_episode_has_an_hour_more(task):
+    _, env, runner = play(task, [result_of()], [Act.run("1")], time_budget=90000.0, timeout=80000.0)
+    assert (env.limits.longest_s, env.limits.closing_s, runner.calls[0][3]) == (93600.0, 10.0, 80000.0)
+
+
 def test_a_trainer_can_stop_an_episode(task):
     async def do():
         runner = PreparedRunner([result_of(submission=truth_of(task))])

@@ -62,6 +62,22 @@ def play(task, model, **given):
     return asyncio.run(episode())
 
 
+def test_a_model_that_never_answers_ends_with_the_wall_clock(task):
+    class Silent(Model):
+        async def reply(self, messages, seed=None, most_tokens=None):
+            if len(messages) > 2:
+                await asyncio.Event().wait()
+            return await super().reply(messages, seed, most_tokens)
+
+    record = play(task, Silent(script("sample")), limits={"wall_clock": 1.0})
+    assert (record.rollout.ending, record.rollout.mask, record.rollout.chosen, record.error) == (
+        Ending.TIME,
+        False,
+        1,
+        "",
+    )
+
+
 def test_an_episode_from_the_first_script_to_the_end(task):
     model = Model(script("sample"), SUBMIT, FINISH)
     record = play(task, model, seed=7)

@@ -11,8 +11,8 @@ import sandmill
 from sandmill.errors import InputError, ReleaseNotFound, SandboxUnavailable, StoreError
 from sandmill.models.rollout import Action, Ending
 from sandmill.play.prompt import HOW_TO_ANSWER
+from sandmill.play.turns import OVER
 from sandmill.trainers.episode import FAULT as FAULT_TEXT
-from sandmill.trainers.episode import OVER
 from sandmill.trainers.trl import code_reward, environment, train_rows
 from tests.unit.export.tiny import BROKEN, FAULT, PERFECT, SAMPLE, fenced, obey, publish_tiny
 
