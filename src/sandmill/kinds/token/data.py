@@ -101,11 +101,6 @@ class TokenData:
         kept: pd.Series[bool] = sentences < share * (sentences.iloc[-1] + 1)
         return kept
 
-    @cached_property
-    def seen(self) -> dict[str, str]:
-        """The most frequent words of each training token."""
-        return most_frequent(self.train["before"], self.train["after"])
-
     def say(self, token: str, way: str) -> str | None:
         """Read a token in one way; None if that cannot be."""
         if way == SAME:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from sandmill.kinds.panel import entries
 from sandmill.kinds.token.channel import HouseRule
-from sandmill.kinds.token.data import BASIC, FIRST, MOST, SAME, TokenData, form_of, most_frequent, read
+from sandmill.kinds.token.data import BASIC, FIRST, MOST, TokenData, most_frequent, read
 from sandmill.kinds.token.ladder import NEAR, Sides, ladder
 from sandmill.kinds.token.speech import say_by_custom
 from sandmill.models.calibration import Tier
@@ -35,69 +35,18 @@ _SIGNS = {
 _PIECE = re.compile(r"\d+|[^\W\d]+\.?|[^\w\s]")
 
 
-def _by_table(data: TokenData, table: Mapping[str, str]) -> Array:
-    return data.answer([table.get(token, token) for token in data.test["before"]])
+def _reading(names: str = "", share: float = SOME) -> Solver:
+    """Look tokens up among those of a share of the training sentences, and read others by the first reader that can.
 
-
-def _seen_in(data: TokenData, share: float) -> dict[str, str]:
-    """Return what the training tokens of a share of the sentences most often say."""
-    kept = data.first_sentences(share)
-    return most_frequent(data.train["before"][kept], data.train["after"][kept])
-
-
-def _seen_pairs(data: TokenData) -> Array:
-    """Look up tokens together with the word before them."""
-    pairs = [table["left"] + " " + table["before"] for table in (data.train, data.test)]
-    known = most_frequent(pairs[0], data.train["after"])
-    return data.answer([known.get(pair, token) for pair, token in zip(pairs[1], data.test["before"], strict=True)])
-
-
-def _nearest_spelling(data: TokenData) -> Array:
-    """Say what the training token with the most similar letters says."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    known, asked = list(data.seen), sorted(set(data.test["before"]))
-    counter = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False).fit(known)
-    near = np.asarray((counter.transform(asked) @ counter.transform(known).T).argmax(axis=1)).ravel()
-    table = {token: data.seen.get(token, data.seen[known[place]]) for token, place in zip(asked, near, strict=True)}
-    return _by_table(data, {token: said for token, said in table.items() if not token.isalpha() or token in data.seen})
-
-
-def _by_form(names: frozenset[str], share: float = 1.0) -> Solver:
-    """Take the most frequent way of each form in a share of the sentences; tokens without one stay as they are."""
+    Tokens that no reader can read stay as they are.
+    """
 
     def solver(data: TokenData) -> Array:
-        data = data.knowing(names)
-        kept = data.first_sentences(share)
-        table = most_frequent(data.train["form"][kept], np.array(data.ways, dtype=object)[kept.to_numpy()])
-        tokens = data.test["before"]
-        return data.answer([data.say(token, table.get(form_of(token), SAME)) or token for token in tokens])
-
-    return solver
-
-
-def _reading(names: str, table: dict[str, str] | None = None) -> Solver:
-    """Make a solver that looks tokens up, and reads others by the first of some readers that can."""
-
-    def solver(data: TokenData) -> Array:
-        known = _seen_in(data, SOME) if table is None else table
-        said = []
+        kept, said = data.first_sentences(share), []
+        known = most_frequent(data.train["before"][kept], data.train["after"][kept])
         for token in data.test["before"]:
             found = data.spoken(token)
             said.append(known.get(token, next((found[name] for name in names.split() if name in found), token)))
-        return data.answer(said)
-
-    return solver
-
-
-def _fitting(choose: Callable[[list[str]], str]) -> Solver:
-    """Make a solver that looks tokens up, and chooses among the readings of others."""
-
-    def solver(data: TokenData) -> Array:
-        data, said = data.knowing(BASIC), []
-        for token in data.test["before"]:
-            texts = list(data.spoken(token).values())
-            said.append(data.seen.get(token) or (choose(texts) if texts else token))
         return data.answer(said)
 
     return solver
@@ -135,10 +84,10 @@ class Bayes:
 
 
 class Classes:
-    """A classifier of scikit-learn on the form and its neighbours, one-hot."""
+    """A classifier of scikit-learn on the form, its neighbours, and each neighbour with the form, one-hot."""
 
-    def __init__(self, make: Callable[[], Any], sides: Sides, crossed: bool = True) -> None:
-        self._make, self._sides, self._crossed = make, sides, crossed
+    def __init__(self, make: Callable[[], Any], sides: Sides) -> None:
+        self._make, self._sides = make, sides
 
     def _cells(self, rows: pd.DataFrame) -> list[dict[str, int]]:
         columns = [rows[side] for side in self._sides]
@@ -146,9 +95,7 @@ class Classes:
         for form, *near in zip(rows["form"], *columns, strict=True):
             cell = {f"form={form}": 1}
             for side, word in zip(self._sides, near, strict=True):
-                cell[f"{side}={word.lower()}"] = 1
-                if self._crossed:
-                    cell[f"{form} {side}={word.lower()}"] = 1
+                cell |= {f"{side}={word.lower()}": 1, f"{form} {side}={word.lower()}": 1}
             cells.append(cell)
         return cells
 
@@ -211,41 +158,27 @@ def best_of(data: TokenData, models: Sequence[Callable[[], Model]]) -> Model:
     return models[int(np.argmax(scores))]()
 
 
-def _backoff(names: frozenset[str], *keys: Sides) -> Solver:
-    """Take the most frequent way of the longest context that training rows have."""
+def _backoff(names: frozenset[str], *keys: Sides, share: float = 1.0) -> Solver:
+    """Take the most frequent way of the longest context that the training rows of a share of the sentences have."""
 
     def joined(rows: pd.DataFrame, columns: Sides) -> list[str]:
-        return ["\t".join(cells) for cells in zip(*(rows[name].str.lower() for name in columns), strict=True)]
+        return [
+            "\t".join(cells) for cells in zip(rows["form"], *(rows[name].str.lower() for name in columns), strict=True)
+        ]
 
     def solver(data: TokenData) -> Array:
         data = data.knowing(names)
-        tables = [most_frequent(joined(data.train, key), data.ways) for key in keys]
+        kept = data.first_sentences(share)
+        rows, ways = data.train[kept], np.array(data.ways, dtype=object)[kept.to_numpy()]
+        tables = [most_frequent(joined(rows, key), ways) for key in keys]
         found = [joined(data.test, key) for key in keys]
         said = []
         for token, *contexts in zip(data.test["before"], *found, strict=True):
-            ways = (table[context] for table, context in zip(tables, contexts, strict=True) if context in table)
-            said.append(next((words for way in ways if (words := data.say(token, way))), token))
+            able = (table[context] for table, context in zip(tables, contexts, strict=True) if context in table)
+            said.append(next((words for way in able if (words := data.say(token, way))), token))
         return data.answer(said)
 
     return solver
-
-
-def _class_vote(data: TokenData) -> Array:
-    """Predict the class of a token from its letters and neighbours, then take the class's most frequent way."""
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.naive_bayes import MultinomialNB
-
-    data = data.knowing(FIRST)
-    train, ways, test, places = data.asked
-    letters = [table["left"] + " " + table["before"] + " " + table["right"] for table in (train, test)]
-    counter = CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False)
-    model = MultinomialNB(alpha=0.1).fit(counter.fit_transform(letters[0]), train["class"])
-    classes = model.predict(counter.transform(letters[1]))
-    pairs, alone = most_frequent(train["form"] + train["class"], ways), most_frequent(train["form"], ways)
-    said = list(data.test["before"])
-    for place, token, form, label in zip(places, test["before"], test["form"], classes, strict=True):
-        said[place] = data.say(token, pairs.get(form + label) or alone[form]) or token
-    return data.answer(said)
 
 
 _MODELS: Mapping[str, Callable[[TokenData], Model]] = {
@@ -307,49 +240,29 @@ def guess(data: TokenData, token: str) -> str:
 
 SOLVERS: Mapping[str, Solver] = {
     # Leave every token as it is
-    "prior": lambda data: data.answer(list(data.test["before"])),
-    # Look tokens up among those of all, few or some training sentences
-    "seen_tokens": lambda data: _by_table(data, data.seen),
-    "seen_in_few": lambda data: _by_table(data, _seen_in(data, FEW)),
-    "seen_in_some": lambda data: _by_table(data, _seen_in(data, SOME)),
-    "seen_pairs": _seen_pairs,
+    "prior": _reading(share=0.0),
+    # Look tokens up among those of all or few training sentences
+    "seen_tokens": _reading(share=1.0),
+    "seen_in_few": _reading(share=FEW),
     # Look tokens up, and read others by rule
-    "figures": _reading("digits"),
     "whole_numbers": _reading("cardinal"),
-    "numbers_alone": _reading("cardinal", table={}),
-    "years_alone": _reading("year"),
+    "numbers_alone": _reading("cardinal", 0.0),
     "letters_too": _reading("cardinal letters"),
-    "dates_too": _reading("cardinal letters long_date date date_dm slash_date"),
     "units_too": _reading("cardinal letters measure percent decimal"),
     "sums_too": _reading("cardinal letters measure percent decimal money rubles dollars clock"),
-    # Look tokens up, and take one of the readers that fit others
-    "first_that_fits": _fitting(lambda texts: texts[0]),
-    "last_that_fits": _fitting(lambda texts: texts[-1]),
-    "shortest_that_fits": _fitting(lambda texts: min(texts, key=len)),
-    # Take the most frequent reader of each form in few, some or all sentences
-    "forms_in_few": _by_form(BASIC, FEW),
-    "forms_in_some": _by_form(BASIC, SOME),
-    "nearest_spelling": _nearest_spelling,
-    "form_vote": _by_form(FIRST),
-    "class_vote": _class_vote,
-    # The form, and the word before or after, or both
+    "first_that_fits": _reading("cardinal ordinal decimal percent letters", 1.0),
+    # Take the most frequent reader of each form in few or all sentences
+    "forms_in_few": _backoff(BASIC, (), share=FEW),
+    "form_vote": _backoff(FIRST, ()),
+    # The form, and the word before or after
     "bayes_left": _fitted(FIRST, lambda: Bayes(("left",))),
     "bayes_right": _fitted(FIRST, lambda: Bayes(("right",))),
     "linear_left": _fitted(FIRST, lambda: Classes(_logistic(1.0), ("left",))),
-    "tree": _fitted(
-        FIRST, lambda: Classes(_sklearn("tree.DecisionTreeClassifier", random_state=0), NEAR, crossed=False)
-    ),
-    "neighbours": _fitted(
-        FIRST,
-        lambda: Classes(
-            _sklearn("neighbors.KNeighborsClassifier", n_neighbors=3, weights="distance"), NEAR, crossed=False
-        ),
-    ),
-    "back_to_left": _backoff(FIRST, ("form", "left"), ("form",)),
-    # The same with more readers
+    "back_to_left": _backoff(FIRST, ("left",), ()),
+    # Both words, and more readers
     "bayes_most": _fitted(MOST, lambda: Bayes(NEAR)),
     "linear_most": _fitted(MOST, lambda: Classes(_logistic(5.0), NEAR)),
-    "back_most": _backoff(MOST, ("form", *NEAR), ("form", "right"), ("form", "left"), ("form",)),
+    "back_most": _backoff(MOST, NEAR, ("right",), ("left",), ()),
     "bayes_tuned": lambda data: data.answer(vote(data, "bayes")),
     "linear_wide": lambda data: data.answer(vote(data, "linear")),
     "vote_of_three": lambda data: data.answer(vote(data, *THREE)),
@@ -359,10 +272,9 @@ SOLVERS: Mapping[str, Solver] = {
 ENTRIES = entries(
     {
         Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "seen_tokens seen_in_few seen_in_some seen_pairs figures whole_numbers numbers_alone years_alone "
-        "letters_too dates_too units_too sums_too first_that_fits last_that_fits shortest_that_fits forms_in_few "
-        "forms_in_some nearest_spelling",
-        Tier.COMPETENT: "form_vote class_vote bayes_left bayes_right linear_left tree neighbours back_to_left",
+        Tier.NAIVE: "seen_tokens seen_in_few whole_numbers numbers_alone letters_too units_too sums_too "
+        "first_that_fits forms_in_few",
+        Tier.COMPETENT: "form_vote bayes_left bayes_right linear_left back_to_left",
         Tier.STRONG: "bayes_most linear_most back_most",
         Tier.SEARCH: "bayes_tuned linear_wide",
         Tier.ENSEMBLE: "vote_of_three vote_of_five",
