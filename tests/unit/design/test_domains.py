@@ -57,12 +57,6 @@ def _in_pairs(pairs):
     return Counter(name for pair in pairs for name in pair)
 
 
-def test_there_are_many_domains_and_no_two_share_name_or_title():
-    assert len(DOMAINS) >= 24
-    for field in ("name", "title", "row"):
-        assert len({getattr(domain, field) for domain in DOMAINS}) == len(DOMAINS)
-
-
 @EACH
 def test_a_domain_offers_enough_of_everything(domain):
     assert len(domain.numeric) >= 14

@@ -54,15 +54,6 @@ def test_edges_of_the_graph_become_motifs_and_some_are_wrong():
     assert 1 - CHANCE_OF_FLIP < right_signs / signs < 0.95
 
 
-def test_reserved_columns_are_left_to_hints():
-    domain, known = ACTS[0]
-    words = choose_vocabulary(domain, frames()[0], Streams(SECRET, "reserved"))
-    reserved = set(known.acts[0].columns)
-    for seed in range(20):
-        priors = draw_priors(known, words, reserved, np.random.default_rng(seed))
-        assert not reserved & {name for motif in priors.motifs for name in columns_of(motif)}
-
-
 def test_terms_get_the_sign_of_their_column_for_the_first_output():
     terms = (Term(motif=Linear(column="a"), weights=(-2.0, 1.0)), Term(motif=Linear(column="b"), weights=(-1.0, 1.0)))
     turned = orient_terms(terms, {"a": True, "b": False})
@@ -83,10 +74,6 @@ def test_the_best_auc_falls_from_that_of_easy_tasks_to_the_lower_end_of_the_doma
     )
     target = rng.random(len(score)) < expit(score + start)
     assert abs(roc_auc_score(target, score) - (easiest + (0.7 - easiest) * position)) < 0.005
-
-
-def test_without_a_range_the_spread_is_the_usual_one():
-    assert spread_for(prior(), 0.4, 0.5) is None
 
 
 def test_numbers_get_the_noise_of_their_own_range():

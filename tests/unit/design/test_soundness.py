@@ -104,23 +104,3 @@ def test_a_motif_on_columns_that_cannot_carry_it_is_told(kind, columns):
     problems = rule_problems([MotifChoice(kind=kind, columns=columns)], WORDS)
     is_told = any(problem.startswith(f"motif {kind} on") for problem in problems)
     assert is_told == ((kind, columns) not in carried)
-
-
-@pytest.mark.parametrize(
-    ("choices", "problem"),
-    [
-        (SOUND[1:], "1 motifs of linear"),
-        (SOUND[:-1], "2 motifs of the other kinds"),
-        (
-            (
-                *SOUND[:2],
-                MotifChoice(kind="difference", columns=("watchers", "bidders_registered")),
-                MotifChoice(kind="high_cardinality_lookup", columns=("maker_name",)),
-                MotifChoice(kind="varying_slope", columns=("object_weight", "signature")),
-            ),
-            "no motif that a search finds",
-        ),
-    ],
-)
-def test_a_rule_that_lacks_something_is_told(choices, problem):
-    assert any(told.startswith(problem) for told in rule_problems(choices, WORDS))

@@ -12,7 +12,6 @@ from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
 from sandmill.models.structure import MetricName
 from sandmill.scoring import get_metric
-from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.runs import masks_of, runs_of
 from sandmill.scoring.submission import parse_submission
 from tests.many_rows import facts_for, make_many, table_of
@@ -84,14 +83,6 @@ def test_a_cell_of_no_runs_is_a_problem_that_says_what_was_expected(fault):
     assert len(str(caught.value.problems[0])) < 400
 
 
-def test_pixels_follow_each_other_from_top_to_bottom():
-    down, across = FACTS.picture
-    picture = np.zeros((down, across))
-    picture[:, 1] = 1
-    assert form_of(FACTS).to_rows(picture.T.reshape(1, -1))[0] == f"{down + 1} {down}"
-    assert f"{down} is the last pixel of the first column" in form_of(FACTS).cells(FACTS)
-
-
 @given(st.lists(st.booleans(), min_size=1, max_size=70))
 def test_runs_of_a_mask_are_the_fewest_and_read_back(pixels):
     mask = np.array(pixels, dtype=np.uint8)
@@ -111,17 +102,6 @@ def test_cells_of_ten_megabytes_are_refused_without_memory_for_their_runs():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 4 * len(content)
-
-
-def test_surplus_rows_of_large_pictures_become_no_masks():
-    task, shape = make_many("runs"), (1000, 1000)
-    facts = task.facts.model_copy(update={"shape": shape})
-    content = task.honest + b"".join(b"more%d,1 1000000\n" % row for row in range(900))
-    tracemalloc.start()
-    with pytest.raises(InvalidSubmission, match="not asked for"):
-        parse_submission(content, facts, task.answers.ids)
-    assert tracemalloc.get_traced_memory()[1] < 20_000_000
-    tracemalloc.stop()
 
 
 def test_two_empty_masks_agree_and_others_score_their_overlap():

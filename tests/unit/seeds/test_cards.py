@@ -2,7 +2,6 @@
 
 import pytest
 
-from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
@@ -89,9 +88,3 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
 def test_needs_name_what_cannot_be_made(change, needs):
     whole = {"modality": Modality.TABULAR, "target": TargetKind.BINARY, "metric": MetricName.ROC_AUC} | change
     assert missing_support(Structure(**whole)) == needs
-
-
-def test_a_build_with_nothing_supported_is_an_error_that_says_what_is_needed(written):
-    written.file("images.yaml", written.card_text.replace("tabular", "time_series"))
-    with pytest.raises(SeedError, match="modality time_series"):
-        ingest(("images.yaml",))

@@ -151,6 +151,7 @@ def test_a_message_names_every_place_what_was_seen_and_what_was_expected(written
     if os.environ.get("SANDMILL_WRITE_GOLDEN"):
         golden.write_text(message, encoding="utf-8")
     assert message == golden.read_text(encoding="utf-8")
+    assert not Path("ran").exists()
 
 
 def test_a_large_card_is_refused_unread(written):
@@ -195,23 +196,3 @@ def test_a_giant_number_is_a_problem_with_its_line_whatever_its_spelling(written
     assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["structure.target"]
     assert error.problems[0].where.startswith("line ")
     assert len(str(error)) < 1000
-
-
-@pytest.mark.parametrize("digits", ["1234567890123456789", "0x64", "1:40"])
-def test_a_number_of_rows_is_decimal_and_not_larger_than_any_real_one(written, digits):
-    text = written.card_text.replace("  metric: roc_auc\n", f"  metric: roc_auc\n  rows_train: {digits}\n")
-    written.file("card.yaml", text)
-    (problem,) = _error(("card.yaml",)).problems
-    assert problem.where.endswith("structure.rows_train")
-    assert "a whole number" in problem.expected
-
-
-def test_a_time_of_day_and_a_hexadecimal_number_are_text(written):
-    for text in ("12:30", "0x1F", "1_000", "017"):
-        written.file("card.yaml", written.card_text.replace("Late parcels", text))
-        assert ingest(("card.yaml",)).supported[0].title == text
-
-
-def test_nothing_in_a_card_is_run(written):
-    _error(_yaml(written))
-    assert not Path("ran").exists()
