@@ -7,7 +7,6 @@ from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
-from sandmill.fingerprint import _content
 from sandmill.kinds.audio import channel as audio
 from sandmill.kinds.image import channel as images
 from sandmill.kinds.text import channel as texts
@@ -76,12 +75,6 @@ def test_passages_of_easy_designs_are_long_and_of_few_words():
         columns = {slot.column for slot in channel.sentence if slot.column}
         assert columns == {"gloom", "place"}
         assert [cue.column for cue in channel.cues] == ["gloom", "place"]
-
-
-def test_a_channel_of_full_variety_keeps_the_fingerprint_it_had():
-    *_, hard = channels_of("image_classes")
-    assert "variety" not in _content(hard)
-    assert "variety" in _content(hard.model_copy(update={"variety": 0.5}))
 
 
 @pytest.mark.parametrize(

@@ -2,23 +2,15 @@
 
 import re
 
-import numpy as np
-import pytest
-
 from sandmill.design.hints import draw_child
-from sandmill.design.prose import Pen, Pens
-from sandmill.design.prose.entries import summary_words
+from sandmill.design.prose import Pens
 from sandmill.design.statements import state_hint
 from sandmill.design.telling import draw_notes
 from sandmill.kinds.library import load_domains
-from sandmill.mechanism.child import aggregate, draw_events
-from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column, Conversion, Normal, Unit
 from sandmill.models.domain import CategoricalWord, NumericWord
 from sandmill.models.hints import InText
-from sandmill.models.motifs import Aggregate
 from sandmill.rng import Streams
-from tests.event_designs import CHILD
 
 DRAWS = range(40)
 DOMAIN = load_domains()[0]
@@ -55,17 +47,6 @@ def test_one_or_two_summaries_matter_and_one_does_not():
     assert set(counts) == {1, 2}
 
 
-def test_summaries_that_matter_differ_between_items():
-    for number in range(25):
-        child, summaries, useless = child_of(number)
-        events = draw_events(child, RowNumbers.of(Streams(b"a secret", f"rows {number}"), range(1500)))
-        for one in (*summaries, *useless):
-            values = aggregate(one.motif, events)
-            commonest = np.unique(values, return_counts=True)[1].max() / len(values)
-            assert commonest < 0.6 or one in useless, (child, one)
-            assert values.std() > 0.05
-
-
 def test_the_sentence_names_file_columns_kinds_and_window():
     for number in DRAWS:
         child, summaries, useless = child_of(number)
@@ -79,16 +60,6 @@ def test_the_sentence_names_file_columns_kinds_and_window():
             assert (child.amount in named) == (one.motif.how not in ("count", "recency"))
             assert "{" not in hint.text
             assert hint.text[-1] in ".!?"
-
-
-@pytest.mark.parametrize("how", ["count", "sum", "mean", "share", "trend", "recency"])
-def test_every_summary_has_words_without_kinds_or_window_too(how):
-    pen = Pen("plain", np.random.default_rng(0), {})
-    for motif in (Aggregate(how=how), Aggregate(how=how, days=30), Aggregate(how=how, kinds=(1,))):
-        words = summary_words(pen, motif, CHILD)
-        assert "{" not in words
-        assert "  " not in words
-        assert CHILD.path in words
 
 
 def test_notes_hold_one_or_two_of_the_chosen_columns():

@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
-from sandmill.design.difficulty_curves import DIFFICULTY_CURVES, HARDNESS, difficulty_curve
+from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
@@ -140,23 +140,3 @@ def test_a_search_starts_where_typical_designs_reach_its_aim(band):
     assert np.interp(first_hardness(structure, band), HARDNESS, curve) == pytest.approx(
         min(max(AIM[band], curve[0]), curve[-1]), abs=0.01
     )
-
-
-def test_designs_that_state_facts_are_harder_those_of_one_small_fact_less_so():
-    structure = undeclared(TargetKind.BINARY, MetricName.ROC_AUC).structure
-    easy, hard = (difficulty_curve(structure, band) for band in (Band.EASY, Band.HARD))
-    plain = DIFFICULTY_CURVES[TargetKind.BINARY, MetricName.ROC_AUC]
-    assert all(none < one < more for none, one, more in zip(plain, easy, hard, strict=True))
-    assert list(hard) == sorted(hard)
-
-
-def test_wide_tables_are_harder_and_those_of_few_numbers_easier_at_the_hard_end():
-    structure = make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure
-
-    def curve(numbers, categories, share=0.3):
-        mix = ColumnMix(numeric=numbers, categorical=categories)
-        changes = {"columns": mix, "positive_share": share}
-        return difficulty_curve(structure.model_copy(update=changes), Band.EASY)
-
-    assert curve(40, 10)[2] > curve(8, 3)[2] > curve(1, 10)[2]
-    assert curve(8, 3, 0.05)[2] > curve(8, 3)[2]

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from sandmill.design.grammar import shares_of_two
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.prior_graph import (
     CHANCE_OF_FLIP,
@@ -20,8 +19,8 @@ from sandmill.models.knowledge import Prior, TargetPrior
 from sandmill.models.links import BinaryLink, GaussianLink, NumbersLink
 from sandmill.models.motifs import Linear, Term, columns_of
 from sandmill.rng import Streams
-from tests.designs import SECRET, make_seed
-from tests.hinted_designs import BINARY, KNOWING
+from tests.designs import SECRET
+from tests.hinted_designs import KNOWING
 from tests.unit.design.test_grammar import frames
 
 ACTS = [(domain, prior) for domain in KNOWING for prior in domain.knows.targets.values()]
@@ -86,11 +85,3 @@ def test_numbers_get_the_noise_of_their_own_range():
     several = with_noise(NumbersLink(names=("z", "y"), links=(link, link)), known, "z and y", 1.0)
     assert [part.noise for part in several.links] == [0.3, 1.0]
     assert with_noise(BinaryLink(intercept=0.0), known, "y", 0.0) == BinaryLink(intercept=0.0)
-
-
-def test_the_share_of_the_domain_is_used_where_the_seed_states_none():
-    structure = make_seed(*BINARY).structure
-    assert shares_of_two(structure, False, 0.3) == (0.7, 0.3)
-    assert shares_of_two(structure, False) == (0.6, 0.4)
-    stated = structure.model_copy(update={"positive_share": 0.25})
-    assert shares_of_two(stated, False, 0.4) == (0.75, 0.25)

@@ -79,8 +79,14 @@ def facts_of(domain, level, number=0):
     return [*said, *state_sentinels(gaps, columns, (), streams, pens)], columns, domain
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        pytest.param(name, level, marks=[pytest.mark.slow] if (place + turn) % len(LEVELS) else [])
+        for place, name in enumerate(DOMAINS)
+        for turn, level in enumerate(LEVELS)
+    ],
+)
 def test_every_fact_can_be_said_at_every_level(name, level):
     hints, columns, _ = facts_of(DOMAINS[name], level)
     names = [one for one in columns if "_" in one]

@@ -179,15 +179,11 @@ def change(folder, path, value):
 UNFIT = {
     "an empty board": ("calibration.board", [], "calibration.board"),
     "a threshold that is no number": ("calibration.thresholds.gold", float("nan"), "calibration"),
-    "an infinite threshold": ("calibration.thresholds.bronze", float("-inf"), "calibration"),
-    "an infinite end of the gap": ("calibration.oracle", float("inf"), "calibration"),
     "no gap": ("calibration.oracle", 0.5, "calibration.oracle"),
     "a metric of other targets": ("facts.metric", "rmse", "facts.metric"),
     "cells of another metric": ("facts.metric", "roc_auc", "facts.encoding"),
     "a long list": ("facts.list_length", 10**9, "facts.list_length"),
     "too many classes": ("facts.classes", [str(n) for n in range(300_000)], "facts.classes"),
-    "a class twice": ("facts.classes", ["0", "0"], "facts.classes"),
-    "no columns": ("facts.submission_columns", [], "facts.submission_columns"),
 }
 
 

@@ -71,16 +71,8 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
     ("change", "needs"),
     [
         ({"modality": Modality.TIME_SERIES}, ("modality time_series with this target and metric",)),
-        ({"modality": Modality.IMAGE, "metric": MetricName.MCC}, ("modality image with this target and metric",)),
         ({"metric": MetricName.RMSE}, ("metric rmse with target binary",)),
-        ({"metric": MetricName.QWK, "target": TargetKind.ORDINAL}, ()),
-        ({"metric": MetricName.PINBALL, "target": TargetKind.MASK}, ("metric pinball",)),
         ({"metric": MetricName.ACCURACY, "target": TargetKind.SEQUENCE}, ("metric accuracy with target sequence",)),
-        (
-            {"metric": MetricName.RMSE, "target": TargetKind.MASK},
-            ("modality tabular with this target and metric",),
-        ),
-        ({"metric": MetricName.RMSE_COLUMNS, "target": TargetKind.MULTI_TARGET, "n_targets": 3}, ()),
         ({"n_targets": 2}, ("2 targets",)),
         ({}, ()),
     ],

@@ -159,15 +159,8 @@ def test_a_large_card_is_refused_unread(written):
     assert "more than 256 kB; expected at most 256 kB" in str(_error(("card.yaml",)))
 
 
-WIDE = {
-    "list": lambda n: f"profile: [{'1,' * n}]\n",
-    "mapping": lambda n: "".join(f"a{number}:\n" for number in range(n)),
-}
-
-
-@pytest.mark.parametrize("shape", WIDE)
-def test_a_wide_card_is_refused_before_a_tree_is_made_of_it(written, shape):
-    written.file("card.yaml", written.card_text + WIDE[shape](MAX_NODES))
+def test_a_wide_card_is_refused_before_a_tree_is_made_of_it(written):
+    written.file("card.yaml", written.card_text + f"profile: [{'1,' * MAX_NODES}]\n")
     (problem,) = _error(("card.yaml",)).problems
     assert problem.saw == f"more than {MAX_NODES} fields and values"
     assert problem.expected == f"at most {MAX_NODES}"
@@ -181,17 +174,9 @@ def test_a_message_lists_no_more_problems_of_one_file_than_a_person_reads(writte
     assert problems[-1].saw == f"{1000 - MAX_SHOWN} more problems"
 
 
-SPELLINGS = {
-    "hexadecimal": "0x" + "f" * 200_000,
-    "to base 60": "1" + ":59" * 60_000,
-    "decimal": "9" * 200_000,
-    "tagged": "!!int 0x" + "f" * 200_000,
-}
-
-
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_giant_number_is_a_problem_with_its_line_whatever_its_spelling(written, spelling):
-    written.file("card.yaml", written.card_text.replace("target: binary", f"target: {SPELLINGS[spelling]}"))
+@pytest.mark.parametrize("giant", ["0x" + "f" * 200_000, "1" + ":59" * 60_000], ids=["hexadecimal", "to base 60"])
+def test_a_giant_number_is_a_problem_with_its_line_whatever_its_spelling(written, giant):
+    written.file("card.yaml", written.card_text.replace("target: binary", f"target: {giant}"))
     error = _error(("card.yaml",))
     assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["structure.target"]
     assert error.problems[0].where.startswith("line ")
