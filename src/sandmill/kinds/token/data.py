@@ -77,6 +77,7 @@ class TokenData:
         key = tuple(readers)
         if key not in self.made:
             self.made[key] = self._run({}, "form", key)
+            self.made[key]["form"] = cache(self.made[key]["form"])
         known: dict[str, Any] = self.made[key]
         return known
 
