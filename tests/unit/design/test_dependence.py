@@ -44,41 +44,6 @@ def designs(monkeypatch):
     return make
 
 
-def test_loadings_are_those_of_the_domain_a_little_changed(designs):
-    domain = known_domain()
-    size, weather = (factor.loads for factor in domain.knows.factors)
-    seen, own = set(), []
-    for spec in designs(domain, range(6)):
-        for column in spec.mechanism.columns:
-            loads = (size.get(column.name, 0.0), weather.get(column.name, 0.0))
-            if not any(loads) or column.name == "hour":
-                own.append(column.loadings)
-                check_own_loadings(column)
-                continue
-            for load, wanted in zip(column.loadings, loads, strict=True):
-                assert abs(load) <= 1.15 * abs(wanted)
-                assert load * wanted >= 0
-                assert abs(load) >= 0.8 * abs(wanted)
-                seen.add(round(load, 4))
-            assert sum(load**2 for load in column.loadings) <= 0.92
-            law = column.distribution
-            if isinstance(law, Categorical):
-                assert tuple(law.levels[code] for code in law.order) == domain.knows.level_orders[column.name]
-    assert len(seen) > 20
-    assert () in own
-    assert any(own)
-
-
-def check_own_loadings(column: Column) -> None:
-    """Without a loading of its domain, only a category may have one: on one factor, with levels in any order."""
-    if column.loadings == ():
-        return
-    assert isinstance(column.distribution, Categorical)
-    (load,) = filter(None, column.loadings)
-    assert 0.4 <= load <= 0.75
-    assert sorted(column.distribution.order) == list(range(len(column.distribution.levels)))
-
-
 def test_identities_and_limits_fit_the_chosen_columns(designs):
     identities, limits = set(), set()
     for spec in designs(known_domain(), range(5)):

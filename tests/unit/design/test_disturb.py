@@ -7,13 +7,10 @@ from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
-from sandmill.fingerprint import _content
 from sandmill.kinds.audio import channel as audio
 from sandmill.kinds.image import channel as images
 from sandmill.kinds.text import channel as texts
 from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
-from sandmill.kinds.text.render import render_texts
-from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.motifs import columns_of
 from sandmill.models.plan import Slot
@@ -78,19 +75,6 @@ def test_passages_of_easy_designs_are_long_and_of_few_words():
         columns = {slot.column for slot in channel.sentence if slot.column}
         assert columns == {"gloom", "place"}
         assert [cue.column for cue in channel.cues] == ["gloom", "place"]
-
-
-def test_easy_passages_say_two_words_of_a_column_and_one_word_of_none():
-    channel = texts.disturb_passages(PASSAGES, 0.0)
-    rows = RowNumbers.of(Streams(SECRET, "texts"), range(30))
-    written = render_texts(channel, {"gloom": np.full(30, 0.0), "place": np.full(30, 1.0)}, rows)
-    assert {word for text in written for word in text.lower().replace(".", " ").split()} == {"rain", "sun", "warmth"}
-
-
-def test_a_channel_of_full_variety_keeps_the_fingerprint_it_had():
-    *_, hard = channels_of("image_classes")
-    assert "variety" not in _content(hard)
-    assert "variety" in _content(hard.model_copy(update={"variety": 0.5}))
 
 
 @pytest.mark.parametrize(

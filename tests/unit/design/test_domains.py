@@ -49,20 +49,6 @@ def _values(domain):
     return levels + classes + [(target.name, name) for target in domain.targets.multilabel for name in target.labels]
 
 
-def _of_kind(domain, kind):
-    return {word.name for word in domain.numeric if isinstance(word.distribution, kind)}
-
-
-def _in_pairs(pairs):
-    return Counter(name for pair in pairs for name in pair)
-
-
-def test_there_are_many_domains_and_no_two_share_name_or_title():
-    assert len(DOMAINS) >= 24
-    for field in ("name", "title", "row"):
-        assert len({getattr(domain, field) for domain in DOMAINS}) == len(DOMAINS)
-
-
 @EACH
 def test_a_domain_offers_enough_of_everything(domain):
     assert len(domain.numeric) >= 14
@@ -75,10 +61,6 @@ def test_a_domain_offers_enough_of_everything(domain):
     assert {len(word.levels) for word in domain.categorical} <= set(range(2, 13))
     assert len({len(word.levels) for word in domain.categorical}) >= 2
     assert 3 <= len(domain.overview) <= 5
-
-
-@EACH
-def test_a_domain_offers_something_of_every_kind_to_predict(domain):
     targets = domain.targets
     assert len(targets.binary) >= 3
     assert len(targets.multiclass) >= 2
@@ -105,16 +87,13 @@ def test_pairs_are_distinct_and_one_never_leaves_the_other_kind_without_a_free_p
     assert len({*ratios, *products}) == len(ratios) + len(products)
     for first, second in ((ratios, products), (products, ratios)):
         assert all(any(not pair & other for other in second) for pair in first)
-
-
-@EACH
-def test_no_name_gives_away_that_a_column_takes_part_in_a_pair(domain):
-    """A reader of the vocabulary learns nothing from it: all columns that can be in a pair are in one, none in many."""
+    # Nobody learns from a name whether its column is in a pair: all that can be in one are, none in many.
     numeric = {word.name for word in domain.numeric}
-    ratios, products = _in_pairs(domain.ratios), _in_pairs(domain.products)
-    assert _of_kind(domain, LogNormal) - set(ratios) == set()
-    assert numeric - {name for name, _ in domain.periods} - set(products) == set()
-    assert max(*ratios.values(), *products.values()) <= 5
+    of_ratios, of_products = (Counter(name for pair in pairs for name in pair) for pairs in (ratios, products))
+    lognormal = {word.name for word in domain.numeric if isinstance(word.distribution, LogNormal)}
+    assert lognormal - set(of_ratios) == set()
+    assert numeric - {name for name, _ in domain.periods} - set(of_products) == set()
+    assert max(*of_ratios.values(), *of_products.values()) <= 5
 
 
 def test_two_domains_share_hardly_a_word():
@@ -128,14 +107,14 @@ def test_two_domains_share_hardly_a_word():
     ("domain", "hardness"),
     [
         pytest.param(
-            domain, hardness, marks=[pytest.mark.slow] if place % 2 == hardness else [], id=f"{domain.name}-{h}"
+            domain, hardness, marks=[pytest.mark.slow] if place % 4 != 2 * hardness else [], id=f"{domain.name}-{h}"
         )
         for place, domain in enumerate(DOMAINS)
         for h, hardness in (("easy", 0), ("hard", 1))
     ],
 )
 def test_designs_of_a_domain_pass_every_gate(domain, hardness, monkeypatch):
-    """Domains take turns in hardness; the other half is slow."""
+    """Domains take turns; three in four are slow."""
     monkeypatch.setattr(grammar, "load_domains", lambda: (domain,))
     target, metric = TASKS[(hardness + DOMAINS.index(domain)) % len(TASKS)]
     slot = Slot(number=hardness, seed=make_seed(target, metric), band=Band.MEDIUM)

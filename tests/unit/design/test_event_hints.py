@@ -2,24 +2,15 @@
 
 import re
 
-import numpy as np
-import pytest
-
-from sandmill.design.hints import MOST_FEEDBACK, MOST_FINAL, draw_child, fewer_rows
-from sandmill.design.prose import Pen, Pens
-from sandmill.design.prose.entries import summary_words
+from sandmill.design.hints import draw_child
+from sandmill.design.prose import Pens
 from sandmill.design.statements import state_hint
 from sandmill.design.telling import draw_notes
 from sandmill.kinds.library import load_domains
-from sandmill.mechanism.child import aggregate, draw_events
-from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.columns import Categorical, Column, Conversion, Normal, Unit
 from sandmill.models.domain import CategoricalWord, NumericWord
 from sandmill.models.hints import InText
-from sandmill.models.motifs import Aggregate
-from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
-from tests.event_designs import CHILD
 
 DRAWS = range(40)
 DOMAIN = load_domains()[0]
@@ -56,17 +47,6 @@ def test_one_or_two_summaries_matter_and_one_does_not():
     assert set(counts) == {1, 2}
 
 
-def test_summaries_that_matter_differ_between_items():
-    for number in range(25):
-        child, summaries, useless = child_of(number)
-        events = draw_events(child, RowNumbers.of(Streams(b"a secret", f"rows {number}"), range(1500)))
-        for one in (*summaries, *useless):
-            values = aggregate(one.motif, events)
-            commonest = np.unique(values, return_counts=True)[1].max() / len(values)
-            assert commonest < 0.6 or one in useless, (child, one)
-            assert values.std() > 0.05
-
-
 def test_the_sentence_names_file_columns_kinds_and_window():
     for number in DRAWS:
         child, summaries, useless = child_of(number)
@@ -80,29 +60,6 @@ def test_the_sentence_names_file_columns_kinds_and_window():
             assert (child.amount in named) == (one.motif.how not in ("count", "recency"))
             assert "{" not in hint.text
             assert hint.text[-1] in ".!?"
-
-
-@pytest.mark.parametrize("how", ["count", "sum", "mean", "share", "trend", "recency"])
-def test_every_summary_has_words_without_kinds_or_window_too(how):
-    pen = Pen("plain", np.random.default_rng(0), {})
-    for motif in (Aggregate(how=how), Aggregate(how=how, days=30), Aggregate(how=how, kinds=(1,))):
-        words = summary_words(pen, motif, CHILD)
-        assert "{" not in words
-        assert "  " not in words
-        assert CHILD.path in words
-
-
-def test_a_child_table_makes_tests_smaller():
-    sizes = Sizes(train=100, feedback=3000, final=20_000)
-    assert fewer_rows(sizes, None) == sizes
-    assert fewer_rows(sizes, CHILD) == Sizes(train=100, feedback=MOST_FEEDBACK, final=MOST_FINAL)
-    assert fewer_rows(Sizes(train=100, feedback=500, final=700), CHILD).final == 700
-
-
-def test_a_domain_without_events_or_notes_has_none():
-    bare = DOMAIN.model_copy(update={"knows": DOMAIN.knows.model_copy(update={"child": None, "notes": None})})
-    assert draw_child(bare, Streams(b"a secret", "bare")) == (None, (), ())
-    assert draw_notes(bare, [column_of(bare.numeric[0])], Streams(b"a secret", "bare")) is None
 
 
 def test_notes_hold_one_or_two_of_the_chosen_columns():
@@ -129,12 +86,3 @@ def test_columns_that_cannot_be_written_stay_in_the_table():
         assert notes_of(0, [number.model_copy(update=change)]) is None
     assert notes_of(0, [Column(name="unheard_of", distribution=Normal(mean=0, sd=1))]) is None
     assert [value.column for value in notes_of(0, [number])[0].values] == [number.name]
-
-
-def test_every_child_table_of_the_library_can_be_drawn():
-    for found in load_domains():
-        taken = {word.name for word in (*found.numeric, *found.categorical, *found.high_cardinality, *found.units)}
-        for number in range(2):
-            child, summaries, useless = draw_child(found, Streams(b"a secret", f"{found.name} {number}"))
-            assert taken.isdisjoint({one.name for one in (*summaries, *useless)})
-            assert taken.isdisjoint({child.kind, child.amount, child.age})

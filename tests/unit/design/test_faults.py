@@ -62,9 +62,3 @@ def test_an_easy_design_spares_the_column_that_carries_the_rule(position, spared
     orders = [severity.ordered(columns, "faults", Streams(bytes([number]), "f")) for number in range(200)]
     last = sum(order[-1].name == "lead" for order in orders) / len(orders)
     assert last == pytest.approx(spared, abs=0.1)
-
-
-def test_rates_of_faults_rise_to_what_was_drawn():
-    assert Severity(1.0, {}).rate(0.1, 0.3) == 0.1
-    assert Severity(0.0, {}).rate(0.1, 0.3) == 0.03
-    assert Severity(0.5, {}).rate(0.1, 0.3) == pytest.approx(0.065)

@@ -1,7 +1,6 @@
 """What becomes of each trait of a seed is known before anything is built."""
 
 from sandmill.design.kept import forecast
-from sandmill.models.fidelity import nearness
 from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
 from tests.designs import make_seed
 from tests.unit.design.test_shape import structure
@@ -35,8 +34,3 @@ def test_traits_that_designs_do_not_take_over_are_dropped():
     image = seed.structure.model_copy(update={"modality": Modality.IMAGE, "columns": ColumnMix(numeric=3)})
     assert fates(image)["n_columns"].fate == "dropped"
     assert fates(seed.structure)["n_columns"].fate == "kept"
-
-
-def test_how_near_a_topic_is_follows_from_shared_words():
-    assert nearness("Late parcels of a depot", "the depot keeps parcels") == 2 / 3
-    assert nearness("", "anything") == 0.0

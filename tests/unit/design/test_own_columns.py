@@ -12,13 +12,11 @@ from sandmill.check.giveaways import GIVEAWAYS
 from sandmill.check.hint_gate import check_hints
 from sandmill.check.package_tables import read_package
 from sandmill.design import hints
-from sandmill.design.hints import OwnColumns, columns_told, draw_own_columns
+from sandmill.design.hints import OwnColumns, columns_told
 from sandmill.design.soundness import domain_problems
 from sandmill.draw import render
 from sandmill.models.hints import Form, SameUnits
 from sandmill.models.motifs import Distance, KnownUnit, columns_of
-from sandmill.models.structure import SplitKind
-from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.hinted_designs import KNOWING, design
 
@@ -65,12 +63,6 @@ def test_a_domain_with_the_columns_is_sound_and_each_text_names_them(domain, wor
     for text in word.texts:
         assert all(f"`{name}`" in text for name in columns_told(word)), text
         assert not [phrase for phrase in GIVEAWAYS if phrase in text.lower()], text
-
-
-def test_a_grouped_design_states_no_units_of_both_files():
-    domain = KNOWING[PLACES["same_units"]]
-    split = SplitKind.GROUPED
-    assert not any(draw_own_columns(domain, split, Streams(SECRET, f"own {slot}")).word for slot in range(20))
 
 
 @pytest.mark.parametrize("matters", [True, False])

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from sandmill.design.grammar import shares_of_two
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.prior_graph import (
     CHANCE_OF_FLIP,
@@ -20,8 +19,8 @@ from sandmill.models.knowledge import Prior, TargetPrior
 from sandmill.models.links import BinaryLink, GaussianLink, NumbersLink
 from sandmill.models.motifs import Linear, Term, columns_of
 from sandmill.rng import Streams
-from tests.designs import SECRET, make_seed
-from tests.hinted_designs import BINARY, KNOWING
+from tests.designs import SECRET
+from tests.hinted_designs import KNOWING
 from tests.unit.design.test_grammar import frames
 
 ACTS = [(domain, prior) for domain in KNOWING for prior in domain.knows.targets.values()]
@@ -54,15 +53,6 @@ def test_edges_of_the_graph_become_motifs_and_some_are_wrong():
     assert 1 - CHANCE_OF_FLIP < right_signs / signs < 0.95
 
 
-def test_reserved_columns_are_left_to_hints():
-    domain, known = ACTS[0]
-    words = choose_vocabulary(domain, frames()[0], Streams(SECRET, "reserved"))
-    reserved = set(known.acts[0].columns)
-    for seed in range(20):
-        priors = draw_priors(known, words, reserved, np.random.default_rng(seed))
-        assert not reserved & {name for motif in priors.motifs for name in columns_of(motif)}
-
-
 def test_terms_get_the_sign_of_their_column_for_the_first_output():
     terms = (Term(motif=Linear(column="a"), weights=(-2.0, 1.0)), Term(motif=Linear(column="b"), weights=(-1.0, 1.0)))
     turned = orient_terms(terms, {"a": True, "b": False})
@@ -85,10 +75,6 @@ def test_the_best_auc_falls_from_that_of_easy_tasks_to_the_lower_end_of_the_doma
     assert abs(roc_auc_score(target, score) - (easiest + (0.7 - easiest) * position)) < 0.005
 
 
-def test_without_a_range_the_spread_is_the_usual_one():
-    assert spread_for(prior(), 0.4, 0.5) is None
-
-
 def test_numbers_get_the_noise_of_their_own_range():
     link = GaussianLink(location=1, scale=1, noise=0.3)
     known = {"y": prior(ceiling=(0.5, 0.8)), "z": prior(), "sure": prior(ceiling=(0.5, 0.98))}
@@ -99,11 +85,3 @@ def test_numbers_get_the_noise_of_their_own_range():
     several = with_noise(NumbersLink(names=("z", "y"), links=(link, link)), known, "z and y", 1.0)
     assert [part.noise for part in several.links] == [0.3, 1.0]
     assert with_noise(BinaryLink(intercept=0.0), known, "y", 0.0) == BinaryLink(intercept=0.0)
-
-
-def test_the_share_of_the_domain_is_used_where_the_seed_states_none():
-    structure = make_seed(*BINARY).structure
-    assert shares_of_two(structure, False, 0.3) == (0.7, 0.3)
-    assert shares_of_two(structure, False) == (0.6, 0.4)
-    stated = structure.model_copy(update={"positive_share": 0.25})
-    assert shares_of_two(stated, False, 0.4) == (0.75, 0.25)

@@ -7,7 +7,7 @@ import pytest
 
 from sandmill.design.hints import HintPlan, draw_child
 from sandmill.design.prose import Pen, Pens, meanings_of
-from sandmill.design.prose.forms import norm_list, use_of
+from sandmill.design.prose.forms import use_of
 from sandmill.design.statements import state_hint
 from sandmill.design.telling import convert_columns, state_sentinels, state_units
 from sandmill.kinds.library import load_domains
@@ -16,7 +16,7 @@ from sandmill.models.english import text_faults
 from sandmill.models.faults import Missing
 from sandmill.models.hints import Form, InText, SameUnits
 from sandmill.models.motifs import Conditional, Formula
-from sandmill.models.numerals import digits, says_number, spellings, with_unit
+from sandmill.models.numerals import digits, says_number, spellings
 from sandmill.models.spoken import Spoken, spoken
 from sandmill.rng import Streams
 
@@ -79,8 +79,14 @@ def facts_of(domain, level, number=0):
     return [*said, *state_sentinels(gaps, columns, (), streams, pens)], columns, domain
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        pytest.param(name, level, marks=[pytest.mark.slow] if (place + turn) % len(LEVELS) else [])
+        for place, name in enumerate(DOMAINS)
+        for turn, level in enumerate(LEVELS)
+    ],
+)
 def test_every_fact_can_be_said_at_every_level(name, level):
     hints, columns, _ = facts_of(DOMAINS[name], level)
     names = [one for one in columns if "_" in one]
@@ -131,10 +137,6 @@ def test_what_sentences_call_a_column(meaning, phrase, unit):
     assert (spoken(meaning).phrase, spoken(meaning).unit) == (phrase, unit)
 
 
-def test_a_category_that_is_a_question_has_an_entry():
-    assert spoken("Who made the call", is_number=False).phrase == "the entry for who made the call"
-
-
 @pytest.mark.parametrize(
     ("number", "words"),
     [(3.5, "three and a half"), (2 / 3, "two thirds"), (12.0, "a dozen"), (-7.0, "minus seven"), (0.25, "a quarter"),
@@ -146,12 +148,6 @@ def test_numbers_in_words(number, words):
     assert not says_number(f"It is {words}.", number + 1)
 
 
-def test_a_part_of_a_number_does_not_say_it():
-    assert not says_number("It is three and a half.", 3.0)
-    assert not says_number("It is thirty-five.", 30.0)
-    assert not says_number("It is three point five.", 3.0)
-
-
 def test_pens_say_exactly_the_number():
     meanings = {"way": Spoken("the way", "kilometres"), "part": Spoken("the part", "percent", is_share=True)}
     rng = np.random.default_rng(0)
@@ -160,15 +156,6 @@ def test_pens_say_exactly_the_number():
         value = float(digits(rng.choice([0.5, 1.25, 2.5, 7, 12, 40, 66.5, 80])))
         assert says_number(pen.number(value, "way"), value, "kilometres")
         assert says_number(pen.number(value, "part"), value, "percent")
-
-
-def test_lists_of_norms_differ_in_their_form():
-    pairs = [("oak", 3.5), ("ash", 2.0), ("beech", 5.0)]
-    forms = {
-        re.sub(r"\d[\d.]*|three and a half|\w+ and a half|two|five|three", "N", norm_list(pen_of(n), pairs))
-        for n in range(300)
-    }
-    assert len(forms) >= 10
 
 
 def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
@@ -192,18 +179,3 @@ def test_a_condition_is_said_with_the_bound_that_parts_the_rows():
                     elif said == [True, False]:
                         found.add("usual")
     assert found == {"usual", "other"}
-
-
-@pytest.mark.parametrize(
-    ("number", "unit", "said"),
-    [
-        (1, "kilometres per hour", "1 kilometre per hour"),
-        (1, "square metres", "1 square metre"),
-        (3, "kilowatt hours", "3 kilowatt hours"),
-        (1, "kilowatt hours", "1 kilowatt hour"),
-        (300, "thousands of euros", "300 thousand euros"),
-        (250, "billions per litre", "250 billion per litre"),
-    ],
-)
-def test_units_agree_with_their_number(number, unit, said):
-    assert with_unit(digits(number), number, unit) == said

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from sandmill.draw import draw_pilot, render
+from sandmill.draw import render
 from sandmill.kinds.files.tables import child_excess, read_child
 from sandmill.mechanism.child import Events, aggregate
 from sandmill.mechanism.rule import evaluate_motif
@@ -71,12 +71,3 @@ def test_a_broken_file_is_a_fault():
     faults = []
     assert read_child({}, CHILD, "id", faults) is None
     assert faults
-
-
-def test_the_pilot_has_the_file_and_the_training_events_of_the_package():
-    pilot, rendered = draw_pilot(SPEC, SECRET, rows=300), render(SPEC, SECRET)
-    ids = pilot.drawn.train.frame["id"].to_list()
-    first, second = (events_in(files["bookings.csv"], ids) for files in (pilot.files, rendered.package.public))
-    np.testing.assert_array_equal(first.amounts, second.amounts)
-    tests = events_in(pilot.files["bookings.csv"], pilot.test["id"].to_list())
-    np.testing.assert_allclose(aggregate(TREND, tests), pilot.observed[TREND.key])

@@ -8,7 +8,7 @@ import pytest
 
 from sandmill.check.description_gate import says_split
 from sandmill.check.giveaways import GIVEAWAYS, secret_numbers
-from sandmill.draw.describe import columns_section, describe, listed
+from sandmill.draw.describe import columns_section, describe
 from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import house_sections
 from sandmill.draw.wording import Wording, phrases
@@ -140,13 +140,3 @@ def test_styles_differ_in_order_headings_and_words():
     assert len(orders) >= 5
     assert len({line for text in texts for line in text.splitlines() if line.startswith("## ")}) >= 25
     assert len(set(texts)) == len(texts)
-
-
-def test_a_host_hints_at_faults_that_no_cell_shows():
-    spec = styled(make_spec(slot=1, pathologies=FAULTS), 3)
-    text = describe(spec, task_facts(spec), SAMPLE)
-    outliers = [fault.column for fault in spec.mechanism.cell_faults() if fault.kind == "outliers"]
-    assert outliers
-    words = Wording(spec.story.style)
-    assert words.say("slips", columns=listed(outliers)) in text
-    assert words.say("copies", train="`public/train.csv`", **words.names_of("row")) in text

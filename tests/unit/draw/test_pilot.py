@@ -59,12 +59,6 @@ def test_training_rows_are_those_of_the_package_byte_for_byte(case):
     assert pilot_of(case).files["train.csv"] != pilot_of(case, replicate=1).files["train.csv"]
 
 
-def test_a_pilot_does_not_depend_on_how_far_the_test_may_reach(case):
-    less, more = pilot_of(case, SMALL), pilot_of(case, LARGE)
-    assert (less.files["train.csv"], less.files["test.csv"]) == (more.files["train.csv"], more.files["test.csv"])
-    np.testing.assert_array_equal(less.truth, more.truth)
-
-
 def test_the_oracle_of_the_pilot_is_tuned_on_the_rows_of_the_package_s(case):
     pilot, rendered = pilot_of(case), rendered_of(case, SMALL)
     with patch.object(ORACLE, "TUNING_ROWS", 2000):

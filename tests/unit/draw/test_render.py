@@ -79,14 +79,6 @@ def test_the_answers_read_back_are_the_truth_that_was_drawn(rendered):
     assert answers.truth.dtype == rendered.answers.truth.dtype
 
 
-def test_the_answers_are_in_the_order_of_the_test_rows(rendered):
-    answers = rows(rendered.package.private["answers.csv"])
-    assert list(answers[0]) == ["id", *rendered.package.facts.target_columns, "part"]
-    ids = [row["id"] for row in answers]
-    for name in ("test.csv", "sample_submission.csv"):
-        assert [row["id"] for row in rows(rendered.package.public[name])] == ids
-
-
 def test_the_sample_is_a_valid_submission_and_knows_nothing(rendered):
     package = rendered.package
     prediction = parse_submission(package.public["sample_submission.csv"], package.facts, rendered.answers.ids)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sandmill.draw.rows import _POOL, draw_test, draw_train
+from sandmill.draw.rows import _POOL, draw_train
 from sandmill.mechanism import draw_rows
 from sandmill.models.links import class_names
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
@@ -30,14 +30,3 @@ def test_strata_have_the_shares_that_classes_have_at_large(task):
         assert counts.sum() == rows
         assert np.abs(counts - wanted).max() <= 1
         assert counts.min() >= 2
-
-
-def test_parts_share_no_number():
-    spec = make_spec(*TASKS[0])
-    streams = Streams(SECRET, "parts")
-    train = draw_train(spec.mechanism, spec.split, streams.child("train"), 100).draw
-    parts = [draw_test(spec.mechanism, streams.child(name), 100).draw for name in ("feedback", "final")]
-    for left, right in ((train, parts[0]), (train, parts[1]), (parts[0], parts[1])):
-        assert all(
-            not np.array_equal(cells, right.complete[name], equal_nan=True) for name, cells in left.complete.items()
-        )

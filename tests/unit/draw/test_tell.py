@@ -6,16 +6,13 @@ import numpy as np
 import polars as pl
 
 from sandmill.draw.describe import columns_section
-from sandmill.draw.tell import dictionary_file, house_sections
 from sandmill.draw.wording import Wording, phrases
 from sandmill.kinds.files.base import layout_of
 from sandmill.mechanism.units import encode
 from sandmill.models.columns import Categorical
-from sandmill.models.hints import DATA_DICTIONARY
 from sandmill.models.package import TaskPackage
 from sandmill.models.texts import DESCRIPTION, TEXTS
-from tests.designs import make_image_spec
-from tests.hinted_designs import hinted, small_rendered
+from tests.hinted_designs import small_rendered
 
 SLOTS = (0, 2, 6, 8, 9, 10)
 
@@ -29,15 +26,6 @@ def test_hints_and_asides_stand_in_the_texts_word_for_word():
         assert set(package.public) == layout_of(package.spec).files_of(package.spec)
         for name in package.public:
             assert (f"`public/{name}`" in page) == (name not in TEXTS)
-
-
-def test_a_task_without_such_hints_has_no_dictionary():
-    spec = hinted(1)
-    assert not dictionary_file(spec.model_copy(update={"hints": ()}))
-    assert DATA_DICTIONARY not in layout_of(spec).files_of(spec.model_copy(update={"hints": ()}))
-    silent = make_image_spec()
-    story = silent.story.model_copy(update={"asides": ()})
-    assert house_sections(silent.model_copy(update={"hints": (), "story": story})) == []
 
 
 def test_files_hold_sentinels_and_converted_cells():

@@ -92,14 +92,6 @@ def test_the_oracle_follows_the_words_beside_a_token_and_no_others_do_better():
     assert 0.005 < wrong.sum() / sum(map(len, tokens)) < 0.05
 
 
-def test_patterns_fill_their_fields():
-    draws = iter([0.0, 0.999, 0.5, 0.0])
-    assert fill("{th 2-31}", draws) == "2nd"
-    assert fill("{roman 2-12}", draws) == "XII"
-    assert fill("{,1000-3000}", draws) == "2,000"
-    assert fill("{a|b}.x", draws) == "a.x"
-
-
 def _test_cells(rendered, spec):
     layout = LAYOUTS[spec.kind.name]
     return layout.read(rendered.package.public, rendered.package.facts, spec.feature_columns).test["before"]

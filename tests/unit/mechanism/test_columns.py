@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, lognorm, norm, uniform
 
-from sandmill.mechanism.columns import log_density, probability_below, quantile, standardize
+from sandmill.mechanism.columns import probability_below, quantile
 from sandmill.models.columns import Categorical, Column, Cycle, Date, LogNormal, Normal, Uniform
 
 U = (np.arange(20_000) + 0.5) / 20_000
@@ -33,22 +33,6 @@ def test_values_follow_the_declared_law_and_probabilities_lead_back(column, law)
         [probability_below(column, value, 0.7) for value in shifted[::2000]], U[::2000], atol=1e-3
     )
     assert (shifted >= values).all()
-
-
-@pytest.mark.parametrize(("column", "law"), CONTINUOUS[:2], ids=["n", "p"])
-def test_densities_are_the_laws_up_to_a_constant(column, law):
-    values = np.array([1.5, 3.0, 8.0])
-    gap = log_density(column, values) - law.logpdf(values)
-    np.testing.assert_allclose(gap, gap[0])
-
-
-@pytest.mark.parametrize(
-    "column", [*(column for column, _ in CONTINUOUS), DISCRETE[0], DISCRETE[2]], ids=lambda c: c.name
-)
-def test_standard_scores_have_mean_nought_and_variance_one(column):
-    scores = standardize(column, quantile(column, U))
-    assert abs(scores.mean()) < 0.01
-    assert abs(scores.std() - 1) < 0.01
 
 
 @pytest.mark.parametrize("column", DISCRETE, ids=lambda column: column.name)

@@ -55,21 +55,6 @@ def test_loadings_correlate_columns_and_leave_each_as_declared():
         assert abs(spearmanr(cells["free"], cells[name])[0]) < 4.5 / np.sqrt(ROWS)
 
 
-def test_columns_of_a_unit_follow_factors_of_the_unit():
-    columns = (
-        Column(name="ward", distribution=Unit(prefix="W", size=3)),
-        Column(name="a", distribution=Normal(mean=0, sd=1), decimals=4, loadings=(0.9,), unit="ward"),
-        Column(name="b", distribution=Normal(mean=0, sd=1), decimals=4, loadings=(0.9,), unit="ward"),
-        Column(name="x", distribution=Normal(mean=0, sd=1), decimals=4, loadings=(0.9,)),
-    )
-    cells = draw(mechanism(*columns)).complete
-    _, firsts = np.unique(cells["ward"], return_index=True)
-    assert abs(np.corrcoef(cells["a"][firsts], cells["b"][firsts])[0, 1] - 0.81) < 0.04
-    assert abs(np.corrcoef(cells["a"], cells["x"])[0, 1]) < 0.04
-    for name in ("a", "b"):
-        assert all(len(np.unique(cells[name][cells["ward"] == unit])) == 1 for unit in range(5))
-
-
 @pytest.mark.parametrize(
     ("how", "of", "expected"),
     [

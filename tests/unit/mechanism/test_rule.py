@@ -14,12 +14,9 @@ from sandmill.mechanism.rule import (
     evaluate_motif,
     evaluate_term,
     great_circle_km,
-    latent_score,
 )
 from sandmill.models import motifs as m
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
-from sandmill.models.links import BinaryLink, MulticlassLink
-from sandmill.models.mechanism import Mechanism
 
 COLUMNS = {
     column.name: column
@@ -103,19 +100,6 @@ def test_every_kind_of_motif_is_tried():
     assert {motif.motif for motif, _ in CASES} == kinds
 
 
-def test_a_score_is_the_weighted_sum_of_terms_by_output():
-    mechanism = Mechanism(
-        columns=(COLUMNS["n"], COLUMNS["m"]),
-        terms=(
-            m.Term(motif=m.Linear(column="n"), weights=(1, 0, 2)),
-            m.Term(motif=m.Linear(column="m"), weights=(0, 4, 2)),
-        ),
-        link=MulticlassLink(classes=("a", "b", "c"), intercepts=(0, 0, 0)),
-    )
-    eta = latent_score(mechanism, {name: VALUES[name][:, None] for name in ("n", "m")})
-    np.testing.assert_allclose(eta, [[[1.0, -2.0, 1.0]], [[-1.5, 1.0, -2.5]]])
-
-
 @given(st.floats(-80, 80), st.floats(-179, 179), st.floats(-80, 80), st.floats(-179, 179))
 def test_the_haversine_formula_is_the_angle_between_two_points_of_a_sphere(latitude, longitude, other, further):
     def point(north, east):
@@ -126,19 +110,3 @@ def test_the_haversine_formula_is_the_angle_between_two_points_of_a_sphere(latit
     angle = np.arctan2(np.linalg.norm(np.cross(left, right)), left @ right)
     found = great_circle_km(*map(np.asarray, (latitude, longitude, other, further)))
     assert found == pytest.approx(EARTH_KM * angle, rel=1e-6, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("column", "problem"),
-    [
-        ({"motif": m.Drift(column="n", starts=(1.5,), levels=(0, 1))}, "n must be a date column"),
-        ({"motif": m.UnitEffect(column="day")}, "day must be a unit column"),
-    ],
-)
-def test_background_motifs_want_their_kind_of_column(column, problem):
-    with pytest.raises(ValueError, match=problem):
-        Mechanism(
-            columns=(COLUMNS["n"], COLUMNS["day"]),
-            terms=(m.Term(weights=(1,), **column),),
-            link=BinaryLink(intercept=0),
-        )

@@ -67,26 +67,6 @@ def test_knowing_more_never_scores_worse_and_decisions_have_the_shape_of_submiss
         assert untuned == pytest.approx(best, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("name", "margin"),
-    [
-        ("f1", 0.01),
-        ("f1_macro", 0.005),
-        ("balanced_accuracy", 0.03),
-        ("mcc", 0.001),
-        ("cohen_kappa", 0.001),
-        ("qwk", 0.005),
-    ],
-)
-def test_a_tuned_rule_beats_the_most_probable_class(name, margin):
-    pair = next(pair for pair in sorted(ANSWER_FORMS) if pair[1] == name)
-    rng, metric = np.random.default_rng(11), get_metric(name)
-    world, draw = make_world(pair, rng, 30_000), make_world(pair, rng, 30_000)
-    tuned = metric.decide(world.predictive, draw.predictive)
-    plain = world.predictive.probabilities.argmax(axis=1)
-    assert metric.score(world.truth, tuned) > metric.score(world.truth, plain) + margin
-
-
 def _tallies(named, probabilities):
     chosen = np.equal.outer(named, np.arange(probabilities.shape[1])).astype(float)
     return Tallies(
@@ -103,12 +83,6 @@ def test_the_cut_off_of_two_classes_is_the_best_of_all(seed, finish):
     cuts = [*probabilities[:, 1], 2.0]
     best = max(finish(_tallies((probabilities[:, 1] >= cut).astype(int), probabilities))[0] for cut in cuts)
     assert reached == pytest.approx(best, abs=1e-9)
-
-
-def test_rows_of_equal_probability_are_on_one_side_of_a_cut_off():
-    positive = np.array([0.6, 0.6, 0.6, 0.1])
-    assert 0.1 < best_cutoff(positive, positive_f1) < 0.6
-    assert best_cutoff(np.full(4, 0.3), positive_f1) < 0.3
 
 
 AFFINE = [(matthews, matthews_slopes), (macro_f1, macro_f1_slopes)]
@@ -132,13 +106,6 @@ def test_no_affine_rule_close_to_the_one_found_or_at_random_scores_better(finish
                     assert finish(rule.tallies(probabilities))[0] <= reached + 2e-5
 
 
-def test_a_class_that_never_occurs_is_never_predicted():
-    probabilities = np.zeros((300, 4))
-    probabilities[:, :3] = np.random.default_rng(0).dirichlet([1.0, 0.6, 0.2], 300)
-    for finish, slopes in AFFINE:
-        assert set(affine_rule(probabilities, finish, slopes).classes(probabilities)) == {0, 1, 2}
-
-
 def _expected_qwk(named, probabilities):
     grades = np.arange(probabilities.shape[1])
     missed = (probabilities * np.square(grades - named[:, None])).sum()
@@ -156,14 +123,6 @@ def test_the_grades_and_classes_named_for_kappa_are_the_best_of_all_namings(seed
     classed = (probabilities - kappa_offsets(probabilities)).argmax(axis=1)
     best = max(kappa(_tallies(named, probabilities))[0] for named in namings)
     assert kappa(_tallies(classed, probabilities))[0] == pytest.approx(best)
-
-
-def test_quantiles_of_a_grid_are_its_smallest_sufficient_values():
-    number = on_grid(np.array([[3.0, 1.0, 2.0]]), np.array([0.25, 0.5, 0.25]))
-    assert number.quantiles([0.1, 0.5, 0.51, 0.75, 0.76, 1.0]).tolist() == [[1, 1, 2, 2, 3, 3]]
-    assert number.mean.tolist() == [1.75]
-    assert number.quantiles([0.5], lambda values: values).tolist() == [[2.0]]
-    assert number.expect(np.square).tolist() == [0.25 * 9 + 0.5 + 0.25 * 4]
 
 
 def test_a_rule_names_what_it_lacks():

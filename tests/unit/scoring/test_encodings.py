@@ -13,6 +13,7 @@ from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission, read_answers
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.metric_samples import CLASSES, brief_for, classes_of, guess, make_world
+from tests.submission_mutants import write
 
 IDS = ("a", "b")
 LABELS = brief_for((TargetKind.MULTILABEL, MetricName.ROC_AUC_COLUMNS))
@@ -32,31 +33,16 @@ def parse(csv: str, facts: TaskFacts) -> list[object]:
     return parse_submission(csv.encode(), facts, IDS).tolist()
 
 
-def write(prediction: np.ndarray, facts: TaskFacts) -> dict[str, list[str]]:
-    """A prediction as columns of cells."""
-    names = facts.classes
-    match facts.encoding:
-        case "label":
-            return {"y": [names[code] for code in prediction]}
-        case "label_list":
-            return {"y": [" ".join(n for n, x in zip(names, row, strict=True) if x) for row in prediction]}
-        case "ranked_list":
-            return {"y": [" ".join(names[code] for code in row if code >= 0) for row in prediction]}
-        case _:
-            wide = prediction.reshape(len(prediction), -1).tolist()
-            return {name: [repr(row[at]) for row in wide] for at, name in enumerate(facts.submission_columns)}
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(ANSWER_FORMS)))
 def test_a_submission_reads_back_whatever_the_order_of_its_rows_and_columns(seed, pair):
     rng, facts = np.random.default_rng(seed), brief_for(pair)
     prediction = guess(pair, rng, 12)
     ids = [f"r{row}" for row in range(12)]
-    columns = {"id": ids} | write(prediction, facts)
-    header = [str(name) for name in rng.permutation(list(columns))]
-    rows = [[columns[name][row] for name in header] for row in rng.permutation(12)]
-    content = "\n".join(",".join(row) for row in [header, *rows]) + "\n"
+    table = [line.split(",") for line in write(facts, ids, prediction).decode().splitlines()]
+    order = rng.permutation(len(table[0]))
+    rows = [table[0], *(table[1 + row] for row in rng.permutation(12))]
+    content = "\n".join(",".join(row[place] for place in order) for row in rows) + "\n"
     read = parse_submission(content.encode(), facts, ids)
     metric, truth = get_metric(facts.metric), make_world(pair, rng, 12).truth
     if facts.encoding == "ranked_list":

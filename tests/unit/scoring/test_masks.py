@@ -12,7 +12,6 @@ from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
 from sandmill.models.structure import MetricName
 from sandmill.scoring import get_metric
-from sandmill.scoring.forms import form_of
 from sandmill.scoring.forms.runs import masks_of, runs_of
 from sandmill.scoring.submission import parse_submission
 from tests.many_rows import facts_for, make_many, table_of
@@ -22,31 +21,19 @@ FACTS = facts_for("runs")
 """Pictures of 2 rows and 3 columns."""
 HOSTILE = {
     "overlapping runs": ("1 3 3 1", "do not overlap"),
-    "the same run twice": ("1 2 1 2", "do not overlap"),
     "falling runs": ("5 1 1 1", "rise"),
     "a run beyond the picture": ("5 3", "from pixel 1 to pixel 6"),
     "a start beyond the picture": ("7 1", "from pixel 1 to pixel 6"),
-    "a start of 0": ("0 2", "from pixel 1"),
     "a run of no pixel": ("3 0", "1 pixel or more"),
-    "half a pair": ("1 2 4", "pairs of numbers"),
-    "a single number": ("1", "pairs of numbers"),
     "a huge number": ("1 9999999999", "whole numbers"),
-    "a number that overflows 64 bits": (f"1 {2**64}", "whole numbers"),
     "a number of a thousand digits": ("1 " + "9" * 1000, "at most"),
     "a negative number": ("1 -1", "whole numbers"),
-    "a signed number": ("+1 1", "whole numbers"),
     "a fraction": ("1.0 2", "whole numbers"),
-    "an exponent": ("1e0 2", "whole numbers"),
     "an underscore": ("1_0 2", "whole numbers"),
-    "digits of another script": ("١ ٢", "whole numbers"),
     "a digit that is no decimal": ("² 1", "whole numbers"),
-    "another kind of blank": ("1\u30002", "whole numbers"),
     "a line end between numbers": ('"1\n2"', "whole numbers"),
-    "words": ("empty mask", "whole numbers"),
     "not a number": ("nan", "whole numbers"),
-    "a mark for nothing": ("-", "whole numbers"),
     "commas": ('"1,2"', "whole numbers"),
-    "a list": ("[1 2]", "whole numbers"),
     "many runs": ("1 1 " * 1000, "at most"),
 }
 
@@ -84,14 +71,6 @@ def test_a_cell_of_no_runs_is_a_problem_that_says_what_was_expected(fault):
     assert len(str(caught.value.problems[0])) < 400
 
 
-def test_pixels_follow_each_other_from_top_to_bottom():
-    down, across = FACTS.picture
-    picture = np.zeros((down, across))
-    picture[:, 1] = 1
-    assert form_of(FACTS).to_rows(picture.T.reshape(1, -1))[0] == f"{down + 1} {down}"
-    assert f"{down} is the last pixel of the first column" in form_of(FACTS).cells(FACTS)
-
-
 @given(st.lists(st.booleans(), min_size=1, max_size=70))
 def test_runs_of_a_mask_are_the_fewest_and_read_back(pixels):
     mask = np.array(pixels, dtype=np.uint8)
@@ -111,17 +90,6 @@ def test_cells_of_ten_megabytes_are_refused_without_memory_for_their_runs():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 4 * len(content)
-
-
-def test_surplus_rows_of_large_pictures_become_no_masks():
-    task, shape = make_many("runs"), (1000, 1000)
-    facts = task.facts.model_copy(update={"shape": shape})
-    content = task.honest + b"".join(b"more%d,1 1000000\n" % row for row in range(900))
-    tracemalloc.start()
-    with pytest.raises(InvalidSubmission, match="not asked for"):
-        parse_submission(content, facts, task.answers.ids)
-    assert tracemalloc.get_traced_memory()[1] < 20_000_000
-    tracemalloc.stop()
 
 
 def test_two_empty_masks_agree_and_others_score_their_overlap():

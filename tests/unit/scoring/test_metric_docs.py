@@ -51,10 +51,6 @@ def test_every_metric_has_a_row_with_its_title_direction_and_kind_of_decision():
     assert all(decision for *_, decision, _ in rows)
 
 
-def test_differences_are_of_metrics_that_exist():
-    assert {name.strip("`") for name, _ in rows_of("differences")} <= set(METRICS)
-
-
 def test_the_page_explains_every_encoding_and_states_the_numbers_in_the_code():
     page = PAGE.read_text(encoding="utf-8")
     assert [encoding for encoding in FORMS if f"| `{encoding}` |" not in page.split("<!--")[0]] == []

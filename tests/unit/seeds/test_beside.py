@@ -17,10 +17,6 @@ def _seed(written, extra="table: table.csv\nid_column: id\n"):
     return written.table("many", MAIN, extra=extra)
 
 
-def test_a_table_alone_has_nothing_beside_it(written):
-    assert _traits(_seed(written, "id_column: id\n")) == (0, False, False)
-
-
 def test_a_table_with_several_rows_for_an_id_is_a_child(written):
     folder = _seed(written)
     written.file(f"{folder}/calls.csv", "id,minutes\n" + "".join(f"r{n % 9},{n}\n" for n in range(50)))

@@ -2,7 +2,6 @@
 
 import pytest
 
-from sandmill.errors import SeedError
 from sandmill.fingerprint import fingerprint
 from sandmill.models.seed import SeedTask
 from sandmill.models.structure import MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
@@ -72,16 +71,8 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
     ("change", "needs"),
     [
         ({"modality": Modality.TIME_SERIES}, ("modality time_series with this target and metric",)),
-        ({"modality": Modality.IMAGE, "metric": MetricName.MCC}, ("modality image with this target and metric",)),
         ({"metric": MetricName.RMSE}, ("metric rmse with target binary",)),
-        ({"metric": MetricName.QWK, "target": TargetKind.ORDINAL}, ()),
-        ({"metric": MetricName.PINBALL, "target": TargetKind.MASK}, ("metric pinball",)),
         ({"metric": MetricName.ACCURACY, "target": TargetKind.SEQUENCE}, ("metric accuracy with target sequence",)),
-        (
-            {"metric": MetricName.RMSE, "target": TargetKind.MASK},
-            ("modality tabular with this target and metric",),
-        ),
-        ({"metric": MetricName.RMSE_COLUMNS, "target": TargetKind.MULTI_TARGET, "n_targets": 3}, ()),
         ({"n_targets": 2}, ("2 targets",)),
         ({}, ()),
     ],
@@ -89,9 +80,3 @@ def test_a_card_may_name_its_own_origin_and_has_the_identity_of_the_seed_it_stat
 def test_needs_name_what_cannot_be_made(change, needs):
     whole = {"modality": Modality.TABULAR, "target": TargetKind.BINARY, "metric": MetricName.ROC_AUC} | change
     assert missing_support(Structure(**whole)) == needs
-
-
-def test_a_build_with_nothing_supported_is_an_error_that_says_what_is_needed(written):
-    written.file("images.yaml", written.card_text.replace("tabular", "time_series"))
-    with pytest.raises(SeedError, match="modality time_series"):
-        ingest(("images.yaml",))

@@ -46,11 +46,6 @@ def test_a_planted_rare_value_is_found_however_it_is_written(planted):
     assert list(find_leaks(make_guard(_seed()), task)) == ["1 rare values of the seed in column b"]
 
 
-def test_a_value_in_five_rows_or_more_is_not_rare():
-    seed = _seed(customer=["Okonkwo Brandt"] * 5 + ["Other Person"] * (ROWS - 5))
-    assert list(find_leaks(make_guard(seed), _task(b=["Okonkwo Brandt"] * 200))) == []
-
-
 def test_a_planted_row_is_found_whatever_the_names_and_order_of_its_columns():
     seed = _seed().select("age", "paid", "day", "weight", pl.col("balance").str.slice(0, 9).alias("short"))
     row = seed.row(17)
@@ -76,11 +71,3 @@ def test_a_row_of_common_cells_is_judged_no_leak():
 def test_words_that_the_domains_and_name_lists_of_the_library_use_are_not_rare_values(word):
     seed = _seed(paid=[word, *["no"] * (ROWS - 1)])
     assert list(find_leaks(make_guard(seed), _task(c=[word] * 200))) == []
-
-
-def test_equal_tables_have_equal_guards_with_a_salt_of_their_own():
-    assert make_guard(_seed()) == make_guard(_seed())
-    other = _seed(age=["3"] * ROWS)
-    assert make_guard(_seed())[:16] != make_guard(other)[:16]
-    one, two = ({guard[at : at + 8] for at in range(16, len(guard), 8)} for guard in map(make_guard, (_seed(), other)))
-    assert not one & two

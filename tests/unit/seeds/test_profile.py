@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from sandmill.fingerprint import _content, fingerprint
-from sandmill.models.profile import MOST_PROFILED, ColumnRole
+from sandmill.models.profile import MOST_PROFILED
 from sandmill.models.structure import TargetKind
 from sandmill.seeds import ingest
 from sandmill.seeds import profile as module
@@ -53,7 +53,7 @@ def test_each_column_has_its_role_and_its_shape():
     assert (two.skew, town.kurtosis) == (None, None)
 
 
-def test_dependence_and_signal_are_those_of_the_rows():
+def test_dependence_and_signal_are_those_of_the_rows(real_scores):
     profile = _profiled(_frame())
     assert profile.rho_share == pytest.approx(1 / 6, abs=0.01)
     assert profile.linear_score > 0.3
@@ -64,7 +64,7 @@ def test_dependence_and_signal_are_those_of_the_rows():
     assert (numbers.class_shares, numbers.target_skew is None) == ((), False)
 
 
-def test_labels_have_their_rates_and_a_target_that_is_no_number_or_class_has_no_score():
+def test_labels_have_their_rates_and_a_target_that_is_no_number_or_class_has_no_score(real_scores):
     labels = pl.DataFrame({"x": range(100), "y": [0, 1] * 50, "z": [0, 0, 0, 1] * 25})
     profile = _profiled(labels, TargetKind.MULTILABEL, ("y", "z"))
     assert profile.class_shares == (0.5, 0.25)
@@ -86,14 +86,6 @@ def test_the_profile_is_in_the_structure_and_holds_no_name_and_no_value(written)
     text = profile.model_dump_json()
     assert [word for word in ("town", "t3", "door", "2024") if word in text] == []
     assert seed.guard is not None
-
-
-def test_a_table_that_did_not_change_is_profiled_once(written, monkeypatch):
-    first = ingest_frame(_frame(), "once")
-    with monkeypatch.context() as patched:
-        patched.setattr("sandmill.seeds.tabular.profile_sample", lambda *_: pytest.fail("profiled again"))
-        assert ingest(("once",)).supported == (first,)
-    assert ingest_frame(_frame(300), "once").structure.profile.rows == 300
 
 
 def test_a_structure_without_a_profile_keeps_its_fingerprint():
@@ -128,11 +120,3 @@ def test_of_a_huge_csv_only_the_beginning_is_read_and_a_note_says_so(written, mo
     intake = ingest((folder,))
     assert intake.supported[0].structure.rows_train < 4000
     assert any("rows are read" in note.text for note in intake.notes)
-
-
-def test_columns_of_one_value_and_wholly_empty_ones_are_no_problem():
-    odd = pl.DataFrame({"same": [1.5] * 60, "gone": [None] * 60, "word": ["a"] * 60, "late": [0, 1] * 30})
-    profile = _profiled(odd, TargetKind.BINARY)
-    assert [column.role for column in profile.columns] == [ColumnRole.REAL, ColumnRole.CATEGORY, ColumnRole.CATEGORY]
-    assert profile.columns[1].missing == 1
-    assert (profile.columns[0].skew, profile.rho_share) == (0, None)

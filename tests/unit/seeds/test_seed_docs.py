@@ -25,13 +25,6 @@ def _example(language, word):
     return next(body for kind, body in BLOCKS if kind == language and word in body)
 
 
-def test_the_import_of_the_text_is_one_that_works():
-    code = re.search(r"`(from sandmill\.[\w.]+ import ingest)`", DOC)[1]
-    names = {}
-    exec(code, names)
-    assert names["ingest"] is ingest
-
-
 @pytest.mark.parametrize("model", [SeedTask, Structure, ColumnMix, TableSeed])
 def test_every_field_is_explained(model):
     assert [name for name in model.model_fields if f"`{name}`" not in DOC] == []

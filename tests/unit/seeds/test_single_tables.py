@@ -40,34 +40,10 @@ def test_a_colon_in_a_target_and_in_the_name_of_a_file_is_only_a_character(writt
     assert ingest(("a.csv:b",)).supported[0].id == "a"
 
 
-BAD = {
-    "same": "saw the same value in every row; expected a target that differs between rows",
-    "house": "expected numbers, or classes that repeat. Free text cannot be a target yet.",
-    "remark": "expected numbers, or classes that repeat. Free text cannot be a target yet.",
-    "prise": 'saw "prise"; expected a column of t.csv. Did you mean "price"?',
-}
-
-
-@pytest.mark.parametrize("target", BAD)
-def test_a_target_that_cannot_be_learned_is_one_error(written, target):
-    written.file("t.csv", PRICES.write_csv())
-    with pytest.raises(SeedError) as error:
-        ingest((f"t.csv:{target}",))
-    assert "t.csv: 1 problem" in str(error.value)
-    assert BAD[target] in str(error.value)
-
-
 def test_limits_of_size_are_said(written):
     written.file("few.csv", "x,late\n1,0\n2,1\n3,0\n")
     with pytest.raises(SeedError, match="saw 3 rows with a target; expected at least 10"):
         ingest(("few.csv:late",))
-
-
-def test_a_table_without_a_target_says_how_to_name_one(written):
-    written.file("t.csv", PRICES.write_csv())
-    with pytest.raises(SeedError, match="Name its target"):
-        ingest(("t.csv",))
-    assert Path("t.csv").exists()
 
 
 def test_progress_counts_the_sources(written):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from sandmill.kinds.audio.read import reading_lines
 from sandmill.kinds.script_text import Reader, functions_source
+from sandmill.kinds.traits import cue_lines
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
@@ -27,11 +28,8 @@ def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     lines = ["", "", f"FRAMES = {FRAMES}", *functions_source(measure_all, *(MEASURES[name] for name in used))]
     table = ", ".join(f'"{name}": {MEASURES[name].__name__}' for name in used)
     lines += ["", "", f"MEASURES = {{{table}}}"]
-    lines += ["# Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", "CUES = ["]
-    for cue in cues:
-        numbers = ", ".join(f'"{value}"' if isinstance(value, str) else f"{value:g}" for value in cue.parameters)
-        lines.append(f'    ("{cue.column}", "{cue.measure}", {numbers}),')
-    return [*lines, "]", *reading_lines(facts), *_READING.splitlines()]
+    lines += cue_lines("Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", cues)
+    return [*lines, *reading_lines(facts), *_READING.splitlines()]
 
 
 def measure_all(sounds: pd.Series, rate: int, cues: list) -> pd.DataFrame:

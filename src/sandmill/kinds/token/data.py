@@ -1,11 +1,12 @@
-"""The tables of a token task, read once: a row for each token with its neighbours, and ways to read it."""
+"""The tables of a token task, and what the parts of the published scripts make of them."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,156 +14,95 @@ import pandas as pd
 
 from sandmill.kinds.library import load_texts
 from sandmill.kinds.token.channel import HouseRule
-from sandmill.kinds.token.layout import LAYOUTS, SENTENCE
-from sandmill.kinds.token.speech import Language, readers_of
+from sandmill.kinds.token.layout import LAYOUTS, SENTENCE, TOKEN
+from sandmill.kinds.token.speech import Language, Reader, readers_of
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
 
-EDGE = "<edge>"
-"""Neighbour of the first and of the last token of a sentence."""
-SAME, SAY = "same", "say:"
-"""Ways to read a token beside the readers: unchanged, or words that training rows have for it."""
 BASIC, FIRST, MOST = (
-    frozenset(name for step in steps for name in load_texts("token/readers.yaml")[step])
+    tuple(name for step in steps for name in load_texts("token/readers.yaml")[step])
     for steps in (("basic",), ("basic", "first"), ("basic", "first", "most"))
 )
 """Names of the readers that people in a hurry write, that people write first, and that they add after a look at the
-tokens. Each set holds the one before, for both languages."""
-CAPITALS = re.compile(r"[A-ZА-Я]{2,6}|[A-Z][a-z][A-Z]")
-ROMAN = re.compile(r"[IVXL]+")
-SITE = re.compile(r"[a-z]{3,}\.[a-z]{2,4}")
+tokens, for both languages."""
+_PATTERNS = {"roman": r"[IVXL]+", "capitals": r"[A-ZА-Я]{2,6}|[A-Z][a-z][A-Z]", "site": r"[a-z]{3,}\.[a-z]{2,4}"}
+_READ_TOKENS = 1 << 16
+"""Tokens of which a reader remembers the words."""
+
+
+def part_of(facts: TaskFacts, part: str, **fields: object) -> str:
+    """Return a part of the published scripts, filled in for a task."""
+    layout = LAYOUTS[facts.kind]
+    files = {"train": layout.train, "test": layout.test, "id": facts.id_column, "target": facts.target_column}
+    text: str = load_texts("token/scripts.yaml")[part]
+    return text.format(**_PATTERNS, **files, **fields)
+
+
+def language_of(facts: TaskFacts) -> Language:
+    """Return the language of a task."""
+    return "english" if facts.kind == "tokens_english" else "russian"
 
 
 @dataclass
 class TokenData:
-    """Training and test tokens of one task."""
+    """Training and test tokens of one task, as its scripts read them."""
 
-    language: Language
+    facts: TaskFacts
     train: pd.DataFrame
-    """Columns `before`, `after`, `class`, `left`, `right` and `sentence`, the number of the sentence."""
     test: pd.DataFrame
-    known: frozenset[str]
-    """Names of the readers that a solver has."""
-    made: dict[Any, Any] = field(default_factory=dict)
-    """What several solvers use."""
     rules: tuple[HouseRule, ...] = ()
     """Rules that the description states; blind solvers know none."""
-
-    def knowing(self, names: Collection[str]) -> "TokenData":
-        """Return the same tables for a solver that has some of the readers."""
-        key = frozenset(names) & self.known
-        if key not in self.made:
-            self.made[key] = replace(self, known=key, made={})
-        found: TokenData = self.made[key]
-        return found
-
-    def spoken(self, token: str) -> dict[str, str]:
-        """Return the words of a token by reader, for the readers that can read it."""
-        return {name: words for name, words in spoken(self.language, token).items() if name in self.known}
+    made: dict[Any, Any] = field(default_factory=dict)
+    """What several solvers use."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Sentences and places of an answer."""
-        return int(self.test["sentence"].iloc[-1]) + 1, int(self.test["place"].max()) + 1
+        return self.test[SENTENCE].nunique(), int(self.test[TOKEN].astype(int).max()) + 1
 
     def answer(self, texts: list[str]) -> Array:
         """Return one text for each test token as an answer."""
         wide = np.full(self.shape, None, dtype=object)
-        wide[self.test["sentence"], self.test["place"]] = texts
+        wide[pd.factorize(self.test[SENTENCE])[0], self.test[TOKEN].astype(int)] = texts
         return wide
 
-    @cached_property
-    def ways(self) -> list[str]:
-        """How each training token is read; of several readers that fit, the one that fits most tokens."""
-        fitting = [
-            [name for name, words in self.spoken(token).items() if words == said]
-            for token, said in zip(self.train["before"], self.train["after"], strict=True)
-        ]
-        often = Counter(name for names in fitting for name in names)
-        return [
-            max(names, key=lambda name: (often[name], name)) if names else SAME if token == said else SAY + said
-            for names, token, said in zip(fitting, self.train["before"], self.train["after"], strict=True)
-        ]
+    def first_sentences(self, share: float) -> "TokenData":
+        """Return the tables with a share of the training sentences."""
+        sentences = self.train[SENTENCE].unique()
+        kept = self.train[SENTENCE].isin(sentences[: round(share * len(sentences))])
+        return replace(self, train=self.train[kept], made={})
 
-    @cached_property
-    def asked(self) -> tuple[pd.DataFrame, list[str], pd.DataFrame, Array]:
-        """Tokens that may change, of a form that a training row changes: rows of both parts.
+    def forms(self, readers: Collection[str]) -> dict[str, Any]:
+        """Return what the part `form` defines for someone with some of the readers: `form`, `spoken` and `ways`."""
+        key = tuple(readers)
+        if key not in self.made:
+            self.made[key] = self._run({}, "form", key)
+            self.made[key]["form"] = cache(self.made[key]["form"])
+        known: dict[str, Any] = self.made[key]
+        return known
 
-        After the training rows, how each is read; after the test rows, their places.
-        """
-        changed = {form for form, way in zip(self.train["form"], self.ways, strict=True) if way != SAME}
-        in_train, in_test = self.train["form"].isin(changed), self.test["form"].isin(changed)
-        ways = [way for way, is_asked in zip(self.ways, in_train, strict=True) if is_asked]
-        return self.train[in_train], ways, self.test[in_test], np.flatnonzero(in_test)
+    def run(self, part: str, readers: Collection[str], **fields: object) -> list[str]:
+        """Return what a part of the scripts says of each test token."""
+        known = {} if part == "look_up" else self.forms(readers)
+        said: list[str] = self._run(known, part, readers, **fields)["said"]
+        return said
 
-    def first_sentences(self, share: float) -> "pd.Series[bool]":
-        """Return which training tokens are of the first sentences, a share of all."""
-        sentences = self.train["sentence"]
-        kept: pd.Series[bool] = sentences < share * (sentences.iloc[-1] + 1)
-        return kept
+    def _run(self, known: dict[str, Any], part: str, readers: Collection[str], **fields: object) -> dict[str, Any]:
+        able = _remembering_readers(language_of(self.facts))
+        names = {"re": re, "cache": cache, "Counter": Counter, "defaultdict": defaultdict}
+        names |= {"train": self.train, "test": self.test, **known}
+        names["READERS"] = {name: able[name] for name in readers if name in able}
+        exec(part_of(self.facts, part, **fields), names)
+        return names
 
-    @cached_property
-    def seen(self) -> dict[str, str]:
-        """The most frequent words of each training token."""
-        return most_frequent(self.train["before"], self.train["after"])
 
-    def say(self, token: str, way: str) -> str | None:
-        """Read a token in one way; None if that cannot be."""
-        if way == SAME:
-            return token
-        if way.startswith(SAY):
-            return way.removeprefix(SAY)
-        return self.spoken(token).get(way)
+@cache
+def _remembering_readers(language: Language) -> dict[str, Reader]:
+    return {name: lru_cache(maxsize=_READ_TOKENS)(read) for name, read in readers_of(language).items()}
 
 
 def read(folder: Path, facts: TaskFacts) -> TokenData:
-    """Read both tables."""
-    layout = LAYOUTS[facts.kind]
-    train, test = (
-        pd.read_csv(folder / path, compression="zip", dtype=str, keep_default_na=False)
-        for path in (layout.train, layout.test)
-    )
-    language: Language = "english" if facts.kind == "tokens_english" else "russian"
-    return TokenData(language, _with_neighbours(train), _with_neighbours(test), frozenset(readers_of(language)))
-
-
-def _with_neighbours(table: pd.DataFrame) -> pd.DataFrame:
-    sentences = table[SENTENCE]
-    near = table.groupby(SENTENCE, sort=False)["before"]
-    return table.assign(
-        sentence=pd.factorize(sentences)[0],
-        place=table["token_id"].astype(int),
-        left=near.shift(1).fillna(EDGE),
-        right=near.shift(-1).fillna(EDGE),
-        before_left=near.shift(2).fillna(EDGE),
-        form=[form_of(token) for token in table["before"]],
-    )
-
-
-@lru_cache(maxsize=1 << 16)
-def spoken(language: Language, token: str) -> dict[str, str]:
-    """Return the words of a token by reader, for the readers that can read it."""
-    if form_of(token) == token.lower():
-        return {}
-    found = ((name, reader(token)) for name, reader in readers_of(language).items())
-    return {name: words for name, words in found if words is not None}
-
-
-@lru_cache(maxsize=1 << 16)
-def form_of(token: str) -> str:
-    """Return what tokens that are read alike share: figures as 0, capitals as A, other words themselves."""
-    if any(letter.isdigit() for letter in token):
-        return re.sub(r"[A-Z][a-z]+|[а-я]{3,}", "a", re.sub(r"\d{4,}", "0000", re.sub(r"\d{1,3}(?!\d)", "0", token)))
-    if ROMAN.fullmatch(token):
-        return "I"
-    if CAPITALS.fullmatch(token):
-        return "A"
-    return "a.a" if SITE.fullmatch(token) else token.lower()
-
-
-def most_frequent(keys: Any, values: Any) -> dict[str, str]:
-    """Return the most frequent value of each key, the first of equals."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for key, value in zip(keys, values, strict=True):
-        counts[key][value] += 1
-    return {key: max(sorted(found), key=found.__getitem__) for key, found in counts.items()}
+    """Read both tables as scripts do."""
+    names: dict[str, Any] = {"pd": pd, "Path": Path, "sys": SimpleNamespace(argv=["", str(folder)])}
+    exec(part_of(facts, "read"), names)
+    return TokenData(facts, names["train"], names["test"])

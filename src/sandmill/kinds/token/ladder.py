@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from sandmill.kinds.library import load_texts
 from sandmill.kinds.panel import OwnScript
 from sandmill.kinds.token.channel import HouseRule
-from sandmill.kinds.token.data import BASIC, CAPITALS, FIRST, ROMAN, SITE, TokenData
-from sandmill.kinds.token.layout import LAYOUTS
+from sandmill.kinds.token.data import BASIC, FIRST, TokenData, language_of, part_of
 from sandmill.kinds.token.speech import FIELD, readers_of, source_of
 from sandmill.models.calibration import Rung
 from sandmill.models.channel import Cue
@@ -25,16 +23,20 @@ LEAST = 2
 MOST_LINES = 250
 """Lines of a competent script: readers that fit the fewest training tokens are left out of a longer one."""
 WIDE: Sides = ("second_left", *NEAR)
+BAYES: tuple[tuple[Sides, float], ...] = ((NEAR, 0.2), (NEAR, 0.05), (WIDE, 0.2), (WIDE, 0.6))
+"""Neighbours and smoothing of naive Bayes that are tried."""
 
 
 def ladder(facts: TaskFacts, data: TokenData, cues: Sequence[Cue] = ()) -> Iterator[OwnScript]:
     """Yield the scripts of a task. The reference applies the rules that cues state."""
-    often, rules = Counter(data.ways), [rule for rule in cues if isinstance(rule, HouseRule)]
+    language = language_of(facts)
+    often = Counter(data.forms(tuple(readers_of(language)))["ways"])
+    rules = [rule for rule in cues if isinstance(rule, HouseRule)]
     named = {name for rule in rules for name in FIELD.findall(rule.says)}
-    used = [name for name in readers_of(data.language) if often[name] >= LEAST or name in named]
+    used = [name for name in readers_of(language) if often[name] >= LEAST or name in named]
     lines = "\n".join(["{", *(f'    r"{rule.match}": "{rule.says}",' for rule in rules), "}"])
-    write = partial(_script, facts, data)
-    for sides, alpha in ((NEAR, 0.2), (NEAR, 0.05), (WIDE, 0.2), (WIDE, 0.6)):
+    write = partial(_script, facts)
+    for sides, alpha in BAYES:
         approach = (
             f"naive Bayes on the form of a token and {len(sides)} of its neighbours chooses among {len(used)} readers"
         ) + (f"; {len(rules)} rules of the description go before" if rules else "")
@@ -43,7 +45,7 @@ def ladder(facts: TaskFacts, data: TokenData, cues: Sequence[Cue] = ()) -> Itera
     for names, what in ((FIRST, "common"), (BASIC, "a few")):
         approach = f"{what} readers, chosen by the form of a token and the word before it"
         kept = sorted(names, key=lambda name: (-often[name], name))
-        while (script := write(approach, kept, "form back")).count("\n") > MOST_LINES:
+        while (script := write(approach, kept, "form back", sides=("left",))).count("\n") > MOST_LINES:
             kept.pop()
         yield OwnScript(Rung.COMPETENT, approach, script)
     for approach, readers in (
@@ -53,16 +55,12 @@ def ladder(facts: TaskFacts, data: TokenData, cues: Sequence[Cue] = ()) -> Itera
         yield OwnScript(Rung.NAIVE, approach, write(approach, readers, "look_up"))
 
 
-def _script(
-    facts: TaskFacts, data: TokenData, approach: str, names: Collection[str], parts: str, **more: object
-) -> str:
+def _script(facts: TaskFacts, approach: str, names: Collection[str], parts: str, **more: object) -> str:
     """Write a script with some readers and the named parts, between those that read files and save the answer."""
-    layout, metric, texts = LAYOUTS[facts.kind], get_metric(facts.metric), load_texts("token/scripts.yaml")
-    patterns = {"roman": ROMAN.pattern, "capitals": CAPITALS.pattern, "site": SITE.pattern}
-    files = {"train": layout.train, "test": layout.test, "id": facts.id_column, "target": facts.target_column}
+    metric = get_metric(facts.metric)
     about = f"Read tokens aloud: predict {facts.target_column} for the test data. Scored by {metric.title}."
-    read, *others = (texts[part].format(**patterns, **files, **more) for part in ("read", *parts.split(), "save"))
-    text = "\n".join([*source_of(data.language, names), "", read.rstrip("\n"), *others])
+    read, *others = (part_of(facts, part, **more) for part in ("read", *parts.split(), "save"))
+    text = "\n".join([*source_of(language_of(facts), names), "", read.rstrip("\n"), *others])
     head = [
         *textwrap.wrap(f'"""{about}', WIDTH),
         "",

@@ -1,32 +1,29 @@
-"""The panel of token tasks: rules, tables of training tokens, and models that read the words around a token."""
+"""The panel of token tasks: the parts of the published scripts, hasty and with all readers, and classifiers."""
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sandmill.kinds.panel import entries
 from sandmill.kinds.token.channel import HouseRule
-from sandmill.kinds.token.data import BASIC, FIRST, MOST, SAME, TokenData, form_of, most_frequent, read
-from sandmill.kinds.token.ladder import NEAR, Sides, ladder
-from sandmill.kinds.token.speech import say_by_custom
+from sandmill.kinds.token.data import BASIC, FIRST, MOST, TokenData, language_of, read
+from sandmill.kinds.token.ladder import BAYES, NEAR, WIDE, Sides, ladder
+from sandmill.kinds.token.layout import SENTENCE
+from sandmill.kinds.token.speech import Language, readers_of, say_by_custom
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
 from sandmill.scoring.base import Array
 
 __all__ = ["ADVERSARIES", "ENTRIES", "READERS", "ladder", "read", "reading"]
 
-Solver = Callable[[TokenData], Array]
+Solver = Callable[[TokenData], list[str]]
 FEW, SOME = 0.12, 0.35
 """Shares of the training sentences that hasty solvers look at."""
-WIDE: Sides = ("before_left", *NEAR)
-ALPHAS, FOLDS = (0.05, 0.2, 0.6), 3
+FOLDS = 3
 _SIGNS = {
     "english": {"#": "number", "~": "about", "+": "plus", "°": "degrees", "*": "", "No.": "number", "-": ""},
     "russian": {"#": "номер", "~": "около", "+": "плюс", "°": "градусов", "*": "", "№": "номер", "-": ""},
@@ -35,237 +32,105 @@ _SIGNS = {
 _PIECE = re.compile(r"\d+|[^\W\d]+\.?|[^\w\s]")
 
 
-def _by_table(data: TokenData, table: Mapping[str, str]) -> Array:
-    return data.answer([table.get(token, token) for token in data.test["before"]])
+def _part(part: str, readers: Collection[str] = (), share: float = 1.0, **fields: object) -> Solver:
+    """Make a solver of a part of the scripts, with some readers and a share of the training sentences."""
 
-
-def _seen_in(data: TokenData, share: float) -> dict[str, str]:
-    """Return what the training tokens of a share of the sentences most often say."""
-    kept = data.first_sentences(share)
-    return most_frequent(data.train["before"][kept], data.train["after"][kept])
-
-
-def _seen_pairs(data: TokenData) -> Array:
-    """Look up tokens together with the word before them."""
-    pairs = [table["left"] + " " + table["before"] for table in (data.train, data.test)]
-    known = most_frequent(pairs[0], data.train["after"])
-    return data.answer([known.get(pair, token) for pair, token in zip(pairs[1], data.test["before"], strict=True)])
-
-
-def _nearest_spelling(data: TokenData) -> Array:
-    """Say what the training token with the most similar letters says."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    known, asked = list(data.seen), sorted(set(data.test["before"]))
-    counter = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False).fit(known)
-    near = np.asarray((counter.transform(asked) @ counter.transform(known).T).argmax(axis=1)).ravel()
-    table = {token: data.seen.get(token, data.seen[known[place]]) for token, place in zip(asked, near, strict=True)}
-    return _by_table(data, {token: said for token, said in table.items() if not token.isalpha() or token in data.seen})
-
-
-def _by_form(names: frozenset[str], share: float = 1.0) -> Solver:
-    """Take the most frequent way of each form in a share of the sentences; tokens without one stay as they are."""
-
-    def solver(data: TokenData) -> Array:
-        data = data.knowing(names)
-        kept = data.first_sentences(share)
-        table = most_frequent(data.train["form"][kept], np.array(data.ways, dtype=object)[kept.to_numpy()])
-        tokens = data.test["before"]
-        return data.answer([data.say(token, table.get(form_of(token), SAME)) or token for token in tokens])
+    def solver(data: TokenData) -> list[str]:
+        kept = data if share == 1 else data.first_sentences(share)
+        return kept.run(part, readers, **fields)
 
     return solver
 
 
-def _reading(names: str, table: dict[str, str] | None = None) -> Solver:
-    """Make a solver that looks tokens up, and reads others by the first of some readers that can."""
-
-    def solver(data: TokenData) -> Array:
-        known = _seen_in(data, SOME) if table is None else table
-        said = []
-        for token in data.test["before"]:
-            found = data.spoken(token)
-            said.append(known.get(token, next((found[name] for name in names.split() if name in found), token)))
-        return data.answer(said)
-
-    return solver
+def _all_readers(data: TokenData) -> tuple[str, ...]:
+    return tuple(readers_of(language_of(data.facts)))
 
 
-def _fitting(choose: Callable[[list[str]], str]) -> Solver:
-    """Make a solver that looks tokens up, and chooses among the readings of others."""
-
-    def solver(data: TokenData) -> Array:
-        data, said = data.knowing(BASIC), []
-        for token in data.test["before"]:
-            texts = list(data.spoken(token).values())
-            said.append(data.seen.get(token) or (choose(texts) if texts else token))
-        return data.answer(said)
-
-    return solver
-
-
-class Bayes:
-    """Naive Bayes: the frequency of each way for a form, times that of each neighbour with this way."""
-
-    def __init__(self, sides: Sides, alpha: float = 0.2) -> None:
-        self._sides, self._alpha = sides, alpha
-
-    def fit(self, rows: pd.DataFrame, ways: Sequence[str]) -> "Bayes":
-        """Count ways and neighbours."""
-        self._ways: dict[str, Counter[str]] = defaultdict(Counter)
-        self._near: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-        for form, way in zip(rows["form"], ways, strict=True):
-            self._ways[form][way] += 1
-        for side in self._sides:
-            for form, way, word in zip(rows["form"], ways, rows[side], strict=True):
-                self._near[side, form, way][word.lower()] += 1
-        return self
-
-    def predict(self, rows: pd.DataFrame) -> list[list[str]]:
-        """Return the ways of each row, the most probable first."""
-        ranked = []
-        for form, *near in zip(rows["form"], *(rows[side] for side in self._sides), strict=True):
-            counts = self._ways.get(form, Counter())
-            chances = {way: float(count) for way, count in counts.items()}
-            for way, count in counts.items():
-                for side, word in zip(self._sides, near, strict=True):
-                    words = self._near[side, form, way]
-                    chances[way] *= (words[word.lower()] + self._alpha) / (count + 20 * self._alpha)
-            ranked.append([way for _, way in sorted((-chance, way) for way, chance in chances.items())])
-        return ranked
+def bayes_tuned(data: TokenData) -> list[str]:
+    """Naive Bayes with the neighbours and the smoothing that read most training tokens right in cross-validation."""
+    readers, right = _all_readers(data), Counter[int]()
+    sentences = data.train[SENTENCE].factorize()[0] % FOLDS
+    for fold in range(FOLDS):
+        held = data.train[sentences == fold]
+        part = replace(data, train=data.train[sentences != fold], test=held, made={})
+        for place, (sides, alpha) in enumerate(BAYES):
+            said = part.run("bayes", readers, sides=sides, alpha=alpha)
+            right[place] += sum(one == other for one, other in zip(said, held[data.facts.target_column], strict=True))
+    sides, alpha = BAYES[right.most_common(1)[0][0]]
+    return data.run("bayes", readers, sides=sides, alpha=alpha)
 
 
-class Classes:
-    """A classifier of scikit-learn on the form and its neighbours, one-hot."""
+def _classifier(make: Callable[[], Any], sides: Sides, readers: Collection[str] = ()) -> Solver:
+    """Make a solver that predicts ways from the form, its neighbours, and each neighbour with the form, one-hot.
 
-    def __init__(self, make: Callable[[], Any], sides: Sides, crossed: bool = True) -> None:
-        self._make, self._sides, self._crossed = make, sides, crossed
+    It has the given readers, or all. Tokens of forms that training rows never change stay as they are.
+    """
 
-    def _cells(self, rows: pd.DataFrame) -> list[dict[str, int]]:
-        columns = [rows[side] for side in self._sides]
-        cells = []
-        for form, *near in zip(rows["form"], *columns, strict=True):
-            cell = {f"form={form}": 1}
-            for side, word in zip(self._sides, near, strict=True):
-                cell[f"{side}={word.lower()}"] = 1
-                if self._crossed:
-                    cell[f"{form} {side}={word.lower()}"] = 1
-            cells.append(cell)
-        return cells
-
-    def fit(self, rows: pd.DataFrame, ways: Sequence[str]) -> "Classes":
-        """Fit the classifier."""
+    def solver(data: TokenData) -> list[str]:
         from sklearn.feature_extraction import DictVectorizer
 
-        self._cells_of = DictVectorizer()
-        self._model = self._make().fit(self._cells_of.fit_transform(self._cells(rows)), list(ways))
-        return self
+        names = data.forms(readers or _all_readers(data))
+        form, spoken, ways = names["form"], names["spoken"], names["ways"]
+        changed = {form(token) for token, way in zip(data.train["before"], ways, strict=True) if way != "same"}
 
-    def predict(self, rows: pd.DataFrame) -> list[list[str]]:
-        """Return the ways of each row, the most probable first."""
-        chances = self._model.predict_proba(self._cells_of.transform(self._cells(rows)))
-        order = np.argsort(-chances, axis=1, kind="stable")[:, :8]
-        return [[str(self._model.classes_[place]) for place in row] for row in order]
+        def cells(table: Any) -> list[tuple[int, dict[str, int]]]:
+            found = []
+            for place, (token, *words) in enumerate(
+                zip(table["before"], *(table[side] for side in sides), strict=True)
+            ):
+                if (shape := form(token)) in changed:
+                    pairs = [f"{side}={word}" for side, word in zip(sides, words, strict=True)]
+                    names = [f"form={shape}", *pairs, *(f"{shape} {pair}" for pair in pairs)]
+                    found.append((place, dict.fromkeys(names, 1)))
+            return found
 
+        train, test, said = cells(data.train), cells(data.test), list(data.test["before"])
+        counter = DictVectorizer().fit([cell for _, cell in train])
+        wide, asked = (counter.transform([cell for _, cell in some]) for some in (train, test))
+        model = make().fit(wide, [ways[place] for place, _ in train])
+        for (place, _), chances in zip(test, model.predict_proba(asked), strict=True):
+            able = spoken(said[place])
+            likely = (model.classes_[rank] for rank in np.argsort(-chances, kind="stable"))
+            way = next(way for way in likely if way in able or way.startswith("say:"))
+            said[place] = able.get(way, way.removeprefix("say:"))
+        return said
 
-Model = Bayes | Classes
-
-
-def _sklearn(path: str, **settings: Any) -> Callable[[], Any]:
-    """Return a maker of a model of scikit-learn, which is imported when it is made."""
-    module, _, name = path.rpartition(".")
-    return lambda: getattr(import_module(f"sklearn.{module}"), name)(**settings)
+    return solver
 
 
 def _logistic(penalty: float) -> Callable[[], Any]:
-    return _sklearn("linear_model.LogisticRegression", C=penalty, max_iter=100)
+    from sklearn.linear_model import LogisticRegression
+
+    return lambda: LogisticRegression(C=penalty, max_iter=100)
 
 
-def choose(data: TokenData, model: Model) -> list[str]:
-    """Fit a model on the training tokens and read the test tokens."""
-    train, ways, test, places = data.asked
-    said = list(data.test["before"])
-    ranked = model.fit(train, ways).predict(test)
-    for place, token, found in zip(places, test["before"], ranked, strict=True):
-        said[place] = next((words for way in found if (words := data.say(token, way))), token)
-    return said
+def _forest() -> Any:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    return ExtraTreesClassifier(n_estimators=60, random_state=0)
 
 
-def _fitted(names: frozenset[str], make: Callable[[], Model]) -> Solver:
-    """Make a solver that has some readers, and fits a model."""
-    return lambda data: (known := data.knowing(names)).answer(choose(known, make()))
-
-
-def best_of(data: TokenData, models: Sequence[Callable[[], Model]]) -> Model:
-    """Return the model that reads most training tokens right in cross-validation by sentence."""
-    rows, listed, _, _ = data.asked
-    ways = np.array(listed, dtype=object)
-    folds = rows["sentence"].to_numpy() % FOLDS
-    scores = []
-    for make in models:
-        right = 0
-        for fold in range(FOLDS):
-            held = folds == fold
-            ranked = make().fit(rows[~held], ways[~held]).predict(rows[held])
-            right += sum(bool(best) and best[0] == way for best, way in zip(ranked, ways[held], strict=True))
-        scores.append(right)
-    return models[int(np.argmax(scores))]()
-
-
-def _backoff(names: frozenset[str], *keys: Sides) -> Solver:
-    """Take the most frequent way of the longest context that training rows have."""
-
-    def joined(rows: pd.DataFrame, columns: Sides) -> list[str]:
-        return ["\t".join(cells) for cells in zip(*(rows[name].str.lower() for name in columns), strict=True)]
-
-    def solver(data: TokenData) -> Array:
-        data = data.knowing(names)
-        tables = [most_frequent(joined(data.train, key), data.ways) for key in keys]
-        found = [joined(data.test, key) for key in keys]
-        said = []
-        for token, *contexts in zip(data.test["before"], *found, strict=True):
-            ways = (table[context] for table, context in zip(tables, contexts, strict=True) if context in table)
-            said.append(next((words for way in ways if (words := data.say(token, way))), token))
-        return data.answer(said)
-
-    return solver
-
-
-def _class_vote(data: TokenData) -> Array:
-    """Predict the class of a token from its letters and neighbours, then take the class's most frequent way."""
-    from sklearn.feature_extraction.text import CountVectorizer
-    from sklearn.naive_bayes import MultinomialNB
-
-    data = data.knowing(FIRST)
-    train, ways, test, places = data.asked
-    letters = [table["left"] + " " + table["before"] + " " + table["right"] for table in (train, test)]
-    counter = CountVectorizer(analyzer="char_wb", ngram_range=(1, 3), lowercase=False)
-    model = MultinomialNB(alpha=0.1).fit(counter.fit_transform(letters[0]), train["class"])
-    classes = model.predict(counter.transform(letters[1]))
-    pairs, alone = most_frequent(train["form"] + train["class"], ways), most_frequent(train["form"], ways)
-    said = list(data.test["before"])
-    for place, token, form, label in zip(places, test["before"], test["form"], classes, strict=True):
-        said[place] = data.say(token, pairs.get(form + label) or alone[form]) or token
-    return data.answer(said)
-
-
-_MODELS: Mapping[str, Callable[[TokenData], Model]] = {
-    # Smoothing and neighbours are chosen by cross-validation.
-    "bayes": lambda data: best_of(data, [partial(Bayes, sides, alpha) for sides in (NEAR, WIDE) for alpha in ALPHAS]),
-    "linear": lambda data: Classes(_logistic(10.0), WIDE),
-    "forest": lambda data: Classes(_sklearn("ensemble.ExtraTreesClassifier", n_estimators=60, random_state=0), NEAR),
-    "right": lambda data: Bayes(("right",)),
-    "near": lambda data: Classes(_logistic(5.0), NEAR),
+_MODELS: Mapping[str, Solver] = {
+    "bayes": bayes_tuned,
+    "linear": lambda data: _classifier(_logistic(10.0), WIDE)(data),
+    "forest": _classifier(_forest, NEAR),
+    "right": lambda data: data.run("bayes", _all_readers(data), sides=("right",), alpha=0.2),
+    "near": lambda data: _classifier(_logistic(5.0), NEAR)(data),
 }
 """Models that several solvers ask, with all readers."""
 THREE = ("bayes", "linear", "forest")
 
 
-def vote(data: TokenData, *names: str) -> list[str]:
-    """Return the words that most of some models say of each token, those of the first among equals."""
-    for name in names:
-        if name not in data.made:
-            data.made[name] = choose(data, _MODELS[name](data))
-    return [max(said, key=said.count) for said in zip(*(data.made[name] for name in names), strict=True)]
+def _vote(*names: str) -> Solver:
+    """Make a solver that says what most of some models say of each token, what the first among equals says."""
+
+    def solver(data: TokenData) -> list[str]:
+        for name in names:
+            if name not in data.made:
+                data.made[name] = _MODELS[name](data)
+        return [max(said, key=said.count) for said in zip(*(data.made[name] for name in names), strict=True)]
+
+    return solver
 
 
 def reading(data: TokenData, cues: Sequence[Cue]) -> TokenData:
@@ -277,103 +142,90 @@ def _reader(*names: str) -> Solver:
     """Make a solver that reads the tokens that a stated rule covers by that rule, and others by a vote of models."""
 
     def by_rule(data: TokenData, token: str) -> str | None:
-        found = (say_by_custom(data.language, rule.match, rule.says, token) for rule in data.rules)
+        found = (say_by_custom(language_of(data.facts), rule.match, rule.says, token) for rule in data.rules)
         return next((words for words in found if words), None)
 
-    def solver(data: TokenData) -> Array:
-        rows = zip(data.test["before"], vote(data, *names), strict=True)
-        return data.answer([by_rule(data, token) or words for token, words in rows])
+    def solver(data: TokenData) -> list[str]:
+        rows = zip(data.test["before"], _vote(*names)(data), strict=True)
+        return [by_rule(data, token) or words for token, words in rows]
 
     return solver
 
 
-def vote_and_guess(data: TokenData) -> Array:
+def vote_and_guess(data: TokenData) -> list[str]:
     """The vote of three; a token of a shape that training rows lack is read piece by piece, as people guess."""
-    known = set(data.train["form"])
-    rows = zip(data.test["before"], data.test["form"], vote(data, *THREE), strict=True)
-    return data.answer([words if form in known else guess(data, token) for token, form, words in rows])
+    form, language = data.forms(_all_readers(data))["form"], language_of(data.facts)
+    known = set(map(form, data.train["before"]))
+    rows = zip(data.test["before"], _vote(*THREE)(data), strict=True)
+    return [words if form(token) in known else guess(language, token) for token, words in rows]
 
 
-def guess(data: TokenData, token: str) -> str:
+def guess(language: Language, token: str) -> str:
     """Read numbers as whole numbers, capitals letter by letter, and signs by their usual names."""
-    signs, pieces = _SIGNS[data.language], []
+    signs, readers, pieces = _SIGNS[language], readers_of(language), []
     for piece in _PIECE.findall(token):
-        readers = data.spoken(piece)
         pieces.append(
-            signs.get(piece) if piece in signs else readers.get("cardinal") or readers.get("letters") or piece
+            signs[piece] if piece in signs else readers["cardinal"](piece) or readers["letters"](piece) or piece
         )
     return " ".join(piece for piece in pieces if piece) or token
 
 
 SOLVERS: Mapping[str, Solver] = {
     # Leave every token as it is
-    "prior": lambda data: data.answer(list(data.test["before"])),
-    # Look tokens up among those of all, few or some training sentences
-    "seen_tokens": lambda data: _by_table(data, data.seen),
-    "seen_in_few": lambda data: _by_table(data, _seen_in(data, FEW)),
-    "seen_in_some": lambda data: _by_table(data, _seen_in(data, SOME)),
-    "seen_pairs": _seen_pairs,
+    "prior": lambda data: list(data.test["before"]),
+    # Look tokens up among those of all or few training sentences
+    "seen_tokens": _part("look_up"),
+    "seen_in_few": _part("look_up", share=FEW),
+    "seen_in_some": _part("look_up", share=SOME),
     # Look tokens up, and read others by rule
-    "figures": _reading("digits"),
-    "whole_numbers": _reading("cardinal"),
-    "numbers_alone": _reading("cardinal", table={}),
-    "years_alone": _reading("year"),
-    "letters_too": _reading("cardinal letters"),
-    "dates_too": _reading("cardinal letters long_date date date_dm slash_date"),
-    "units_too": _reading("cardinal letters measure percent decimal"),
-    "sums_too": _reading("cardinal letters measure percent decimal money rubles dollars clock"),
-    # Look tokens up, and take one of the readers that fit others
-    "first_that_fits": _fitting(lambda texts: texts[0]),
-    "last_that_fits": _fitting(lambda texts: texts[-1]),
-    "shortest_that_fits": _fitting(lambda texts: min(texts, key=len)),
-    # Take the most frequent reader of each form in few, some or all sentences
-    "forms_in_few": _by_form(BASIC, FEW),
-    "forms_in_some": _by_form(BASIC, SOME),
-    "nearest_spelling": _nearest_spelling,
-    "form_vote": _by_form(FIRST),
-    "class_vote": _class_vote,
-    # The form, and the word before or after, or both
-    "bayes_left": _fitted(FIRST, lambda: Bayes(("left",))),
-    "bayes_right": _fitted(FIRST, lambda: Bayes(("right",))),
-    "linear_left": _fitted(FIRST, lambda: Classes(_logistic(1.0), ("left",))),
-    "tree": _fitted(
-        FIRST, lambda: Classes(_sklearn("tree.DecisionTreeClassifier", random_state=0), NEAR, crossed=False)
-    ),
-    "neighbours": _fitted(
-        FIRST,
-        lambda: Classes(
-            _sklearn("neighbors.KNeighborsClassifier", n_neighbors=3, weights="distance"), NEAR, crossed=False
-        ),
-    ),
-    "back_to_left": _backoff(FIRST, ("form", "left"), ("form",)),
-    # The same with more readers
-    "bayes_most": _fitted(MOST, lambda: Bayes(NEAR)),
-    "linear_most": _fitted(MOST, lambda: Classes(_logistic(5.0), NEAR)),
-    "back_most": _backoff(MOST, ("form", *NEAR), ("form", "right"), ("form", "left"), ("form",)),
-    "bayes_tuned": lambda data: data.answer(vote(data, "bayes")),
-    "linear_wide": lambda data: data.answer(vote(data, "linear")),
-    "vote_of_three": lambda data: data.answer(vote(data, *THREE)),
-    "vote_of_five": lambda data: data.answer(vote(data, *THREE, "right", "near")),
+    "whole_numbers": _part("look_up", ("cardinal",), SOME),
+    "letters_too": _part("look_up", ("cardinal", "letters"), SOME),
+    "units_too": _part("look_up", ("cardinal", "letters", "measure", "percent", "decimal"), SOME),
+    "sums_too": _part("look_up", (*BASIC, "measure", "money", "rubles", "dollars", "clock"), SOME),
+    "first_that_fits": _part("look_up", BASIC),
+    # Take the most frequent reader of each form in few or all sentences
+    "forms_in_few": _part("back", BASIC, FEW, sides=()),
+    "forms_in_some": _part("back", BASIC, SOME, sides=()),
+    "form_vote": _part("back", FIRST, sides=()),
+    # The form, and the word before or after
+    "bayes_left": _part("bayes", FIRST, sides=("left",), alpha=0.2),
+    "bayes_right": _part("bayes", FIRST, sides=("right",), alpha=0.2),
+    "linear_left": lambda data: _classifier(_logistic(1.0), ("left",), FIRST)(data),
+    "back_to_left": _part("back", FIRST, sides=("left",)),
+    "back_to_right": _part("back", FIRST, sides=("right",)),
+    # Both words, and more readers
+    "bayes_most": _part("bayes", MOST, sides=NEAR, alpha=0.2),
+    "linear_most": lambda data: _classifier(_logistic(5.0), NEAR, MOST)(data),
+    "back_most": _part("back", MOST, sides=("right", "left")),
+    "bayes_tuned": _vote("bayes"),
+    "linear_wide": _vote("linear"),
+    "vote_of_three": _vote(*THREE),
+    "vote_of_five": _vote(*THREE, "right", "near"),
 }
+
+
+def _answers(solvers: Mapping[str, Solver]) -> dict[str, Callable[[TokenData], Array]]:
+    """Return solvers that lay out their texts as answers."""
+    return {name: lambda data, solve=solve: data.answer(solve(data)) for name, solve in solvers.items()}  # type: ignore[misc]
+
 
 ENTRIES = entries(
     {
         Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "seen_tokens seen_in_few seen_in_some seen_pairs figures whole_numbers numbers_alone years_alone "
-        "letters_too dates_too units_too sums_too first_that_fits last_that_fits shortest_that_fits forms_in_few "
-        "forms_in_some nearest_spelling",
-        Tier.COMPETENT: "form_vote class_vote bayes_left bayes_right linear_left tree neighbours back_to_left",
+        Tier.NAIVE: "seen_tokens seen_in_few seen_in_some whole_numbers letters_too units_too sums_too first_that_fits "
+        "forms_in_few forms_in_some",
+        Tier.COMPETENT: "form_vote bayes_left bayes_right linear_left back_to_left back_to_right",
         Tier.STRONG: "bayes_most linear_most back_most",
         Tier.SEARCH: "bayes_tuned linear_wide",
         Tier.ENSEMBLE: "vote_of_three vote_of_five",
     },
-    SOLVERS,
+    _answers(SOLVERS),
 )
 """The ladder, weakest tier first."""
 READERS = entries(
     {Tier.READER: "reader_bayes reader_linear reader_vote"},
-    {"reader_bayes": _reader("bayes"), "reader_linear": _reader("linear"), "reader_vote": _reader(*THREE)},
+    _answers({"reader_bayes": _reader("bayes"), "reader_linear": _reader("linear"), "reader_vote": _reader(*THREE)}),
 )
 """Solvers that apply the rules which the description states."""
-ADVERSARIES = entries({Tier.SEARCH: "vote_and_guess"}, {"vote_and_guess": vote_and_guess})
+ADVERSARIES = entries({Tier.SEARCH: "vote_and_guess"}, _answers({"vote_and_guess": vote_and_guess}))
 """Blind solvers that are not on the leaderboard."""

@@ -61,14 +61,10 @@ def test_each_role_is_asked_once_and_the_writer_is_not_told_the_rule():
 SPOILT = {
     ("strategist", "no JSON"): (lambda a: "I would rather talk.", "not a JSON object"),
     ("strategist", "another schema"): (lambda a: {"tool": "rm -rf"}, "tool: there is no such field"),
-    ("strategist", "a known domain"): (lambda a: _change_all(a, "bakery", "name"), "bakery exists already"),
     ("strategist", "an unknown column"): (
         lambda a: _change_all(a, ["nothing_m"], "motifs", 0, "columns"),
         "motifs use nothing_m",
     ),
-    ("strategist", "too few motifs"): (lambda a: _change(a, [], "candidates", 0, "motifs"), "at least 5 items"),
-    ("developer", "an unknown motif"): (lambda a: _change(a, "code", "motifs", 0, "kind"), "motifs.0.kind"),
-    ("developer", "code"): (lambda a: {**a, "code": "import os"}, "code: there is no such field"),
     ("developer", "an unsuited column"): (
         lambda a: _change(a, {"kind": "normal", "mean": 900, "sd": 90}, "numeric", 5, "distribution"),
         "motif ratio on generator_h, battery_ah: it takes two lognormal columns",
@@ -78,10 +74,6 @@ SPOILT = {
         "says 'threshold at'",
     ),
     ("writer", "a column left out"): (lambda a: {**a, "meanings": a["meanings"][1:]}, "tower_m is left out"),
-    ("writer", "a column too many"): (
-        lambda a: {**a, "meanings": [*a["meanings"], {"name": "answer", "meaning": "The answer itself"}]},
-        "there is no column answer",
-    ),
     ("writer", "a row of another kind"): (lambda a: {**a, "row": "Inspections."}, 'row: reads "one ..."'),
     ("reviewer", "an objection"): (
         lambda a: {"objections": [{"kind": "leak", "where": "overview", "what": "hints at the hours"}]},
