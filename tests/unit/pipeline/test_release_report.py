@@ -122,10 +122,8 @@ def test_a_large_release_shows_a_sample_and_says_so(release, monkeypatch):
 
 
 def test_samples_are_spread_over_the_kinds_of_tasks():
-    rows = [(f"t{number}", "tabular" if number < 9 else "image", "binary", "auc", "train") for number in range(10)]
-    tasks = Figure(
-        id="tasks", title="", sql="", columns=("task_id", "modality", "target", "metric", "split"), rows=tuple(rows)
-    )
+    rows = [(f"t{number}", "table" if number < 9 else "image_masks") for number in range(10)]
+    tasks = Figure(id="tasks", title="", sql="", columns=("task_id", "kind"), rows=tuple(rows))
     assert choose_tasks(tasks, 2) == ["t0", "t9"]
 
 

@@ -44,7 +44,10 @@ class PageHead(Frozen):
     dataset: str
     version: str
     edition: Edition
+    headline: tuple[str, ...] = ()
+    """Sentences that say what the release is."""
     facts: tuple[tuple[str, str], ...] = ()
+    """Counts for programs, which the headline says in words."""
     notes: tuple[str, ...] = ()
 
 
@@ -92,10 +95,10 @@ def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
 def _head(head: PageHead) -> Markup:
     version = element("span", head.version, class_="faint")
     edition = element("span", f"{head.edition} edition", class_=f"edition {head.edition}")
-    facts = join(element("span", f"{name} ", element("b", value)) for name, value in head.facts)
+    words = join(element("p", sentence, class_="headline") for sentence in head.headline)
     notes = join(element("p", note, class_="faint") for note in head.notes)
     title = element("h1", head.dataset, " ", version, " ", edition)
-    return element("header", title, element("p", facts, class_="facts"), notes)
+    return element("header", title, words, notes)
 
 
 def _section(section: Section) -> Markup:
@@ -147,8 +150,25 @@ def tasks_section(
         data=data,
         in_twin=False,
         blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
-        script="\n".join([asset("tasks.js"), asset("task.js")]),
+        script="\n".join([asset("tasks.js"), asset("task.js"), asset("markdown.js")]),
         figures=(*(figure for _, figure in facets), tasks),
+    )
+
+
+_AXES = {
+    "public": (("tokens", "tokens of the prompt"), ("rows_train", "training rows")),
+    "private": (("difficulty", "difficulty"), ("reading_gain", "reading gain")),
+}
+"""Numbers across and upwards on the map: column of the list, and words."""
+
+
+def drawn_sections(edition: Edition) -> tuple[Section, Section]:
+    """Return a card for each kind of task, and the map of tasks. Their scripts draw both from the list of tasks."""
+    cards = element("div", class_="cards", id="cards")
+    chart = element("div", id="map")
+    return (
+        Section(id="kinds", title="Kinds of tasks", html=cards, script=asset("kinds.js")),
+        Section(id="map", title="Map", html=chart, data=_AXES[edition], in_twin=False, script=asset("map.js")),
     )
 
 
