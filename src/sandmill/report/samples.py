@@ -67,7 +67,8 @@ def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
     tables: list[TableSample] = []
     media: list[MediaSample] = []
     seen: Counter[tuple[str, str]] = Counter()
-    ranked, left = [], media_bytes
+    ranked: list[tuple[tuple[bool, bool, int, int], str, bytes]] = []
+    left = media_bytes
     for path, content in _contents(public):
         folder, _, name = path.rpartition("/")
         suffix = name.rpartition(".")[2].lower()
