@@ -100,7 +100,10 @@ def bars(figure: Figure, label: str, value: str, most: float | None = None) -> M
             height=12,
             aria_hidden="true",
         )
-        texts = element("span", cell_text(name), class_="name"), element("span", cell_text(number), class_="number")
+        texts = (
+            element("span", cell_text(name).replace("_", " "), class_="name"),
+            element("span", cell_text(number), class_="number"),
+        )
         return element("div", texts[0], drawn, texts[1], class_="barline")
 
     rows = figure.records()

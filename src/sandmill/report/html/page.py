@@ -157,7 +157,7 @@ def tasks_section(
 
 _AXES = {
     "public": (("tokens", "tokens of the prompt"), ("rows_train", "training rows")),
-    "private": (("difficulty", "difficulty"), ("reading_gain", "reading gain")),
+    "private": (("difficulty", "difficulty"), ("reading_gain", "reading gain, 0 without stated facts")),
 }
 """Numbers across and upwards on the map: column of the list, and words."""
 

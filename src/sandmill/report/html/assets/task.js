@@ -6,7 +6,7 @@ report.on("task", (task, page) => {
   const facts = el("p", { class: "facts" });
   for (const facet of report.facets) {
     if (task[facet.column] !== null && task[facet.column] !== undefined) {
-      facts.append(el("span", {}, facet.title.toLowerCase() + " ", el("b", {}, report.number(task[facet.column]))), " ");
+      facts.append(el("span", {}, facet.title, el("b", {}, report.number(task[facet.column]))));
     }
   }
   page.append(facts);
@@ -58,7 +58,7 @@ report.taskPanel("rows", "First rows", (task, body, detail) => {
   const { el } = report, MOST = Math.floor(report.width(1150) / 130);
   for (const { path, columns, rows } of detail.sample.tables) {
     // A table that is too wide for the page stands on its side, with a line for each column.
-    const aside = columns.length > MOST, few = rows.slice(0, Math.min(3, MOST - 1));
+    const aside = columns.length > MOST, few = rows.slice(0, Math.max(2, Math.min(3, MOST - 1)));
     body.append(el("p", {}, el("code", {}, path)), el("div", { class: aside ? "aside" : "cells" }, aside
       ? el("table", {}, columns.map((name, place) => el("tr", {}, el("th", {}, name), few.map((row) => el("td", {}, row[place])))))
       : report.table(columns, rows, { class: "kept" })));
@@ -111,8 +111,8 @@ report.taskPanel("board", "Leaderboard", (task, body, detail) => {
   if (!detail.private) return false;
   const rows = detail.private.board;
   body.append(report.el("p", { class: "faint" }, "Best first. A row above a threshold reaches that medal. The last column is the share of the gap from the trivial solver to the oracle, the same scale for all tasks. Readers use what the texts state; all other solvers see the data alone."),
-    report.table(["entry", "what it is", "final", "feedback", "gap closed"],
-      rows.map(([name, what, final, feedback, gap]) => [name, what, final, feedback, `${Math.round(gap * 100)} %`]),
+    report.table(["entry", "what it is", "final", "feedback", "gap"],
+      rows.map(([name, what, final, feedback, gap]) => [name, what, final, feedback, `${Math.round(gap * 100)}\u00a0%`]),
       { class: "board kept", rowClass: (number) => (rows[number][1] === "threshold" ? "threshold" : rows[number][1].startsWith("script") ? "script" : null) }));
   return true;
 });
