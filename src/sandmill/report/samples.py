@@ -13,7 +13,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
 from sandmill.kinds.files.archives import BROKEN
-from sandmill.kinds.files.item_files import item_fault, sound_chunks
+from sandmill.kinds.files.item_files import item_fault, sound_chunks, tiff_tags
 from sandmill.models.base import Frozen
 from sandmill.models.texts import DESCRIPTION
 
@@ -143,15 +143,24 @@ def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
 def _shown(suffix: str, content: bytes) -> bytes | None:
     """Return an item that passed the checks in a format that browsers read; None if there is none."""
     if suffix == "tif":
-        from PIL import Image
-
-        out = BytesIO()
-        try:
-            Image.open(BytesIO(content), formats=["TIFF"]).save(out, "png")
-        except (OSError, SyntaxError, ValueError, LookupError):
-            return None
-        return out.getvalue()
+        return _picture(content)
     return content if suffix in ("png", "jpg") else _sound(suffix, content)
+
+
+def _picture(content: bytes) -> bytes | None:
+    """Return a TIFF picture as PNG if its pixels are one block of bytes, grey or RGB."""
+    from PIL import Image
+
+    width, height, bits, start, samples = 256, 257, 258, 273, 277
+    tags = {tag: value for tag, _, values, value in tiff_tags(content) if values == 1}
+    depth, size = tags.get(samples, 1), (tags[width], tags[height])
+    first = tags.get(start, len(content))
+    pixels = content[first : first + depth * size[0] * size[1]]
+    if len(pixels) < depth * size[0] * size[1] or (depth, tags.get(bits)) not in ((1, 8), (3, None)):
+        return None
+    out = BytesIO()
+    Image.frombytes("L" if depth == 1 else "RGB", size, pixels).save(out, "png")
+    return out.getvalue()
 
 
 def _sound(suffix: str, content: bytes) -> bytes | None:

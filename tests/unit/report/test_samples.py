@@ -80,3 +80,27 @@ def test_a_sound_of_an_impossible_rate_is_named_and_not_embedded():
     place = sound.index(b"COMM") + 16
     found = sample_files({"train/a.aif": sound[:place] + b"\x3f\xff" + bytes(8) + sound[place + 10 :]}, 10_000)
     assert (found.media[0].uri, found.media[0].note) == ("", "an item that cannot be shown")
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_tiff_pictures_are_shown_as_png(mode):
+    out = io.BytesIO()
+    drawn = PIL.new(mode, (6, 4), 100)
+    drawn.save(out, "tiff")
+    (item,) = sample_files({"train/a.tif": out.getvalue()}, 10_000).media
+    shown = PIL.open(io.BytesIO(b64decode(item.uri.removeprefix("data:image/png;base64,"))))
+    assert (shown.mode, shown.size, shown.tobytes()) == (mode, (6, 4), drawn.tobytes())
+
+
+def test_damaged_items_are_named_and_never_an_error():
+    out = io.BytesIO()
+    PIL.new("RGB", (6, 4), 100).save(out, "tiff")
+    items = {"a.tif": out.getvalue(), "a.aif": aiff_bytes(np.zeros(50, np.int16), 2000)}
+    rng = np.random.Generator(np.random.PCG64(1))
+    for name, whole in items.items():
+        for _ in range(300):
+            content = bytearray(whole)
+            for place in rng.integers(0, len(content), 3):
+                content[place] = rng.choice((0, 1, 2, 128, 255))
+            (item,) = sample_files({f"train/{name}": bytes(content)}, 10_000).media
+            assert bool(item.uri) != bool(item.note)
