@@ -88,7 +88,8 @@ def _costs_in_words(figures: Sequence[Figure]) -> list[str]:
     seconds = sum(row["seconds"] for row in rows["seconds"] if isinstance(row["seconds"], int | float))
     usd = sum(row["usd"] for row in rows.get("costs", ()) if isinstance(row["usd"], int | float))
     cost = f"{usd:,.2f} USD for language models" if usd else "no language model"
-    return [f"The build took {seconds / 60:,.0f} minutes of work on one core, and {cost}."] if seconds else []
+    spent = f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{seconds:,.0f} seconds"
+    return [f"The build took {spent} of work, all workers together, and {cost}."] if seconds else []
 
 
 DESIGNERS, FUNNEL, KINDS = "designers.json", "funnel.json", "kinds.json"
