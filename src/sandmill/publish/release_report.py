@@ -19,7 +19,7 @@ from sandmill.report.html.page import (
     PageHead,
     Section,
     build_section,
-    drawn_sections,
+    drawn_section,
     machine_twin,
     render_page,
     tasks_section,
@@ -60,24 +60,16 @@ def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequ
     notes = [f"Prompt, rows and media: a sample of {sampled} of {listed} tasks."] if sampled < listed else []
     if 0 < measured < listed:
         notes.append(f"Private figures: {measured} of {listed} tasks.")
-    counts = {"tasks": manifest.tasks, "kinds": len(set(_column(tasks, "kind"))), "seeds": len(manifest.seeds)}
-    facts = [*((name, str(number)) for name, number in counts.items()), ("code", manifest.code_version)]
-    words = [
-        *headline(**counts, shares=read_overview(release).figures),
-        *_costs_in_words(made),
-        f"Made by Sandmill {manifest.code_version} on {manifest.created[:10]}.",
-    ]
-    head = PageHead(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        edition=edition,
-        headline=tuple(words),
-        notes=tuple(notes),
-        facts=tuple(facts),
-    )
+    kinds = {row["kind"] for row in tasks.records()}
+    counts = {"tasks": manifest.tasks, "kinds": len(kinds), "seeds": len(manifest.seeds)}
+    words = [*headline(**counts, shares=read_overview(release).figures), *_costs_in_words(made)]
+    words.append(f"Made by Sandmill {manifest.code_version} on {manifest.created[:10]}.")
+    facts = *((name, str(number)) for name, number in counts.items()), ("code", manifest.code_version)
+    named = {"dataset": manifest.dataset, "version": manifest.version}
+    head = PageHead(**named, edition=edition, headline=tuple(words), notes=tuple(notes), facts=facts)
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
-    cards, chart = drawn_sections(edition)
-    sections = [cards, tasks_section(edition, facets, tasks, details, place), chart, build_section(made), *extra]
+    listed_tasks = tasks_section(edition, facets, tasks, details, place)
+    sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made), *extra]
     files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
     return ReportFiles(files=files, tasks=manifest.tasks)
 
@@ -189,15 +181,10 @@ def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
     """Return ids of tasks, all of them if there are few. Of each kind of task the first ones come first."""
     seen: Counter[Cell] = Counter()
     ranked = []
-    for task_id, kind in zip(_column(tasks, "task_id"), _column(tasks, "kind"), strict=True):
-        ranked.append((seen[kind], str(task_id)))
-        seen[kind] += 1
+    for row in tasks.records():
+        ranked.append((seen[row["kind"]], str(row["task_id"])))
+        seen[row["kind"]] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])
-
-
-def _column(figure: Figure, name: str) -> list[Cell]:
-    place = figure.columns.index(name)
-    return [row[place] for row in figure.rows]
 
 
 _SOURCE, _FOOTER = "sandmill report", "Nothing was written."

@@ -216,7 +216,6 @@ def private_detail(record: TaskRecord) -> dict[str, Any]:
         "truths": record.verification.truths,
         "board": board_rows(measured),
         "reference": measured.reference,
-        "seed": record.lineage.seed_id,
         "traits": _traits(fidelity) if fidelity else (),
     }
 
@@ -261,10 +260,10 @@ def ladder(measured: Calibration) -> list[dict[str, Any]]:
     """
     whole, thresholds, steady = measured.oracle - measured.trivial, measured.thresholds, measured.steadiness
 
-    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> dict[str, Any]:
+    def mark(name: str, value: float, ends: tuple[float, float] | None = None) -> dict[str, Any]:
         gap = (value - measured.trivial) / whole if whole else 0.0
         low, high = sorted(ends) if ends else (None, None)
-        return {"name": name, "value": value, "low": low, "high": high, "gap": round(gap, 6), "note": note}
+        return {"name": name, "value": value, "low": low, "high": high, "gap": round(gap, 6)}
 
     ceiling = measured.ceiling
     return [
@@ -272,7 +271,7 @@ def ladder(measured: Calibration) -> list[dict[str, Any]]:
         mark("bronze", thresholds.bronze, steady.bronze),
         mark("silver", thresholds.silver, steady.silver),
         mark("gold", thresholds.gold, steady.gold),
-        *(mark("best", entry.final, note=entry.solver) for entry in measured.board[:1]),
+        *(mark("best", entry.final) for entry in measured.board[:1]),
         *([mark("informed", measured.informed)] if measured.informed is not None else []),
         mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None),
     ]

@@ -53,8 +53,6 @@ class TaskSample(Frozen):
     """What the public files of a task hold."""
 
     prompt: str
-    files: tuple[tuple[str, int], ...]
-    """Path and bytes of the files; of folders of items only the first ones."""
     tables: tuple[TableSample, ...] = ()
     media: tuple[MediaSample, ...] = ()
 
@@ -84,7 +82,6 @@ def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
         left -= len(media[-1].uri) * 3 // 4
     return TaskSample(
         prompt=public.get(DESCRIPTION, b"").decode(errors="replace"),
-        files=tuple((path, len(public[path])) for path in sorted(public)[:12]),
         tables=tuple(tables),
         media=tuple(media),
     )
@@ -175,12 +172,9 @@ def _sound(suffix: str, content: bytes) -> bytes | None:
         rate, held = mantissa >> max(0, 16446 - exponent), chunks[b"SSND"][8:]
     if suffix == "wav" and rate >= _LEAST_RATE:
         return content
-    if not _SLOWEST <= rate <= 192_000:
+    if bits != 16 or not _SLOWEST <= rate <= 192_000:
         return None
-    form = {("wav", 8): "u1", ("wav", 16): "<i2", ("aif", 8): "i1", ("aif", 16): ">i2"}[suffix, bits]
-    samples = np.frombuffer(held, form).astype(float)
-    if bits == 8:
-        samples = 256 * (samples - 128 * (suffix == "wav"))
+    samples = np.frombuffer(held, "<i2" if suffix == "wav" else ">i2")
     times = -(-_LEAST_RATE // rate)
     finer = np.interp(np.arange(times * len(samples)) / times, np.arange(len(samples)), samples)
     out = BytesIO()

@@ -155,21 +155,10 @@ def tasks_section(
     )
 
 
-_AXES = {
-    "public": (("tokens", "tokens of the prompt"), ("rows_train", "training rows")),
-    "private": (("difficulty", "difficulty"), ("reading_gain", "reading gain, 0 without stated facts")),
-}
-"""Numbers across and upwards on the map: column of the list, and words."""
-
-
-def drawn_sections(edition: Edition) -> tuple[Section, Section]:
-    """Return a card for each kind of task, and the map of tasks. Their scripts draw both from the list of tasks."""
-    cards = element("div", class_="cards", id="cards")
-    chart = element("div", id="map")
-    return (
-        Section(id="kinds", title="Kinds of tasks", html=cards, script=asset("kinds.js")),
-        Section(id="map", title="Map", html=chart, data=_AXES[edition], in_twin=False, script=asset("map.js")),
-    )
+def drawn_section(name: str) -> Section:
+    """Return a section that its script draws from the list of tasks: `kinds`, a card for each kind, or `map`."""
+    holder = element("div", class_=f"drawn-{name}")
+    return Section(id=name, title=name.capitalize(), html=holder, script=asset(f"{name}.js"))
 
 
 def build_section(figures: Sequence[Figure]) -> Section:

@@ -20,7 +20,7 @@ report.section("kinds", (element) => {
       report.choose("kind", kind);
       document.getElementById("section-tasks").scrollIntoView();
     };
-    element.querySelector(".cards").append(el("article", { class: "panel card" }, el("h3", {}, kind.replaceAll("_", " ")),
+    element.querySelector(".drawn-kinds").append(el("article", { class: "panel card" }, el("h3", {}, kind.replaceAll("_", " ")),
       el("p", { class: "faint" }, `target ${named("target")}; metric ${named("metric")}`), sample ? preview(sample) : null,
       el("p", {}, "Example: ", el("a", { href: report.link(example.id) }, example.title || example.id)),
       el("button", { class: "plain", type: "button", onclick: show }, tasks.length === 1 ? "Show in the list" : `Show all ${tasks.length} in the list`)));

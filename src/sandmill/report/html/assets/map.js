@@ -1,9 +1,12 @@
 // The map of tasks: two numbers of each task, and a colour and shape for each kind. Tasks that the filter leaves out fade.
-report.section("map", (element, axes) => {
+report.section("map", (element) => {
   const { el, svg } = report, MOST = 3000, WIDE = report.width(1150), HIGH = 380, LEFT = 58, EDGE = 16, LOW = HIGH - 44;
+  const [across, acrossWords, up, upWords] = report.edition === "private"
+    ? ["difficulty", "difficulty", "reading_gain", "reading gain, 0 without stated facts"]
+    : ["tokens", "tokens of the prompt", "rows_train", "training rows"];
   const COLOURS = ["#3b78c2", "#e0791b", "#2f9e5b", "#d1495b", "#8a5fc7", "#9a6b3f", "#c8559d", "#7d8590"];
   const SHAPES = ["M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0Z", "M-5-5H5V5H-5Z", "M0-6L6 5H-6Z", "M0-7L6 0L0 7L-6 0Z"];
-  const [[across, acrossWords], [up, upWords]] = axes, kinds = [...new Set(report.tasks.map((task) => task.kind))].sort();
+  const kinds = [...new Set(report.tasks.map((task) => task.kind))].sort();
   const step = Math.max(1, Math.ceil(report.tasks.length / MOST)), drawn = report.tasks.filter((_, number) => number % step === 0);
   const mark = (kind, attributes) => {
     const number = kinds.indexOf(kind);

@@ -69,7 +69,6 @@ report.taskPanel("rows", "First rows", (task, body, detail) => {
 report.query = (text) => report.el("details", { class: "sql" }, report.el("summary", {}, "SQL behind this figure"),
   report.el("pre", { tabindex: 0 }, report.el("code", {}, text)));
 
-
 report.taskPanel("ladder", "Scores on one axis", (task, body, detail) => {
   const { el, svg } = report, facts = detail.private;
   if (!facts) return false;
