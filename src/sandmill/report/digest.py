@@ -94,7 +94,9 @@ class ReleaseDigest:
 
 def headline(tasks: int, kinds: int, seeds: int, shares: Mapping[str, float]) -> list[str]:
     """Say in sentences what a release holds and how far scripts get, from counts and `ReleaseDigest.shares`."""
-    said = [f"{count(tasks, 'task')} of {count(kinds, 'kind')}, made from {count(seeds, 'seed')}."]
+    # Releases without shares name the seeds of the build, used or not.
+    made_of = f", made from {count(seeds, 'seed')}" if shares else ""
+    said = [f"{count(tasks, 'task')} of {count(kinds, 'kind')}{made_of}."]
     if "verified" in shares:
         in_band, verified = (round(shares[name] * tasks) for name in ("in_band", "verified"))
         said.append(

@@ -170,7 +170,7 @@ def _facets_of(queries: Queries, edition: Edition) -> list[Facet]:
 def count_facets(queries: Queries, edition: Edition) -> tuple[tuple[Facet, Figure], ...]:
     """Return each facet with its tasks by value. A facet whose value no task has is left out."""
     found = [_count(queries, facet) for facet in _facets_of(queries, edition)]
-    return tuple((facet, figure) for facet, figure in found if figure.rows)
+    return tuple((facet, figure) for facet, figure in found if any(row[0] is not None for row in figure.rows))
 
 
 def _count(queries: Queries, facet: Facet) -> tuple[Facet, Figure]:
