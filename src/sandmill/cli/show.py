@@ -119,7 +119,7 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
 
 
 def _print_task(record: "TaskRecord") -> None:
-    from sandmill.report.digest import best_score_in_words
+    from sandmill.report.digest import best_score_in_words, board_rows
     from sandmill.report.text_tables import TextTable
 
     console, spec, measured = open_console(), record.spec, record.calibration
@@ -155,9 +155,12 @@ def _print_task(record: "TaskRecord") -> None:
     }
     for name, value in facts.items():
         console.print(f"{visible(name):<12} {visible(value)}")
-    board = tuple((_short(one.solver), one.tier, _short(one.final), _short(one.feedback)) for one in measured.board)
+    board = tuple(
+        (_short(name), what.partition(":")[0], _short(final), _short(feedback), f"{gap:.0%}")
+        for name, what, final, feedback, gap in board_rows(measured)
+    )
     console.print()
-    console.print_table(TextTable("", ("solver", "tier", "final", "feedback"), board, frozenset({2, 3})))
+    console.print_table(TextTable("", ("entry", "what it is", "final", "feedback", "gap"), board, frozenset({2, 3, 4})))
 
 
 def _short(value: Any) -> str:

@@ -123,6 +123,7 @@ class Manifest(Frozen):
     agent_env: str = Field(default="", max_length=LONGEST_NAME)
     """Hash of the pinned libraries of the agent environment, one for all tasks. Empty in releases before format 3."""
     seeds: Annotated[tuple[str, ...], FailFast()]
+    """Seeds that tasks were made from; in older releases all seeds of the build."""
     parts: Annotated[tuple[PartFile, ...], FailFast()] = Field(max_length=MAX_PARTS)
 
     @field_validator("parts")

@@ -22,7 +22,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.run import ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
 from sandmill.publish.certificate import CertificateCounts, certify, sign_certificate
-from sandmill.publish.release_report import DesignerCosts, make_report
+from sandmill.publish.release_report import KINDS, DesignerCosts, make_report
 from sandmill.report.card import dataset_card
 from sandmill.report.digest import OverviewCounts, ReleaseDigest
 from sandmill.report.funnel import FunnelCounts
@@ -79,6 +79,8 @@ class BuildSummary:
     digest: ReleaseDigest = field(default_factory=ReleaseDigest)
     overview: OverviewCounts = field(default_factory=OverviewCounts)
     certified: CertificateCounts = field(default_factory=CertificateCounts)
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Kind of each task by its id."""
     suites: list[dict[str, Any]] = field(default_factory=list)
     filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
@@ -106,6 +108,7 @@ class BuildSummary:
         self.digest.add(record)
         self.overview.add(record)
         self.certified.add(record)
+        self.kinds[record.task_id] = record.spec.kind.name
         author = record.lineage.authorship
         self.usages[record.lineage.designer][record.lineage.spec_fingerprint] = author.usage if author else _NO_USAGE
         self.specs[record.spec.fingerprint] = record.spec
@@ -179,12 +182,14 @@ def publish_release(
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
     request = plan.request.model_dump(mode="json", exclude={"seeds"})
     overview = summary.overview.overview(request, *((kept.version, kept.tasks) if kept else ("", 0)))
+    overview = overview.model_copy(update={"figures": overview.figures | summary.digest.shares()})
     reports = {
         BUILD_REPORT: overview.model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _json({name: [_public(one) for one in part] for name, part in seeds.items()}),
         "suites.json": _json(summary.suites),
+        KINDS: _json([{"task_id": task_id, "kind": kind} for task_id, kind in sorted(summary.kinds.items())]),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
     }
@@ -195,7 +200,7 @@ def publish_release(
         secret_id=secret_id(release_secret(store, settings.secret_file)),
         code_version=code_version(suites),
         agent_env=pins_hash(),
-        seeds=[seed.id for seed in plan.seeds],
+        seeds=sorted(summary.digest.seeds),
         refs=shards,
         reports=reports,
         card=lambda manifest: dataset_card(manifest, summary.digest),

@@ -13,12 +13,13 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Funnel
-from sandmill.report.digest import private_detail
+from sandmill.report.digest import headline, private_detail
 from sandmill.report.html.figure import Cell, Edition, Figure
 from sandmill.report.html.page import (
     PageHead,
     Section,
     build_section,
+    drawn_section,
     machine_twin,
     render_page,
     tasks_section,
@@ -26,6 +27,7 @@ from sandmill.report.html.page import (
 from sandmill.report.queries import View, build_figures, count_facets, open_queries, task_columns
 from sandmill.report.samples import sample_files
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
+from sandmill.store.catalogue import read_overview
 from sandmill.store.files import AccessDenied, FileMissing, storage_faults
 from sandmill.store.pull import check_destination
 from sandmill.store.release import StoredRelease
@@ -36,8 +38,6 @@ SAMPLED, MEASURED = 100, 2000
 """Most tasks with prompt, rows and media, and most with private figures, 4 kB each."""
 MEDIA_BYTES, MEDIA_OF_TASK = 4 << 20, 96 << 10
 """Most bytes of media in a report, and of a task."""
-KIND = ("modality", "target", "metric", "split")
-"""Public facts by which tasks are grouped."""
 
 
 class ReportFiles(Frozen):
@@ -53,26 +53,40 @@ def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequ
     with open_queries(read_views(release, edition)) as queries:
         facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
         details = task_details(release, tasks, edition)
-        build = build_section(build_figures(queries, edition))
+        made = build_figures(queries, edition)
     listed = len(tasks.rows)
     # The page says what it leaves out of a large release.
     sampled, measured = (sum(part in detail for detail in details.values()) for part in ("sample", "private"))
     notes = [f"Prompt, rows and media: a sample of {sampled} of {listed} tasks."] if sampled < listed else []
     if 0 < measured < listed:
         notes.append(f"Private figures: {measured} of {listed} tasks.")
-    counts = ("tasks", str(manifest.tasks)), ("seeds", str(len(manifest.seeds)))
-    facts = (*counts, ("code", manifest.code_version))
-    head = PageHead(
-        dataset=manifest.dataset, version=manifest.version, edition=edition, notes=tuple(notes), facts=facts
-    )
+    kinds = {row["kind"] for row in tasks.records()}
+    counts = {"tasks": manifest.tasks, "kinds": len(kinds), "seeds": len(manifest.seeds)}
+    words = [*headline(**counts, shares=read_overview(release).figures), *_costs_in_words(made)]
+    words.append(f"Made by Sandmill {manifest.code_version} on {manifest.created[:10]}.")
+    facts = *((name, str(number)) for name, number in counts.items()), ("code", manifest.code_version)
+    named = {"dataset": manifest.dataset, "version": manifest.version}
+    head = PageHead(**named, edition=edition, headline=tuple(words), notes=tuple(notes), facts=facts)
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
-    sections = [tasks_section(edition, facets, tasks, details, place), build, *extra]
+    listed_tasks = tasks_section(edition, facets, tasks, details, place)
+    sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made), *extra]
     files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
     return ReportFiles(files=files, tasks=manifest.tasks)
 
 
-DESIGNERS, FUNNEL = "designers.json", "funnel.json"
-_JSON_BYTES = 1 << 20
+def _costs_in_words(figures: Sequence[Figure]) -> list[str]:
+    """Say how long the build took, if its slots tell, and what language models cost."""
+    rows = {figure.id: figure.records() for figure in figures}
+    seconds = sum(row["seconds"] for row in rows["seconds"] if isinstance(row["seconds"], int | float))
+    usd = sum(row["usd"] for row in rows.get("costs", ()) if isinstance(row["usd"], int | float))
+    cost = f"{usd:,.2f} USD for language models" if usd else "no language model"
+    spent = f"{seconds / 60:,.0f} minutes" if seconds >= 120 else f"{seconds:,.0f} seconds"
+    return [f"The build took {spent} of work, all workers together, and {cost}."] if seconds else []
+
+
+DESIGNERS, FUNNEL, KINDS = "designers.json", "funnel.json", "kinds.json"
+_JSON_BYTES = 16 << 20
+_KINDS = pa.schema([("task_id", pa.string()), ("kind", pa.string())])
 _FUNNEL = pa.schema([(name, pa.int64()) for name in Funnel.model_fields])
 _COSTS = pa.schema(
     [
@@ -96,6 +110,13 @@ class DesignerCosts(Frozen):
     usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
+class TaskKind(Frozen):
+    """The kind of one task, a name of docs/structures.md."""
+
+    task_id: str = Field(max_length=200)
+    kind: str = Field(max_length=200)
+
+
 def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
     """Read the tables that an edition may show. Prompts are read whole: 6 kB a task."""
     slots = [name for name in SLOTS.names if name not in ("path", "script_seconds")]
@@ -104,6 +125,7 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
         "rejections": read_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
         "slots": read_view(release, "reports/slots", slots, SLOTS),
         "designers": _read_json(release, DESIGNERS, TypeAdapter(list[DesignerCosts]), _COSTS),
+        "kinds": _read_json(release, KINDS, TypeAdapter(list[TaskKind]), _KINDS),
         "funnel": _read_json(release, FUNNEL, TypeAdapter(Funnel), _FUNNEL),
     }
     if edition == "private":
@@ -157,12 +179,11 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition) -> dic
 
 def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
     """Return ids of tasks, all of them if there are few. Of each kind of task the first ones come first."""
-    seen: Counter[tuple[Cell, ...]] = Counter()
+    seen: Counter[Cell] = Counter()
     ranked = []
     for row in tasks.records():
-        kind = tuple(row[name] for name in KIND)
-        ranked.append((seen[kind], str(row["task_id"])))
-        seen[kind] += 1
+        ranked.append((seen[row["kind"]], str(row["task_id"])))
+        seen[row["kind"]] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])
 
 

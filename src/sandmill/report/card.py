@@ -9,7 +9,7 @@ from string import Template
 
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.release import SPLITS, Manifest
-from sandmill.report.digest import ReleaseDigest, best_scores_in_words, mix_table, reading_table
+from sandmill.report.digest import ReleaseDigest, best_scores_in_words, headline, mix_table, reading_table
 from sandmill.report.text_tables import to_markdown
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -37,10 +37,9 @@ def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
         version=manifest.version,
         size=next((tag for bound, tag in SIZES if manifest.tasks < bound), "1M<n<10M"),
         configs="\n".join(_config(name, splits) for name in ("tasks", "files")),
-        tasks=digest.tasks,
+        headline=" ".join(headline(digest.tasks, len(digest.kinds), len(digest.seeds), digest.shares())),
         designs=digest.designs,
         domains=len(digest.domains),
-        verified=digest.verified,
         best_scores=best_scores_in_words(digest),
         code=manifest.code_version,
         date=manifest.created[:10],
@@ -49,8 +48,6 @@ def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
         mix=to_markdown(mix_table(digest)),
         reading=to_markdown(reading_table(digest)),
         floors=", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items()),
-        best_golds=f"{digest.best_gold_rate:.0%}",
-        more_golds=_more_golds(digest),
         content=manifest.content,
         plan=manifest.plan_fingerprint[:12],
         secret=manifest.secret_id,
@@ -62,18 +59,3 @@ def _config(name: str, splits: Sequence[str]) -> str:
     """List the files of each split for loaders, so that they never mix splits."""
     lines = [f"- config_name: {name}", *(["  default: true"] if name == "tasks" else []), "  data_files:"]
     return "\n".join([*lines, *(f"  - split: {split}\n    path: public/{name}-{split}-*.parquet" for split in splits)])
-
-
-def _more_golds(digest: ReleaseDigest) -> str:
-    """Say how often the adversary and the readers win gold, where they were measured."""
-    said = ""
-    if digest.adversary_tasks:
-        rate = digest.adversary_golds / digest.adversary_tasks
-        said += f" A stronger ensemble that stands outside of the leaderboard reaches it on {rate:.0%}."
-    if digest.hinted:
-        rate = digest.reader_golds / digest.hinted
-        said += (
-            f" Of the {digest.hinted} tasks whose texts state facts that pay, a solver that uses them reaches gold on "
-            f"{rate:.0%}."
-        )
-    return said

@@ -23,6 +23,9 @@ class ReleaseDigest:
     mix: Counter[tuple[Band, Band]] = field(default_factory=Counter)
     """Tasks by the band asked for and the band reached."""
     domains: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+    seeds: set[str] = field(default_factory=set)
+    """Seeds that tasks were made from."""
     designs: int = 0
     golds: Counter[str] = field(default_factory=Counter)
     """Tasks on which each solver that reads the data alone reached gold."""
@@ -51,6 +54,8 @@ class ReleaseDigest:
         self.tasks += 1
         self.mix[record.wanted, record.reached] += 1
         self.domains.add(spec.domain)
+        self.kinds.add(spec.kind.name)
+        self.seeds.add(record.lineage.seed_id)
         self.designs += record.replicate == 0
         self.levels[spec.reading_level][record.reached] += 1
         if (gain := measured.reading_gain) is not None:
@@ -73,6 +78,39 @@ class ReleaseDigest:
     def best_gold_rate(self) -> float:
         """Share of tasks on which the one solver that wins most reaches gold: how far one memorised script gets."""
         return max(self.golds.values(), default=0) / self.tasks if self.tasks else 0.0
+
+    def shares(self) -> dict[str, float]:
+        """Return what `headline` says, as shares of tasks. What was not measured is left out."""
+        met = sum(number for (wanted, reached), number in self.mix.items() if wanted is reached)
+        parts = {
+            "in_band": (met, self.tasks),
+            "verified": (self.verified, self.tasks),
+            "data_gold": (max(self.golds.values(), default=0), self.tasks),
+            "adversary_gold": (self.adversary_golds, self.adversary_tasks),
+            "reader_gold": (self.reader_golds, self.hinted),
+        }
+        return {name: round(part / whole, 6) for name, (part, whole) in parts.items() if whole}
+
+
+def headline(tasks: int, kinds: int, seeds: int, shares: Mapping[str, float]) -> list[str]:
+    """Say in sentences what a release holds and how far scripts get, from counts and `ReleaseDigest.shares`."""
+    # Releases without shares name the seeds of the build, used or not.
+    made_of = f", made from {count(seeds, 'seed')}" if shares else ""
+    said = [f"{count(tasks, 'task')} of {count(kinds, 'kind')}{made_of}."]
+    if "verified" in shares:
+        in_band, verified = (round(shares[name] * tasks) for name in ("in_band", "verified"))
+        said.append(
+            f"{in_band} of {tasks} lie in the difficulty band that was asked for. Verified: on {verified} of {tasks} a "
+            "reference solution that reads only the public files reached gold on rows it was not chosen on, and the "
+            "sample submission won nothing."
+        )
+        golds = f"on {shares['data_gold']:.0%} of the tasks by the solver that wins most from the data alone"
+        if "adversary_gold" in shares:
+            golds += f", on {shares['adversary_gold']:.0%} by a stronger ensemble beside the leaderboard"
+        if "reader_gold" in shares:
+            golds += f", and on {shares['reader_gold']:.0%} of those whose texts state facts by solvers that use them"
+        said.append(f"Gold is reached {golds}.")
+    return said
 
 
 def ceiling_of(measured: Calibration) -> Ceiling:
@@ -162,6 +200,7 @@ class OverviewCounts:
 
 
 _BOARD = 40  # entries of a leaderboard that are shown
+_THRESHOLDS = ("gold", "silver", "bronze", "median")
 
 
 def private_detail(record: TaskRecord) -> dict[str, Any]:
@@ -178,11 +217,28 @@ def private_detail(record: TaskRecord) -> dict[str, Any]:
         "wanted": record.wanted.value,
         "motifs": record.spec.mechanism.motif_names,
         "truths": record.verification.truths,
-        "board": [(e.solver, e.tier.value, e.final, e.feedback) for e in measured.board[:_BOARD]],
+        "board": board_rows(measured),
         "reference": measured.reference,
-        "seed": record.lineage.seed_id,
         "traits": _traits(fidelity) if fidelity else (),
     }
+
+
+def board_rows(measured: Calibration) -> list[tuple[str, str, float, float, float]]:
+    """Return the leaderboard with thresholds, published scripts and runs beside it, best final score first.
+
+    Each row has a name, what it is, both scores, and the share of the gap that the final score closes, which compares
+    tasks of all metrics. A row above a threshold reaches it.
+    """
+    whole, sign = measured.oracle - measured.trivial, -1 if measured.is_lower_better else 1
+    beside = [one for one in (measured.milestones.entries if measured.milestones else ()) if not one.on_board]
+    rows = [(one.solver, one.tier.value, one.final, one.feedback) for one in measured.board[:_BOARD]]
+    rows += [(one.solver, f"{one.tier}, beside the board", one.final, one.feedback) for one in beside]
+    rows += [(one.file, f"script: {one.approach}", one.final, one.feedback) for one in measured.scripts]
+    # The sort is stable, and an entry that equals a threshold reaches it.
+    ends = measured.thresholds, measured.feedback_thresholds
+    rows += [(name, "threshold", *(getattr(one, name) for one in ends)) for name in _THRESHOLDS]
+    rows.sort(key=lambda row: -sign * row[2])
+    return [(*row, round((row[2] - measured.trivial) / whole, 4) if whole else 0.0) for row in rows]
 
 
 def _traits(fidelity: Fidelity) -> tuple[tuple[str, str, str, str, str], ...]:
@@ -207,10 +263,10 @@ def ladder(measured: Calibration) -> list[dict[str, Any]]:
     """
     whole, thresholds, steady = measured.oracle - measured.trivial, measured.thresholds, measured.steadiness
 
-    def mark(name: str, value: float, ends: tuple[float, float] | None = None, note: str = "") -> dict[str, Any]:
+    def mark(name: str, value: float, ends: tuple[float, float] | None = None) -> dict[str, Any]:
         gap = (value - measured.trivial) / whole if whole else 0.0
         low, high = sorted(ends) if ends else (None, None)
-        return {"name": name, "value": value, "low": low, "high": high, "gap": round(gap, 6), "note": note}
+        return {"name": name, "value": value, "low": low, "high": high, "gap": round(gap, 6)}
 
     ceiling = measured.ceiling
     return [
@@ -218,7 +274,7 @@ def ladder(measured: Calibration) -> list[dict[str, Any]]:
         mark("bronze", thresholds.bronze, steady.bronze),
         mark("silver", thresholds.silver, steady.silver),
         mark("gold", thresholds.gold, steady.gold),
-        *(mark("best", entry.final, note=entry.solver) for entry in measured.board[:1]),
+        *(mark("best", entry.final) for entry in measured.board[:1]),
         *([mark("informed", measured.informed)] if measured.informed is not None else []),
         mark("ceiling", measured.oracle, (ceiling.low, ceiling.high) if ceiling else None),
     ]

@@ -159,16 +159,18 @@ class Facet(Frozen):
     """Width of a bar."""
 
 
-def _facets_of(edition: Edition) -> list[Facet]:
-    """Return the facets that an edition may show."""
+def _facets_of(queries: Queries, edition: Edition) -> list[Facet]:
+    """Return the facets that an edition may show. In releases that do not list kinds, modality and target name them."""
     facets = [Facet(**one) for one in _TABLE["facets"]]
+    if not queries.views["kinds"].table.num_rows:
+        facets[0] = facets[0].model_copy(update={"sql": "modality || ' ' || target"})
     return [facet for facet in facets if edition == "private" or not facet.is_private]
 
 
 def count_facets(queries: Queries, edition: Edition) -> tuple[tuple[Facet, Figure], ...]:
     """Return each facet with its tasks by value. A facet whose value no task has is left out."""
-    found = [_count(queries, facet) for facet in _facets_of(edition)]
-    return tuple((facet, figure) for facet, figure in found if figure.rows)
+    found = [_count(queries, facet) for facet in _facets_of(queries, edition)]
+    return tuple((facet, figure) for facet, figure in found if any(row[0] is not None for row in figure.rows))
 
 
 def _count(queries: Queries, facet: Facet) -> tuple[Facet, Figure]:
@@ -198,7 +200,7 @@ def _step(queries: Queries, facet: Facet, source: str) -> float:
 
 def task_columns(queries: Queries, edition: Edition) -> Figure:
     """Return one row a task: its id, its title and its value of each facet. Rows are sorted by id."""
-    shown = [f"{facet.sql} AS {facet.id.replace('-', '_')}" for facet in _facets_of(edition)]
+    shown = [f"{facet.sql} AS {facet.id.replace('-', '_')}" for facet in _facets_of(queries, edition)]
     title = "trim(regexp_replace(split_part(prompt, chr(10), 1), '^#+', ''))"
     source = JOINED if edition == "private" else "public_tasks"
     listed = ",\n       ".join(["task_id", f"{title} AS title", *shown])

@@ -1,7 +1,10 @@
 """The public files of one task as a reader sees them first: rows, pictures, sounds, texts."""
 
 import csv
+import struct
+import wave
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO, StringIO
@@ -10,7 +13,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 from sandmill.errors import shorten
 from sandmill.kinds.files.archives import BROKEN
-from sandmill.kinds.files.item_files import item_fault
+from sandmill.kinds.files.item_files import item_fault, sound_chunks, tiff_tags
 from sandmill.models.base import Frozen
 from sandmill.models.texts import DESCRIPTION
 
@@ -22,8 +25,10 @@ _MEDIA = 6
 _TEXT = 800
 _CSV_BYTES = 4 << 20
 """Of a table that is read. Training tables have 20 kB."""
-_TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "wav": "audio/wav"}
-"""Media that browsers show. Others are named."""
+_TYPES = {"png": "image/png", "jpg": "image/jpeg", "tif": "image/png", "wav": "audio/wav", "aif": "audio/wav"}
+"""Media that are shown, and as what: TIFF pictures as PNG and AIFF sounds as WAV, since browsers read neither."""
+_LEAST_RATE, _SLOWEST = 8_000, 1_000
+"""Samples a second that all browsers play (Chromium needs 3,000), and the fewest that are raised to as many."""
 
 
 class TableSample(Frozen):
@@ -48,8 +53,6 @@ class TaskSample(Frozen):
     """What the public files of a task hold."""
 
     prompt: str
-    files: tuple[tuple[str, int], ...]
-    """Path and bytes of the files; of folders of items only the first ones."""
     tables: tuple[TableSample, ...] = ()
     media: tuple[MediaSample, ...] = ()
 
@@ -61,17 +64,24 @@ def sample_files(public: Mapping[str, bytes], media_bytes: int) -> TaskSample:
     """
     tables: list[TableSample] = []
     media: list[MediaSample] = []
+    seen: Counter[tuple[str, str]] = Counter()
+    ranked: list[tuple[tuple[bool, bool, int, int], str, bytes]] = []
     left = media_bytes
     for path, content in _contents(public):
-        is_table = path.lower().endswith(".csv")
-        if is_table and len(tables) < _TABLES:
+        folder, _, name = path.rpartition("/")
+        suffix = name.rpartition(".")[2].lower()
+        if suffix == "csv" and len(tables) < _TABLES:
             tables += _sample_table(path, content)
-        elif not is_table and len(media) < _MEDIA:
-            media.append(_sample_item(path, content, left))
-            left -= len(content) if media[-1].uri else 0
+        elif suffix != "csv":
+            # Pictures and sounds before texts, training items before others, then one of each folder: picture, mask.
+            order = suffix not in _TYPES, "train" not in path, seen[folder, suffix], len(ranked)
+            ranked.append((order, path, content))
+            seen[folder, suffix] += 1
+    for _, path, content in sorted(ranked)[:_MEDIA]:
+        media.append(_sample_item(path, content, left))
+        left -= len(media[-1].uri) * 3 // 4
     return TaskSample(
         prompt=public.get(DESCRIPTION, b"").decode(errors="replace"),
-        files=tuple((path, len(public[path])) for path in sorted(public)[:12]),
         tables=tuple(tables),
         media=tuple(media),
     )
@@ -84,7 +94,7 @@ def _contents(public: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """
     for path in sorted(public, key=lambda path: ("train" not in path, path)):
         content = public[path]
-        if path == DESCRIPTION or "sample_submission" in path:
+        if path == DESCRIPTION or "samplesubmission" in path.lower().replace("_", ""):
             continue
         if not path.lower().endswith(".zip"):
             yield path, content
@@ -116,12 +126,59 @@ def _sample_item(path: str, content: bytes, left: int) -> MediaSample:
     suffix = path.rpartition(".")[2].lower()
     named = shorten(path)
     if suffix in _TYPES:
-        if fault := item_fault(path, content):
-            return MediaSample(path=named, note=shorten(fault))
-        if len(content) > left:
+        fault = item_fault(path, content)
+        shown = None if fault else _shown(suffix, content)
+        if not shown:
+            return MediaSample(path=named, note=shorten(fault or "an item that cannot be shown"))
+        if len(shown) > left:
             return MediaSample(path=named, note=f"{len(content)} bytes, left out to keep this page small")
-        return MediaSample(path=named, uri=f"data:{_TYPES[suffix]};base64,{b64encode(content).decode()}")
-    if suffix in ("tif", "tiff", "aif", "aiff"):
-        return MediaSample(path=named, note=f"{len(content)} bytes of a format that browsers do not show")
+        return MediaSample(path=named, uri=f"data:{_TYPES[suffix]};base64,{b64encode(shown).decode()}")
     text = content[: 4 * _TEXT].decode(errors="replace")
     return MediaSample(path=named, text=text[:_TEXT] + (" ..." if len(text) > _TEXT else ""))
+
+
+def _shown(suffix: str, content: bytes) -> bytes | None:
+    """Return an item that passed the checks in a format that browsers read; None if there is none."""
+    if suffix == "tif":
+        return _picture(content)
+    return content if suffix in ("png", "jpg") else _sound(suffix, content)
+
+
+def _picture(content: bytes) -> bytes | None:
+    """Return a TIFF picture as PNG if its pixels are one block of bytes, grey or RGB."""
+    from PIL import Image
+
+    width, height, bits, start, samples = 256, 257, 258, 273, 277
+    tags = {tag: value for tag, _, values, value in tiff_tags(content) if values == 1}
+    depth, size = tags.get(samples, 1), (tags[width], tags[height])
+    first = tags.get(start, len(content))
+    pixels = content[first : first + depth * size[0] * size[1]]
+    if len(pixels) < depth * size[0] * size[1] or (depth, tags.get(bits)) not in ((1, 8), (3, None)):
+        return None
+    out = BytesIO()
+    Image.frombytes("L" if depth == 1 else "RGB", size, pixels).save(out, "png")
+    return out.getvalue()
+
+
+def _sound(suffix: str, content: bytes) -> bytes | None:
+    """Return a sound as WAV that browsers play: AIFF is rewritten, and a low rate is raised by interpolation."""
+    import numpy as np
+
+    chunks = dict(sound_chunks(content, "<" if suffix == "wav" else ">"))
+    if suffix == "wav":
+        (rate, bits), held = struct.unpack_from("<4xI6xH", chunks[b"fmt "]), chunks[b"data"]
+    else:
+        bits, exponent, mantissa = struct.unpack_from(">6xHHQ", chunks[b"COMM"])
+        rate, held = mantissa >> max(0, 16446 - exponent), chunks[b"SSND"][8:]
+    if suffix == "wav" and rate >= _LEAST_RATE:
+        return content
+    if bits != 16 or not _SLOWEST <= rate <= 192_000:
+        return None
+    samples = np.frombuffer(held, "<i2" if suffix == "wav" else ">i2")
+    times = -(-_LEAST_RATE // rate)
+    finer = np.interp(np.arange(times * len(samples)) / times, np.arange(len(samples)), samples)
+    out = BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setparams((1, 2, rate * times, 0, "NONE", ""))
+        file.writeframes(finer.round().astype("<i2").tobytes())
+    return out.getvalue()

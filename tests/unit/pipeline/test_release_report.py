@@ -14,7 +14,7 @@ from sandmill.report.html.figure import Figure
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
-from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.publishing import FUNNEL, fill_shard, publish_numbers, publish_shards
 
 SECRETS = (0.71339, 0.68117, 0.64223, 0.60331)
 """Thresholds that are nowhere else."""
@@ -122,10 +122,8 @@ def test_a_large_release_shows_a_sample_and_says_so(release, monkeypatch):
 
 
 def test_samples_are_spread_over_the_kinds_of_tasks():
-    rows = [(f"t{number}", "tabular" if number < 9 else "image", "binary", "auc", "train") for number in range(10)]
-    tasks = Figure(
-        id="tasks", title="", sql="", columns=("task_id", "modality", "target", "metric", "split"), rows=tuple(rows)
-    )
+    rows = [(f"t{number}", "table" if number < 9 else "image_masks") for number in range(10)]
+    tasks = Figure(id="tasks", title="", sql="", columns=("task_id", "kind"), rows=tuple(rows))
     assert choose_tasks(tasks, 2) == ["t0", "t9"]
 
 
@@ -151,6 +149,16 @@ def test_a_release_without_readable_reports_has_a_page(release):
     assert twin["facts"]["tasks"] == "5"
 
 
+def test_a_strange_list_of_kinds_is_read_and_every_task_has_a_kind(store):
+    kinds = [{"task_id": make_task(0).record.task_id, "kind": kind} for kind in ("image_masks", "</script>")]
+    reports = {"funnel.json": FUNNEL.model_dump_json().encode(), "kinds.json": json.dumps(kinds).encode()}
+    publish_shards(store, [fill_shard(store, range(2))], reports=reports)
+    files = make_report(load(store.root)).files
+    found = json.loads(files[TWIN])["sections"]["tasks"]["figures"]["facet-kind"]["rows"]
+    assert sorted(found) == [["</script>", 1], ["tabular", 1]]
+    assert files[PAGE].count(b"</script>") == files[PAGE].count(b"<script")
+
+
 @pytest.mark.slow
 def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_release, monkeypatch):
     release = load(small_release)
@@ -160,3 +168,13 @@ def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_releas
     assert [list(row) for row in duckdb.sql(costs["sql"]).fetchall()] == costs["rows"]
     assert release.report(PAGE) == make_report(release).files[PAGE]
     assert release.report(TWIN) == make_report(release).files[TWIN]
+
+
+@pytest.mark.slow
+def test_a_release_names_the_seeds_of_its_tasks_and_their_kinds(small_release):
+    release = load(small_release)
+    records = [release.record(task_id) for task_id in release.task_ids]
+    assert set(release.manifest.seeds) == {record.lineage.seed_id for record in records}
+    twin = json.loads(make_report(release).files[TWIN])
+    assert twin["sections"]["tasks"]["figures"]["facet-kind"]["rows"] == [["table", len(records)]]
+    assert "Verified: on 2 of 2" in " ".join(twin["headline"])

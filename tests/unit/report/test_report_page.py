@@ -1,15 +1,21 @@
 """The page of a report in a browser. Pictures lie in the test's folder, to be looked at."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from sandmill.kinds.audio.render import aiff_bytes
+from sandmill.models.release import VerifiedTask
 from sandmill.publish.release_report import PAGE, make_report
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.chromium import CHROMIUM, Tab, open_tab
-from tests.publishing import publish_numbers
+from tests.factories import make_task
+from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
@@ -91,3 +97,91 @@ def test_the_filter_is_kept_in_the_address(tab, page):
     assert tab.run("document.getElementById('search').value") == f"late {sought}"
     assert tab.run("document.querySelector('button[aria-pressed=true]').title") == "train"
     assert tab.problems == []
+
+
+PROMPT = """# Title of <b>all</b>
+
+Bold **`name`** and <img src=x onerror=alert(1)>
+in one paragraph.
+
+- one [link](https://example.org)
+- two
+
+| file | content |
+|---|---|
+| `a.csv` | rows of `b` \\| c |
+
+```csv
+id,**x**
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def media_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Publish a task with a strange prompt, a picture and a sound that browsers do not play as it is."""
+    folder, out = tmp_path_factory.mktemp("media"), io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(out, "png")
+    task, store = make_task(0), Store(f"{folder}/micro")
+    added = {
+        "description.md": PROMPT.encode(),
+        "train/a.png": out.getvalue(),
+        "train_sounds/b.aif": aiff_bytes((9000 * np.sin(np.arange(2000) / 9)).astype(np.int16), 2000),
+    }
+    package = task.package.model_copy(update={"public": {**task.package.public, **added}})
+    publish_shards(store, [fill_shard(store, range(1), [VerifiedTask(package=package, record=task.record)])])
+    path = folder / PAGE
+    path.write_bytes(make_report(load(store.root), "private").files[PAGE])
+    return path
+
+
+def test_prompts_are_rendered_and_their_text_stays_text(tab, media_page):
+    tab.resize(1200, 900)
+    tab.open(media_page.as_uri())
+    tab.run("location.hash = report.link(report.tasks[0].id), new Promise((done) => setTimeout(done, 200))")
+    shown = tab.run("[...document.querySelectorAll('.prose > *')].map((one) => one.tagName + ' ' + one.textContent)")
+    assert shown[0] == "H4 Title of <b>all</b>"
+    assert " ".join(shown[1].split()) == "P Bold name and <img src=x onerror=alert(1)> in one paragraph."
+    assert shown[2] == "UL one [link](https://example.org)two"
+    assert shown[3] == "DIV filecontenta.csvrows of b | c"
+    assert shown[4] == "PRE id,**x**"
+    assert tab.run("document.querySelector('.prose strong code').textContent") == "name"
+    assert tab.run("document.querySelectorAll('.prose img, .prose b, .prose a').length") == 0
+    assert tab.problems == []
+
+
+def test_pictures_are_large_and_sounds_play(tab, media_page):
+    tab.open(media_page.as_uri())
+    tab.run("location.hash = report.link(report.tasks[0].id), new Promise((done) => setTimeout(done, 200))")
+    assert tab.run("document.querySelector('.media img').getBoundingClientRect().width") == 200
+    heard = """new Promise((done) => {
+      const sound = document.querySelector('.media audio');
+      sound.oncanplaythrough = () => done(sound.duration);
+      sound.onerror = () => done(sound.error.message);
+      sound.load();
+    })"""
+    assert tab.run(heard) == 1.0
+    assert tab.problems == []
+
+
+def test_a_release_opens_with_a_card_for_each_kind_and_a_map_with_a_legend(tab, page):
+    tab.resize(1200, 3000)
+    tab.open(page.as_uri())
+    tab.run("document.getElementById('section-map').scrollIntoView(), new Promise((done) => setTimeout(done, 300))")
+    kinds = tab.run("[...new Set(report.tasks.map((task) => task.kind))].length")
+    assert tab.run("document.querySelectorAll('.card table, .card img').length") == kinds
+    assert tab.run("document.querySelector('.headline').textContent").startswith("6 tasks of 1 kind.")
+    assert tab.run("document.querySelectorAll('.legend button').length") == kinds
+    assert tab.run("document.querySelectorAll('.point').length") == 6
+    tab.run("document.querySelector('.card button').click()")
+    assert tab.run("report.selected().length") == 6
+    assert tab.run("document.querySelector('.legend button').getAttribute('aria-pressed')") == "true"
+
+
+def test_no_table_is_cut_on_a_phone(tab, page):
+    tab.resize(390, 1400, is_phone=True)
+    tab.open(page.as_uri())
+    cut = "[...document.querySelectorAll('.wide, .aside')].filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert tab.run(cut) == 0
+    tab.run("location.hash = report.link(report.tasks[0].id), new Promise((done) => setTimeout(done, 200))")
+    assert tab.run(cut) == 0

@@ -1,9 +1,12 @@
 import io
+import wave
 from base64 import b64decode
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
+import numpy as np
 import pytest
 
+from sandmill.kinds.audio.render import aiff_bytes
 from sandmill.report.samples import sample_files
 
 PIL = pytest.importorskip("PIL.Image")
@@ -52,3 +55,52 @@ def test_strange_files_are_named_and_not_embedded():
     }
     found = sample_files(public, 10_000)
     assert [item.uri for item in found.media] == ["", ""]
+
+
+def test_sounds_that_browsers_cannot_play_are_rewritten():
+    samples = (9000 * np.sin(np.arange(500) / 9)).astype(np.int16)
+    found = sample_files({"train/a.aif": aiff_bytes(samples, 2000)}, 100_000)
+    assert found.media[0].uri.startswith("data:audio/wav;base64,")
+    with wave.open(io.BytesIO(b64decode(found.media[0].uri.partition(",")[2]))) as file:
+        assert (file.getframerate(), file.getsampwidth()) == (8000, 2)
+        heard = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    assert (heard[::4] == samples).all()
+
+
+def test_pictures_and_sounds_come_before_texts_and_a_picture_of_each_folder_first():
+    names = [f"train/{folder}/{number}.png" for folder in ("images", "masks") for number in range(4)]
+    public = {"train/names.txt": b"x", **dict.fromkeys(names, picture())}
+    shown = [item.path for item in sample_files(public, 10_000).media]
+    assert shown[:3] == ["train/images/0.png", "train/masks/0.png", "train/images/1.png"]
+    assert "train/names.txt" not in shown
+
+
+def test_a_sound_of_an_impossible_rate_is_named_and_not_embedded():
+    sound = aiff_bytes(np.zeros(100, np.int16), 2000)
+    place = sound.index(b"COMM") + 16
+    found = sample_files({"train/a.aif": sound[:place] + b"\x3f\xff" + bytes(8) + sound[place + 10 :]}, 10_000)
+    assert (found.media[0].uri, found.media[0].note) == ("", "an item that cannot be shown")
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_tiff_pictures_are_shown_as_png(mode):
+    out = io.BytesIO()
+    drawn = PIL.new(mode, (6, 4), 100)
+    drawn.save(out, "tiff")
+    (item,) = sample_files({"train/a.tif": out.getvalue()}, 10_000).media
+    shown = PIL.open(io.BytesIO(b64decode(item.uri.removeprefix("data:image/png;base64,"))))
+    assert (shown.mode, shown.size, shown.tobytes()) == (mode, (6, 4), drawn.tobytes())
+
+
+def test_damaged_items_are_named_and_never_an_error():
+    out = io.BytesIO()
+    PIL.new("RGB", (6, 4), 100).save(out, "tiff")
+    items = {"a.tif": out.getvalue(), "a.aif": aiff_bytes(np.zeros(50, np.int16), 2000)}
+    rng = np.random.Generator(np.random.PCG64(1))
+    for name, whole in items.items():
+        for _ in range(300):
+            content = bytearray(whole)
+            for place in rng.integers(0, len(content), 3):
+                content[place] = rng.choice((0, 1, 2, 128, 255))
+            (item,) = sample_files({f"train/{name}": bytes(content)}, 10_000).media
+            assert bool(item.uri) != bool(item.note)

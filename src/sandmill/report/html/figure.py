@@ -44,13 +44,17 @@ def sql_block(figure: Figure) -> Markup:
 
 def figure_table(figure: Figure) -> Markup:
     """Write a figure as a table, numbers to the right."""
+    names = [name.replace("_", " ") for name in figure.columns]
     numeric = [all(_is_number(row[place]) for row in figure.rows) for place in range(len(figure.columns))]
 
     def line(kind: str, row: Iterable[str]) -> Markup:
-        pairs = zip(row, numeric, strict=True)
-        return element("tr", *(element(kind, cell, class_="number" if right else None) for cell, right in pairs))
+        cells = zip(row, numeric, names, strict=True)
+        return element(
+            "tr",
+            *(element(kind, cell, class_="number" if right else None, data_label=name) for cell, right, name in cells),
+        )
 
-    head = element("thead", line("th", (name.replace("_", " ") for name in figure.columns)))
+    head = element("thead", line("th", names))
     body = element("tbody", *(line("td", map(cell_text, row)) for row in figure.rows))
     return element("div", element("table", head, body, data_figure=figure.id), class_="wide")
 
@@ -96,7 +100,10 @@ def bars(figure: Figure, label: str, value: str, most: float | None = None) -> M
             height=12,
             aria_hidden="true",
         )
-        texts = element("span", cell_text(name), class_="name"), element("span", cell_text(number), class_="number")
+        texts = (
+            element("span", cell_text(name).replace("_", " "), class_="name"),
+            element("span", cell_text(number), class_="number"),
+        )
         return element("div", texts[0], drawn, texts[1], class_="barline")
 
     rows = figure.records()

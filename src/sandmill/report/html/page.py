@@ -44,7 +44,10 @@ class PageHead(Frozen):
     dataset: str
     version: str
     edition: Edition
+    headline: tuple[str, ...] = ()
+    """Sentences that say what the release is."""
     facts: tuple[tuple[str, str], ...] = ()
+    """Counts for programs, which the headline says in words."""
     notes: tuple[str, ...] = ()
 
 
@@ -92,10 +95,10 @@ def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
 def _head(head: PageHead) -> Markup:
     version = element("span", head.version, class_="faint")
     edition = element("span", f"{head.edition} edition", class_=f"edition {head.edition}")
-    facts = join(element("span", f"{name} ", element("b", value)) for name, value in head.facts)
+    words = join(element("p", sentence, class_="headline") for sentence in head.headline)
     notes = join(element("p", note, class_="faint") for note in head.notes)
     title = element("h1", head.dataset, " ", version, " ", edition)
-    return element("header", title, element("p", facts, class_="facts"), notes)
+    return element("header", title, words, notes)
 
 
 def _section(section: Section) -> Markup:
@@ -147,9 +150,15 @@ def tasks_section(
         data=data,
         in_twin=False,
         blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
-        script="\n".join([asset("tasks.js"), asset("task.js")]),
+        script="\n".join([asset("tasks.js"), asset("task.js"), asset("markdown.js")]),
         figures=(*(figure for _, figure in facets), tasks),
     )
+
+
+def drawn_section(name: str) -> Section:
+    """Return a section that its script draws from the list of tasks: `kinds`, a card for each kind, or `map`."""
+    holder = element("div", class_=f"drawn-{name}")
+    return Section(id=name, title=name.capitalize(), html=holder, script=asset(f"{name}.js"))
 
 
 def build_section(figures: Sequence[Figure]) -> Section:

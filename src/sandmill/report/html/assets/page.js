@@ -158,6 +158,7 @@ const report = (() => {
     if (task && !was) scrolled = window.scrollY;
     place = asked.place;
     main.hidden = Boolean(task);
+    document.body.classList.toggle("on-task", Boolean(task));
     page.hidden = !task;
     page.replaceChildren();
     if (task) {

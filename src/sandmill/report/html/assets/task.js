@@ -6,7 +6,7 @@ report.on("task", (task, page) => {
   const facts = el("p", { class: "facts" });
   for (const facet of report.facets) {
     if (task[facet.column] !== null && task[facet.column] !== undefined) {
-      facts.append(el("span", {}, facet.title.toLowerCase() + " ", el("b", {}, report.number(task[facet.column]))), " ");
+      facts.append(el("span", {}, facet.title, el("b", {}, report.number(task[facet.column]))));
     }
   }
   page.append(facts);
@@ -19,15 +19,55 @@ report.on("task", (task, page) => {
   }
 });
 
+// A table whose cells know their column, so that a narrow page can show each row as a list.
 report.table = (columns, rows, options = {}) => {
   const { el } = report;
   const isNumber = columns.map((_, place) => rows.some((row) => typeof row[place] === "number")
     && rows.every((row) => typeof row[place] === "number" || row[place] === ""));
+  const label = (place) => [columns[place]].flat().map((part) => part.textContent || part).join("");
   return el("div", { class: "wide" }, el("table", { class: options.class },
     el("thead", {}, el("tr", {}, columns.map((name, place) => el("th", { class: isNumber[place] ? "number" : null }, name)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) =>
-      typeof cell === "number" ? el("td", { class: "number" }, report.number(cell)) : el("td", {}, cell)))))));
+    el("tbody", {}, rows.map((row, number) => el("tr", { class: options.rowClass && options.rowClass(number) }, row.map((cell, place) =>
+      el("td", { class: typeof cell === "number" ? "number" : null, "data-label": label(place) }, typeof cell === "number" ? report.number(cell) : cell)))))));
 };
+
+report.taskPanel("prompt", "Prompt", (task, body, detail) => {
+  if (!detail.sample) return false;
+  body.append(report.markdown(detail.sample.prompt));
+  return true;
+});
+
+// One item: a picture, a sound that plays, or a text.
+report.item = (item) => {
+  const { el } = report;
+  return el("figure", {},
+    item.uri.startsWith("data:image/") ? el("img", { src: item.uri, alt: item.path, width: 200 }) : null,
+    item.uri.startsWith("data:audio/") ? el("audio", { controls: true, src: item.uri, preload: "metadata" }) : null,
+    item.text ? el("pre", { class: "text" }, item.text) : null,
+    el("figcaption", { class: "faint" }, item.path), item.note ? el("p", { class: "faint" }, item.note) : null);
+};
+
+report.taskPanel("media", "Items", (task, body, detail) => {
+  if (!detail.sample || !detail.sample.media.length) return false;
+  body.append(report.el("div", { class: "media" }, detail.sample.media.map(report.item)));
+  return true;
+});
+
+report.taskPanel("rows", "First rows", (task, body, detail) => {
+  if (!detail.sample || !detail.sample.tables.length) return false;
+  const { el } = report, MOST = Math.floor(report.width(1150) / 130);
+  for (const { path, columns, rows } of detail.sample.tables) {
+    // A table that is too wide for the page stands on its side, with a line for each column.
+    const aside = columns.length > MOST, few = rows.slice(0, Math.max(2, Math.min(3, MOST - 1)));
+    body.append(el("p", {}, el("code", {}, path)), el("div", { class: aside ? "aside" : "cells" }, aside
+      ? el("table", {}, columns.map((name, place) => el("tr", {}, el("th", {}, name), few.map((row) => el("td", {}, row[place])))))
+      : report.table(columns, rows, { class: "kept" })));
+  }
+  return true;
+});
+
+report.query = (text) => report.el("details", { class: "sql" }, report.el("summary", {}, "SQL behind this figure"),
+  report.el("pre", { tabindex: 0 }, report.el("code", {}, text)));
 
 report.taskPanel("ladder", "Scores on one axis", (task, body, detail) => {
   const { el, svg } = report, facts = detail.private;
@@ -66,51 +106,21 @@ WHERE task_id = '${task.id}'`));
   return true;
 });
 
-report.query = (text) => report.el("details", { class: "sql" }, report.el("summary", {}, "SQL behind this figure"),
-  report.el("pre", { tabindex: 0 }, report.el("code", {}, text)));
-
-report.taskPanel("truths", "Truths", (task, body, detail) => {
-  if (!detail.private) return false;
-  const names = Object.entries(detail.private.truths);
-  body.append(report.table(["truth", "holds"], names.map(([name, holds]) =>
-    [name, report.el("span", { class: holds ? "good" : "bad" }, holds ? "yes" : "no")])));
-  return true;
-});
-
-report.taskPanel("prompt", "Prompt", (task, body, detail) => {
-  if (!detail.sample) return false;
-  body.append(report.el("pre", { class: "prose", tabindex: 0 }, detail.sample.prompt));
-  return true;
-});
-
-report.taskPanel("rows", "First rows", (task, body, detail) => {
-  if (!detail.sample || !detail.sample.tables.length) return false;
-  for (const table of detail.sample.tables) {
-    body.append(report.el("p", {}, report.el("code", {}, table.path)), report.table(table.columns, table.rows, { class: "cells" }));
-  }
-  return true;
-});
-
-report.taskPanel("media", "Items", (task, body, detail) => {
-  const { el } = report;
-  if (!detail.sample || !detail.sample.media.length) return false;
-  const box = el("div", { class: "media" });
-  for (const item of detail.sample.media) {
-    const figure = el("figure", {});
-    if (item.uri.startsWith("data:image/")) figure.append(el("img", { src: item.uri, alt: item.path }));
-    else if (item.uri.startsWith("data:audio/")) figure.append(el("audio", { controls: true, src: item.uri, preload: "none" }));
-    if (item.text) figure.append(el("pre", { class: "prose" }, item.text));
-    figure.append(el("figcaption", { class: "faint" }, item.path));
-    if (item.note) figure.append(el("p", { class: "faint" }, item.note));
-    box.append(figure);
-  }
-  body.append(box);
-  return true;
-});
-
 report.taskPanel("board", "Leaderboard", (task, body, detail) => {
   if (!detail.private) return false;
-  body.append(report.table(["solver", "tier", "final", "feedback"], detail.private.board));
+  const rows = detail.private.board;
+  body.append(report.el("p", { class: "faint" }, "Best first. A row above a threshold reaches that medal. The last column is the share of the gap from the trivial solver to the oracle, the same scale for all tasks. Readers use what the texts state; all other solvers see the data alone."),
+    report.table(["entry", "what it is", "final", "feedback", "gap"],
+      rows.map(([name, what, final, feedback, gap]) => [name, what, final, feedback, `${Math.round(gap * 100)}\u00a0%`]),
+      { class: "board kept", rowClass: (number) => (rows[number][1] === "threshold" ? "threshold" : rows[number][1].startsWith("script") ? "script" : null) }));
+  return true;
+});
+
+report.taskPanel("truths", "Verified facts", (task, body, detail) => {
+  if (!detail.private) return false;
+  const { el } = report, facts = Object.entries(detail.private.truths), held = facts.filter(([, holds]) => holds).length;
+  body.append(el("p", {}, `${held} of ${facts.length} hold: `, facts.map(([name, holds], place) =>
+    [place ? ", " : "", el("span", { class: holds ? "good" : "bad" }, holds ? name : `${name} does not`)]).flat(), "."));
   return true;
 });
 

@@ -1,6 +1,6 @@
 // The list of tasks with its facets. Only the rows in sight are in the page.
 report.section("tasks", (element, data) => {
-  const { el, svg } = report, HEIGHT = 40, SHOWN = ["modality", "metric", "split", "band", "rows_train", "tokens"];
+  const { el, svg } = report, HEIGHT = document.body.clientWidth < 700 ? 52 : 40, SHOWN = ["kind", "metric", "split", "band", "rows_train", "tokens"];
   const names = data.columns.map((column) => column.name);
   report.columns = names;
   report.facets = data.facets;

@@ -1,0 +1,36 @@
+"""What a report says in words, and its leaderboards."""
+
+from sandmill.models.calibration import Rung, ScriptScore
+from sandmill.report.digest import board_rows, headline
+from tests.factories import CALIBRATION
+from tests.report_records import RECORDS, make_digest
+
+
+def test_the_headline_counts_kinds_and_the_seeds_that_tasks_were_made_from():
+    digest = make_digest(RECORDS)
+    said = " ".join(headline(digest.tasks, len(digest.kinds), len(digest.seeds), digest.shares()))
+    assert "4 tasks of 1 kind, made from 1 seed." in said
+    assert "3 of 4 lie in the difficulty band that was asked for" in said
+    assert "on 4 of 4 a reference solution" in said
+    assert "Gold is reached on 100% of the tasks by the solver that wins most from the data alone." in said
+
+
+def test_a_release_of_older_code_has_a_headline_without_seeds_and_shares():
+    assert headline(1, 1, 2, {}) == ["1 task of 1 kind."]
+
+
+def test_a_leaderboard_holds_thresholds_and_scripts_in_the_order_of_their_scores():
+    script = ScriptScore(
+        rung=Rung.REFERENCE,
+        file="solution.py",
+        approach="a linear model",
+        feedback=0.5,
+        final=CALIBRATION.thresholds.gold,
+    )
+    rows = board_rows(CALIBRATION.model_copy(update={"scripts": (script,)}))
+    names = [row[0] for row in rows]
+    assert names.index("solution.py") < names.index("gold") < names.index("silver") < names.index("bronze")
+    assert {entry.solver for entry in CALIBRATION.board} <= set(names)
+    gaps = [row[-1] for row in rows]
+    assert gaps == sorted(gaps, reverse=True)
+    assert {row[1] for row in rows} >= {"threshold", "script: a linear model"}
