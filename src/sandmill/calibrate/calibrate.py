@@ -31,7 +31,7 @@ from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Siz
 from sandmill.scoring import Metric
 from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
 
-LEAST_ENTRIES = 25
+LEAST_ENTRIES = 20
 LEAST_COMPETENT = 5
 
 
