@@ -110,14 +110,14 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         if is_single:
             require_gain(measured)
         _require_columns_lose(contest, measured, rendered)
-        informed = informed_score(contest.panel, rendered)
+        informed = informed_score(contest, rendered)
         if informed is not None:
             require_informed_gold(measured, informed)
         scripts = _scripts(Path(name), contest, rendered, measured, test)
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
-        appraised = appraise(measured, contest.panel, trivial, rendered, streams)
+        appraised = appraise(measured, trivial, rendered, streams)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         return Calibrated(package, appraised, {one.score.file: one.source for one in scripts}, panel_s)
 

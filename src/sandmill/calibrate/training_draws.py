@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.milestones import (
     LEAST_MARGIN,
     ORDINARY,
@@ -201,10 +200,8 @@ def _informed_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> flo
 
     None if it failed, or if the files do not hold the columns that it would use.
     """
-    if not pilot.spec.kind.shows_columns:
-        return None
-    run = informed_run(contest.panel, pilot.spec.mechanism, pilot.drawn.train.draw.observed, pilot.observed)
-    return scale.share(run.prediction) if run.has_run else None
+    run = contest.run_informed(pilot.spec.mechanism)
+    return scale.share(run.prediction) if run and run.has_run else None
 
 
 def _column_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> float | None:

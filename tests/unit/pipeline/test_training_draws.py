@@ -40,6 +40,7 @@ class Runs:
     readers_far: float | None = None
     adversary_far: float | None = None
     search_far: float | None = None
+    informed_far: float | None = None
     far: dict[str, float] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     panel: None = None
@@ -62,6 +63,9 @@ class Runs:
     def run_search(self):
         return made_up(SEARCH, Tier.SEARCH, self.search_far) if self.search_far else None
 
+    def run_informed(self, mechanism):
+        return made_up("i", Tier.SEARCH, self.informed_far) if self.informed_far else None
+
     def all(self):
         return [*self.run([entry.name for entry in PANEL]), *self.run_readers(), *self.run_adversaries()]
 
@@ -69,7 +73,6 @@ class Runs:
 def measured(monkeypatch, own: Runs, *others: Runs) -> Milestones:
     drawn = iter(others or (own,) * (DRAWS - 1))
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
-    monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
     monkeypatch.setattr(training_draws, "_column_share", lambda *_: None)
     return measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
 
@@ -121,29 +124,26 @@ def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
 
 
 def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
-    asked = []
     monkeypatch.setattr(training_draws, "_column_share", lambda *_: None)
-    monkeypatch.setattr(training_draws, "informed_run", lambda *_: asked.append(1) or made_up("i", Tier.SEARCH, 8.0))
+    own = Runs(informed_far=8.0)
     drawn = []
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: drawn.append(Runs()) or drawn[-1])
     with pytest.raises(ItemRejected, match="no_room"):
-        measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
-    assert asked
+        measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
     assert not drawn, "the own draw alone leaves no doubt"
     monkeypatch.setattr(training_draws, "CLEAR_MISS", 1.0)
     with pytest.raises(ItemRejected, match="no_room"):
-        measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
+        measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
     assert len(drawn) == DRAWS - 1
 
 
 @pytest.mark.parametrize("readers_far", [None, 2.0], ids=["margin", "readers"])
-def test_a_design_without_room_is_refused_before_the_rest_of_its_runs(monkeypatch, readers_far: float | None):
-    own = Runs(readers_far=readers_far, adversary_far=3.5)
+def test_a_design_without_room_is_refused_before_the_rest_of_its_runs(readers_far: float | None):
+    own = Runs(readers_far=readers_far, adversary_far=3.5, informed_far=8.0)
     probe = own.run([TRIVIAL, "linear", "bayes", "random_forest"])
-    monkeypatch.setattr(training_draws, "informed_run", lambda *_: made_up("i", Tier.SEARCH, 8.0))
     with pytest.raises(ItemRejected, match="no_room"):
         refuse_without_room(pilot_of(), own, probe)
-    monkeypatch.setattr(training_draws, "informed_run", lambda *_: made_up("i", Tier.SEARCH, 1.0))
+    own.informed_far = 1.0
     refuse_without_room(pilot_of(), own, probe)
     refuse_without_room(pilot_of(), own, probe[1:])
 
