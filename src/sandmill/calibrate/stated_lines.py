@@ -32,6 +32,8 @@ _SKEWED = 1.0
 """Skewness of a positive column from which its logarithm is used."""
 _DIGITS, _DIGITS_OF_FORMS = 12, 8
 """Significant digits of the numbers of stated facts, and of those of an insight script."""
+OF_LEVEL = "where"
+"""Word in the names of slopes that belong to a level."""
 _DECODE = "Turn codes and notes into what they stand for."
 _STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate, motifs.Distance)
 
@@ -368,6 +370,8 @@ class _Forms:
     def lines(self, motif: motifs.Motif) -> Iterator[str]:
         """Write one motif. Effects of levels need no line: models encode categories."""
         match motif:
+            case motifs.Linear(column=name) if isinstance(self._columns[name].distribution, LogNormal):
+                yield f"{_made('log_of', name)} = {self._log(name)}"
             case motifs.Linear(column=name) | motifs.Lookup(column=name):
                 self.kept.add(name)
             case motifs.LocalRule(column=name) if self._subgroup:
@@ -413,7 +417,7 @@ class _Forms:
         assert isinstance(law, Categorical)
         for level in law.levels:
             inside = f"({_cell(by)} == {quoted(level)})"
-            yield f"{_made(name, 'where', by, level)} = ({self._score(name)}).where({inside}, 0.0)"
+            yield f"{_made(name, OF_LEVEL, by, level)} = ({self._score(name)}).where({inside}, 0.0)"
 
     def _number(self, name: str) -> str:
         """A column as numbers: dates are days, and units behind numbers are cut off."""
