@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sandmill.calibrate.informed import motif_features
 from sandmill.mechanism import draw_rows, posterior
+from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.columns import Categorical, Unit
-from sandmill.models.motifs import CrossedLookup, Lookup, UnitEffect
+from sandmill.models.motifs import CrossedLookup, Lookup, UnitEffect, columns_of
 from sandmill.models.predictive import ClassPredictive, LabelPredictive
 from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.rng import Streams
@@ -26,12 +26,21 @@ TASKS = (
 SPLITS = (SplitKind.RANDOM, SplitKind.GROUPED, SplitKind.TEMPORAL)
 
 
+def feature(motif, mechanism, cells):
+    """The value of a motif, which is missing where a cell that it reads is missing."""
+    is_known = ~np.any([np.isnan(cells[name]) for name in columns_of(motif)], axis=0)
+    made = np.full(len(is_known), np.nan)
+    known = {name: values[is_known] for name, values in cells.items()}
+    made[is_known] = evaluate_motif(motif, mechanism.column_by_name, known)
+    return made
+
+
 def features(mechanism, draw):
     """Cells and the rule's own features as numbers, and which columns hold codes. Units never come back."""
     used = [column for column in mechanism.columns if not isinstance(column.distribution, Unit)]
     codes = [place for place, column in enumerate(used) if isinstance(column.distribution, Categorical)]
     told = [
-        motif_features(term.motif, mechanism, draw.observed)
+        feature(term.motif, mechanism, draw.observed)
         for term in mechanism.terms
         if not isinstance(term.motif, Lookup | CrossedLookup | UnitEffect)
     ]

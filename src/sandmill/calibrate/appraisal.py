@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import polars as pl
 
-from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.measure import draw_counts
-from sandmill.calibrate.panel import Panel, PanelRun, run_panel
+from sandmill.calibrate.panel import PanelRun, run_panel
+from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.render import side_by_side
 from sandmill.errors import ItemRejected
@@ -26,9 +26,7 @@ from sandmill.scoring.forms import form_of
 from sandmill.scoring.gap import gap_closed
 
 
-def appraise(
-    calibration: Calibration, panel: Panel, trivial: PanelRun, rendered: Rendered, streams: Streams
-) -> Calibration:
+def appraise(calibration: Calibration, trivial: PanelRun, rendered: Rendered, streams: Streams) -> Calibration:
     """Add the best score without data. The trivial run is 0 on the gap scale.
 
     Raises:
@@ -48,14 +46,12 @@ def appraise(
     return calibration.model_copy(update={"no_data": no_data})
 
 
-def informed_score(panel: Panel, rendered: Rendered) -> float | None:
+def informed_score(contest: SolverRuns, rendered: Rendered) -> float | None:
     """Score of a solver that knows the form of the features; None where these are not in the files."""
     spec, final = rendered.package.spec, rendered.answers.is_final
-    if not spec.kind.shows_columns:
-        return None
-    run = informed_run(panel, spec.mechanism, rendered.train_draw.observed, rendered.test_draw.observed)
+    run = contest.run_informed(spec.mechanism)
     truth = rendered.answers.truth[final]
-    return get_metric(spec.metric).rounded(truth, run.prediction[final]) if run.has_run else None
+    return get_metric(spec.metric).rounded(truth, run.prediction[final]) if run and run.has_run else None
 
 
 MOST_NUMBERS = 40

@@ -18,20 +18,14 @@ from sandmill.calibrate.measure import (
 from sandmill.calibrate.milestones import PLACING, MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.rungs import GradedTest
-from sandmill.calibrate.steadiness import (
-    ThresholdRuns,
-    ThresholdScores,
-    require_order,
-    resample_milestones,
-    steadiness,
-)
+from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, Milestones, Sizing, Tier
 from sandmill.scoring import Metric
 from sandmill.scoring.base import SCORE_DECIMALS, Array, Floats
 
-LEAST_ENTRIES = 25
+LEAST_ENTRIES = 20
 LEAST_COMPETENT = 5
 
 
@@ -60,7 +54,7 @@ def calibrate(
     oracle: Array,
     sizing: Sizing,
     rng: np.random.Generator,
-    deciding: ThresholdRuns,
+    deciding: Milestones,
     beside: Sequence[PanelRun] = (),
 ) -> Calibration:
     """Rank the runs on a task and measure it.
@@ -71,7 +65,7 @@ def calibrate(
         oracle: prediction of Bayes' rule with the metric's best decision.
         sizing: how the final part got its size; recorded.
         rng: for the bootstraps.
-        deciding: runs that decide milestones, measured on several draws.
+        deciding: runs that decide milestones, with what several draws say of them on the pilot.
         beside: deciding runs that are not on the leaderboard.
 
     Raises:
@@ -94,18 +88,13 @@ def calibrate(
         ],
         metric.is_lower_better,
     )
-    entries = deciding.entries(*scores)
-    found = Milestones(
-        gold=deciding.gold,
-        margin=deciding.margin,
-        step=least_step(entries),
-        informed=deciding.informed,
-        column=deciding.column,
-        toward=deciding.toward,
-        searched=deciding.searched,
-        feedback_oracle=feedback.ends()[1],
-        entries=entries,
+    entries = tuple(
+        one.model_copy(update={"final": scores[0][one.solver], "feedback": scores[1][one.solver]})
+        for one in deciding.entries
+        if one.solver in said
     )
+    measured = {"step": least_step(entries), "feedback_oracle": feedback.ends()[1], "entries": entries}
+    found = deciding.model_copy(update=measured)
     bars, on_feedback = (
         milestone_thresholds(found, board, part, *of.ends())
         for part, of in ((Part.FINAL, final), (Part.FEEDBACK, feedback))
@@ -136,9 +125,8 @@ def calibrate(
 
 def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones, counts: Floats) -> ThresholdScores:
     names = [entry.solver for entry in board if entry.tier not in PLACING]
-    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column, found.toward)
     ends = part.said[TRIVIAL], part.oracle
-    return resample_milestones(part.truth, part.said, ends, names, rule, part.metric, counts)
+    return resample_milestones(part.truth, part.said, ends, names, MilestoneRule.of(found), part.metric, counts)
 
 
 def require_enough(runs: Sequence[PanelRun]) -> list[PanelRun]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
@@ -44,8 +44,6 @@ PLACING = (Tier.ENSEMBLE, Tier.READER)
 LEAST_ORDINARY, LEAST_ENSEMBLES = 6, 2
 """Least runs of these tiers and of the ensembles."""
 
-Gold = Literal["readers", "margin"]
-
 
 @dataclass(frozen=True)
 class Places:
@@ -65,66 +63,37 @@ class MilestoneRule:
     to all runs, so their plain means over draws would move thresholds away from what the own draw permits.
     """
 
-    tiers: Mapping[str, Tier]
+    found: Milestones
     corrections: Mapping[str, float]
     """What the average over draws adds to the share that a run closes after training on the own draw."""
-    gold: Gold
-    step: float | None
-    """Least distance of neighbouring milestones, from `least_step`. None: the rule of older releases, which let
-    milestones lie nearer than the luck of a training draw moves scripts."""
-    informed: float | None = None
-    """Share of the gap that the informed solver closes. None: not known, and taken for the oracle's."""
-    column: float | None = None
-    """Share of the gap that the best single column closes without a model."""
-    toward: float | None = None
-    """How far gold lies on the way to the readers; silver then lies at the best blind run, if that is above the
-    ensembles. None: the rule of older releases, half-way, with silver at the ensembles."""
 
     @classmethod
-    def of(
-        cls,
-        entries: Sequence[MilestoneEntry],
-        gold: Gold,
-        step: float | None,
-        informed: float | None = None,
-        column: float | None = None,
-        toward: float | None = None,
-    ) -> "MilestoneRule":
+    def of(cls, found: Milestones) -> "MilestoneRule":
         """Work out the corrections.
-
-        Args:
-            entries: the deciding runs.
-            gold: how gold follows.
-            step: see `MilestoneRule.step`.
-            informed: see `MilestoneRule.informed`.
-            column: see `MilestoneRule.column`.
-            toward: see `MilestoneRule.toward`.
 
         Raises:
             ItemRejected: `panel_failed`, if too few runs of a kind are left.
         """
-        counts = {tier: sum(entry.tier is tier for entry in entries) for tier in Tier}
+        counts = {tier: sum(entry.tier is tier for entry in found.entries) for tier in Tier}
         ordinary = sum(counts[tier] for tier in ORDINARY)
         is_enough = ordinary >= LEAST_ORDINARY and counts[Tier.ENSEMBLE] >= LEAST_ENSEMBLES
-        if not is_enough or (gold == "readers" and not counts[Tier.READER]):
+        if not is_enough or (found.gold == "readers" and not counts[Tier.READER]):
             shown = ", ".join(f"{count} {tier}" for tier, count in counts.items() if count)
             raise ItemRejected(Stage.CALIBRATE, "panel_failed", f"too few runs decide thresholds: {shown or 'none'}")
-        distances = distances_to_level(entries)
+        distances = distances_to_level(found.entries)
         corrections = distances.mean(axis=1) - distances[:, 0]
-        return cls(
-            {entry.solver: entry.tier for entry in entries},
-            {entry.solver: float(moved) for entry, moved in zip(entries, corrections, strict=True)},
-            gold,
-            step,
-            informed,
-            column,
-            toward,
-        )
+        moved = {entry.solver: float(move) for entry, move in zip(found.entries, corrections, strict=True)}
+        return cls(found, moved)
+
+    @cached_property
+    def tiers(self) -> Mapping[str, Tier]:
+        """Tier of each run."""
+        return {entry.solver: entry.tier for entry in self.found.entries}
 
     @property
     def fall(self) -> float:
         """Least distance of neighbouring milestones, as a share of the gap."""
-        return LEAST_FALL if self.step is None else self.step
+        return LEAST_FALL if self.found.step is None else self.found.step
 
     def places(self, shares: Mapping[str, Floats]) -> Places:
         """Place the medals.
@@ -135,30 +104,35 @@ class MilestoneRule:
         centred = {name: np.asarray(shares[name]) + moved for name, moved in self.corrections.items()}
         gold = self._gold(centred)
         silver = np.median(self._of((Tier.ENSEMBLE,), centred), axis=0) - SILVER_BELOW
-        if self.toward is not None:
+        if self.found.toward is not None:
             silver = np.maximum(silver, best_blind(self.tiers, centred))
         bronze, lowest = np.median(self._of(ORDINARY, centred), axis=0), LEAST_BRONZE
-        if self.step is not None:
-            silver = np.minimum(silver, gold - self.step)
-            bronze = np.minimum(bronze, silver - self.step)
-            lowest = max(LEAST_BRONZE, self.step + LEAST_FALL)
-        if self.column is not None:
-            lowest = max(lowest, self.column + self.fall)
+        if self.found.step is not None:
+            silver = np.minimum(silver, gold - self.found.step)
+            bronze = np.minimum(bronze, silver - self.found.step)
+            lowest = max(LEAST_BRONZE, self.found.step + LEAST_FALL)
+        if self.found.column is not None:
+            lowest = max(lowest, self.found.column + self.fall)
         bronze = np.maximum(bronze, lowest)
         silver = np.maximum(silver, bronze + self.fall)
         return Places(np.maximum(gold, silver + self.fall), silver, bronze)
 
     def _gold(self, centred: Mapping[str, Floats]) -> Floats:
         blind = best_blind(self.tiers, centred)
-        if self.gold == "margin":
-            return blind + (GOLD_ABOVE if self.step is None else gold_above(blind, self.informed))
+        if self.found.gold == "margin":
+            return blind + (GOLD_ABOVE if self.found.step is None else gold_above(blind, self.found.informed))
         readers = np.sort(self._of((Tier.READER,), centred), axis=0)
         best = readers[-int(np.ceil(BEST_READERS * len(readers))) :].mean(axis=0)
-        share = 0.5 if self.toward is None else self.toward
+        share = 0.5 if self.found.toward is None else self.found.toward
         return np.asarray(blind + np.maximum((best - blind) * share, LEAST_FALL))
 
     def _of(self, tiers: tuple[Tier, ...], centred: Mapping[str, Floats]) -> Floats:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
+
+
+def gold_on_pilot(found: Milestones) -> float:
+    """Return the place of gold on the rows of the pilot, after training on the own draw."""
+    return float(MilestoneRule.of(found).places({one.solver: np.asarray(one.shares[0]) for one in found.entries}).gold)
 
 
 def least_gold(blind: float, informed: float, *, has_readers: bool) -> float:
@@ -310,7 +284,7 @@ def milestone_thresholds(
         DegenerateTask: if trivial and oracle score the same.
         ItemRejected: `flat_board`, unless gold, silver, bronze and median fall strictly, by at least 1e-4 each.
     """
-    rule = MilestoneRule.of(found.entries, found.gold, found.step, found.informed, found.column, found.toward)
+    rule = MilestoneRule.of(found)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
     middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])

@@ -7,12 +7,15 @@ from typing import Any
 import polars as pl
 
 from sandmill.calibrate.adversary import run_adversary, run_search, take_weights
+from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.own_panel import OwnPanel
-from sandmill.calibrate.panel import Panel, PanelRun, open_panel
+from sandmill.calibrate.panel import Panel, PanelRun, loader, open_panel
 from sandmill.calibrate.readers import Stated, read_table, run_readers
 from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
+from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.package import TaskFacts
 
 
@@ -34,6 +37,7 @@ class SolverRuns:
     ) -> None:
         write_files(folder, files)
         self._folder, self._facts = folder, facts
+        self._informed: PanelRun | None = None
         self._child_tables = child_tables(files, facts)
         self.panel: Panel = open_panel(folder, facts, earlier.panel if earlier else None)
         self.stated = stated
@@ -75,6 +79,23 @@ class SolverRuns:
         if self.reader is None or not kind_named(self._facts.kind).shows_columns:
             return None
         return run_search(self.panel, self._folder, self._child_tables)
+
+    def run_informed(self, mechanism: Mechanism) -> PanelRun | None:
+        """Run a linear model on the features of the rule: how much is lost by not knowing their weights alone.
+
+        No honest agent knows the forms of all features, so it is on no board.
+
+        Returns:
+            None if the files do not hold the columns that it would use.
+        """
+        if self._informed is None and kind_named(self._facts.kind).shows_columns:
+            from sandmill.calibrate.stated_lines import insight_table
+
+            features = self.panel.with_table(insight_table(self._folder, self._facts, mechanism, self.stated))
+            decide = loader("decisions", "decide")
+            with solver_conditions():
+                self._informed = features.run_solver("informed", Tier.SEARCH, loader("readers", "informed"), decide)
+        return self._informed
 
 
 def child_tables(files: Mapping[str, bytes], facts: TaskFacts) -> dict[str, pl.DataFrame]:

@@ -19,18 +19,18 @@ from sandmill.calibrate.measure import (
     require_informed_gold,
     with_scripts,
 )
-from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN, require_gain
+from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN, MilestoneRule, require_gain
 from sandmill.calibrate.own_panel import write_own_ladder
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.rungs import GradedTest, ScoredScript
 from sandmill.calibrate.solver_runs import SolverRuns
-from sandmill.calibrate.steadiness import ThresholdRuns, require_promise, resample_milestones, size_test
+from sandmill.calibrate.steadiness import require_promise, resample_milestones, size_test
 from sandmill.calibrate.training_draws import measure_draws, refuse_without_room
 from sandmill.draw import Pilot, Rendered, render
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import Calibration, Difficulty, Sizing, Tier
+from sandmill.models.calibration import Calibration, Difficulty, Milestones, Sizing, Tier
 from sandmill.models.fidelity import Fidelity
 from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt
@@ -114,14 +114,14 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         if is_single:
             require_gain(measured)
         _require_columns_lose(contest, measured, rendered)
-        informed = informed_score(contest.panel, rendered)
+        informed = informed_score(contest, rendered)
         if informed is not None:
             require_informed_gold(measured, informed)
         scripts = _scripts(Path(name), contest, rendered, measured, test)
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
-        appraised = appraise(measured, contest.panel, trivial, rendered, streams)
+        appraised = appraise(measured, trivial, rendered, streams)
         appraised = appraised.model_copy(update={"ceiling": measure_ceiling(measured, pilot, rendered)})
         sources, seconds = {one.score.file: one.source for one in scripts}, _script_seconds(package.task_id, runs)
         return Calibrated(package, appraised, sources, panel_s, seconds)
@@ -208,15 +208,16 @@ def _scripts(
     return write_ladder(contest.panel.table, folder, test, reader, measured.feedback_thresholds.gold)
 
 
-def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: ThresholdRuns, streams: Streams) -> Sizing:
+def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: Milestones, streams: Streams) -> Sizing:
     """Choose the size of the test. A replicate keeps the size of the design that it repeats."""
     metric = get_metric(pilot.facts.metric)
     predictions = {run.name: run.prediction for run in require_enough(runs)}
     counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
     ends = predictions[TRIVIAL], pilot.oracle
-    board = [run.name for run in require_enough(runs) if run.tier not in PLACING]
-    board = [name for name in board if name not in draws.off_board]
-    ladder = resample_milestones(pilot.truth, predictions, ends, board, draws.rule, metric, counts)
+    beside = {entry.solver for entry in draws.entries if not entry.on_board}
+    board = [run.name for run in require_enough(runs) if run.tier not in PLACING and run.name not in beside]
+    rule = MilestoneRule.of(draws)
+    ladder = resample_milestones(pilot.truth, predictions, ends, board, rule, metric, counts)
     scores = [metric.score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]
     gap = abs(scores[0] - scores[1])
     rows, most = len(pilot.truth), pilot.spec.sizes.final

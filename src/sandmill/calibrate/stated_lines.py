@@ -32,6 +32,9 @@ _SKEWED = 1.0
 """Skewness of a positive column from which its logarithm is used."""
 _DIGITS, _DIGITS_OF_FORMS = 12, 8
 """Significant digits of the numbers of stated facts, and of those of an insight script."""
+OF_LEVEL = "where"
+"""Word in the names of slopes that belong to a level."""
+_DECODE = "Turn codes and notes into what they stand for."
 _STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate, motifs.Distance)
 
 
@@ -284,8 +287,7 @@ def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None)
     else:
         train, test = kind.load("reader").read(folder, facts)
     names = _names_of(folder, facts, train, test)
-    purpose = "Turn codes and notes into what they stand for."
-    decoding = _function("decode", purpose, decoding_lines(stated, train))
+    decoding = _function("decode", _DECODE, decoding_lines(stated, train))
     _run(decoding, names)
     forms = form_lines(stated, pd.concat([names["train"], names["test"]]))
     adding = [*child_block(stated), *_function("add_stated", "Add the quantities that the description defines.", forms)]
@@ -317,19 +319,23 @@ def _function(name: str, purpose: str, lines: list[str], result: str = "df") -> 
     return [f"def {name}(df):", *body, "", "", f"train, test = {name}(train), {name}(test)"]
 
 
-def insight_table(folder: Path, facts: TaskFacts, mechanism: Mechanism) -> Any:
+def insight_table(folder: Path, facts: TaskFacts, mechanism: Mechanism, stated: Stated | None = None) -> Any:
     """Make the table whose columns are the features of the rule, in their true form and without weights.
 
     Its lines read public files only, so that they can stand in a script. Columns that no feature needs are left out.
+    Cells that stated facts explain are decoded first.
 
     Returns:
         A `solvers.table.Table`.
     """
     train, test = kind_named(facts.kind).load("reader").read(folder, facts)
-    lines, names = insight_lines(mechanism, train), _names_of(folder, facts, train, test)
+    names = _names_of(folder, facts, train, test)
+    lines = _function("decode", _DECODE, decoding_lines(stated or Stated(()), train))
     _run(lines, names)
+    added = insight_lines(mechanism, names["train"])
+    _run(added, names)
     made = Table.of(names["train"], names["test"], facts)
-    made.reading = tuple(lines)
+    made.reading = (*lines, *added)
     return made
 
 
@@ -356,6 +362,7 @@ class _Forms:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._columns: Mapping[str, Column] = mechanism.column_by_name
+        self._subgroup = mechanism.subgroup
         self._mixed = {fault.column for fault in mechanism.pathologies if isinstance(fault, MixedTypes)}
         self.kept: set[str] = set()
         """Columns of the files that stay as they are."""
@@ -363,8 +370,13 @@ class _Forms:
     def lines(self, motif: motifs.Motif) -> Iterator[str]:
         """Write one motif. Effects of levels need no line: models encode categories."""
         match motif:
-            case motifs.Linear(column=name) | motifs.Lookup(column=name) | motifs.LocalRule(column=name):
+            case motifs.Linear(column=name) if isinstance(self._columns[name].distribution, LogNormal):
+                yield f"{_made('log_of', name)} = {self._log(name)}"
+            case motifs.Linear(column=name) | motifs.Lookup(column=name):
                 self.kept.add(name)
+            case motifs.LocalRule(column=name) if self._subgroup:
+                # The level says how likely a row is in the hidden subgroup
+                yield from self._slopes(name, self._subgroup.by)
             case motifs.UnitEffect():
                 return
             case motifs.Curve(column=name):
@@ -405,7 +417,7 @@ class _Forms:
         assert isinstance(law, Categorical)
         for level in law.levels:
             inside = f"({_cell(by)} == {quoted(level)})"
-            yield f"{_made(name, 'where', by, level)} = ({self._score(name)}).where({inside}, 0.0)"
+            yield f"{_made(name, OF_LEVEL, by, level)} = ({self._score(name)}).where({inside}, 0.0)"
 
     def _number(self, name: str) -> str:
         """A column as numbers: dates are days, and units behind numbers are cut off."""

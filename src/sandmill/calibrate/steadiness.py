@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from sandmill.calibrate.board import median_rows
-from sandmill.calibrate.milestones import TOWARD_READERS, Gold, MilestoneRule, least_step
+from sandmill.calibrate.milestones import MilestoneRule
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
-from sandmill.models.calibration import Interval, MilestoneEntry, Sizing, Steadiness, Tier
+from sandmill.models.calibration import Interval, Sizing, Steadiness
 from sandmill.scoring import Metric
 from sandmill.scoring.base import Array, Floats
 
@@ -111,62 +110,6 @@ def _interval(drawn: Floats) -> Interval:
 COUNTED_MILESTONE_STEP = 0.1
 """Widest step of a pilot that a forecast counts. Milestones are medians over many runs, and their bootstraps choose the
 best run anew, so that a step may count for more than one between two single runs."""
-
-
-@dataclass(frozen=True)
-class ThresholdRuns:
-    """What further training draws say of the runs that decide milestones."""
-
-    gold: Gold
-    tiers: Mapping[str, Tier]
-    shares: Mapping[str, tuple[float, ...]]
-    """Gap closed on the pilot rows by each run, after training on the task's draw and on further ones."""
-    off_board: frozenset[str] = frozenset()
-    """Runs that are not on the leaderboard."""
-    margin: float | None = None
-    """Best reader less best blind run."""
-    informed: float | None = None
-    """Gap closed on the pilot rows by the informed solver, after training on the task's draw."""
-    column: float | None = None
-    """Gap closed on the pilot rows by the best single column without a model."""
-    searched: float | None = None
-    """Gap closed on the pilot rows by `blind_v2`, after training on the task's draw; None where nothing is stated."""
-
-    @property
-    def toward(self) -> float | None:
-        """How far gold lies on the way to the readers; None without readers."""
-        return TOWARD_READERS if self.gold == "readers" else None
-
-    @cached_property
-    def rule(self) -> MilestoneRule:
-        """How thresholds follow."""
-        entries = self.on_pilot()
-        return MilestoneRule.of(entries, self.gold, least_step(entries), self.informed, self.column, self.toward)
-
-    @property
-    def gold_place(self) -> float:
-        """Place of gold on the pilot rows, for the own draw."""
-        return float(self.rule.places({name: np.asarray(shares[0]) for name, shares in self.shares.items()}).gold)
-
-    def entries(self, final: Mapping[str, float], feedback: Mapping[str, float]) -> tuple[MilestoneEntry, ...]:
-        """Return the deciding runs that have scores on both parts."""
-        return tuple(
-            MilestoneEntry(
-                solver=name,
-                tier=self.tiers[name],
-                final=final[name],
-                feedback=feedback[name],
-                shares=shares,
-                on_board=name not in self.off_board,
-            )
-            for name, shares in self.shares.items()
-            if name in final
-        )
-
-    def on_pilot(self) -> tuple[MilestoneEntry, ...]:
-        """Return the runs with their shares in place of scores, which a pilot does not publish."""
-        own = {name: shares[0] for name, shares in self.shares.items()}
-        return self.entries(own, own)
 
 
 def resample_milestones(

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from sandmill.calibrate.informed import informed_run
 from sandmill.calibrate.milestones import (
     LEAST_MARGIN,
     ORDINARY,
+    TOWARD_READERS,
+    gold_on_pilot,
     least_gold,
+    least_step,
     reading_margin,
     require_margin,
     require_reading,
@@ -21,12 +23,11 @@ from sandmill.calibrate.milestones import (
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
 from sandmill.calibrate.solver_runs import SolverRuns
-from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.draw import Pilot
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import DegenerateTask, ItemRejected
 from sandmill.models.base import Stage
-from sandmill.models.calibration import Tier
+from sandmill.models.calibration import MilestoneEntry, Milestones, Tier
 from sandmill.rng import Streams
 from sandmill.scoring import Metric, get_metric
 from sandmill.scoring.base import Array
@@ -74,8 +75,10 @@ def measure_draws(
     stated: Stated,
     streams: Streams,
     least_margin: float = LEAST_MARGIN,
-) -> ThresholdRuns:
+) -> Milestones:
     """Run what decides milestones after further training draws.
+
+    The scores of the entries are their shares of the gap on the own draw, since a pilot publishes none.
 
     Raises:
         ItemRejected: `no_margin` if reading does not pay, `found_blindly` if a search over the files wins gold,
@@ -97,7 +100,7 @@ def measure_draws(
     search = contest.run_search()
     if search and search.has_run:
         tops["searched"] = searched = scale.share(search.prediction)
-        require_reading(searched, early.gold_place)
+        require_reading(searched, gold_on_pilot(early))
     others = (_redrawn(pilot, contest, stated, streams, number) for number in range(1, DRAWS))
     further = [_shares_of(one, names, scale) for one in others]
     shares = {
@@ -110,12 +113,12 @@ def measure_draws(
     return found
 
 
-def _require(found: ThresholdRuns, least_margin: float, leeway: float = 0.0) -> None:
+def _require(found: Milestones, least_margin: float, leeway: float = 0.0) -> None:
     """Refuse a design on which reading does not pay, or gold is out of reach, by more than a leeway."""
     if found.margin is not None:
         require_margin(found.margin, least_margin - 2 * leeway)
     if found.informed is not None:
-        require_room(found.informed, found.gold_place - leeway)
+        require_room(found.informed, gold_on_pilot(found) - leeway)
 
 
 def refuse_without_room(pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelRun]) -> None:
@@ -144,20 +147,32 @@ def _deciding(
     ran: Mapping[str, PanelRun],
     shares: Mapping[str, tuple[float, ...]],
     tops: Mapping[str, float | None],
-) -> ThresholdRuns:
+) -> Milestones:
     """Gather the runs. `tops` are the shares of the informed solver, the best single column and the blind search."""
     on_panel = {entry.name for entry in contest.entries}
-    tiers = {name: ran[name].tier for name in shares}
-    found = ThresholdRuns(
-        gold="readers" if Tier.READER in tiers.values() else "margin",
-        tiers=tiers,
-        shares=shares,
-        off_board=frozenset(name for name in shares if name not in on_panel and tiers[name] is not Tier.READER),
+    entries = tuple(
+        MilestoneEntry(
+            solver=name,
+            tier=(tier := ran[name].tier),
+            final=closed[0],
+            feedback=closed[0],
+            shares=closed,
+            on_board=name in on_panel or tier is Tier.READER,
+        )
+        for name, closed in shares.items()
+    )
+    if not entries:
+        raise ItemRejected(Stage.CALIBRATE, "panel_failed", "no run decides thresholds")
+    has_readers = any(entry.tier is Tier.READER for entry in entries)
+    return Milestones(
+        gold="readers" if has_readers else "margin",
+        margin=reading_margin(entries) if has_readers else None,
+        step=least_step(entries),
+        toward=TOWARD_READERS if has_readers else None,
+        feedback_oracle=1.0,
+        entries=entries,
         **{name: None if share is None else round(share, 6) for name, share in tops.items()},
     )
-    if found.gold == "margin":
-        return found
-    return replace(found, margin=reading_margin(found.on_pilot()))
 
 
 def _deciding_entries(contest: SolverRuns, own: Mapping[str, float]) -> list[str]:
@@ -185,10 +200,8 @@ def _informed_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> flo
 
     None if it failed, or if the files do not hold the columns that it would use.
     """
-    if not pilot.spec.kind.shows_columns:
-        return None
-    run = informed_run(contest.panel, pilot.spec.mechanism, pilot.drawn.train.draw.observed, pilot.observed)
-    return scale.share(run.prediction) if run.has_run else None
+    run = contest.run_informed(pilot.spec.mechanism)
+    return scale.share(run.prediction) if run and run.has_run else None
 
 
 def _column_share(pilot: Pilot, contest: SolverRuns, scale: PilotScale) -> float | None:

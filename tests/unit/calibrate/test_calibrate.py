@@ -16,13 +16,22 @@ from sandmill.calibrate.measure import (
     signal_check,
     with_scripts,
 )
-from sandmill.calibrate.milestones import ORDINARY, milestone_thresholds
+from sandmill.calibrate.milestones import ORDINARY, least_step, milestone_thresholds
 from sandmill.calibrate.panel import NOTHING_FOUND, TRIVIAL
 from sandmill.calibrate.rungs import GradedTest
-from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
-from sandmill.models.calibration import LADDER, RUNG_FILES, Calibration, ScriptScore, Sizing, Thresholds, Tier
+from sandmill.models.calibration import (
+    LADDER,
+    RUNG_FILES,
+    Calibration,
+    MilestoneEntry,
+    Milestones,
+    ScriptScore,
+    Sizing,
+    Thresholds,
+    Tier,
+)
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
 from sandmill.scoring.gap import gap_closed
@@ -158,19 +167,23 @@ def made_board(noises: np.ndarray = NOISES, truth: np.ndarray = TRUTH) -> list[P
     return [made_run("prior", Tier.TRIVIAL, np.zeros(len(truth))), *runs]
 
 
-def deciding(runs: list[PanelRun], truth: Array, oracle: Array, metric: str = "rmse") -> ThresholdRuns:
+def deciding(runs: list[PanelRun], truth: Array, oracle: Array, metric: str = "rmse") -> Milestones:
     """All runs but the trivial one, with the share of the gap that they close on one training draw."""
     score = get_metric(metric).score
     able = {run.name: run for run in runs if run.has_run}
     ends = [score(truth, one) for one in (able[TRIVIAL].prediction if TRIVIAL in able else 0 * truth, oracle)]
-    shares = {name: (gap_closed(score(truth, run.prediction), *ends),) for name, run in able.items() if name != TRIVIAL}
-    return ThresholdRuns("margin", {name: able[name].tier for name in shares}, shares)
+    entries = []
+    for name, run in able.items():
+        if name != TRIVIAL:
+            share = gap_closed(score(truth, run.prediction), *ends)
+            entries.append(MilestoneEntry(solver=name, tier=run.tier, final=share, feedback=share, shares=(share,)))
+    return Milestones(gold="margin", step=least_step(entries), feedback_oracle=1.0, entries=tuple(entries))
 
 
-def measured(runs: list[PanelRun], oracle: Array = TRUTH) -> Calibration:
+def measured(runs: list[PanelRun], oracle: Array = TRUTH, on_pilot: list[PanelRun] | None = None) -> Calibration:
     """Calibration of runs, by default with an oracle that is never wrong."""
     test, rng = GradedTest(TRUTH, IS_FINAL, get_metric("rmse")), np.random.default_rng(1)
-    return calibrate(runs, test, oracle, SIZING, rng, deciding(runs, TRUTH, TRUTH))
+    return calibrate(runs, test, oracle, SIZING, rng, deciding(on_pilot or runs, TRUTH, TRUTH))
 
 
 @pytest.mark.parametrize(
@@ -218,8 +231,9 @@ def test_what_is_measured_is_recorded():
 def test_what_found_nothing_or_failed_stays_off_the_board():
     runs = made_board()
     for failure in (NOTHING_FOUND, "ValueError: no"):
-        found = measured([broken(runs[3], failure), *runs[:3], *runs[4:]])
+        found = measured([broken(runs[3], failure), *runs[:3], *runs[4:]], on_pilot=runs)
         assert len(found.board) == len(runs) - 1
+        assert runs[3].name not in {entry.solver for entry in found.milestones.entries}
         assert runs[3].name not in {entry.solver for entry in found.board}
 
 
@@ -227,10 +241,10 @@ def test_what_found_nothing_or_failed_stays_off_the_board():
     "survives",
     [
         lambda place, run: run.tier is not Tier.TRIVIAL,
-        lambda place, run: run.tier is Tier.COMPETENT or place < 21,
+        lambda place, run: run.tier is Tier.COMPETENT or place < 15,
         lambda place, run: run.tier is not Tier.COMPETENT or place < 24,
     ],
-    ids=["no trivial run", "24 entries", "four competent runs"],
+    ids=["no trivial run", "19 entries", "four competent runs"],
 )
 def test_too_few_runs_reject_the_task(survives: Callable[[int, PanelRun], bool]):
     runs = [run if survives(place, run) else broken(run, "ValueError: no") for place, run in enumerate(made_board())]

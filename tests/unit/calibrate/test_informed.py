@@ -1,21 +1,19 @@
 """The informed solver knows the form of every feature and learns their weights."""
 
-from typing import get_args
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import numpy as np
 import pytest
 
-from sandmill.calibrate.informed import informed_run, motif_features
+from sandmill.calibrate.readers import Stated, stated_facts
+from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.models import motifs
-from sandmill.models.columns import Categorical
 from sandmill.models.faults import Duplicates
-from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import columns_of
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
 from tests.designs import TASKS, make_spec
-from tests.mechanisms import LINKS, doubtful, gapped
+from tests.hinted_designs import small_rendered
 from tests.unit.calibrate.tasks import FIRST, made_task, plain_spec, with_rule
 
 FAULTS = (PathologyKind.MISSING, PathologyKind.DUPLICATES, PathologyKind.DRIFT, PathologyKind.TIMESTAMPS)
@@ -29,7 +27,11 @@ def wave():
 def closed(made, *names: str) -> dict[str, float]:
     """Gap closed by the informed solver and by entries."""
     metric, truth = get_metric(made.spec.metric), made.rendered.answers.truth
-    informed = informed_run(made.panel, made.spec.mechanism, made.train.observed, made.test.observed)
+    package = made.rendered.package
+    with TemporaryDirectory() as folder:
+        contest = SolverRuns(Path(folder), package.public, package.facts, Stated(()))
+        informed = contest.run_informed(made.spec.mechanism)
+        assert contest.run_informed(made.spec.mechanism) is informed
     assert informed.failure is None
     runs = {run.name: run.prediction for run in [informed, *made.panel.run(["prior", *names])]}
     scores = {name: metric.score(truth, prediction) for name, prediction in runs.items()}
@@ -62,86 +64,16 @@ def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
         closed(made)
         kept = made.panel.table.kept
         assert len(kept) == len(made.panel.table.train) < len(made.train.target), "copies are in the files"
-        if target is TargetKind.COUNT:
-            np.testing.assert_allclose(made.train.target[kept], made.panel.table.target)
 
 
-AGGREGATE = motifs.Aggregate(how="sum", kinds=(1,), days=30)
-MOTIFS: dict[type, tuple[motifs.Motif, int]] = {
-    motifs.Linear: (motifs.Linear(column="w"), 1),
-    motifs.Curve: (motifs.Curve(column="m"), 1),
-    motifs.Saturation: (motifs.Saturation(column="m", steepness=2), 1),
-    motifs.Threshold: (motifs.Threshold(column="m", cut=5), 1),
-    motifs.BetweenCuts: (motifs.BetweenCuts(column="m", low=2, high=5), 1),
-    motifs.Periodic: (motifs.Periodic(column="m", period=3, phase=1), 2),
-    motifs.Ratio: (motifs.Ratio(numerator="u", denominator="m"), 1),
-    motifs.Difference: (motifs.Difference(left="m", right="w"), 1),
-    motifs.Interaction: (motifs.Interaction(left="w", right="m"), 1),
-    motifs.Bottleneck: (motifs.Bottleneck(left="m", right="w"), 1),
-    motifs.Lookup: (motifs.Lookup(column="g", effects=(1, 2, 4)), 3),
-    motifs.CrossedLookup: (motifs.CrossedLookup(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
-    motifs.VaryingSlope: (motifs.VaryingSlope(column="m", by="g", slopes=(1, 2, 4)), 3),
-    motifs.LocalRule: (motifs.LocalRule(column="w"), 3),
-    motifs.Drift: (motifs.Drift(column="day", starts=(100.5, 200.5), levels=(1, 2, 4)), 3),
-    motifs.UnitEffect: (motifs.UnitEffect(column="ward"), 0),
-    motifs.Formula: (motifs.Formula(top=(("u", "m"),), bottom=(("u",), ("w",)), above=0.2), 1),
-    motifs.Conditional: (
-        motifs.Conditional(
-            column="w", when=(motifs.Condition(column="g", levels=(1, 2)), motifs.Condition(column="m", above=2))
-        ),
-        1,
-    ),
-    motifs.NormDistance: (motifs.NormDistance(column="m", by="g", norms=(1, 2, 4)), 1),
-    motifs.CodeValue: (motifs.CodeValue(column="g", attribute="height", values=(1, 2, 4)), 1),
-    motifs.Aggregate: (AGGREGATE, 1),
-    motifs.KnownUnit: (motifs.KnownUnit(left="g", right="k", effects=((1, 2), (3, 4), (5, 7))), 6),
-    motifs.Distance: (motifs.Distance(start=("m", "w"), end=("u", "day"), norm=900.0), 1),
-}
-CELLS = {
-    "g": np.array([0.0, 1, 2, 1, np.nan]),
-    "k": np.array([0.0, 1, 0, 1, 1]),
-    "w": np.array([4.0, 5, 6, 7, 8]),
-    "u": np.array([30.0, 40, 50, 60, 70]),
-    "m": np.array([1.0, 3, np.nan, 5.5, 7]),
-    "day": np.array([3.0, 150, 150, 399, 99]),
-    "ward": np.arange(5.0),
-    AGGREGATE.key: np.array([0.0, 2, 1, 3, 5]),
-}
-
-
-def mechanism_of_all() -> Mechanism:
-    """Columns of every kind that a motif reads."""
-    base, units = doubtful(LINKS["gaussian"]), gapped(LINKS["gaussian"])
-    two = Categorical(levels=("p", "q"), shares=(0.5, 0.5))
-    more = (
-        units.column_by_name["ward"],
-        units.column_by_name["g"].model_copy(update={"name": "k", "distribution": two}),
-    )
-    return base.model_copy(update={"columns": (*base.columns, *more)})
-
-
-@pytest.mark.parametrize("kind", get_args(get_args(motifs.Motif)[0]), ids=lambda kind: kind.__name__)
-def test_every_motif_has_features(kind: type):
-    motif, width = MOTIFS[kind]
-    made = motif_features(motif, mechanism_of_all(), CELLS)
-    assert made.shape == (5, width)
-    if width:
-        gap = np.any([np.isnan(CELLS[name]) for name in columns_of(motif)] or [np.zeros(5)], axis=0)
-        assert np.isnan(made).all(axis=1).tolist() == gap.tolist()
-        assert np.ptp(made[~gap], axis=0).any(), "features tell rows apart"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        motifs.Lookup(column="g", effects=(-5, 0, 1)),
-        motifs.CrossedLookup(left="g", right="k", effects=((0, 0), (9, 4), (5, 7))),
-        motifs.VaryingSlope(column="m", by="g", slopes=(0, 2, -4)),
-        motifs.Drift(column="day", starts=(100.5, 200.5), levels=(-1, 0, 4)),
-        motifs.Periodic(column="m", period=3, phase=2.5),
-    ],
-    ids=lambda motif: motif.motif,
-)
-def test_features_say_nothing_of_effects(other: motifs.Motif):
-    mine = motif_features(MOTIFS[type(other)][0], mechanism_of_all(), CELLS)
-    np.testing.assert_array_equal(mine, motif_features(other, mechanism_of_all(), CELLS))
+def test_it_reads_cells_as_the_texts_explain_them():
+    rendered = small_rendered(0, (TargetKind.REGRESSION, MetricName.RMSE))
+    package, metric = rendered.package, get_metric(MetricName.RMSE)
+    assert {"form", "sentinel", "units"} & {hint.fact.fact for hint in package.spec.hints}
+    with TemporaryDirectory() as folder:
+        contest = SolverRuns(Path(folder), package.public, package.facts, stated_facts(package.spec, package.public))
+        informed = contest.run_informed(package.spec.mechanism)
+        blind = contest.run(["linear_tuned"])[0]
+    assert informed.failure is None
+    truth = rendered.answers.truth
+    assert metric.score(truth, informed.prediction) < 0.9 * metric.score(truth, blind.prediction)

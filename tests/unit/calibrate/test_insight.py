@@ -18,7 +18,7 @@ from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models import motifs
 from sandmill.models.columns import Categorical
 from sandmill.models.faults import MixedTypes
-from sandmill.models.mechanism import Mechanism
+from sandmill.models.mechanism import Mechanism, Subgroup
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.submission import parse_submission
@@ -114,6 +114,16 @@ def test_effects_of_levels_become_categories_and_slopes():
     assert made[f"{GROUP}_and_{OTHER_GROUP}"].tolist() == codes
     assert OTHER_GROUP in made
     assert GROUP not in made
+
+
+def test_a_rule_of_a_hidden_subgroup_has_a_slope_for_each_level_that_makes_it_likely():
+    subgroup = Subgroup(by=GROUP, shares=(0.9, 0.1, 0.2))
+    spec = with_rule(SPEC, motifs.LocalRule(column=SKEWED))
+    made, cells = tables(spec.mechanism.model_copy(update={"subgroup": subgroup}))
+    slopes = [made[f"{SKEWED}_where_{GROUP}_{level.replace(' ', '_')}"] for level in LEVELS[GROUP]]
+    expected = evaluate_motif(motifs.Curve(column=SKEWED), spec.mechanism.column_by_name, cells)
+    assert (sum(slopes) ** 2).to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert SKEWED not in made
 
 
 def test_a_ratio_of_columns_with_units_behind_numbers_is_read():

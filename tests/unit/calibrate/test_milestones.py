@@ -27,21 +27,28 @@ from sandmill.calibrate.milestones import (
     require_room,
     unrelated_sd,
 )
-from sandmill.calibrate.steadiness import ThresholdRuns, resample_milestones, steadiness
+from sandmill.calibrate.steadiness import resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier
 from sandmill.scoring import get_metric
-from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, TIERS, board_of, entries, entry, found_of, with_naive
+from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, board_of, entries, entry, found_of, with_naive
 
 
 def places(
     runs: list[MilestoneEntry], gold: str = "margin", informed: float | None = None
 ) -> tuple[float, float, float]:
-    found = MilestoneRule.of(runs, gold, least_step(runs), informed).places(
-        {run.solver: np.asarray(run.shares[0]) for run in runs}
-    )
+    found = rule_of(runs, gold=gold, step=least_step(runs), informed=informed).places(own(runs))
     return float(found.gold), float(found.silver), float(found.bronze)
+
+
+def rule_of(runs: list[MilestoneEntry], **rest: object) -> MilestoneRule:
+    return MilestoneRule.of(found_of(runs, **rest))
+
+
+def own(runs: list[MilestoneEntry]) -> dict[str, np.ndarray]:
+    """Shares after training on the own draw."""
+    return {run.solver: np.asarray(run.shares[0]) for run in runs}
 
 
 def test_medals_lie_between_usual_models_blends_and_the_best_blind_run():
@@ -59,9 +66,7 @@ def test_with_readers_gold_is_half_way_from_the_best_blind_run_to_the_better_rea
 
 def test_gold_of_today_lies_nearer_to_the_readers_and_silver_at_the_best_blind_run():
     runs = entries(EVERYONE)
-    found = MilestoneRule.of(runs, "readers", least_step(runs), toward=TOWARD_READERS).places(
-        {run.solver: np.asarray(run.shares[0]) for run in runs}
-    )
+    found = rule_of(runs, gold="readers", step=least_step(runs), toward=TOWARD_READERS).places(own(runs))
     assert float(found.gold) == pytest.approx(0.58 + TOWARD_READERS * ((0.72 + 0.76) / 2 - 0.58))
     assert float(found.silver) == pytest.approx(0.58)
 
@@ -97,7 +102,7 @@ def test_lower_milestones_make_way_by_one_deviation_of_unrelated_runs():
     assert gold == pytest.approx(0.58 + GOLD_ABOVE)
     assert silver == pytest.approx(gold - step)
     assert bronze == pytest.approx(silver - step)
-    before = MilestoneRule.of(runs, "margin", None).places({run.solver: np.asarray(run.shares[0]) for run in runs})
+    before = rule_of(runs).places(own(runs))
     assert float(before.silver) == pytest.approx(0.56 - SILVER_BELOW)
     assert float(before.bronze) == pytest.approx(np.median(list(ORDINARY.values())))
 
@@ -115,12 +120,11 @@ def test_bronze_leaves_a_step_above_a_constant_answer_and_pushes_the_others_up()
 
 def test_bronze_lies_a_step_above_a_single_column_and_pushes_the_others_up():
     runs = entries(EVERYONE)
-    shares = {run.solver: np.asarray(run.shares[0]) for run in runs}
-    usual = MilestoneRule.of(runs, "margin", 0.03).places(shares)
-    low = MilestoneRule.of(runs, "margin", 0.03, column=float(usual.bronze) - 0.1).places(shares)
+    usual = rule_of(runs, step=0.03).places(own(runs))
+    low = rule_of(runs, step=0.03, column=float(usual.bronze) - 0.1).places(own(runs))
     assert low == usual
     column = float(usual.gold)
-    high = MilestoneRule.of(runs, "margin", 0.03, column=column).places(shares)
+    high = rule_of(runs, step=0.03, column=column).places(own(runs))
     assert [float(place) for place in (high.bronze, high.silver, high.gold)] == pytest.approx(
         [column + 0.03, column + 0.06, column + 0.09]
     )
@@ -130,9 +134,7 @@ def test_gold_without_facts_leaves_half_of_what_the_best_blind_run_leaves_open()
     best = {**BLIND, "blend_c": 0.95}
     assert places(entries(best))[0] == pytest.approx(0.975)
     assert places(entries({**BLIND, "blend_c": 0.99}))[0] == pytest.approx(0.99 + LEAST_FALL)
-    older = MilestoneRule.of(entries(best), "margin", None).places(
-        {name: np.asarray(one) for name, one in best.items()}
-    )
+    older = rule_of(entries(best)).places(own(entries(best)))
     assert float(older.gold) == pytest.approx(0.95 + GOLD_ABOVE)
 
 
@@ -169,7 +171,7 @@ def test_luck_of_one_run_is_averaged_over_the_draws():
 )
 def test_too_few_runs_of_a_kind_are_refused(names: dict[str, float], gold: str):
     with pytest.raises(ItemRejected, match="panel_failed"):
-        MilestoneRule.of(entries(names), gold, None)
+        rule_of(entries(names), gold=gold)
 
 
 def test_the_margin_is_that_of_means_over_the_draws():
@@ -254,7 +256,7 @@ def test_resampled_places_are_those_of_the_rows_and_fall():
     shares = {
         name: (metric.score(truth, answer) - 0.5) / (metric.score(truth, oracle) - 0.5) for name, answer in said.items()
     }
-    rule = MilestoneRule.of(entries(shares, 0.1, 0.1), "margin", LEAST_FALL)
+    rule = rule_of(entries(shares, 0.1, 0.1), step=LEAST_FALL)
     ladder = resample_milestones(truth, said, (trivial, oracle), list(said), rule, metric, counts)
     places_here = rule.places({name: np.asarray(share) for name, share in shares.items()})
     end = metric.score(truth, oracle) - 0.5
@@ -290,10 +292,3 @@ def test_gold_lies_above_every_blind_run_that_decides_it(shares: list[float], fi
     assert all(gold > run.shares[0] for run in runs)
     assert gold > max(silver, bronze)
     assert all(better > worse for better, worse in pairwise([gold, silver]))
-
-
-def test_deciding_runs_without_scores_are_left_out():
-    deciding = ThresholdRuns("margin", TIERS, {"usual0": (0.4, 0.5), "blend_a": (0.5, 0.6)}, frozenset({"blend_a"}))
-    (kept,) = deciding.entries({"usual0": 0.7}, {"usual0": 0.6})
-    assert (kept.final, kept.feedback, kept.shares, kept.on_board) == (0.7, 0.6, (0.4, 0.5), True)
-    assert [one.final for one in deciding.on_pilot()] == [0.4, 0.5]

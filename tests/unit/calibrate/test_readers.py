@@ -216,7 +216,7 @@ def test_a_reader_of_units_wins_by_their_levels_and_a_script_can_do_so_too(tmp_p
     assert found.units == ("taxi",)
     assert found.columns["units"].weight > 1
     member = next(member for member in members_of(found) if member.name == "linear_units")
-    source = write_script(found, (member,), decisions_of(found)[0])
+    source = write_script(found, (member,), decisions_of(found.facts)[0])
     assert 'UNITS = ["taxi"]' in source
     (tmp_path / "solution.py").write_text(source)
     subprocess.run([sys.executable, "solution.py", ".", "out.csv"], cwd=tmp_path, check=True)

@@ -8,14 +8,13 @@ from scipy.special import expit, logit
 
 from sandmill.calibrate import training_draws
 from sandmill.calibrate.adversary import FROZEN, SEARCH
-from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY, TOWARD_READERS
+from sandmill.calibrate.milestones import LEAST_MARGIN, ORDINARY, TOWARD_READERS, gold_on_pilot
 from sandmill.calibrate.panel import PANEL, TRIVIAL, PanelRun
 from sandmill.calibrate.readers import READERS, Stated
-from sandmill.calibrate.steadiness import ThresholdRuns
 from sandmill.calibrate.training_draws import CONTENDERS, DRAWS, measure_draws, refuse_without_room
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.errors import ItemRejected
-from sandmill.models.calibration import Tier
+from sandmill.models.calibration import Milestones, Tier
 from sandmill.rng import Streams
 from tests.designs import SECRET
 from tests.unit.pipeline.ladders import pilot_of
@@ -41,6 +40,7 @@ class Runs:
     readers_far: float | None = None
     adversary_far: float | None = None
     search_far: float | None = None
+    informed_far: float | None = None
     far: dict[str, float] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     panel: None = None
@@ -63,14 +63,16 @@ class Runs:
     def run_search(self):
         return made_up(SEARCH, Tier.SEARCH, self.search_far) if self.search_far else None
 
+    def run_informed(self, mechanism):
+        return made_up("i", Tier.SEARCH, self.informed_far) if self.informed_far else None
+
     def all(self):
         return [*self.run([entry.name for entry in PANEL]), *self.run_readers(), *self.run_adversaries()]
 
 
-def measured(monkeypatch, own: Runs, *others: Runs) -> ThresholdRuns:
+def measured(monkeypatch, own: Runs, *others: Runs) -> Milestones:
     drawn = iter(others or (own,) * (DRAWS - 1))
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: next(drawn))
-    monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
     monkeypatch.setattr(training_draws, "_column_share", lambda *_: None)
     return measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
 
@@ -81,8 +83,8 @@ def test_further_draws_run_what_decides_and_the_best_of_the_own_draw(monkeypatch
     found = measured(monkeypatch, Runs(far=lucky), *others)
     wanted = {entry.name for entry in PANEL if entry.tier in (*ORDINARY, Tier.ENSEMBLE)} | set(lucky)
     assert len(lucky) == CONTENDERS
-    assert set(others[0].asked) == set(others[1].asked) == wanted == found.shares.keys()
-    assert {len(shares) for shares in found.shares.values()} == {DRAWS}
+    assert set(others[0].asked) == set(others[1].asked) == wanted == {entry.solver for entry in found.entries}
+    assert {len(entry.shares) for entry in found.entries} == {DRAWS}
     assert (found.gold, found.margin) == ("margin", None)
 
 
@@ -90,8 +92,7 @@ def test_with_readers_reading_must_pay(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5))
     assert found.gold == "readers"
     assert found.margin >= LEAST_MARGIN
-    assert found.off_board == {FROZEN}
-    assert FROZEN in found.rule.corrections
+    assert [entry.solver for entry in found.entries if not entry.on_board] == [FROZEN]
     with pytest.raises(ItemRejected, match="no_margin"):
         measured(monkeypatch, Runs(readers_far=4.2, adversary_far=3.5))
 
@@ -99,7 +100,7 @@ def test_with_readers_reading_must_pay(monkeypatch):
 def test_a_table_that_a_search_over_its_files_wins_is_refused_after_the_own_draw(monkeypatch):
     found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=3.4))
     assert found.toward == TOWARD_READERS
-    assert found.searched < found.gold_place
+    assert found.searched < gold_on_pilot(found)
     other = Runs(readers_far=2.0, adversary_far=3.5)
     with pytest.raises(ItemRejected, match="found_blindly"):
         measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, search_far=1.5), other, other)
@@ -119,33 +120,30 @@ def test_a_run_that_fails_on_one_draw_decides_nothing(monkeypatch):
             return [run for run in super().run(names) if run.name != "bayes"]
 
     found = measured(monkeypatch, Runs(), Runs(), Failing())
-    assert "bayes" not in found.shares
+    assert "bayes" not in {entry.solver for entry in found.entries}
 
 
 def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
-    asked = []
     monkeypatch.setattr(training_draws, "_column_share", lambda *_: None)
-    monkeypatch.setattr(training_draws, "informed_run", lambda *_: asked.append(1) or made_up("i", Tier.SEARCH, 8.0))
+    own = Runs(informed_far=8.0)
     drawn = []
     monkeypatch.setattr(training_draws, "_redrawn", lambda *_: drawn.append(Runs()) or drawn[-1])
     with pytest.raises(ItemRejected, match="no_room"):
-        measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
-    assert asked
+        measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
     assert not drawn, "the own draw alone leaves no doubt"
     monkeypatch.setattr(training_draws, "CLEAR_MISS", 1.0)
     with pytest.raises(ItemRejected, match="no_room"):
-        measure_draws(pilot_of(), Runs(), Runs().all(), Stated(()), STREAMS)
+        measure_draws(pilot_of(), own, own.all(), Stated(()), STREAMS)
     assert len(drawn) == DRAWS - 1
 
 
 @pytest.mark.parametrize("readers_far", [None, 2.0], ids=["margin", "readers"])
-def test_a_design_without_room_is_refused_before_the_rest_of_its_runs(monkeypatch, readers_far: float | None):
-    own = Runs(readers_far=readers_far, adversary_far=3.5)
+def test_a_design_without_room_is_refused_before_the_rest_of_its_runs(readers_far: float | None):
+    own = Runs(readers_far=readers_far, adversary_far=3.5, informed_far=8.0)
     probe = own.run([TRIVIAL, "linear", "bayes", "random_forest"])
-    monkeypatch.setattr(training_draws, "informed_run", lambda *_: made_up("i", Tier.SEARCH, 8.0))
     with pytest.raises(ItemRejected, match="no_room"):
         refuse_without_room(pilot_of(), own, probe)
-    monkeypatch.setattr(training_draws, "informed_run", lambda *_: made_up("i", Tier.SEARCH, 1.0))
+    own.informed_far = 1.0
     refuse_without_room(pilot_of(), own, probe)
     refuse_without_room(pilot_of(), own, probe[1:])
 

@@ -88,7 +88,7 @@ class _Bench:
 
     def mixtures(self) -> Iterator[PossibleScript]:
         """Single models and averages of them, then other decisions for the best of these."""
-        usual, *others = decisions_of(self._found)
+        usual, *others = decisions_of(self._found.facts)
         able = [member for member in self._members if self._ask(member) is not None]
         mixed = [
             self._candidate(some, usual) for count in range(1, MOST_TOGETHER + 1) for some in combinations(able, count)
@@ -99,14 +99,14 @@ class _Bench:
 
     def usual(self) -> Iterator[PossibleScript]:
         """What a competent person tries first, fitted when it is asked for."""
-        decision = decisions_of(self._found)[-1]
+        decision = decisions_of(self._found.facts)[-1]
         for member in self._usual:
             if self._ask(member) is not None:
                 yield self._candidate((member,), decision)[0]
 
     def first_tries(self) -> Iterator[PossibleScript]:
         """Yield naive candidates; each is run only when it is asked for."""
-        found, decision = self._found, decisions_of(self._found)[-1]
+        found, decision = self._found, decisions_of(self._found.facts)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
             names = _libraries()
             run_source(first_try_block(found, model), names)
@@ -148,7 +148,7 @@ def _libraries() -> dict[str, Any]:
 
 
 def _decided(found: PanelFindings, decision: str, names: dict[str, Any]) -> Array:
-    run_source("\n".join(decision_lines(found, decision)), names)
+    run_source("\n".join(decision_lines(found.facts, found.scale, decision)), names)
     return np.asarray(names["answer"])
 
 
@@ -179,7 +179,8 @@ def models_to_try(found: PanelFindings) -> tuple[tuple[str, str, Solver], ...]:
 
 def write_first_try(found: PanelFindings, model: str, idea: str, decision: str) -> str:
     """Write a script with one model on plain columns."""
-    return finish(found, idea, [*_blocks(found, model), decision_lines(found, decision), submission_block(found)])
+    decided = decision_lines(found.facts, found.scale, decision)
+    return finish(found, idea, [*_blocks(found, model), decided, submission_block(found)])
 
 
 def first_try_block(found: PanelFindings, model: str) -> str:

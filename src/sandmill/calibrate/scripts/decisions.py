@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sandmill.calibrate.scripts.findings import PanelFindings
+from sandmill.models.package import TaskFacts
 
 _AT_HALF = ("accuracy", "top1_error", "f1_micro")
 _SETS = ("f1_micro", "f1_macro")
@@ -19,9 +19,8 @@ _EXPECTED: Mapping[str, str] = MappingProxyType(
 """What naming the likeliest rows should score by a metric of two classes, up to a constant factor."""
 
 
-def decisions_of(found: PanelFindings) -> tuple[str, ...]:
+def decisions_of(facts: TaskFacts) -> tuple[str, ...]:
     """Names of the ways to decide that are worth a try, the usual one first."""
-    facts = found.facts
     if facts.encoding == "label":
         if facts.metric in _AT_HALF:
             return ("likeliest",)
@@ -41,18 +40,35 @@ def decisions_of(found: PanelFindings) -> tuple[str, ...]:
     return ("as said",)
 
 
-def decision_lines(found: PanelFindings, decision: str) -> list[str]:
-    """Source that turns `said`, the average of the models, into `answer`, as numbers or class codes."""
-    block = _decision(found, decision)
+def decision_lines(facts: TaskFacts, scale: str, decision: str) -> list[str]:
+    """Source that turns `said`, the average of the models, into `answer`, as numbers or class codes.
+
+    Models of numbers were fitted on a scale: raw, log1p or log.
+    """
+    block = _decision(facts, scale, decision)
     if not any("shares" in line for line in block):
         return block
-    if found.facts.is_wide:
+    if facts.is_wide:
         return ["shares = y.mean()", *block]
-    return [f"shares = np.bincount(y, minlength={len(found.facts.classes)}) / len(y)", *block]
+    return [f"shares = np.bincount(y, minlength={len(facts.classes)}) / len(y)", *block]
 
 
-def _decision(found: PanelFindings, decision: str) -> list[str]:
-    facts = found.facts
+def answered(facts: TaskFacts) -> str:
+    """Expression of the cells of a submission that hold `answer`."""
+    match facts.encoding:
+        case "label":
+            return "answer" if facts.is_binary else "np.array(CLASSES)[answer]"
+        case "label_list":
+            return '[" ".join(np.array(CLASSES)[row == 1]) for row in answer]'
+        case "ranked_list":
+            return '[" ".join(np.array(CLASSES)[row]) for row in answer]'
+        case "pairs":
+            return "np.asarray(answer).ravel()"
+        case _:
+            return "answer"
+
+
+def _decision(facts: TaskFacts, scale: str, decision: str) -> list[str]:
     match decision:
         case "likeliest":
             return ["answer = said.argmax(axis=1)"]
@@ -119,13 +135,12 @@ def _decision(found: PanelFindings, decision: str) -> list[str]:
         case "likely labels":
             return ["answer = (said > 0.5).astype(int)"]
         case _:
-            return _as_said(found)
+            return _as_said(facts, scale)
 
 
-def _as_said(found: PanelFindings) -> list[str]:
-    facts = found.facts
+def _as_said(facts: TaskFacts, scale: str) -> list[str]:
     if not facts.classes:
-        return _numbers(found)
+        return _numbers(facts, scale)
     if facts.encoding == "ranked_list":
         return [f"answer = np.argsort(-said, axis=1)[:, :{min(facts.places, len(facts.classes))}]"]
     floor = facts.metric in ("log_loss", "log_loss_columns")
@@ -142,9 +157,8 @@ def _as_said(found: PanelFindings) -> list[str]:
     return lines
 
 
-def _numbers(found: PanelFindings) -> list[str]:
-    facts = found.facts
-    back = {"log1p": "np.expm1", "log": "np.exp"}.get(found.scale)
+def _numbers(facts: TaskFacts, scale: str) -> list[str]:
+    back = {"log1p": "np.expm1", "log": "np.exp"}.get(scale)
     if back:
         ends = "low, high" if facts.is_wide else "y.min(), y.max()"
         return [f"answer = {back}(np.clip(said, {ends}))  # back from logarithms, within what training shows"]

@@ -5,7 +5,7 @@ read public tables alone. Every number in them is stated by the task or is a def
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +14,21 @@ import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.readers import Stated
-from sandmill.calibrate.solvers.table import DATE, MEASURE, is_number, is_prose, pattern_of
+from sandmill.calibrate.scripts.decisions import answered, decision_lines, decisions_of
+from sandmill.calibrate.solvers.table import (
+    DATE,
+    MEASURE,
+    facts_of_column,
+    is_number,
+    is_prose,
+    pattern_of,
+    scale_of,
+)
 from sandmill.calibrate.stated_lines import child_block, decoding_lines, form_lines, is_skewed, made_columns
 from sandmill.kinds.script_text import imports, listed, quoted
 from sandmill.models.hints import InText, SameUnits
 from sandmill.models.layout import PUBLIC, SUBMISSION
 from sandmill.models.package import TaskFacts
-from sandmill.scoring import get_metric
 
 _MOST_LEVELS = 0.5
 """Levels a training row above which a text column is left out, such as names of units."""
@@ -32,8 +40,6 @@ _FEW = 8
 """Columns of a linear model of few columns: those that trees split on most."""
 _NEAR = 1.2
 """Models are averaged whose error is below the least one times this factor."""
-_LOG_METRICS = ("rmsle", "rmsle_columns")
-_RELATIVE_METRICS = ("mape", "smape")
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,6 @@ _MODELS: Mapping[str, _Model] = MappingProxyType(
     {
         "linear": _LINEAR,
         "trees": _TREES,
-        "forest": _Model(
-            "RandomForestRegressor(300, min_samples_leaf=3, random_state=0)",
-            "RandomForestClassifier(300, min_samples_leaf=3, random_state=0)",
-        ),
         "boosting": _Model(
             "HistGradientBoostingRegressor(learning_rate=0.05)",
             "HistGradientBoostingClassifier(learning_rate=0.05)",
@@ -74,7 +76,6 @@ _MODELS: Mapping[str, _Model] = MappingProxyType(
             is_scaled=True,
             takes_columns=False,
         ),
-        "neighbours": _Model("KNeighborsRegressor(15)", "KNeighborsClassifier(15)", is_scaled=True),
     }
 )
 _SMALL_STEPS = "learning_rate=0.1, max_depth=2, subsample=0.5, max_features=0.3, random_state=0"
@@ -94,16 +95,11 @@ _READER = (
     _Model(_TREES.numbers, "ExtraTreesClassifier(300, min_samples_leaf=3, max_features=0.5, random_state=0)"),
 )
 """Models of a reader's script: linear models of many and of few columns, boosting, and trees."""
-_SEVERAL: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "blend": ("linear", "trees", "boosting"),
-        "pair": ("linear", "trees"),
-    }
-)
-"""Styles with several models, which are averaged."""
+_BLEND, _BLENDED = "blend", ("linear", "trees", "boosting")
+"""Style with several models, which are averaged."""
 READER_STYLE = "reader"
 """Style of the published reader's script: the average of those models that cross-validation prefers."""
-STYLES = (*_MODELS, *_SEVERAL, READER_STYLE)
+STYLES = (*_MODELS, _BLEND, READER_STYLE)
 """Names of the ways to model."""
 
 
@@ -124,14 +120,19 @@ def demonstration(
     """
     chosen = tuple(fact for place, fact in enumerate(stated.facts) if use is None or place in use)
     used = Stated(chosen, stated.levels, stated.child)
-    models = list(_READER) if style == READER_STYLE else [_MODELS[name] for name in _SEVERAL.get(style, (style,))]
+    models = (
+        list(_READER)
+        if style == READER_STYLE
+        else [_MODELS[name] for name in (_BLENDED if style == _BLEND else (style,))]
+    )
+    scale = _scale(facts, train)
     body = [
         *_files(facts, used),
         *_facts(facts, train, used),
         *_matrix(facts, train, used, is_scaled=any(model.is_scaled for model in models)),
-        *_target(facts),
+        *_target(facts, scale),
         *_said(facts, models, is_chosen=style == READER_STYLE),
-        *_answer(facts),
+        *_answer(facts, scale),
     ]
     return "\n".join([*imports("\n".join(body)), "", *body]) + "\n"
 
@@ -200,26 +201,33 @@ def _matrix(facts: TaskFacts, train: pd.DataFrame, stated: Stated, *, is_scaled:
 _NUMBER = 'r"([-+.\\deE]+)"'
 
 
-def _target(facts: TaskFacts) -> Iterator[str]:
-    target = quoted(facts.target_column)
-    if facts.target == "multilabel" and facts.encoding in ("label_list", "pairs"):
-        words = f'train[{target}].fillna("").str.get_dummies(" ")'
-        yield f"y = {words}.reindex(columns={listed(facts.classes)}, fill_value=0)"
-        return
-    cells = "train[sample.columns[1:]]" if facts.is_wide else f"train[{target}]"
-    if _is_of_classes(facts) and not facts.is_binary and any(name.isdigit() for name in facts.classes):
-        cells += ".astype(str)"  # names of classes are texts
-    yield f"y = {_log_of(facts).format(cells)}"
-
-
-def _log_of(facts: TaskFacts) -> str:
+def _scale(facts: TaskFacts, train: pd.DataFrame) -> str:
+    """Name the scale on which models of numbers are fitted."""
     if facts.classes:
-        return "{}"
-    return "np.log1p({})" if facts.metric in _LOG_METRICS else "np.log({})" if _is_relative(facts) else "{}"
+        return "raw"
+    one = facts_of_column(facts, 0) if facts.is_wide else facts
+    return scale_of(train[list(facts.target_columns)].to_numpy(dtype=float), one)
 
 
-def _is_relative(facts: TaskFacts) -> bool:
-    return facts.metric in _RELATIVE_METRICS
+def _target(facts: TaskFacts, scale: str) -> Iterator[str]:
+    """Write the target as models are fitted to it, `y`: numbers, codes of classes, or a column for each label."""
+    target = quoted(facts.target_column)
+    if facts.classes and not facts.is_binary:
+        yield f"CLASSES = {listed(facts.classes)}"
+    if facts.target == "multilabel" and facts.encoding in ("label_list", "pairs"):
+        yield f'y = train[{target}].fillna("").str.get_dummies(" ").reindex(columns=CLASSES, fill_value=0)'
+    elif facts.is_wide:
+        yield _LOGS.get(scale, "y = {}").format("train[sample.columns[1:]]")
+        if scale != "raw":
+            yield "low, high = y.min().to_numpy(), y.max().to_numpy()"
+    elif facts.classes:
+        named = "" if facts.is_binary else ".astype(str).map(CLASSES.index)"
+        yield f"y = train[{target}]{named}"
+    else:
+        yield _LOGS.get(scale, "y = {}").format(f"train[{target}]")
+
+
+_LOGS = {"log1p": "y = np.log1p({})", "log": "y = np.log({})"}
 
 
 def _said(facts: TaskFacts, models: list[_Model], *, is_chosen: bool) -> Iterator[str]:
@@ -265,93 +273,13 @@ def _fitted(facts: TaskFacts, model: str) -> str:
     return f"{model}.fit(A, y).predict{'_proba' if _is_of_classes(facts) else ''}(B)"
 
 
-def _answer(facts: TaskFacts) -> Iterator[str]:
+def _answer(facts: TaskFacts, scale: str) -> Iterator[str]:
     """Write the submission."""
+    if _is_of_classes(facts) and not facts.is_binary:
+        places = f"columns=range({len(facts.classes)}), fill_value=0"
+        yield f"said = pd.DataFrame(said, columns=np.unique(y)).reindex({places}).to_numpy()"
+    yield from decision_lines(facts, scale, decisions_of(facts)[0])
     several = len(facts.submission_columns) > 1
     column = "sample[sample.columns[1:]]" if several else f"sample[{quoted(facts.submission_columns[0])}]"
-    maker = _ANSWERS.get(facts.encoding, _numbers)
-    *lines, last = maker(facts)
-    yield from lines
-    yield f"{column} = {last}"
+    yield f"{column} = {answered(facts)}"
     yield f'sample.to_csv("{SUBMISSION}", index=False)'
-
-
-def _numbers(facts: TaskFacts) -> list[str]:
-    back = "said"
-    if facts.metric in _LOG_METRICS:
-        back = "np.expm1(said)"
-    elif _is_relative(facts):
-        back = "np.exp(said)"
-    if get_metric(facts.metric).is_nonnegative or facts.target == "count":
-        least = "train[" + quoted(facts.target_column) + "].mean() / 10" if facts.metric == "poisson_deviance" else "0"
-        return [f"np.maximum({back}, {least})"]
-    return [back]
-
-
-def _label(facts: TaskFacts) -> list[str]:
-    classes = "np.unique(y)"
-    if facts.metric in ("accuracy", "top1_error", "f1_micro"):
-        return [f"{classes}[said.argmax(axis=1)]"]
-    if facts.metric == "qwk":
-        return [
-            f"codes = y.map({listed(facts.classes)}.index)" if not facts.is_binary else "codes = y",
-            *_in_order(facts),
-            f"grade = pd.Series(said @ np.arange({len(facts.classes)}))",
-            f"shares = codes.value_counts(normalize=True).reindex(range({len(facts.classes)}), fill_value=0)",
-            "named = np.searchsorted(shares.cumsum()[:-1], grade.rank(pct=True))",
-            f"np.array({listed(facts.classes)})[named]",
-        ]
-    if facts.is_binary:
-        return [
-            "cut = np.quantile(said[:, 1], 1 - y.mean())  # named as often as it occurs",
-            "(said[:, 1] >= cut).astype(int)",
-        ]
-    power = "" if facts.metric == "balanced_accuracy" else " ** 0.5"
-    return [
-        "shares = y.value_counts(normalize=True).sort_index().to_numpy()",
-        f"{classes}[(said / shares{power}).argmax(axis=1)]",
-    ]
-
-
-def _in_order(facts: TaskFacts) -> list[str]:
-    """Bring the classes, which models sort, into the order of the task."""
-    made = f"pd.DataFrame(said, columns=np.unique(y)).reindex(columns={listed(facts.classes)}, fill_value=0)"
-    return [] if facts.is_binary else [f"said = {made}.to_numpy()"]
-
-
-def _probability(facts: TaskFacts) -> list[str]:
-    return ["said[:, 1]"]
-
-
-def _class_probabilities(facts: TaskFacts) -> list[str]:
-    return [*_in_order(facts), "said / said.sum(axis=1, keepdims=True)"]
-
-
-def _ranked(facts: TaskFacts) -> list[str]:
-    best = f"np.unique(y)[np.argsort(-said, axis=1)[:, :{min(facts.places, len(facts.classes))}]]"
-    return [f"best = {best}", '[" ".join(names) for names in best]']
-
-
-def _label_list(facts: TaskFacts) -> list[str]:
-    return [
-        "cuts = [np.quantile(p, 1 - share) for p, share in zip(said.T, y.mean())]"
-        if facts.metric in ("f1_micro", "f1_macro")
-        else "cuts = [0.5] * said.shape[1]",
-        '[" ".join(y.columns[row]) for row in said > cuts]',
-    ]
-
-
-def _pairs(facts: TaskFacts) -> list[str]:
-    return ["said.ravel()"]
-
-
-_ANSWERS: Mapping[str, Callable[[TaskFacts], list[str]]] = MappingProxyType(
-    {
-        "label": _label,
-        "probability": _probability,
-        "class_probabilities": _class_probabilities,
-        "ranked_list": _ranked,
-        "label_list": _label_list,
-        "pairs": _pairs,
-    }
-)

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sandmill.calibrate.scripts.decisions import decision_lines
+from sandmill.calibrate.scripts.decisions import answered, decision_lines
 from sandmill.calibrate.scripts.findings import PanelFindings, feature_block
 from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
 from sandmill.calibrate.solvers.table import TOKEN
@@ -24,7 +24,7 @@ def write_script(found: PanelFindings, members: Sequence[ScriptModel], decision:
     said = f"np.mean({average})" if len(members) > 1 else f"predict({quoted(members[0].name)})"
     blocks = [
         [*preparation_block(found, members), "", "", *predict_function(found, members), "", "", f"said = {said}"],
-        decision_lines(found, decision),
+        decision_lines(found.facts, found.scale, decision),
         submission_block(found),
     ]
     return finish(found, approach_of(members), blocks)
@@ -94,23 +94,15 @@ def predict_function(found: PanelFindings, members: Sequence[ScriptModel]) -> li
 def submission_block(found: PanelFindings) -> list[str]:
     """Write ids and answers in the form that the task asks for."""
     facts, save = found.facts, 'submission.to_csv(sys.argv[2] if len(sys.argv) > 2 else "submission.csv", index=False)'
-    one = "submission = pd.DataFrame({{ID: test[ID], TARGET: {}}})"
     match facts.encoding:
-        case "label":
-            made = [one.format("answer" if found.facts.is_binary else "np.array(CLASSES)[answer]")]
-        case "label_list":
-            made = ['names = [" ".join(np.array(CLASSES)[row == 1]) for row in answer]', one.format("names")]
-        case "ranked_list":
-            made = ['names = [" ".join(np.array(CLASSES)[row]) for row in answer]', one.format("names")]
-        case "probability" | "value":
-            made = [one.format("answer")]
         case "pairs":
             ids = 'pairs = [f"{item}_{name}" for item in test[ID] for name in CLASSES]'
-            made = [ids, "submission = pd.DataFrame({ID: pairs, TARGET: np.asarray(answer).ravel()})"]
-        case "values":
-            made = ["submission = pd.DataFrame(answer, columns=TARGETS)", "submission.insert(0, ID, test[ID])"]
+            made = [ids, f"submission = pd.DataFrame({{ID: pairs, TARGET: {answered(facts)}}})"]
+        case "values" | "class_probabilities" | "label_probabilities":
+            names = "TARGETS" if facts.encoding == "values" else "CLASSES"
+            made = [f"submission = pd.DataFrame(answer, columns={names})", "submission.insert(0, ID, test[ID])"]
         case _:
-            made = ["submission = pd.DataFrame(answer, columns=CLASSES)", "submission.insert(0, ID, test[ID])"]
+            made = [f"submission = pd.DataFrame({{ID: test[ID], TARGET: {answered(facts)}}})"]
     return [*made, save]
 
 

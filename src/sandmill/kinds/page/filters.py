@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -49,9 +49,10 @@ class TaskPages:
         """Features of both parts."""
         return self.cached("features", self.features)
 
-    def levelled(self, side: int = 11) -> "Pair":
+    @property
+    def levelled(self) -> "Pair":
         """Dirty pages of both parts, divided by a wide median of them, which is the background."""
-        return self.cached(f"levelled {side}", lambda one: each(one.both, partial(over_background, side=side)))
+        return self.cached("levelled", lambda one: each(one.both, lambda stack: over_background(stack, 11)))
 
     def cached(self, name: str, make: "Callable[[TaskPages], Made]") -> Made:
         """Return what was made under a name, which is made on first use."""
@@ -119,16 +120,11 @@ def smooth(pages: Any, width: float) -> Any:
     return gaussian_filter(pages, (0, width, width), mode="nearest")
 
 
-def closing(pages: Any, side: int) -> Any:
-    """Grey closing: the background of a page if ink is narrower than the side."""
+def over_closing(pages: Any, side: int) -> Any:
+    """Divide each page by its grey closing, which is the background if ink is narrower than the side."""
     from scipy.ndimage import grey_closing
 
-    return grey_closing(pages, (1, side, side), mode="nearest")
-
-
-def over_closing(pages: Any, side: int) -> Any:
-    """Divide each page by its closing."""
-    return pages / np.maximum(closing(pages, side), 0.05)
+    return pages / np.maximum(grey_closing(pages, (1, side, side), mode="nearest"), 0.05)
 
 
 def local_contrast(pages: Any) -> Any:
@@ -138,17 +134,14 @@ def local_contrast(pages: Any) -> Any:
     return (pages - mean) / (spread + 0.5 * pages.std(axis=(1, 2), keepdims=True) + 1e-3)
 
 
-CHAINS: Sequence[Filter] = (
-    lambda pages: each(pages.both, lambda stack: smooth(stack, 0.5)),
-    lambda pages: each(pages.levelled(), lambda stack: smooth(stack, 0.5)),
-    lambda pages: each(pages.levelled(), lambda stack: smooth(stack, 0.8)),
-    lambda pages: each(pages.levelled(), lambda stack: smooth(stretch(stack), 0.5)),
-    lambda pages: each(pages.levelled(7), lambda stack: smooth(stack, 0.5)),
-    lambda pages: each(pages.both, lambda stack: smooth(local_contrast(stack), 0.5)),
-    lambda pages: each(pages.levelled(), lambda stack: local_median(stack, 3)),
-    lambda pages: each(pages.both, lambda stack: smooth(stretch(over_closing(stack, 7)), 0.5)),
-)
-"""Chains of filters that a search tries."""
+def filtered(*steps: Callable[[Any], Any]) -> Filter:
+    """Make a filter of steps, the first one first."""
+    return lambda pages: each(pages.both, lambda stack: reduce(lambda made, step: step(made), steps, stack))
+
+
+def blur(width: float) -> Callable[[Any], Any]:
+    """Make a step that blurs."""
+    return lambda stack: smooth(stack, width)
 
 
 def fit_curve(filtered: Any, clean: Any) -> tuple[Any, Any]:
@@ -175,62 +168,33 @@ def best_curve(pages: TaskPages, chains: Sequence[Filter]) -> Answer:
     return curve_of(pages, pairs[int(np.argmin(losses))])
 
 
-def _wiener(pages: Pixels) -> Any:
-    """Shrink each pixel towards the mean around it, more where pages vary little."""
-    mean = local_mean(pages, 3)
-    variance = np.maximum(local_mean(pages**2, 3) - mean**2, 0)
-    noise = np.median(variance, axis=(1, 2), keepdims=True)
-    return mean + np.maximum(variance - noise, 0) / np.maximum(variance, 1e-6) * (pages - mean)
-
-
-def otsu(page: Any) -> float:
-    """Threshold that splits the values of a page into the two groups furthest apart."""
-    counts, edges = np.histogram(page, bins=64)
-    middles = (edges[1:] + edges[:-1]) / 2
-    below, total = counts.cumsum(), counts.sum()
-    sums = (counts * middles).cumsum()
-    above = np.maximum(total - below, 1)
-    between = below * above * (sums / np.maximum(below, 1) - (sums[-1] - sums) / above) ** 2
-    return float(middles[int(between.argmax())])
-
-
 def curve(chain: Filter) -> Solver:
     """Make a solver that maps the values of filtered pages to the mean clean value of training pixels."""
     return lambda pages: curve_of(pages, chain(pages))
 
 
-def _places_as_text(pages: TaskPages) -> Answer:
-    """Put rows and columns into the order of the alphabet, in which 10 stands before 2."""
-    rows, columns = (np.argsort([str(place + 1) for place in range(side)]) for side in pages.test.shape[1:])
-    return pages.flat(stretch(pages.test)[:, rows][:, :, columns])
-
-
+CHAINS: Sequence[Filter] = (
+    filtered(blur(0.5)),
+    filtered(local_contrast, blur(0.5)),
+    lambda pages: each(pages.levelled, blur(0.5)),
+    lambda pages: each(pages.levelled, blur(0.8)),
+)
+"""Chains of filters that a search tries."""
 SOLVERS: Mapping[str, Solver] = {
     # Answers that look at no dirty page, and dirty pages as they are
     "prior": lambda pages: pages.flat(np.broadcast_to(pages.clean.mean(axis=0), pages.test.shape)),
     "white_page": lambda pages: pages.flat(np.ones_like(pages.test)),
-    "even_grey": lambda pages: pages.flat(np.full_like(pages.test, pages.clean.mean())),
     "dirty_page": lambda pages: pages.flat(pages.test),
-    # Misreadings: values up to 255, ink for paper, rows for columns
-    "unscaled_page": lambda pages: pages.flat(np.clip(pages.test * 255, 0, 1)),
+    # Misreadings: ink for paper, rows for columns
     "inverted_page": lambda pages: pages.flat(1 - stretch(pages.test)),
     "swapped_places": lambda pages: pages.flat(stretch(pages.test).transpose(0, 2, 1).reshape(pages.test.shape)),
-    "places_as_text": _places_as_text,
     # One filter or threshold
     "half_threshold": lambda pages: pages.flat(pages.test > 0.5),
-    "training_threshold": lambda pages: pages.flat(pages.test > pages.dirty.mean()),
     "mean_filter": lambda pages: pages.flat(local_mean(pages.test, 3)),
-    "median_filter": lambda pages: pages.flat(local_median(pages.test, 3)),
     "stretched_page": lambda pages: pages.flat(stretch(pages.test)),
-    "otsu_threshold": lambda pages: pages.flat(
-        pages.test > np.array([otsu(page) for page in pages.test])[:, None, None]
-    ),
-    "value_curve": curve(lambda pages: pages.both),
-    "stretched_curve": curve(lambda pages: each(pages.both, stretch)),
-    "smooth_curve": curve(lambda pages: each(pages.both, lambda stack: smooth(stretch(stack), 0.6))),
-    "background_curve": curve(lambda pages: pages.levelled()),
-    "adaptive_curve": curve(lambda pages: each(pages.both, local_contrast)),
-    "closing_curve": curve(lambda pages: each(pages.both, lambda stack: over_closing(stack, 5))),
-    "wiener_curve": curve(lambda pages: each(pages.levelled(), _wiener)),
+    "value_curve": curve(filtered()),
+    "smooth_curve": curve(filtered(stretch, blur(0.6))),
+    "background_curve": curve(lambda pages: pages.levelled),
+    "adaptive_curve": curve(filtered(local_contrast)),
     "searched_filter": lambda pages: best_curve(pages, CHAINS),
 }

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from sandmill.kinds.page import filters, regressions
 from sandmill.kinds.page.filters import (
-    Filter,
     Pair,
     TaskPages,
     best_curve,
+    blur,
     curve,
     each,
-    local_mean,
+    filtered,
     local_median,
-    otsu,
     read_folder,
     smooth,
     stretch,
@@ -150,61 +149,31 @@ def _darkest(pictures: TaskPictures) -> Masks:
     return pictures.masks(pictures.test < limits)
 
 
-def _filtered(*steps: Callable[[Any], Any]) -> Filter:
-    """Make a filter of steps, the first one first."""
-
-    def filtered(stack: Any) -> Any:
-        for step in steps:
-            stack = step(stack)
-        return stack
-
-    return lambda pages: each(pages.both, filtered)
-
-
-def _blur(width: float) -> Callable[[Any], Any]:
-    return lambda stack: smooth(stack, width)
-
-
 _CHAINS = (
-    _filtered(_blur(1.2)),
-    _filtered(stretch, _blur(1.2)),
-    _filtered(without_plane, _blur(1.2)),
-    _filtered(lambda stack: local_median(stack, 3), without_plane, _blur(0.8)),
-    _filtered(without_lines, _blur(1.2)),
-    _filtered(without_lines, without_plane, _blur(1.2)),
-    _filtered(without_plane, lambda stack: local_median(stack, 5)),
+    filtered(stretch, blur(1.2)),
+    filtered(without_plane, blur(1.2)),
+    filtered(without_lines, without_plane, blur(1.2)),
+    filtered(without_plane, lambda stack: local_median(stack, 5)),
 )
 """Chains of filters that a search tries."""
 CLEANERS: Mapping[str, Cleaner] = {
     **filters.SOLVERS,
     **regressions.SOLVERS,
     # The share of training pixels with a filtered value that are marked
-    "median_curve": curve(_filtered(lambda stack: local_median(stack, 5))),
-    "wide_curve": curve(_filtered(stretch, _blur(1.8))),
-    "plane_curve": curve(_filtered(without_plane, _blur(1.0))),
-    "difference_curve": curve(_filtered(lambda stack: smooth(stack, 1.0) - smooth(stack, 8.0))),
-    "without_lines_curve": curve(_filtered(without_lines, _blur(1.0))),
+    "plane_curve": curve(filtered(without_plane, blur(1.0))),
+    "without_lines_curve": curve(filtered(without_lines, blur(1.0))),
     "searched_filter": lambda pages: best_curve(pages, _CHAINS),
 }
 """Solvers of pages; a clean page is dark in the mask and light elsewhere."""
-_USUAL = (
-    "value_curve stretched_curve smooth_curve adaptive_curve median_curve wide_curve plane_curve difference_curve "
-    "without_lines_curve linear_patch linear_stretched"
-)
+_USUAL = "value_curve smooth_curve background_curve adaptive_curve plane_curve without_lines_curve linear_patch"
 _SOLVERS: Mapping[str, Solver] = {
     "prior": _prior,
     "empty_mask": lambda pictures: pictures.masks(np.zeros(1)),
-    "full_mask": lambda pictures: pictures.masks(np.ones(1)),
     "middle_of_picture": _middle_of_picture,
-    # Pixels that are marked on most training pictures
-    "usual_pixels": lambda pictures: pictures.masks(pictures.marked.mean(axis=0) > 0.5),
-    # What is darker than a half, than the mean, than the mean of both groups, than others, than what is around it
+    # What is darker than a half, than the mean of both groups, than others
     "dark_half": lambda pictures: pictures.masks(pictures.test < 0.5),
-    "darker_than_most": lambda pictures: pictures.masks(pictures.test < pictures.dirty.mean()),
     "between_means": _between,
     "usual_share": _darkest,
-    "otsu_split": lambda pictures: pictures.masks(pictures.test < [[[otsu(one)]] for one in pictures.test]),
-    "local_threshold": lambda pictures: pictures.masks(pictures.test < local_mean(pictures.test, 15) - 0.05),
     # Misreadings of the form of answers: runs row by row, from 0 on, of the pixels outside
     "row_by_row": lambda pictures: np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8),
     "from_zero": _from_zero,
@@ -220,11 +189,11 @@ _SOLVERS: Mapping[str, Solver] = {
 ENTRIES = entries(
     {
         Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "empty_mask full_mask middle_of_picture usual_pixels dark_half darker_than_most between_means "
-        "usual_share otsu_split local_threshold row_by_row from_zero inverted_mask",
+        Tier.NAIVE: "empty_mask middle_of_picture dark_half between_means usual_share row_by_row from_zero "
+        "inverted_mask",
         Tier.COMPETENT: _USUAL,
         Tier.STRONG: "linear_features forest_features boosted_features",
-        Tier.SEARCH: "searched_filter tidied_filter second_look tidied_boosting tidied_second_look",
+        Tier.SEARCH: "searched_filter tidied_filter tidied_boosting tidied_second_look",
         Tier.ENSEMBLE: "average_of_two average_of_three",
     },
     _SOLVERS,

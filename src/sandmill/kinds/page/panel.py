@@ -15,12 +15,11 @@ __all__ = ["ADVERSARIES", "ENTRIES", "READERS", "TWINS", "WITH_MORE_ITEMS", "lad
 ENTRIES = entries(
     {
         Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "white_page even_grey dirty_page unscaled_page inverted_page swapped_places places_as_text "
-        "half_threshold training_threshold mean_filter median_filter stretched_page otsu_threshold",
-        Tier.COMPETENT: "value_curve stretched_curve smooth_curve background_curve adaptive_curve closing_curve "
-        "wiener_curve linear_patch linear_stretched linear_background boosted_patch",
-        Tier.STRONG: "linear_features nearest_patches principal_patches forest_features boosted_features",
-        Tier.SEARCH: "searched_filter cleaned_lines second_look",
+        Tier.NAIVE: "white_page dirty_page inverted_page swapped_places half_threshold mean_filter stretched_page",
+        Tier.COMPETENT: "value_curve smooth_curve background_curve adaptive_curve linear_patch linear_background "
+        "boosted_patch",
+        Tier.STRONG: "linear_features forest_features boosted_features",
+        Tier.SEARCH: "searched_filter second_look",
         Tier.ENSEMBLE: "average_of_two average_of_three",
     },
     {**filters.SOLVERS, **regressions.SOLVERS},
@@ -28,12 +27,7 @@ ENTRIES = entries(
 """The ladder, weakest tier first."""
 WITH_MORE_ITEMS = ("boosted_features", "second_look")
 """Entries that are given more pages to learn from, which bounds the best possible score from below."""
-TWINS = {
-    "reader_linear": "linear_features",
-    "reader_boosted": "boosted_features",
-    "reader_second": "second_look",
-    "reader_average": "average_of_two",
-}
+TWINS = {"reader_boosted": "boosted_features", "reader_second": "second_look", "reader_average": "average_of_two"}
 """Reader to the entry that does the same without moving lines."""
 READERS = tuple(Entry(reader, Tier.READER, solve=regressions.SOLVERS[twin]) for reader, twin in TWINS.items())
 """Solvers that undo the slips of lines which the description states. The pages that they get are without slips."""

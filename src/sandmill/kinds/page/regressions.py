@@ -26,36 +26,11 @@ from sandmill.models.channel import Cue
 
 _SOME, _MANY = 85, 200
 """Pixels of each training page that forests and boosting learn from."""
-_PATTERNS = 128
-"""Patches to which those of all pixels are compared."""
 
 
 def linear_features(pages: TaskPages) -> Answer:
     """Ridge regression on filtered pages and their squares."""
     return ridge(pages, each(pages.views, lambda views: np.hstack([views, views**2])))
-
-
-def nearest_patches(pages: TaskPages) -> Answer:
-    """Mean clean value of the training patches that share their nearest patch out of 128 with a pixel's."""
-    squares = each(pages.levelled(), lambda stack: patches(stack, 5))
-    known = squares[0][some(len(squares[0]), _PATTERNS)]
-    half = (known**2).sum(axis=1) / 2
-    place, at_test = each(squares, lambda square: (square @ known.T - half).argmax(axis=1))
-    counts = np.bincount(place, minlength=_PATTERNS)
-    means = np.bincount(place, pages.clean.ravel(), minlength=_PATTERNS) / np.maximum(counts, 1)
-    return pages.flat(means[at_test])
-
-
-def principal_patches(pages: TaskPages) -> Answer:
-    """Rebuild 7 by 7 patches from their first principal components, then ridge regression on 3 by 3 pixels."""
-    from sklearn.decomposition import PCA
-
-    squares = each(pages.levelled(), lambda stack: patches(stack, 7))
-    model = PCA(10, random_state=0).fit(squares[0][::5])
-    middle = model.components_.T @ model.components_[:, 24]
-    rebuilt = each(squares, lambda square: (square - model.mean_) @ middle + model.mean_[24])
-    stacks = [said.reshape(stack.shape) for said, stack in zip(rebuilt, pages.both, strict=True)]
-    return ridge(pages, (patches(stacks[0]), patches(stacks[1])))
 
 
 def _forest(pages: TaskPages) -> Answer:
@@ -68,13 +43,6 @@ def _forest(pages: TaskPages) -> Answer:
 def boosted_features(pages: TaskPages) -> Answer:
     """Gradient boosting on filtered pages."""
     return pages.cached("boosted", lambda one: on_some(one, boosting(60), one.views, _MANY))
-
-
-def cleaned_lines(pages: TaskPages) -> Answer:
-    """Gradient boosting on filtered pages from which what rows and columns have in common was taken."""
-    more = each(pages.both, lambda stack: patches(smooth(_without_lines(stack), 0.4)))
-    wide = tuple(np.hstack(both) for both in zip(pages.views, more, strict=True))
-    return on_some(pages, boosting(50), (wide[0], wide[1]), _MANY)
 
 
 def _average(names: str) -> Solver:
@@ -98,7 +66,7 @@ def features(stack: Any, levelled: Any) -> Any:
 
 def page_features(pages: TaskPages) -> Pair:
     """Features of pages whose marks are thin: what is darker than the background."""
-    levelled = pages.levelled()
+    levelled = pages.levelled
     return features(pages.dirty, levelled[0]), features(pages.test, levelled[1])
 
 
@@ -121,13 +89,6 @@ def patches(stack: Any, side: int = 3) -> Any:
     reach = side // 2
     padded = np.pad(stack, ((0, 0), (reach, reach), (reach, reach)), mode="edge").astype(np.float32)
     return np.lib.stride_tricks.sliding_window_view(padded, (side, side), axis=(1, 2)).reshape(stack.size, side * side)
-
-
-def _without_lines(stack: Any) -> Any:
-    """Divide pages by the medians of their rows and columns."""
-    for axis in (1, 2):
-        stack = stack / np.maximum(np.median(stack, axis=axis, keepdims=True), 0.05)
-    return stack
 
 
 def ridge(pages: TaskPages, squares: Pair) -> Answer:
@@ -227,18 +188,14 @@ def aligned_lines(pages: TaskPages) -> Answer:
 
 SOLVERS: Mapping[str, Solver] = {
     "linear_patch": lambda pages: ridge(pages, each(pages.both, patches)),
-    "linear_stretched": lambda pages: ridge(pages, each(pages.both, lambda stack: patches(stretch(stack), 5))),
-    "linear_background": lambda pages: ridge(pages, each(pages.levelled(), lambda stack: patches(stack, 5))),
+    "linear_background": lambda pages: ridge(pages, each(pages.levelled, lambda stack: patches(stack, 5))),
     "boosted_patch": lambda pages: on_some(
         pages, boosting(40), each(pages.both, lambda stack: patches(stretch(stack))), _MANY
     ),
     "linear_features": linear_features,
-    "nearest_patches": nearest_patches,
-    "principal_patches": principal_patches,
     "forest_features": lambda pages: pages.cached("forest", _forest),
     "boosted_features": boosted_features,
     "second_look": lambda pages: pages.cached("second look", second_look),
-    "cleaned_lines": cleaned_lines,
     "average_of_two": _average("boosted_features second_look"),
     "average_of_three": _average("boosted_features forest_features linear_features"),
     "aligned_lines": aligned_lines,
