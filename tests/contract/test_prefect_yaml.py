@@ -14,6 +14,7 @@ from prefect.cli.deploy._models import (
     WorkPoolConfig,
 )
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.events.schemas.deployment_triggers import DeploymentEventTrigger
 from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.schema_tools.validation import validate
 
@@ -113,6 +114,14 @@ def test_what_looks_after_nightly_releases_looks_at_the_dataset_that_they_make()
     nightly = DEPLOYMENTS["nightly-release"]["parameters"]
     made = f"{nightly['settings']['root']}/{nightly['request']['name']}"
     assert DEPLOYMENTS["weekly-audit"]["parameters"]["request"]["release"] == made
+
+
+def test_triggers_are_off_until_an_operator_switches_them_on():
+    triggers = {name: raw["triggers"] for name, raw in DEPLOYMENTS.items() if "triggers" in raw}
+    assert triggers.keys() == {"weekly-audit", "refresh-curriculum"}
+    for (trigger,) in triggers.values():
+        assert DeploymentEventTrigger.model_validate(trigger).enabled is False
+    assert DEPLOYMENTS["refresh-curriculum"]["concurrency_limit"] == {"limit": 1, "collision_strategy": "CANCEL_NEW"}
 
 
 @pytest.mark.parametrize("name", ["nightly-release", "weekly-audit"])

@@ -3,6 +3,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,41 @@ def test_a_schedule_that_is_on_obtains_runs_and_the_nightly_that_is_off_obtains_
     log = deployed.log.read_text()
     assert "bulk DML" not in log
     assert "Traceback" not in log, log
+
+
+def test_triggers_are_delivered_off_and_start_audit_and_refresh_once_they_are_on(deployed):
+    for name in ("audit-after-nightly", "refresh-after-rollouts"):
+        assert deployed.automation(name)["enabled"] is False
+    emit(deployed)
+    deployed.prefect("automation", "resume", "refresh-after-rollouts")
+    deployed.prefect("automation", "resume", "audit-after-nightly")
+
+    def started(name: str, flow: str) -> list[dict[str, Any]]:
+        emit(deployed)  # the server takes up an automation some time after it was switched on
+        return deployed.runs(name, flow)
+
+    assert wait_until(lambda: bool(started("refresh-curriculum", "refresh-curriculum")), SCHEDULER_S)
+    assert all(
+        run["parameters"]["request"] == {"release": "releases/other", "rollouts": ["rollouts/step-9"]}
+        for run in deployed.runs("refresh-curriculum", "refresh-curriculum")
+    )
+    nightly = deployed.trigger("nightly-release", {})
+    assert deployed.runs("weekly-audit", "audit-release") == []
+    deployed.post(f"/flow_runs/{nightly}/set_state", {"state": {"type": "COMPLETED"}, "force": True})
+    assert wait_until(lambda: bool(deployed.runs("weekly-audit", "audit-release")), SCHEDULER_S)
+    for name in ("audit-after-nightly", "refresh-after-rollouts"):
+        deployed.prefect("automation", "pause", name)
+    for run in [
+        *deployed.runs("refresh-curriculum", "refresh-curriculum"),
+        *deployed.runs("weekly-audit", "audit-release"),
+    ]:
+        deployed.post(f"/flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLED"}, "force": True})
+
+
+def emit(server: Server) -> None:
+    """Say that rollouts were written, as docs/operating.md does."""
+    payload = '{"release": "releases/other", "rollouts": "rollouts/step-9"}'
+    server.prefect("event", "emit", "sandmill.rollouts.written", "--resource-id", "step-9", "--payload", payload)
 
 
 def test_deploying_twice_changes_nothing(deployed):

@@ -83,7 +83,7 @@ def grade(
 def agent_env(
     action: Annotated[Literal["create"], typer.Argument(metavar="create", help="Make it, or find it and describe it.")],
     path: Annotated[Path | None, option("P", "Where, if not in $SANDMILL_AGENT_ENV or the cache folder.")] = None,
-    with_torch: Annotated[bool, typer.Option("--with-torch", help="With PyTorch.")] = False,
+    with_torch: Annotated[bool, typer.Option("--with-torch", help="With torch and torchvision: 2 GB.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the pinned environment of the agent's code: numpy to xgboost, and no sandmill.

@@ -35,6 +35,8 @@ LIBRARIES: Mapping[str, str] = {
     "Pillow": "PIL.Image",
 }
 """Usual name of each library, and a module whose import shows that the library works."""
+TORCH_LIBRARIES: Mapping[str, str] = {"torch": "torch", "torchvision": "torchvision.models"}
+"""The same for the libraries of an agent environment with PyTorch."""
 
 
 def public_path(name: str) -> str:

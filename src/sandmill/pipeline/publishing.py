@@ -52,6 +52,8 @@ class Publication(Frozen):
     place: str
     """`<root>/<dataset>`."""
     tasks: int
+    content: str
+    """Hash over the digests of its tasks."""
     is_new: bool
     missed_mix: tuple[str, ...] = ()
     """One line for each band that got fewer slots than were asked for."""
@@ -147,6 +149,8 @@ class KeptTasks(Frozen):
     version: str
     shards: tuple[ShardRef, ...]
     tasks: int
+    rollouts: tuple[str, ...] = ()
+    """Folders of the rollouts by which they were chosen."""
 
 
 def publish_release(
@@ -216,6 +220,7 @@ def publish_release(
         version=manifest.version,
         place=store.root,
         tasks=manifest.tasks,
+        content=manifest.content,
         is_new=is_new,
         missed_mix=tuple(missed),
     )

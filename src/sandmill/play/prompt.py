@@ -7,10 +7,10 @@ from typing import Literal, TypedDict
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.hints import DATA_DICTIONARY
-from sandmill.models.layout import COMMAND, LIBRARIES, PUBLIC, SUBMISSION
+from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.run import RunLimits, timeout_problem
 from sandmill.models.texts import DESCRIPTION, prompt_text
-from sandmill.sandbox.agent_env import find_agent_env, pinned_versions
+from sandmill.sandbox.agent_env import find_agent_env, offered_libraries
 
 _MAX_DESCRIPTION_BYTES = 1 << 20
 _RUNS = (
@@ -121,10 +121,7 @@ def _list_libraries() -> str:
     place = tuple(map(os.environ.get, _PLACE_VARIABLES))
     if place not in _LISTED:
         env = find_agent_env()
-        packages = env.packages if env else pinned_versions()
-        versions = {name.lower(): version for name, version in packages.items()}
-        names = [*LIBRARIES, *(["torch"] if "torch" in versions else [])]
-        listed = ", ".join(f"{name} {versions[name.lower()]}" for name in names)
+        listed = ", ".join(f"{name} {version}" for name, version in offered_libraries(env).items())
         if env is None:
             return listed  # an environment that is created later may have torch
         _LISTED[place] = listed

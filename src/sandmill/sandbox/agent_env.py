@@ -25,7 +25,7 @@ from threading import Event, Thread
 from packaging.requirements import Requirement
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
-from sandmill.models.layout import LIBRARIES
+from sandmill.models.layout import LIBRARIES, TORCH_LIBRARIES
 
 COMMAND = "sandmill agent-env create"
 """Command that creates the environment, for messages."""
@@ -37,7 +37,6 @@ _TELL_S = 10.0
 """Seconds between two lines about an installation that goes on."""
 _HERE = Path(__file__).parent
 _PINS = (_HERE / "requirements-agent.txt", _HERE / "requirements-torch.txt")
-_IMPORTS_TO_TEST = " ".join(LIBRARIES.values())
 GUEST = Path(__file__).parent / "guest"
 """Folder of the code that the agent's interpreter executes for us."""
 
@@ -50,11 +49,13 @@ _ENVIRONMENT = {
     "LOGNAME": "agent",
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
 }
 _CPU_KERNELS = ("OPENBLAS_CORETYPE",)
 """Variables that choose numerical kernels. They are passed on, so that a script gets the same numbers as the panel."""
@@ -94,8 +95,8 @@ def default_place(has_torch: bool = False) -> Path:
 
 
 def find_agent_env(path: Path | None = None) -> AgentEnv | None:
-    """Return an environment if it exists and is complete. Without a path, one that includes torch is accepted too."""
-    places = [path.absolute()] if path else [default_place(), default_place(has_torch=True)]
+    """Return an environment if it exists and is complete. Without a path, one with PyTorch goes before one without."""
+    places = [path.absolute()] if path else [default_place(has_torch=True), default_place()]
     return next((env for place in places if (env := _read(place))), None)
 
 
@@ -123,12 +124,20 @@ def pinned_versions() -> Mapping[str, str]:
     return {pin.name: str(pin.specifier).removeprefix("==") for pin in valid}
 
 
+def offered_libraries(env: AgentEnv | None) -> dict[str, str]:
+    """Return the libraries that texts name, with their versions: those in the environment, or else the pinned ones."""
+    packages = env.packages if env else pinned_versions()
+    versions = {name.lower(): version for name, version in packages.items()}
+    return {name: versions[name.lower()] for name in (*LIBRARIES, *TORCH_LIBRARIES) if name.lower() in versions}
+
+
 def create_agent_env(
     path: Path | None = None, has_torch: bool = False, say: Callable[[str], None] = lambda _: None
 ) -> AgentEnv:
     """Create the environment, also with PyTorch, unless it exists. This takes about a minute and 1 GB of disk.
 
-    It lies in the default place if no path is given. `say` is told what is installed, before that begins.
+    PyTorch takes 1 GB more. It lies in the default place if no path is given. `say` is told what is installed, before
+    that begins.
 
     Raises:
         InputError: if the folder holds anything else.
@@ -145,7 +154,8 @@ def create_agent_env(
             raise InputError("agent environment", [problem])
         draft = place.with_name(f"{place.name}.{os.getpid()}.draft")
         packages = "numpy, pandas, scikit-learn, xgboost and others" + (" with PyTorch" if has_torch else "")
-        say(f"Installing {packages} for agents' code into {place}: about 1 GB, one to five minutes, once.")
+        size = "2 GB" if has_torch else "1 GB"
+        say(f"Installing {packages} for agents' code into {place}: about {size}, one to five minutes, once.")
         try:
             with _growth(draft, say):
                 _make(draft, has_torch)
@@ -188,10 +198,20 @@ def _make(draft: Path, has_torch: bool) -> None:
         _call(base, "-m", "venv", str(draft))
         _call(python, "-m", "pip", "install", "--quiet", "--no-deps", *requirements)
     (draft / "root").mkdir()
-    (draft / _MARKER).write_text(
-        _call(python, "-I", "-c", _FACTS, f"{_IMPORTS_TO_TEST}{' torch' if has_torch else ''}", pins_hash())
-    )
+    imports = LIBRARIES
+    if has_torch:
+        imports = {**LIBRARIES, **TORCH_LIBRARIES}
+        (extension,) = draft.glob("lib/python3.*/site-packages/torchvision/extension.py")
+        with extension.open("a", encoding="utf-8") as file:
+            file.write(_DECLARED)
+    (draft / _MARKER).write_text(_call(python, "-I", "-c", _FACTS, " ".join(imports.values()), pins_hash()))
 
+
+_DECLARED = """
+if not _has_ops():  # added by sandmill: without CUDA this wheel cannot load its operators, and their names are needed
+    for _name in ("nms", "qnms"):
+        torch.library.define(f"torchvision::{_name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+"""
 
 _FACTS = """
 import importlib, importlib.metadata, json, platform, sys
@@ -204,10 +224,12 @@ print(json.dumps(facts, indent=2, sort_keys=True))
 
 
 def _call(*command: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept = {**_settings_for_uv(), **os.environ}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=kept, stdin=subprocess.DEVNULL)
     if result.returncode:
-        last_lines = "\n".join((result.stderr or result.stdout).strip().splitlines()[-6:])
+        lines = (result.stderr or result.stdout).strip().splitlines()
+        last_lines = "\n".join([line for line in lines if "Ignored the following versions" not in line][-6:])
         words = [word for word in (Path(command[0]).name, *command[1:4]) if "\n" not in word]
         seen = f"exit code {result.returncode}: {last_lines}"
         hint = ""
@@ -215,8 +237,22 @@ def _call(*command: str) -> str:
             hint = f"Install the package of this system that has {missing[1]}."
             if missing[1].startswith("libgomp"):
                 hint = "LightGBM needs it: apt-get install libgomp1"
+        elif re.search(r"\btorch==\S+\+cpu", last_lines):
+            hint = (
+                "Name an index of PyTorch's wheels for processors in PIP_EXTRA_INDEX_URL, or a folder in PIP_FIND_LINKS"
+            )
         raise SandboxUnavailable("agent environment", [Problem(" ".join(words), seen, "exit code 0", hint)])
     return result.stdout
+
+
+def _settings_for_uv() -> dict[str, str]:
+    """Return pip's further sources of packages as settings of uv, which reads none of pip's."""
+    found = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # like pip: the best version of all sources
+    if indexes := os.environ.get("PIP_EXTRA_INDEX_URL"):
+        found["UV_EXTRA_INDEX_URL"] = indexes
+    if folders := os.environ.get("PIP_FIND_LINKS"):
+        found["UV_FIND_LINKS"] = ",".join(folders.split())
+    return found
 
 
 def _read(place: Path) -> AgentEnv | None:

@@ -60,6 +60,7 @@ def test_a_prompt_names_the_versions_that_the_sandbox_has(task, agent_env):
     assert pinned_versions().items() <= {name.lower(): v for name, v in agent_env.packages.items()}.items()
     text = sandmill.prompt(task)
     assert f"scikit-learn {agent_env.packages['scikit-learn']}" in text
+    assert ("torchvision 0" in text) == ("torchvision" in agent_env.packages)
     assert ("torch" in text) == ("torch" in agent_env.packages)
 
 

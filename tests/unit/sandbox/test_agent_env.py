@@ -16,6 +16,9 @@ from sandmill.sandbox.agent_env import create_agent_env, default_place, find_age
 from tests.releases import REPOSITORY
 
 PINS = [REPOSITORY / "src/sandmill/sandbox" / f"requirements-{name}.txt" for name in ("agent", "torch")]
+NO_WHEEL = """ERROR: Ignored the following versions that require a different python version: 1.18 Requires-Python
+ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu (from versions: 2.13.0, 2.14.0)
+ERROR: No matching distribution found for torch==2.13.0+cpu"""
 
 
 def lines(path: Path) -> list[str]:
@@ -24,7 +27,7 @@ def lines(path: Path) -> list[str]:
 
 def pin_of(line: str) -> str:
     """The pin, with its marker only where Python's version chooses between two."""
-    pin, _, marker = line.partition(" ; ")
+    pin, _, marker = line.removesuffix("+cpu").partition(" ; ")
     return line if "'3.12'" in marker else pin
 
 
@@ -56,11 +59,49 @@ def test_where_it_lies(monkeypatch, tmp_path):
     assert default_place(has_torch=True) != default_place()
 
 
+def test_one_with_torch_goes_before_one_without(monkeypatch, tmp_path):
+    monkeypatch.delenv("SANDMILL_AGENT_ENV", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(module, "_make", make_fake)
+    create_agent_env()
+    with_torch = create_agent_env(has_torch=True)
+    assert find_agent_env() == with_torch
+
+
+def test_the_libraries_that_texts_name_include_torch_where_it_is():
+    names = set(module.offered_libraries(None))
+    packages = {**module.pinned_versions(), "torch": "2.13.0+cpu", "torchvision": "0.28.0"}
+    env = module.AgentEnv(Path("env"), Path("/usr"), "3.11", packages)
+    assert set(module.offered_libraries(env)) == {*names, "torch", "torchvision"}
+
+
+def test_an_index_without_wheels_for_processors_is_refused_with_what_to_name(tmp_path):
+    script = tmp_path / "pip.py"
+    script.write_text(f"raise SystemExit({NO_WHEEL!r})\n")
+    with pytest.raises(SandboxUnavailable, match=r"PIP_EXTRA_INDEX_URL.*PIP_FIND_LINKS") as caught:
+        module._call(sys.executable, str(script))
+    assert "Requires-Python" not in str(caught.value)
+
+
+def test_uv_gets_the_sources_that_pip_has(monkeypatch):
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "https://one.example https://two.example")
+    monkeypatch.setenv("PIP_FIND_LINKS", "/a /b")
+    seen = json.loads(module._call(sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"))
+    assert (seen["UV_EXTRA_INDEX_URL"], seen["UV_FIND_LINKS"]) == ("https://one.example https://two.example", "/a,/b")
+    monkeypatch.setenv("UV_FIND_LINKS", "/own")
+    assert module._call(sys.executable, "-c", "import os; print(os.environ['UV_FIND_LINKS'])") == "/own\n"
+
+
 def make_fake(draft, has_torch):
     (draft / "bin").mkdir(parents=True)
     (draft / "bin/python").touch()
     (draft / "root").mkdir()
-    facts = {"pins": module.pins_hash(), "python": "3.11", "base_prefix": "/usr", "packages": {}}
+    facts = {
+        "pins": module.pins_hash(),
+        "python": "3.11",
+        "base_prefix": "/usr",
+        "packages": {"torch": "1"} if has_torch else {},
+    }
     (draft / "sandmill-agent-env.json").write_text(json.dumps(facts))
 
 

@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import socket
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
@@ -40,6 +41,11 @@ LIBRARIES = (
     " narwhals._pandas_like.namespace narwhals._interchange.dataframe"
     " PIL.Image PIL.ImageOps PIL.PngImagePlugin PIL.JpegImagePlugin lightgbm xgboost"
 )
+TORCH = (
+    "torch torch.nn torch.nn.functional torch.optim torch.optim.lr_scheduler torch.utils.data torch._dynamo"
+    " torchvision torchvision.models torchvision.transforms torchvision.transforms.v2"
+)
+"""What an agent environment with PyTorch has besides. The first optimizer of a process imports `torch._dynamo`."""
 
 
 LOOKUPS = "narwhals.plugins:_discover_entrypoints pandas.io.common:_get_binary_io_classes"
@@ -58,6 +64,17 @@ for model in (LogisticRegression(), HistGradientBoostingClassifier(max_iter=3), 
     table["label"] = model.fit(features, table.label).predict_proba(features)[:, 1] > 0.5
     table[["id", "label"]].to_csv(FILE, index=False)
 """
+_TORCH_SCRIPT = """
+import torch
+network = torch.nn.Sequential(
+    torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2)
+)
+optimizer = torch.optim.Adam(network.parameters())
+for _ in range(3):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(network(torch.randn(16, 1, 8, 8)), torch.zeros(16, dtype=torch.long)).backward()
+    optimizer.step()
+"""
 _ROWS = 150
 _WAIT_MS = 30_000
 _PAGE = os.sysconf("SC_PAGESIZE")
@@ -69,9 +86,13 @@ _SPANS_PER_CHECK = 64
 
 def preload() -> None:
     """Import all modules that exist, and fill the caches. A missing module fails later, in the agent's code."""
-    for name in f"{STANDARD} {LIBRARIES}".split():
-        with suppress(ImportError):
-            import_module(name)
+    from unittest.mock import patch
+
+    # PyTorch makes a folder in that of temporary files. Only a run has one, and makes it when it needs it.
+    with patch("tempfile.tempdir", os.environ.get("TMPDIR")), patch("os.makedirs"):
+        for name in f"{STANDARD} {LIBRARIES} {TORCH}".split():
+            with suppress(ImportError):
+                import_module(name)
     for place in LOOKUPS.split():
         name, _, question = place.partition(":")
         # Other versions of a library may lack the function.
@@ -118,7 +139,8 @@ def _run_rehearsal(writer: int) -> NoReturn:
         file = os.memfd_create("sandmill-rehearsal")
         rows = (f"{n},{n * 37 % 100 / 50},{n * 61 % 100 / 30},{n * 7 % 2}\n" for n in range(_ROWS))
         os.write(file, "".join(["id,a,b,label\n", *rows]).encode())
-        exec(compile(_SCRIPT, "solution.py", "exec"), {"__name__": "__main__", "FILE": f"/proc/self/fd/{file}"})
+        script = _SCRIPT + (_TORCH_SCRIPT if "torch" in sys.modules else "")
+        exec(compile(script, "solution.py", "exec"), {"__name__": "__main__", "FILE": f"/proc/self/fd/{file}"})
         report = json.dumps(_find_touched(before)).encode()
         with open(writer, "wb") as pipe:
             pipe.write(report)
