@@ -40,10 +40,30 @@ model = {model}.fit(train[columns], train.label)
 test["label"] = model.predict_proba(test[columns])[:, 1]
 test[["id", "label"]].to_csv("submission.csv", index=False)
 """
+NETWORK = """
+import pandas as pd, torch
+train, test = pd.read_csv("public/train.csv"), pd.read_csv("public/test.csv")
+columns = [column for column in test if column != "id"]
+rows, unseen = (torch.tensor(table[columns].to_numpy(), dtype=torch.float32) for table in (train, test))
+labels = torch.tensor(train.label.to_numpy(), dtype=torch.float32)
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(len(columns), 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+steps = torch.optim.Adam(model.parameters(), lr=0.01)
+for _ in range(100):
+    steps.zero_grad()
+    torch.nn.functional.binary_cross_entropy_with_logits(model(rows)[:, 0], labels).backward()
+    steps.step()
+with torch.no_grad():
+    test["label"] = torch.sigmoid(model(unseen)[:, 0]).numpy()
+test[["id", "label"]].to_csv("submission.csv", index=False)
+"""
+"""Runs where the agent environment has torch: `sandmill agent-env create --with-torch`."""
 EMPTY = 'open("submission.csv", "w").write("x")'
 COMPUTER = """
 import sys, time
-import pandas, sklearn.ensemble, sklearn.linear_model
+import contextlib, pandas, sklearn.ensemble, sklearn.linear_model
+with contextlib.suppress(ImportError):
+    import torch
 for line in sys.stdin:
     code = eval(line)
     started = time.perf_counter()
@@ -82,6 +102,9 @@ def _measure_steps(runs: int, warm: Sandbox, folder: Path, public: Path) -> dict
     """Seconds by model and kind; the first round is not counted."""
     python = str(warm.agent_env.python)
     found: dict[str, Seconds] = {}
+    scripts = {name: _code(name) for name in MODELS}
+    if subprocess.run([python, "-c", "import torch"], env=guest_environment(), capture_output=True).returncode == 0:
+        scripts["network of torch"] = NETWORK
     with subprocess.Popen(
         [python, "-c", COMPUTER],
         cwd=folder,
@@ -91,7 +114,7 @@ def _measure_steps(runs: int, warm: Sandbox, folder: Path, public: Path) -> dict
         text=True,
     ) as computer:
         for turn in range(runs + 1):
-            for model, code in {name: _code(name) for name in MODELS}.items():
+            for model, code in scripts.items():
                 kinds: dict[str, Callable[[], float]] = {
                     "cold python": lambda code=code: _timed(lambda: _run_cold(python, folder, code)),  # type: ignore[misc]
                     "warm": lambda code=code: _timed(lambda: _step(warm, code, public)),  # type: ignore[misc]

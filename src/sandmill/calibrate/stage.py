@@ -127,9 +127,12 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         return Calibrated(package, appraised, sources, panel_s, seconds)
 
 
-def _script_seconds(task_id: str, runs: Sequence[PanelRun]) -> ScriptSeconds:
+def _script_seconds(task_id: str, runs: Sequence[PanelRun]) -> ScriptSeconds | None:
     """Return quantiles over the panel on the pilot, whose training rows are those of the task and are fitted anew."""
-    p50, p95, p99 = np.quantile([run.cpu_s for run in runs if run.cpu_s is not None], (0.5, 0.95, 0.99)).round(4)
+    seconds = [run.cpu_s for run in runs if run.cpu_s is not None]
+    if not seconds:
+        return None
+    p50, p95, p99 = np.quantile(seconds, (0.5, 0.95, 0.99)).round(4)
     return ScriptSeconds(task_id=task_id, cpu_s_p50=p50, cpu_s_p95=p95, cpu_s_p99=p99)
 
 
