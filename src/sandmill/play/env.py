@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, Self, TypeVar
+from uuid import uuid4
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import GradeReport, Outcome
@@ -20,6 +21,7 @@ from sandmill.play.observation import observe
 from sandmill.play.prompt import build_prompt
 from sandmill.play.score import submission_of
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
+from sandmill.play.traces import step_span
 from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.instrument import instrument
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
@@ -28,6 +30,8 @@ from sandmill.scoring.grading.grade import check_format
 _TRIES = 3
 """Attempts of a run while the sandbox fails before the agent's code starts."""
 
+_TOOLS = {Action.RUN: "run_code", Action.SUBMIT: "submit", Action.FINISH: "finish"}
+"""Names of the actions in traces, as tools of trainers have them."""
 StepResult = tuple[str, float, bool, bool, dict[str, Any]]
 """Observation, reward, terminated, truncated, info."""
 _Result = TypeVar("_Result")
@@ -59,6 +63,7 @@ class MLEnv:
         sandbox: AsyncCodeRunner | None = None,
         instrument: bool = False,
         sample: int = 0,
+        episode_id: str | None = None,
         explains: bool = False,
         **numbers: Any,
     ) -> None:
@@ -72,6 +77,7 @@ class MLEnv:
             sandbox: runs the code. None means the sandbox of the task.
             instrument: whether progress markers are inserted into scripts.
             sample: number of the rollout among those of the same task.
+            episode_id: name of the episode. None means a random one, another for each episode.
             explains: whether the rollout says which stated facts its submission uses. It does so anyway where the
                 reward needs it.
             numbers: single limits.
@@ -87,10 +93,13 @@ class MLEnv:
         self._reward = get_reward(reward)
         self._explains = explains or self._reward.needs_facts
         self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
+        self._named = episode_id
         self._folder: TemporaryDirectory[str] | None = None
         self._clear()
 
     def _clear(self) -> None:
+        self.episode_id = self._named or uuid4().hex
+        """Name of the episode in traces, in trackers and in the stored rollout."""
         self._steps: list[Step] = []
         self._valid: dict[int, bytes] = {}
         self._latest: RunResult | None = None
@@ -138,6 +147,17 @@ class MLEnv:
             InputError: if the episode has not begun or is over, or a named step has no valid submission.
         """
         self._check_running(act)
+        with step_span(self.ids, _TOOLS[act.action]) as describe:
+            result = await self._act(act)
+            describe(result[4]["step"], self.rollout)
+        return result
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Names of the task, of the version of the release and of the episode."""
+        return {"task_id": self.task.id, "release": self.task.ref, "episode_id": self.episode_id}
+
+    async def _act(self, act: Act) -> StepResult:
         if act.action is Action.FINISH:
             step = Step(number=len(self._steps) + 1, action=Action.FINISH)
             return await self._end(Ending.FINISHED, step, act.step)
@@ -163,7 +183,9 @@ class MLEnv:
         """
         if self.rollout is None:
             self._check_running(Act.finish())
-            await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
+            with step_span(self.ids, "") as describe:
+                await self._end(Ending.INFRA if is_fault else Ending.STOPPED, None)
+                describe(None, self.rollout)
         assert self.rollout is not None
         return self.rollout
 
@@ -254,8 +276,7 @@ class MLEnv:
         is_masked = ending is Ending.INFRA
         grade = None if is_masked else await self._grade(chosen)
         rollout = Rollout(
-            task_id=self.task.id,
-            release=self.task.ref,
+            **self.ids,
             sample=self._sample,
             steps=tuple(self._steps),
             ending=ending,

@@ -91,9 +91,11 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         if task_id is None and not 0 <= place < len(ids):
             raise _error("index", str(place), f"0 to {len(ids) - 1}")
         chosen = task_id or ids[place]
-        env = MLEnv(self._tasks.task(chosen), reward=self._reward, limits=self._limits, sandbox=self._sandbox)
+        name = episode_id or uuid4().hex
+        settings: dict[str, Any] = {"reward": self._reward, "limits": self._limits, "sandbox": self._sandbox}
+        env = MLEnv(self._tasks.task(chosen), episode_id=name, **settings)
         self._episode = SyncEpisode(env)
-        self._state = MLState(episode_id=episode_id or uuid4().hex, task_id=chosen)
+        self._state = MLState(episode_id=name, task_id=chosen)
         return self._observe(self._episode, self._episode.begin())
 
     def step(self, action: MLAction, timeout_s: float | None = None, **_: Any) -> MLObservation:
@@ -152,7 +154,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
             return MLObservation(text=text, metadata=metadata)
         rollout = episode.rollout
         metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
-        metadata["reward_parts"] = episode.reward_parts
+        metadata |= {"reward_parts": episode.reward_parts, **episode.env.ids}
         return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
 
 
