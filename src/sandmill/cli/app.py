@@ -100,7 +100,7 @@ def _load_command(name: str) -> Any:
     found, epilog = getattr(module, identifier), getattr(module, f"{identifier.upper()}_EXAMPLES")
     if isinstance(found, typer.Typer):
         group = typer.main.get_command(found)
-        group.epilog = epilog
+        group.name, group.epilog = name, epilog
         return group
     single = typer.Typer(**SETTINGS)
     single.command(name, epilog=epilog)(found)

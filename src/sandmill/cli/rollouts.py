@@ -15,7 +15,7 @@ _SHOWN = 2000
 """Characters of a message without --full."""
 
 rollouts = typer.Typer(
-    no_args_is_help=True, help="Read stored rollouts, and look for reward hacking in them.", **SETTINGS
+    no_args_is_help=True, help="Read stored rollouts, and check them for reward hacking.", **SETTINGS
 )
 
 
@@ -58,9 +58,7 @@ def show(
 
 @rollouts.command("check", epilog=f"Examples: {_CHECK}")
 def check(
-    folders: Annotated[
-        list[str], typer.Argument(metavar="DIR...", help="Folders of rollouts, in the order of training.")
-    ],
+    folders: Annotated[list[str], typer.Argument(metavar="DIR", help="Folders in the order of the training.")],
     as_json: JsonOption = False,
 ) -> None:
     """Look for identical scripts, a part that dominates the reward, lengths that drift, and searches for answers.
@@ -71,17 +69,17 @@ def check(
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder
 
-    opened = [RolloutFolder(Store(name)) for name in dict.fromkeys(folders)]
-    settings = [folder.require() for folder in opened]
-    is_greedy = all(one.temperature == 0 for one in settings)
-    found = check_rollouts([folder.records() for folder in opened], is_greedy=is_greedy)
+    opened = {name: RolloutFolder(Store(name)) for name in folders}
+    is_greedy = max(folder.require().temperature for folder in opened.values()) == 0
+    number, findings = check_rollouts({name: folder.records() for name, folder in opened.items()}, is_greedy)
     if as_json:
-        write_json(found.model_dump(mode="json"))
+        write_json({"rollouts": number, "findings": [finding.model_dump() for finding in findings]})
         return
     console = open_console()
-    console.print(f"{count(found.rollouts, 'rollout')} of {count(found.tasks, 'task')} checked", style="bold")
-    for finding in found.findings:
-        examples = ", ".join(f"{task_id} --sample {number}" for task_id, number in finding.examples)
-        console.print(f"{finding.kind}: {finding.words}.\n  sandmill rollouts show DIR TASK, for example {examples}")
-    if clean := [kind for kind in KINDS if kind not in {finding.kind for finding in found.findings}]:
-        console.print(f"Nothing found: {', '.join(clean)}.")
+    console.print(f"{count(number, 'rollout')} checked", style="bold")
+    for finding in findings:
+        console.print(f"\n{finding.kind}: {finding.words}")
+        for name, task_id, sample in finding.examples:
+            console.print(f"  sandmill rollouts show {name} {task_id} --sample {sample}")
+    if clean := [kind for kind in KINDS if kind not in {finding.kind for finding in findings}]:
+        console.print(f"\nNothing found: {', '.join(clean)}")

@@ -63,7 +63,6 @@ class MLEnv:
         sandbox: AsyncCodeRunner | None = None,
         instrument: bool = False,
         sample: int = 0,
-        episode_id: str | None = None,
         explains: bool = False,
         **numbers: Any,
     ) -> None:
@@ -77,7 +76,6 @@ class MLEnv:
             sandbox: runs the code. None means the sandbox of the task.
             instrument: whether progress markers are inserted into scripts.
             sample: number of the rollout among those of the same task.
-            episode_id: name of the episode. None means a random one, another for each episode.
             explains: whether the rollout says which stated facts its submission uses. It does so anyway where the
                 reward needs it.
             numbers: single limits.
@@ -93,12 +91,11 @@ class MLEnv:
         self._reward = get_reward(reward)
         self._explains = explains or self._reward.needs_facts
         self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
-        self._named = episode_id
         self._folder: TemporaryDirectory[str] | None = None
         self._clear()
 
     def _clear(self) -> None:
-        self.episode_id = self._named or uuid4().hex
+        self.episode_id = uuid4().hex
         """Name of the episode in traces, in trackers and in the stored rollout."""
         self._steps: list[Step] = []
         self._valid: dict[int, bytes] = {}

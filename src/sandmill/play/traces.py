@@ -43,18 +43,18 @@ def step_span(ids: Mapping[str, str], tool: str) -> Iterator[Describe]:
     An empty `tool` stands for the end of an episode by the trainer. Names follow the semantic conventions for
     generative AI where they have one.
     """
-    tracer = _tracer()
-    if tracer is None:
+    if (tracer := _tracer()) is None:
         yield lambda step, rollout: None
         return
+    operation = "execute_tool" if tool else "end_episode"
     attributes = {
-        "gen_ai.operation.name": "execute_tool" if tool else "end_episode",
+        "gen_ai.operation.name": operation,
+        "gen_ai.tool.name": tool,
         "gen_ai.conversation.id": ids["episode_id"],
         "sandmill.task.id": ids["task_id"],
         "sandmill.release": ids["release"],
-        **({"gen_ai.tool.name": tool} if tool else {}),
     }
-    with tracer.start_as_current_span(f"execute_tool {tool}" if tool else "end_episode", attributes=attributes) as span:
+    with tracer.start_as_current_span(f"{operation} {tool}".strip(), attributes=attributes) as span:
         yield partial(_describe, span)
 
 
@@ -63,9 +63,7 @@ def _describe(span: Any, step: Step | None, rollout: Rollout | None) -> None:
     if step is not None:
         found["sandmill.step.number"] = step.number
         if step.outcome is not None:
-            found["sandmill.step.outcome"] = step.outcome.value
-            if step.outcome is not Outcome.OK:
-                found["error.type"] = step.outcome.value
+            found["sandmill.step.outcome" if step.outcome is Outcome.OK else "error.type"] = step.outcome.value
     if rollout is not None:
         found |= {"sandmill.episode.ending": rollout.ending.value, "sandmill.episode.mask": rollout.mask}
         if rollout.reward is not None and not rollout.mask:

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 
-from sandmill.models.rollout import RolloutRecord
+from sandmill.models.rollout import RolloutRecord, Step
 from sandmill.report.text_tables import TextTable, to_text
 
-Passage = tuple[str, str]
-"""A title and a text."""
 _OF_ROLLOUT = {"release", "episode_id", "model", "ending", "chosen", "format_rate", "duration_s"}
 _OF_GRADE = {"outcome", "score", "gap_closed", "medal", "position"}
 
 
-def trajectory(record: RolloutRecord, width: int = 120) -> Iterator[Passage]:
+def trajectory(record: RolloutRecord, width: int = 120) -> Iterator[tuple[str, str]]:
     """Yield facts, credit and steps of a rollout, all its messages, and the code and output that no message holds.
 
     Grades are among them, so agents must not see the result.
@@ -30,27 +28,19 @@ def trajectory(record: RolloutRecord, width: int = 120) -> Iterator[Passage]:
     earned = f"reward {reward.total:.3f}" if reward else "masked, no reward"
     yield f"{rollout.task_id}, rollout {rollout.sample}: {earned}", "\n".join(lines)
 
-    credit = [(f"reward/{name}", _text(value), "") for name, value in (reward.parts if reward else {}).items()]
-    credit += [(f"fact {one.fact}", _text(one.value), _text(one.error)) for one in rollout.facts]
+    credit: list[tuple[object, ...]] = [
+        (f"reward/{part}", value) for part, value in (reward.parts if reward else {}).items()
+    ]
+    credit += [(f"fact {one.fact}", one.value) for one in rollout.facts]
     steps = [
-        (
-            *(
-                str(step.number),
-                step.action.value,
-                _text(step.outcome),
-                f"{step.duration_s:.1f}",
-                str(len(step.checks)),
-            ),
-            " ".join((step.feedback.message if step.feedback else step.detail).split()),
-        )
+        (step.number, step.action, step.outcome, step.duration_s, len(step.checks), _note(step))
         for step in rollout.steps
     ]
-    for title, header, rows in (
-        ("credit", ("credit", "value", "standard error"), credit),
-        ("steps", ("step", "action", "outcome", "seconds", "checks", "feedback"), steps),
-    ):
-        if rows:
-            yield title, to_text(TextTable("", header, tuple(rows)), width)
+    columns = ("step", "action", "outcome", "seconds", "checks", "feedback")
+    for title, header, rows in (("credit", ("credit", "value"), credit), ("steps", columns, steps)):
+        cells = tuple(tuple(map(_text, row)) for row in rows)
+        if cells:
+            yield title, to_text(TextTable("", header, cells), width)
     for number, message in enumerate(record.messages, start=1):
         yield f"message {number}, {message.role}", message.content
     said = "\n".join(message.content for message in record.messages)
@@ -58,6 +48,10 @@ def trajectory(record: RolloutRecord, width: int = 120) -> Iterator[Passage]:
         for name, text in (("code", step.code), ("standard output", step.stdout), ("standard error", step.stderr)):
             if text.strip() and text.strip() not in said:
                 yield f"step {step.number}, {name}", text
+
+
+def _note(step: Step) -> str:
+    return " ".join((step.feedback.message if step.feedback else step.detail).split())
 
 
 def _text(value: object) -> str:

@@ -126,7 +126,6 @@ def episode_reward() -> Scorer:
             "outcome": grade.outcome.value if grade else None,
             "gap_closed": grade.gap_closed if grade else None,
             "medal": grade.medal.value if grade and grade.medal else None,
-            "reward_parts": dict(rollout.reward.parts),
             **episode_ids(rollout),
             **reward_columns(rollout.reward),
         }

@@ -58,12 +58,12 @@ def test_findings_end_with_zero_and_name_episodes(folder):
         stored.save(make_record("sm3", sample))
     ran = run("rollouts", "check", folder)
     assert ran.exit_code == 0, ran.output
-    assert "8 rollouts of 3 tasks checked" in ran.stdout
+    assert "8 rollouts checked" in ran.stdout
     assert "identical scripts: 4 of 8 rollouts (1 task) have the same script" in ran.stdout
-    assert "sm3 --sample 10" in ran.stdout
-    assert "Nothing found: one part dominates the reward, lengths drift, scripts look for answers." in ran.stdout
+    assert f"sandmill rollouts show {folder} sm3 --sample 10\n" in ran.stdout
+    assert "Nothing found: one part dominates the reward, lengths drift, scripts look for answers\n" in ran.stdout
     data = json.loads(run("rollouts", "check", folder, "--json").stdout)
-    assert data["findings"][0]["examples"][0] == ["sm3", 10]
+    assert data["findings"][0]["examples"][0] == [str(folder), "sm3", 10]
 
 
 @pytest.fixture

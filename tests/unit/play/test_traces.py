@@ -1,6 +1,5 @@
 """Spans of episodes as a collector receives them over OTLP, and nothing where nobody listens."""
 
-import asyncio
 import json
 import os
 import subprocess
@@ -139,23 +138,10 @@ def test_importing_sandmill_imports_no_opentelemetry():
     assert ran.stdout.strip() == "[]"
 
 
-def test_an_episode_keeps_a_given_name_and_else_gets_another_each_time(ref):
-    release = sandmill.load(ref)
-    task = release.task(release.task_ids[0])
-
-    async def names(**settings: Any) -> list[str]:
-        async with sandmill.MLEnv(task, sandbox=obey(), **settings) as env:
-            found = []
-            for _ in range(2):
-                await env.reset()
-                found.append((await env.stop()).episode_id)
-                assert found[-1] == env.episode_id
-            return found
-
-    assert asyncio.run(names(episode_id="mine")) == ["mine", "mine"]
-    first, second = asyncio.run(names())
-    assert len(first) == len(second) == 32
-    assert first != second
+def test_every_episode_of_an_environment_has_another_name(ref):
+    first, second = play(ref)
+    assert len(first.episode_id) == len(second.episode_id) == 32
+    assert first.episode_id != second.episode_id
 
 
 @pytest.mark.parametrize("reward", [None, RewardParts(preset="gap", parts={}, mask=True)])

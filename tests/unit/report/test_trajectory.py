@@ -15,7 +15,7 @@ def test_facts_credit_steps_and_messages_come_in_order():
     texts = dict(rest)
     assert list(texts)[:4] == ["credit", "steps", "message 1, system", "message 2, assistant"]
     assert "reward/gap        0.300" in texts["credit"]
-    assert "fact formula:bmi  0.500  -" in texts["credit"]
+    assert "fact formula:bmi  0.500" in texts["credit"]
     assert "Valid submission. Score: 0.3" in texts["steps"]
     assert "runtime_error" in texts["steps"]
     assert texts["step 3, code"] == "1/0"
