@@ -93,7 +93,7 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
         """Begin an episode, and note its ids in the trace."""
         trace.state.begin(self._open())
         await trace.state.turns.env.reset()
-        trace.info |= trace.state.turns.env.ids
+        trace.info.update(trace.state.turns.env.ids)
 
     async def finalize(self, trace: vf.Trace) -> None:
         """End the episode.
