@@ -35,6 +35,8 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"(.* )?sandmill agent-env create --with-torch", Way.ELSEWHERE),
     (r"sandmill (show|pull|grade|verify|run|releases|diff|gc|export|seeds|doctor|agent-env) ?.*", Way.RUN),
     (r"sandmill rollout .*", Way.MODEL),
+    # tests/unit/cli/test_rollouts.py.
+    (r"sandmill rollouts .*", Way.ELSEWHERE),
     # tests/unit/cli/test_rollout.py.
     (r"sandmill curriculum .*", Way.ELSEWHERE),
     # tests/unit/cli/test_report.py.

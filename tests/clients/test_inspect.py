@@ -19,7 +19,9 @@ def test_each_sample_has_the_reward_of_its_episode_as_score(seen, small_release)
     assert sorted(sample["task"] for sample in samples) == sorted(2 * list(load(small_release).task_ids))
     for sample in samples:
         assert sample["facts"]["ending"] == "finished"
-        assert sample["score"] == pytest.approx(sum(sample["facts"]["reward_parts"].values()))
+        assert sample["score"] == pytest.approx(
+            sum(value for name, value in sample["facts"].items() if name.startswith("reward/"))
+        )
         assert 0.3 < sample["score"] <= 1
     # Four samples are two after the reduction over epochs.
     assert seen["played"]["scored"] == [2, 0]

@@ -23,7 +23,7 @@ def test_one_answer_to_an_exported_row_is_run_and_graded(seen):
     assert single["asked"] == seen["row"]
     assert single["done"] == [True]
     assert single["rewards"][0] > 0
-    parts = {"part_ladder": single["rewards"][0], "part_gap": 0}
+    parts = {"reward/ladder": single["rewards"][0], "reward/gap": 0}
     assert single["metrics"] == {"masked": 0, "valid": 1, "turns": 1, **parts}
 
 

@@ -22,8 +22,11 @@ def test_each_rollout_has_the_reward_of_its_final_submission(seen, small_release
         assert (trace["ok"], trace["errors"], trace["stop"]) == (True, [], "agent_completed")
         reward, gap = earned[trace["task"]]
         assert trace["rewards"] == {"reward": pytest.approx(reward, abs=1e-3)}
-        measured = {"gap_closed": pytest.approx(gap, abs=1e-3), "valid_submission": 1.0, "facts_part": 0.0}
-        assert trace["metrics"] == measured
+        measured = {"gap_closed": pytest.approx(gap, abs=1e-3), "valid_submission": 1.0}
+        parts = {"reward/ladder": pytest.approx(reward, abs=1e-3), "reward/gap": 0.0}
+        assert trace["metrics"] == measured | parts
+        assert trace["info"].items() >= {"task_id": trace["task"], "release": load(small_release).ref}.items()
+    assert len({trace["info"]["episode_id"] for trace in seen["played"]}) == len(seen["played"])
 
 
 def test_the_model_gets_three_tools_and_no_machine(seen):

@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "run",
     "grade": "run",
     "rollout": "rollout",
+    "rollouts": "rollouts",
     "curriculum": "report",
     "serve": "serve",
     "verify": "verify",
@@ -28,7 +29,10 @@ COMMANDS = {
     "agent-env": "run",
     "doctor": "doctor",
 }
-"""Module of each command, in the order of the help. It has a function of that name and the text `NAME_EXAMPLES`."""
+"""Module of each command, in the order of the help.
+
+It has the text `NAME_EXAMPLES`, and a function of that name, or a `Typer` of several commands.
+"""
 
 INTERRUPTED = "Interrupted. What was finished stays; run the same command again to go on."
 INTERRUPTED_CODE = 130
@@ -63,13 +67,13 @@ class LazyCommands(typer.core.TyperGroup):
             raise typer.Exit(INTERRUPTED_CODE) from error
 
 
-_SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": "markdown",
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **_SETTINGS)
+app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **SETTINGS)
 
 
 def _print_version(is_asked: bool) -> None:
@@ -96,6 +100,11 @@ def _root(
 
 def _load_command(name: str) -> Any:
     module, identifier = import_module(f"sandmill.cli.{COMMANDS[name]}"), name.replace("-", "_")
-    single = typer.Typer(**_SETTINGS)
-    single.command(name, epilog=getattr(module, f"{identifier.upper()}_EXAMPLES"))(getattr(module, identifier))
+    found, epilog = getattr(module, identifier), getattr(module, f"{identifier.upper()}_EXAMPLES")
+    if isinstance(found, typer.Typer):
+        group = typer.main.get_command(found)
+        group.name, group.epilog = name, epilog
+        return group
+    single = typer.Typer(**SETTINGS)
+    single.command(name, epilog=epilog)(found)
     return typer.main.get_command(single)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 REPORT_EXAMPLES = (
     "Examples: `sandmill report releases/micro --to report` · "
-    "`sandmill report s3://bucket/releases/micro@3 --to report --private`"
+    "`sandmill report s3://bucket/releases/micro@3 --to report --private` · "
+    "`sandmill report releases/micro --to report --private --rollouts rollouts/base`"
 )
 CURRICULUM_EXAMPLES = (
     "Examples: `sandmill curriculum releases/micro` · `sandmill curriculum releases/micro rollouts` · "
@@ -34,6 +35,9 @@ def report(
     private: Annotated[
         bool, typer.Option("--private", help="With thresholds, scores and difficulty: not for agents to see.")
     ] = False,
+    rollouts: Annotated[
+        str | None, option("DIR", "With --private: folder of rollouts, some of which the page shows.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a page on a release, report.html, and its numbers for programs, report.json.
@@ -44,16 +48,23 @@ def report(
     Every version has its public page in `reports/report.html` already.
     """
     from sandmill.publish.release_report import PAGE, check_folder, make_report, write_folder
+    from sandmill.store.files import Store
     from sandmill.store.release import load
+    from sandmill.store.rollouts import RolloutFolder, check_release
 
     opened = load(release)
     edition: Edition = "private" if private else "public"
     if private and not opened.has_private:
         problem = Problem("--private", "no private half that is readable here", "private/ of the release")
         raise InputError(opened.ref, [problem], "Nothing was written.")
+    if rollouts is not None and not private:
+        problem = Problem("--rollouts", "no --private", "--private beside it", "Rollouts show grades.")
+        raise InputError(opened.ref, [problem], "Nothing was written.")
     check_folder(to)
+    folders = [RolloutFolder(Store(rollouts))] if rollouts is not None else []
+    check_release(opened, folders)
     with show_progress("making the report"):
-        made = make_report(opened, edition)
+        made = make_report(opened, edition, (record for folder in folders for record in folder.records()))
         write_folder(to, made.files, owner_only=private)
     place = to.rstrip("/")
     if as_json:

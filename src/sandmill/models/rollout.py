@@ -257,6 +257,8 @@ class Rollout(Private):
     task_id: str
     release: str = ""
     """Reference of the exact version of the release; empty for a task from a folder."""
+    episode_id: str = ""
+    """Random name of the episode, which traces and trackers have too; empty for rollouts of older code."""
     sample: int = Field(default=0, ge=0)
     """Number of the rollout among those of the same task."""
     isolation: Isolation | None = None

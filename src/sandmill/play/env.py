@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any, Self, TypeVar
+from uuid import uuid4
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import GradeReport, Outcome
@@ -20,6 +21,7 @@ from sandmill.play.observation import observe
 from sandmill.play.prompt import build_prompt
 from sandmill.play.score import submission_of
 from sandmill.play.task import AsyncCodeRunner, EpisodeTask
+from sandmill.play.traces import step_span
 from sandmill.rewards import Reward, get_reward
 from sandmill.rewards.instrument import instrument
 from sandmill.rewards.markers import new_token, read_markers, without_marker_code
@@ -28,6 +30,8 @@ from sandmill.scoring.grading.grade import check_format
 _TRIES = 3
 """Attempts of a run while the sandbox fails before the agent's code starts."""
 
+_TOOLS = {Action.RUN: "run_code", Action.SUBMIT: "submit", Action.FINISH: "finish"}
+"""Names of the actions in traces, as tools of trainers have them."""
 StepResult = tuple[str, float, bool, bool, dict[str, Any]]
 """Observation, reward, terminated, truncated, info."""
 _Result = TypeVar("_Result")
@@ -95,6 +99,8 @@ class MLEnv:
         self._clear()
 
     def _clear(self) -> None:
+        self.episode_id = uuid4().hex
+        """Name of the episode in traces, in trackers and in the stored rollout."""
         self._steps: list[Step] = []
         self._valid: dict[int, bytes] = {}
         self._latest: RunResult | None = None
@@ -152,10 +158,18 @@ class MLEnv:
                 that its wall clock has ended returns its last result instead.
         """
         async with self._turn:
-            if self._late is None:
-                self._check_running(act)
-                return await (self._step(act) if self.left_s > 0 else self._end_late())
-            return self._late
+            if self._late is not None:
+                return self._late
+            self._check_running(act)
+            with step_span(self.ids, _TOOLS[act.action]) as describe:
+                result = await (self._step(act) if self.left_s > 0 else self._end_late())
+                describe(result[4]["step"], self.rollout)
+            return result
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Names of the task, of the version of the release and of the episode."""
+        return {"task_id": self.task.id, "release": self.task.ref, "episode_id": self.episode_id}
 
     async def _step(self, act: Act) -> StepResult:
         if act.action is Action.FINISH:
@@ -185,7 +199,9 @@ class MLEnv:
             if self.rollout is None:
                 self._check_running(Act.finish())
                 ending = Ending.STOPPED if self.left_s > 0 else Ending.TIME
-                await self._end(Ending.INFRA if is_fault else ending, None)
+                with step_span(self.ids, "") as describe:
+                    await self._end(Ending.INFRA if is_fault else ending, None)
+                    describe(None, self.rollout)
         assert self.rollout is not None
         return self.rollout
 
@@ -219,7 +235,9 @@ class MLEnv:
         """End an episode whose agent has not come back. A step that goes on ends it itself."""
         async with self._turn:
             if self.rollout is None:
-                await self._end_late()
+                with step_span(self.ids, "") as describe:
+                    await self._end_late()
+                    describe(None, self.rollout)
 
     def _check_running(self, act: Act) -> None:
         problems = []
@@ -299,8 +317,7 @@ class MLEnv:
         is_masked = ending is Ending.INFRA
         grade = None if is_masked else await self._grade(chosen)
         rollout = Rollout(
-            task_id=self.task.id,
-            release=self.task.ref,
+            **self.ids,
             sample=self._sample,
             isolation=Isolation.NONE if Isolation.NONE in self._isolations else next(iter(self._isolations), None),
             steps=tuple(self._steps),

@@ -3,7 +3,7 @@
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from sandmill.errors import InputError, IntegrityError, Problem
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Funnel
+from sandmill.models.rollout import RolloutRecord
 from sandmill.report.digest import headline, private_detail
 from sandmill.report.html.figure import Cell, Edition, Figure
 from sandmill.report.html.page import (
     PageHead,
-    Section,
     build_section,
     drawn_section,
     machine_twin,
@@ -26,6 +26,7 @@ from sandmill.report.html.page import (
 )
 from sandmill.report.queries import View, build_figures, count_facets, open_queries, task_columns
 from sandmill.report.samples import sample_files
+from sandmill.report.trajectory import trajectory
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.catalogue import read_overview
 from sandmill.store.files import AccessDenied, FileMissing, storage_faults
@@ -38,6 +39,8 @@ SAMPLED, MEASURED = 100, 2000
 """Most tasks with prompt, rows and media, and most with private figures, 4 kB each."""
 MEDIA_BYTES, MEDIA_OF_TASK = 4 << 20, 96 << 10
 """Most bytes of media in a report, and of a task."""
+TRAJECTORIES, PASSAGE, ROLLOUT_CHARACTERS = 4, 8000, 8 << 20
+"""Most rollouts of a task in a report, most characters of one of their messages, and about the most of all rollouts."""
 
 
 class ReportFiles(Frozen):
@@ -47,12 +50,18 @@ class ReportFiles(Frozen):
     tasks: int
 
 
-def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = ()) -> ReportFiles:
-    """Return the report of a version as files. Equal content gives equal bytes."""
+def make_report(
+    release: StoredRelease, edition: Edition = "public", rollouts: Iterable[RolloutRecord] = ()
+) -> ReportFiles:
+    """Return the report of a version as files. Equal content gives equal bytes.
+
+    The pages of tasks show the first rollouts of each, with their grades: pass none for the public edition.
+    """
     manifest = release.manifest
     with open_queries(read_views(release, edition)) as queries:
         facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
         details = task_details(release, tasks, edition)
+        add_rollouts(details, rollouts)
         made = build_figures(queries, edition)
     listed = len(tasks.rows)
     # The page says what it leaves out of a large release.
@@ -69,7 +78,7 @@ def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequ
     head = PageHead(**named, edition=edition, headline=tuple(words), notes=tuple(notes), facts=facts)
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
     listed_tasks = tasks_section(edition, facets, tasks, details, place)
-    sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made), *extra]
+    sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made)]
     files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
     return ReportFiles(files=files, tasks=manifest.tasks)
 
@@ -175,6 +184,16 @@ def task_details(release: StoredRelease, tasks: Figure, edition: Edition) -> dic
             figures = private_detail(read_record(row))
             details.setdefault(row["task_id"], {})["private"] = figures
     return {task_id: details[task_id] for task_id in sorted(details)}
+
+
+def add_rollouts(details: Mapping[str, dict[str, Any]], rollouts: Iterable[RolloutRecord]) -> None:
+    """Add the first rollouts of each task to what its page shows, as texts with titles."""
+    left = ROLLOUT_CHARACTERS
+    for record in rollouts:
+        shown = details.get(record.rollout.task_id, {}).setdefault("rollouts", [])
+        if len(shown) < TRAJECTORIES and left > 0:
+            shown.append([(title, text[:PASSAGE]) for title, text in trajectory(record)])
+            left -= sum(len(text) for _, text in shown[-1])
 
 
 def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:

@@ -235,10 +235,11 @@ class RolloutFolder:
         yield from map(facts_of, self._compacted([*FACTS, "rest"], pieces))
         yield from (self._read(path).facts for path in pieces.values())
 
-    def records(self) -> Iterator[RolloutRecord]:
-        """Yield all rollouts, in the order of task and sample within each file."""
-        pieces = self._pieces()
-        yield from map(from_row, self._compacted(None, pieces))
+    def records(self, task_id: str | None = None) -> Iterator[RolloutRecord]:
+        """Yield all rollouts, or those of one task, in the order of task and sample within each file."""
+        pieces = {key: path for key, path in self._pieces().items() if task_id in (None, key[0])}
+        rows = (row for row in self._compacted(None, pieces) if task_id in (None, row["task_id"]))
+        yield from map(from_row, rows)
         yield from map(self._read, pieces.values())
 
     def _compacted(self, columns: Sequence[str] | None, pieces: Mapping[Key, str]) -> Iterator[dict[str, Any]]:

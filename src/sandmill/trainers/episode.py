@@ -59,12 +59,6 @@ class SyncEpisode:
         rollout = self.rollout
         return None if rollout is None or rollout.mask or rollout.reward is None else rollout.reward.total
 
-    @property
-    def reward_parts(self) -> dict[str, float]:
-        """Parts of the final reward; empty before the end and for a masked rollout."""
-        rollout = self.rollout
-        return dict(rollout.reward.parts) if rollout is not None and rollout.reward is not None else {}
-
     def begin(self) -> str:
         """Begin, and return the prompt.
 

@@ -5,6 +5,7 @@ from typing import Any
 from sandmill.errors import require_extra
 from sandmill.models.rollout import EpisodeLimits
 from sandmill.play.env import MLEnv
+from sandmill.play.traces import episode_ids, reward_columns
 from sandmill.play.turns import FINISH_TOOL, RUN_TOOL, SUBMIT_TOOL, Turns
 from sandmill.trainers.shared import graded_tasks
 
@@ -125,7 +126,8 @@ def episode_reward() -> Scorer:
             "outcome": grade.outcome.value if grade else None,
             "gap_closed": grade.gap_closed if grade else None,
             "medal": grade.medal.value if grade and grade.medal else None,
-            "reward_parts": dict(rollout.reward.parts),
+            **episode_ids(rollout),
+            **reward_columns(rollout.reward),
         }
         return Score(value=rollout.reward.total, metadata=facts)
 

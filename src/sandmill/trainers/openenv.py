@@ -3,7 +3,6 @@
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from uuid import uuid4
 
 from pydantic import Field
 
@@ -11,6 +10,7 @@ from sandmill.errors import InputError, Problem, require_extra
 from sandmill.models.rollout import Act, Action, EpisodeLimits
 from sandmill.play.env import MLEnv
 from sandmill.play.task import AsyncCodeRunner
+from sandmill.play.traces import reward_columns
 from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.shared import SharedTasks, graded_tasks
 
@@ -93,8 +93,10 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
         chosen = task_id or ids[place]
         env = MLEnv(self._tasks.task(chosen), reward=self._reward, limits=self._limits, sandbox=self._sandbox)
         self._episode = SyncEpisode(env)
-        self._state = MLState(episode_id=episode_id or uuid4().hex, task_id=chosen)
-        return self._observe(self._episode, self._episode.begin())
+        prompt = self._episode.begin()
+        env.episode_id = episode_id or env.episode_id
+        self._state = MLState(episode_id=env.episode_id, task_id=chosen)
+        return self._observe(self._episode, prompt)
 
     def step(self, action: MLAction, timeout_s: float | None = None, **_: Any) -> MLObservation:
         """Do one action. The limits of the episode bound its time; `timeout_s` is ignored.
@@ -152,7 +154,7 @@ class MLEnvironment(Environment[MLAction, MLObservation, MLState]):
             return MLObservation(text=text, metadata=metadata)
         rollout = episode.rollout
         metadata |= {"mask": episode.is_masked, "truncated": rollout is None or rollout.truncated, **episode.failure}
-        metadata["reward_parts"] = episode.reward_parts
+        metadata |= {**reward_columns(rollout.reward if rollout else None), **episode.env.ids}
         return MLObservation(text=text, done=True, reward=episode.reward, metadata=metadata)
 
 

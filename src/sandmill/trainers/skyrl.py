@@ -7,6 +7,7 @@ from sandmill.errors import require_extra
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.actions import FORMAT, parse_message
 from sandmill.play.env import MLEnv
+from sandmill.play.traces import reward_columns
 from sandmill.trainers.episode import SyncEpisode
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
 from sandmill.trainers.single_turn import last_script, one_script
@@ -95,7 +96,7 @@ class SandmillEnv(BaseTextEnv):
             observations=[] if episode.is_over else [observation],
             reward=episode.reward or 0.0,
             done=episode.is_over,
-            metadata={"mask": episode.is_masked, "task_id": episode.env.task.id, **episode.failure},
+            metadata={"mask": episode.is_masked, **episode.env.ids, **episode.failure},
         )
 
     def get_metrics(self) -> dict[str, Any]:
@@ -104,7 +105,7 @@ class SandmillEnv(BaseTextEnv):
             "masked": float(self._episode.is_masked),
             "valid": float(self.rollout is not None and self.rollout.chosen is not None),
             "turns": float(self.turns),
-            **{f"part_{name}": value for name, value in self._episode.reward_parts.items()},
+            **reward_columns(self.rollout.reward if self.rollout else None),
         }
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from sandmill.play.env import MLEnv, run_sync
 from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.play.release import Release
 from sandmill.play.task import AsyncCodeRunner
+from sandmill.play.traces import episode_ids, reward_columns
 from sandmill.play.turns import OVER
 from sandmill.rewards import Reward, get_reward
 from sandmill.trainers.episode import SyncEpisode
@@ -204,6 +205,9 @@ def code_reward(
     The last Python block of a completion runs. All completions of a batch run at the same time, as many as the sandbox
     admits. A completion that a fault of the sandbox hit gets None, and TRL leaves it out.
 
+    TRL's table of completions, which Trackio and W&B show, gets a row of `episode_ids` and `reward_columns` for each
+    completion, and its metrics the mean of each `reward/PART`.
+
     Args:
         release: a release with its private half, or its reference, which is opened at once. Or tasks of several
             sources, with their private halves. Or an object that runs answers itself.
@@ -237,10 +241,15 @@ def code_reward(
         answers = [text_of(completion) for completion in completions]
         rollouts = run_sync(score_all(list(zip(task_id, answers, strict=True))))
         rewards = [chosen(rollout) for rollout in rollouts]
+        earned = [reward_columns(one, chosen.part_names) for one in rewards]
+        if (log_extra := columns.get("log_extra")) and rollouts:
+            rows = [episode_ids(rollout) | numbers for rollout, numbers in zip(rollouts, earned, strict=True)]
+            for name in rows[0]:
+                log_extra(name, [row[name] for row in rows])
         if log_metric := columns.get("log_metric"):
             number = max(1, len(rollouts))
-            for part in chosen.part_names:
-                log_metric(f"sandmill/part_{part}", sum(one.parts.get(part, 0.0) for one in rewards) / number)
+            for name in reward_columns(None, chosen.part_names):
+                log_metric(name, sum(numbers[name] for numbers in earned) / number)
             log_metric("sandmill/valid_rate", sum(rollout.chosen is not None for rollout in rollouts) / number)
             log_metric("sandmill/masked_rate", sum(rollout.mask for rollout in rollouts) / number)
         return [None if one.mask else one.total for one in rewards]

@@ -15,6 +15,7 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import RUNG_FILES, Rung
 from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.env import MLEnv
+from sandmill.play.traces import reward_columns
 from sandmill.play.turns import TOOLS as EPISODE_TOOLS
 from sandmill.play.turns import Turns
 from sandmill.trainers.shared import graded_tasks
@@ -88,9 +89,10 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
         return str(self.data.task_id)
 
     async def setup(self, trace: vf.Trace) -> None:
-        """Begin an episode."""
+        """Begin an episode, and note its ids in the trace."""
         trace.state.begin(self._open())
         await trace.state.turns.env.reset()
+        trace.info.update(trace.state.turns.env.ids)
 
     async def finalize(self, trace: vf.Trace) -> None:
         """End the episode.
@@ -122,10 +124,9 @@ class SandmillTask(vf.Task[SandmillData, EpisodeState, SandmillTaskConfig]):
         return float((await trace.state.turns.env.stop()).chosen is not None)
 
     @vf.metric
-    async def facts_part(self, trace: vf.Trace) -> float:
-        """Return the part of the reward for stated facts; 0 with a reward that does not measure them."""
-        rollout = require_unmasked(await trace.state.turns.env.stop())
-        return rollout.reward.parts.get("facts", 0.0) if rollout.reward else 0.0
+    async def reward_parts(self, trace: vf.Trace) -> dict[str, float]:
+        """Return a metric `reward/PART` for each part of the reward."""
+        return reward_columns(require_unmasked(await trace.state.turns.env.stop()).reward)
 
     async def validate(self, runtime: vf.Runtime) -> bool:
         """Return whether the reference solution earns more than the sample submission, and more than 0."""

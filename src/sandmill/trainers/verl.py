@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sandmill.errors import SandmillError
 from sandmill.models.reports import Medal
+from sandmill.play.traces import episode_ids, reward_columns
 from sandmill.rewards import get_reward
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
 from sandmill.trainers.single_turn import last_script, score_script
@@ -35,12 +36,13 @@ async def compute_score(
     servers: Sequence[str] | str = (),
     token_file: str = "",
     **others: Any,
-) -> dict[str, float]:
-    """Run the last Python block of an answer, and return its score with numbers that verl logs.
+) -> dict[str, Any]:
+    """Run the last Python block of an answer, and return its score with what verl logs and dumps.
 
     Every answer has the same keys, as verl's reward manager requires: `score`; `mask_sample`, 1 if the sandbox failed
     and the score means nothing; `valid`, 1 if the submission is valid; `medal`, 0 for none up to 3 for gold;
-    `part_NAME` for each part of the reward.
+    `reward/PART` for each part of the reward; and `task_id`, `release` and `episode_id`, which verl writes to its dumps
+    and leaves out of its averages.
 
     verl needs a number for every sample and has no way to leave one out. A masked episode is repeated. If it stays
     masked, its score is 0 and `mask_sample` is 1, unless `on_fault` is `raise`.
@@ -73,11 +75,11 @@ async def compute_score(
             break
     if rollout.mask and on_fault == "raise":
         raise EpisodeMasked(f"task {task_id}: the sandbox failed in {_EPISODES} episodes. Its log says why.")
-    parts = rollout.reward.parts if rollout.reward else {}
     return {
         "score": rollout.reward.total if rollout.reward and not rollout.mask else 0.0,
         "mask_sample": float(rollout.mask),
         "valid": float(rollout.chosen is not None),
         "medal": _MEDALS[rollout.grade.medal if rollout.grade else None],
-        **{f"part_{name}": parts.get(name, 0.0) for name in chosen.part_names},
+        **reward_columns(rollout.reward, chosen.part_names),
+        **episode_ids(rollout),
     }

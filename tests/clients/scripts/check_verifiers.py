@@ -71,6 +71,7 @@ def facts(line: str) -> dict[str, Any]:
         "errors": [error["type"] for error in trace["errors"]],
         "rewards": {name: reward and reward["score"] for name, reward in trace["rewards"].items()},
         "metrics": trace["metrics"],
+        "info": trace["info"],
         "stop": trace["stop_condition"],
         "runtime": trace["agent"]["runtime"]["type"],
     }
@@ -103,7 +104,7 @@ def refused() -> str:
     """Return the error of a trace that another harness has played."""
     env = load_environment(resolve_env_config({"taskset": {"id": "sandmill_verifiers", "release": release.ref}}))
     task, state = next(iter(env.taskset)), EpisodeState()
-    trace = SimpleNamespace(state=state, calls=[])
+    trace = SimpleNamespace(state=state, calls=[], info={})
     asyncio.run(task.setup(trace))
     trace.calls.append("a call of a model")
     try:

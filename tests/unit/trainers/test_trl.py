@@ -140,14 +140,19 @@ def test_a_machine_that_cannot_run_code_is_told_before_training(ref, monkeypatch
 
 
 def test_rewards_of_completions_are_in_order_and_none_for_faults(ref, task_id):
-    logged = {}
+    logged, table = {}, {}
     scripts = [PERFECT, SAMPLE, BROKEN, FAULT, PERFECT]
     answers = [[{"role": "assistant", "content": fenced(script)}] for script in scripts]
     reward = code_reward(ref, sandbox=obey())
-    found = reward([None] * 6, [*answers, "no code"], [task_id] * 6, log_metric=logged.__setitem__, other=[1] * 6)
+    given = {"log_metric": logged.__setitem__, "log_extra": table.__setitem__, "other": [1] * 6}
+    found = reward([None] * 6, [*answers, "no code"], [task_id] * 6, **given)
     assert found == [1, 0, 0, None, 1, 0]
     rates = {"sandmill/valid_rate": 3 / 6, "sandmill/masked_rate": 1 / 6}
-    assert logged == rates | {"sandmill/part_ladder": pytest.approx(2 / 6), "sandmill/part_gap": 0}
+    assert logged == rates | {"reward/ladder": pytest.approx(2 / 6), "reward/gap": 0}
+    assert table["task_id"] == [task_id] * 6
+    assert table["release"] == [sandmill.load(ref).ref] * 6
+    assert len(set(table["episode_id"])) == 6
+    assert (table["reward/ladder"], table["reward/gap"]) == ([1, 0, 0, 0, 1, 0], [0] * 6)
 
 
 def test_completions_run_at_the_same_time(ref, task_id):

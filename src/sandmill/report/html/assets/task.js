@@ -124,6 +124,16 @@ report.taskPanel("truths", "Verified facts", (task, body, detail) => {
   return true;
 });
 
+report.taskPanel("rollouts", "Rollouts", (task, body, detail) => {
+  if (!detail.rollouts) return false;
+  const { el } = report, block = ([title, text]) =>
+    el("details", {}, el("summary", {}, title), el("pre", { class: "prose", tabindex: 0 }, text));
+  for (const [[title, facts], ...rest] of detail.rollouts) {
+    body.append(el("details", {}, el("summary", {}, title), el("pre", { class: "prose", tabindex: 0 }, facts), rest.map(block)));
+  }
+  return true;
+});
+
 report.taskPanel("traits", "Traits of the seed", (task, body, detail) => {
   if (!detail.private || !detail.private.traits.length) return false;
   body.append(report.table(["trait", "tier", "seed", "task", "kept"], detail.private.traits.map(([words, tier, seed, own, kept]) =>
