@@ -43,7 +43,8 @@ def report(
 
     Every version has its public page in `reports/report.html` already.
     """
-    from sandmill.publish.release_report import PAGE, check_folder, make_report, write_folder
+    from sandmill.publish.release_report import PAGE, make_report
+    from sandmill.store.new_folder import check_new_folder, write_new_folder
     from sandmill.store.release import load
 
     opened = load(release)
@@ -51,10 +52,10 @@ def report(
     if private and not opened.has_private:
         problem = Problem("--private", "no private half that is readable here", "private/ of the release")
         raise InputError(opened.ref, [problem], "Nothing was written.")
-    check_folder(to)
+    folder = check_new_folder(to, "sandmill report")
     with show_progress("making the report"):
         made = make_report(opened, edition)
-        write_folder(to, made.files, owner_only=private)
+        write_new_folder(folder, made.files.items(), owner_only=private)
     place = to.rstrip("/")
     if as_json:
         files = {name: f"{place}/{name}" for name in sorted(made.files)}

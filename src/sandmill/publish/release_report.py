@@ -1,16 +1,13 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
-import secrets
-import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from sandmill.errors import InputError, IntegrityError, Problem
+from sandmill.errors import IntegrityError
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Funnel
 from sandmill.report.digest import headline, private_detail
@@ -28,8 +25,7 @@ from sandmill.report.queries import View, build_figures, count_facets, open_quer
 from sandmill.report.samples import sample_files
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.catalogue import read_overview
-from sandmill.store.files import AccessDenied, FileMissing, storage_faults
-from sandmill.store.pull import check_destination
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "report.json"
@@ -185,39 +181,3 @@ def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
         ranked.append((seen[row["kind"]], str(row["task_id"])))
         seen[row["kind"]] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])
-
-
-_SOURCE, _FOOTER = "sandmill report", "Nothing was written."
-
-
-def check_folder(to: str) -> None:
-    """Refuse a place that cannot become the folder of a report.
-
-    Raises:
-        InputError: nothing is named, the folder has files, or it lies in a dataset, whose versions never change.
-    """
-    refused, folder = None, check_destination(to, _SOURCE, _FOOTER)
-    if folder.is_symlink() or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
-        refused = Problem("--to", f"{to}, which is there", "a new or empty folder", "Name another one.")
-    elif not folder.absolute().parent.is_dir():
-        saw, hint = f"{to}, whose parent is no folder", "Make the parent first."
-        refused = Problem("--to", saw, "a folder in one that exists", hint)
-    if refused:
-        raise InputError(_SOURCE, [refused], _FOOTER)
-
-
-def write_folder(to: str, files: Mapping[str, bytes], *, owner_only: bool) -> None:
-    """Write the files of a report. The folder appears when it is complete."""
-    folder = Path(to)
-    staged = folder.absolute().with_name(f".{folder.absolute().name}-{secrets.token_hex(4)}")
-    with storage_faults(to):
-        try:
-            staged.mkdir(mode=0o700 if owner_only else 0o755)
-            for name, content in files.items():
-                (staged / name).write_bytes(content)
-                (staged / name).chmod(0o600 if owner_only else 0o644)
-            if folder.exists():
-                folder.rmdir()
-            staged.rename(folder)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)

@@ -169,7 +169,8 @@ class StoredRelease:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
-        from sandmill.store.pull import check_destination, pull_tasks
+        from sandmill.store.new_folder import check_destination
+        from sandmill.store.pull import pull_tasks
 
         wanted = self.choose(task_ids, **selection)
         sides = ("public",) if public_only else ("public", "private")

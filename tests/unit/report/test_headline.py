@@ -3,12 +3,11 @@
 from sandmill.models.calibration import Rung, ScriptScore
 from sandmill.report.digest import board_rows, headline
 from tests.factories import CALIBRATION
-from tests.report_records import RECORDS, make_digest
+from tests.report_records import RECORDS, make_counts
 
 
 def test_the_headline_counts_kinds_and_the_seeds_that_tasks_were_made_from():
-    digest = make_digest(RECORDS)
-    said = " ".join(headline(digest.tasks, len(digest.kinds), len(digest.seeds), digest.shares()))
+    said = " ".join(make_counts(RECORDS).headline())
     assert "4 tasks of 1 kind, made from 1 seed." in said
     assert "3 of 4 lie in the difficulty band that was asked for" in said
     assert "on 4 of 4 a reference solution" in said
