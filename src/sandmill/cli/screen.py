@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,6 +63,12 @@ class PlainConsole(Console):
         from sandmill.report.text_tables import to_text
 
         self.print(to_text(table, self.width))
+
+    def print_rows(self, header: Sequence[str], rows: Iterable[tuple[str, ...]], numeric: Iterable[int] = ()) -> None:
+        """Print rows under a header. The columns at the places `numeric` are set flush right."""
+        from sandmill.report.text_tables import TextTable
+
+        self.print_table(TextTable("", tuple(header), tuple(rows), frozenset(numeric)))
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Make control characters visible. Cells of tables pass through here too."""

@@ -106,7 +106,11 @@ def verify(
     other: list[TaskRerun] = []
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids
-        ran_again = _rerun(opened, chosen, secret, unconfined)
+        from sandmill.verify.rerun import rerun_tasks
+
+        # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
+        with show_progress("running again") as progress, warnings.catch_warnings(action="ignore"):
+            ran_again = rerun_tasks(opened, chosen, secret, unconfined=unconfined, progress=progress)
         problems = [f"task {one.task_id}: {problem}" for one in ran_again for problem in one.problems]
         other = [one for one in ran_again if one.made_by]
     if as_json:
@@ -155,21 +159,6 @@ def _check_sandbox(unconfined: bool) -> None:
         hint = "If you built this release yourself, --unconfined runs its scripts as plain processes with your rights."
         problem = Problem("--rerun", "no way to confine a stranger's scripts", "a sandbox", hint)
         raise SandboxUnavailable("a confined rerun", [*error.problems, problem]) from error
-
-
-def _rerun(
-    release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool
-) -> "list[TaskRerun]":
-    from sandmill.verify.rerun import installed_code, rerun_task
-
-    installed, found = installed_code(release), []
-    # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
-    with show_progress("running again") as progress, warnings.catch_warnings(action="ignore"):
-        for done, task_id in enumerate(task_ids, start=1):
-            package, record = release.package(task_id), release.record(task_id)
-            found.append(rerun_task(package, record, secret, unconfined=unconfined, installed=installed))
-            progress(done, len(task_ids))
-    return found
 
 
 def matching_secret(release: "StoredRelease", place: str) -> bytes:

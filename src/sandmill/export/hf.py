@@ -54,10 +54,9 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
 def _shard(split: str, number: int, rows: list[Row]) -> tuple[str, bytes]:
     import pyarrow as pa
 
-    from sandmill.store.parquet import write_rows
+    from sandmill.store.parquet import in_groups, write_rows
 
-    groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
     packed = pa.list_(pa.struct([pa.field("path", pa.string()), pa.field("bytes", pa.binary())]))
     fields = [("is_lower_better", pa.bool_()), ("band", pa.string()), ("difficulty", pa.float64()), ("files", packed)]
     schema = pa.schema([*PUBLIC_TASKS, *(pa.field(name, kind, nullable=False) for name, kind in fields)])
-    return f"data/{split}-{number:05}.parquet", write_rows(schema, groups)
+    return f"data/{split}-{number:05}.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))

@@ -78,7 +78,7 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     """
     import pyarrow as pa
 
-    from sandmill.store.parquet import write_rows
+    from sandmill.store.parquet import in_groups, write_rows
 
     chats = [chat for task in tasks if task.record.split == "train" for chat in _chats(task)]
     if not chats:
@@ -89,8 +89,8 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     messages = pa.list_(pa.struct([("role", text), ("content", text)]))
     numbers = [(name, whole) for name in ("facts_used", "facts_stated", "lines")]
     fields = [("task_id", text), ("turns", whole), ("style", text), *numbers]
-    groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
-    yield "data/train.parquet", write_rows(pa.schema([("messages", messages), *fields]), groups)
+    schema = pa.schema([("messages", messages), *fields])
+    yield "data/train.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))
     yield "data/train.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     named = {"dataset": manifest.dataset, "version": manifest.version}
     named["counts"] = "\n".join(count_rows(rows))

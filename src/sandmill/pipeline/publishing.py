@@ -29,7 +29,7 @@ from sandmill.report.funnel import FunnelCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.arrow_tables import DURATIONS
 from sandmill.store.files import Store
-from sandmill.store.parquet import write_rows
+from sandmill.store.parquet import in_groups, write_rows
 from sandmill.store.publish import publish
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.secret import release_secret, secret_id
@@ -213,9 +213,7 @@ def _durations(release: StoredRelease, kept: KeptTasks | None) -> dict[str, byte
     found = {row["task_id"]: row for row in earlier}
     found |= {one.task_id: one.model_dump() for slot in release.slot_reports() for one in slot.script_seconds}
     rows = [found.get(task_id, {"task_id": task_id}) for task_id in release.task_ids]
-    return {
-        DURATIONS_FILE: write_rows(DURATIONS, [rows[at : at + _GROUP_ROWS] for at in range(0, len(rows), _GROUP_ROWS)])
-    }
+    return {DURATIONS_FILE: write_rows(DURATIONS, in_groups(rows, _GROUP_ROWS))}
 
 
 def _report(release: StoredRelease) -> dict[str, bytes]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json
 
 from sandmill.errors import IntegrityError
 from sandmill.models.base import Frozen
@@ -82,15 +83,7 @@ def _costs_in_words(figures: Sequence[Figure]) -> list[str]:
 
 DESIGNERS, FUNNEL, KINDS = "designers.json", "funnel.json", "kinds.json"
 _JSON_BYTES = 16 << 20
-_KINDS = pa.schema([("task_id", pa.string()), ("kind", pa.string())])
-_FUNNEL = pa.schema([(name, pa.int64()) for name in Funnel.model_fields])
-_COSTS = pa.schema(
-    [
-        ("designer", pa.string()),
-        *((name, pa.int64()) for name in ("attempts", "designs", "requests", "tokens")),
-        ("usd", pa.float64()),
-    ]
-)
+_ARROW: dict[Any, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 class DesignerCosts(Frozen):
@@ -120,9 +113,9 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
         "public_tasks": read_view(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS),
         "rejections": read_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
         "slots": read_view(release, "reports/slots", slots, SLOTS),
-        "designers": _read_json(release, DESIGNERS, TypeAdapter(list[DesignerCosts]), _COSTS),
-        "kinds": _read_json(release, KINDS, TypeAdapter(list[TaskKind]), _KINDS),
-        "funnel": _read_json(release, FUNNEL, TypeAdapter(Funnel), _FUNNEL),
+        "designers": _read_json(release, DESIGNERS, DesignerCosts),
+        "kinds": _read_json(release, KINDS, TaskKind),
+        "funnel": _read_json(release, FUNNEL, Funnel),
     }
     if edition == "private":
         private = [name for name in PRIVATE_TASKS.names if name != "record"]
@@ -146,14 +139,15 @@ def read_view(release: StoredRelease, table: str, columns: Sequence[str], schema
     return View(content, f"read_parquet('{table}-*.parquet', union_by_name = true)")
 
 
-def _read_json(release: StoredRelease, name: str, adapter: TypeAdapter[Any], schema: Any) -> View:
+def _read_json(release: StoredRelease, name: str, model: type[BaseModel]) -> View:
     """Read a report of one or more rows; an empty table where it is missing or not readable."""
     content = release.readable_report(name, limit=_JSON_BYTES)
+    schema = pa.schema([(key, _ARROW[field.annotation]) for key, field in model.model_fields.items()])
     try:
-        found = adapter.validate_json(content) if content else []
-        rows = [row.model_dump() for row in (found if isinstance(found, list) else [found])]
+        found = from_json(content or b"[]")
+        rows = [model.model_validate(row).model_dump() for row in (found if isinstance(found, list) else [found])]
         return View(pa.Table.from_pylist(rows, schema=schema), f"read_json('reports/{name}')")
-    except (ValidationError, pa.ArrowException, OverflowError):
+    except (ValueError, pa.ArrowException, OverflowError):
         raise IntegrityError(f"{release.ref}: reports/{name} does not hold the figures of a build") from None
 
 

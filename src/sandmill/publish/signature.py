@@ -1,6 +1,9 @@
 """Detached Ed25519 signatures, as `openssl pkeyutl -rawin` makes and checks them."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sandmill.errors import Problem, RequestError, require_extra
 
@@ -16,10 +19,7 @@ def sign(key: Path, content: bytes) -> bytes:
     with require_extra("sign", "--sign-key"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
-    try:
-        found = load_pem_private_key(_read(key), password=None)
-    except (ValueError, TypeError):
-        found = None
+    found = _load(partial(load_pem_private_key, password=None), key)
     if not isinstance(found, Ed25519PrivateKey):
         hint = f"Make one with: openssl genpkey -algorithm ed25519 -out {key}"
         expected = "an Ed25519 private key in PEM, without a password"
@@ -37,10 +37,7 @@ def signature_fault(key: Path, content: bytes, signature: bytes | None) -> str:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_pem_public_key
-    try:
-        found = load_pem_public_key(_read(key))
-    except (ValueError, TypeError):
-        found = None
+    found = _load(load_pem_public_key, key)
     if not isinstance(found, Ed25519PublicKey):
         hint = f"Make one with: openssl pkey -in PRIVATE_KEY -pubout -out {key}"
         raise RequestError("public_key", [Problem(str(key), "something else", "an Ed25519 public key in PEM", hint)])
@@ -53,10 +50,13 @@ def signature_fault(key: Path, content: bytes, signature: bytes | None) -> str:
     return ""
 
 
-def _read(key: Path) -> bytes:
+def _load(load: Callable[[bytes], Any], key: Path) -> Any:
+    """Return a key; None if the file is none."""
     try:
         with key.open("rb") as file:
-            return file.read(_BYTES)
+            return load(file.read(_BYTES))
     except OSError as error:
         saw = (error.strerror or type(error).__name__).lower()
         raise RequestError("key", [Problem(str(key), saw, "a readable file")]) from error
+    except (ValueError, TypeError):
+        return None

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from sandmill.errors import count
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Ceiling, Tier
-from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, shown_trait
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, of_tier, shown_trait
 from sandmill.models.hints import ReadingLevel
 from sandmill.models.release import Counts, ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
@@ -66,8 +66,8 @@ class GroupCounts:
         self._measure(f"reading {spec.reading_level}", measured.reading_gain)
         kept = lineage.fidelity.agreement if lineage.fidelity else {}
         for tier in ("hard", "soft"):
-            of_tier = [holds for name, holds in kept.items() if TRAIT_BY_NAME[name].tier == tier]
-            self._measure(f"{tier}_traits_kept", fmean(of_tier) if of_tier else None)
+            some = of_tier(kept, tier)
+            self._measure(f"{tier}_traits_kept", fmean(some) if some else None)
         if milestones := measured.milestones:
             self.names["training_draws"][str(len(milestones.entries[0].shares))] += 1
             self._measure("search_gap", milestones.searched)
