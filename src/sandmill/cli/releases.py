@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, option, size_text, write_json
+from sandmill.cli.screen import JsonOption, open_console, option, size_text, switch, write_json
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 def gc(
     root: RootArgument,
-    delete: Annotated[
-        bool, typer.Option("--delete", help="Remove it. Without this option nothing is removed.")
-    ] = False,
+    delete: Annotated[bool, switch("--delete", "Remove it. Without this option nothing is removed.")] = False,
     older_than: Annotated[
         str, option("AGE", "Least time since the last write or use: days or hours, as 7d or 36h.")
     ] = "7d",

@@ -10,8 +10,9 @@ from sandmill.cli.screen import (
     open_console,
     option,
     show_progress,
+    switch,
     write_json,
-    write_text,
+    write_result,
 )
 from sandmill.errors import InputError, Problem, count
 
@@ -32,7 +33,7 @@ def report(
     release: ReleaseArgument,
     to: Annotated[str, option("DIR", "New local folder to write into.")],
     private: Annotated[
-        bool, typer.Option("--private", help="With thresholds, scores and difficulty: not for agents to see.")
+        bool, switch("--private", "With thresholds, scores and difficulty: not for agents to see.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,11 +58,9 @@ def report(
         made = make_report(opened, edition)
         write_new_folder(folder, made.files.items(), owner_only=private)
     place = to.rstrip("/")
-    if as_json:
-        files = {name: f"{place}/{name}" for name in sorted(made.files)}
-        write_json({"release": opened.ref, "edition": edition, "tasks": made.tasks, "files": files})
-    else:
-        write_text(f"{opened.ref}: {count(made.tasks, 'task')}, {edition} edition, in {place}/{PAGE}")
+    files = {name: f"{place}/{name}" for name in sorted(made.files)}
+    facts = {"release": opened.ref, "edition": edition, "tasks": made.tasks, "files": files}
+    write_result(facts, f"{opened.ref}: {count(made.tasks, 'task')}, {edition} edition, in {files[PAGE]}", as_json)
 
 
 def curriculum(
@@ -71,9 +70,7 @@ def curriculum(
     ] = None,
     profiles: Annotated[
         bool,
-        typer.Option(
-            "--profiles", help="Also write profiles/MODEL.json beside the versions: mean, sd and n of rewards by task."
-        ),
+        switch("--profiles", "Also write profiles/MODEL.json beside the versions: mean, sd and n of rewards by task."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

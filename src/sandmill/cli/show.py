@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, switch, write_json
 from sandmill.errors import count, shorten, visible
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def show(
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
     fidelity: Annotated[
-        bool,
-        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
+        bool, switch("--fidelity", "Which traits of its seed each task has, or with TASK the traits of both.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from itertools import islice
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +54,15 @@ def _read(release: "StoredRelease") -> Iterator[dict[str, Any]]:
 
 def _print_release(found: list[dict[str, Any]], limit: int | None) -> None:
     console = open_console()
-    rows = ((one["task_id"], one["seed"], _domain(one), *_shares(one["kept"]), _lost(one["kept"])) for one in found)
+    rows = []
+    for one in found[:limit]:
+        kept, near = one["kept"], one["nearness"]
+        domain = one["domain"] if near is None else f"{one['domain']} ({near:.0%})"
+        shares = (f"{sum(some)} of {len(some)}" for some in (of_tier(kept, tier) for tier in _TIERS))
+        lost = ", ".join(name for name, holds in kept.items() if not holds) or "-"
+        rows.append((one["task_id"], one["seed"], domain, *shares, lost))
     header = ("task_id", "seed", "domain (words of the seed's topic)", "hard", "soft", "not as in the seed")
-    console.print_rows(header, islice(rows, limit))
+    console.print_rows(header, rows)
     if limit and len(found) > limit:
         console.print(f"... and {len(found) - limit} more; see --limit, or --json for all")
     by_seed: dict[str, list[dict[str, bool]]] = {}
@@ -71,22 +76,9 @@ def _print_release(found: list[dict[str, Any]], limit: int | None) -> None:
         console.print(f"\n{_NONE}")
 
 
-def _domain(one: dict[str, Any]) -> str:
-    near = one["nearness"]
-    return one["domain"] if near is None else f"{one['domain']} ({near:.0%})"
-
-
-def _shares(kept: dict[str, bool]) -> tuple[str, ...]:
-    return tuple(f"{sum(some)} of {len(some)}" for some in (of_tier(kept, tier) for tier in _TIERS))
-
-
 def _mean(some: list[dict[str, bool]], tier: str) -> str:
     every = [holds for kept in some for holds in of_tier(kept, tier)]
     return f"{mean(every):.0%}" if every else "-"
-
-
-def _lost(kept: dict[str, bool]) -> str:
-    return ", ".join(name for name, holds in kept.items() if not holds) or "-"
 
 
 def _write_task(task: str, fidelity: Fidelity | None, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from sandmill.cli.screen import (
     TaskOption,
     option,
     show_progress,
+    switch,
     write_json,
     write_text,
 )
@@ -32,7 +33,7 @@ _NOT_RENDERED = "not rendered again: that takes the release secret, --secret-fil
 def verify(
     release: ReleaseArgument,
     rerun: Annotated[
-        bool, typer.Option("--rerun", help="Also run references and panels again, grade, and recompute all measures.")
+        bool, switch("--rerun", "Also run references and panels again, grade, and recompute all measures.")
     ] = False,
     secret_file: Annotated[
         Path | None,
@@ -44,18 +45,18 @@ def verify(
     ] = None,
     unconfined: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--unconfined",
-            help="DANGER, with --rerun: where this machine has no sandbox, run the release's scripts as plain "
+            "DANGER, with --rerun: where this machine has no sandbox, run the release's scripts as plain "
             "processes that may do all that you may. Only for a release that you built yourself.",
         ),
     ] = False,
     task: TaskOption = None,
     public_only: Annotated[
-        bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
+        bool, switch("--public-only", "Check the public half alone, for a copy without the private one.")
     ] = False,
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="Also compute the figures of qc.json again from the bytes.")
+        bool, switch("--certificate", "Also compute the figures of qc.json again from the bytes.")
     ] = False,
     public_key: Annotated[
         Path | None,

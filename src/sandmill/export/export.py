@@ -73,11 +73,11 @@ def _load_format(name: str) -> Export:
 
 
 def _read_tasks(release: StoredRelease, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:
-    with reading_in_sequence(release, ("public", "private"), task_ids) as read_files:
-        for done, task_id in enumerate(task_ids):
-            if progress is not None:
-                progress(done, len(task_ids))
-            yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
+    read_files = reading_in_sequence(release, ("public", "private"), task_ids)
+    for done, task_id in enumerate(task_ids):
+        if progress is not None:
+            progress(done, len(task_ids))
+        yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
     if progress is not None:
         progress(len(task_ids), len(task_ids))
 

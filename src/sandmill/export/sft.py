@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sandmill.errors import Problem, RequestError
-from sandmill.export.base import ExportTask, template
+from sandmill.export.base import ExportTask, readme
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.release import Manifest
 from sandmill.models.reports import Outcome
@@ -33,7 +33,6 @@ _NEXT = "Write a better script. Use what the texts of the task state."
 _LONG = 40
 """Lines from which a script counts as long."""
 _GROUP_ROWS = 64
-_README = template("sft.md")
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,8 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     schema = pa.schema([("messages", messages), *fields])
     yield "data/train.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))
     yield "data/train.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    named = {"dataset": manifest.dataset, "version": manifest.version}
-    named["counts"] = "\n".join(count_rows(rows))
-    yield "README.md", _README.format(rows=len(rows), tasks=len({chat.task_id for chat in chats}), **named).encode()
+    tasks_told = len({chat.task_id for chat in chats})
+    yield readme("sft.md", manifest, rows=len(rows), tasks=tasks_told, counts="\n".join(count_rows(rows)))
 
 
 def _chats(task: ExportTask) -> Iterator[_Chat]:
@@ -119,7 +117,7 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
     wanted += [(style, ()) for style in blind]
     if number > 1:
         wanted.append((blind[0], (turn % number,)))
-    start = (("system", SYSTEM), ("user", _prompt(task)))
+    start = (("system", SYSTEM), ("user", f"{build_prompt(task.description)}\n{HOW_TO_ANSWER}"))
 
     def script(style: str, used: Sequence[int]) -> str:
         published = task.private.get(RUNG_FILES[Rung.READER])
@@ -136,10 +134,6 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
             turns = (*start, ("assistant", _answer(draft)), ("user", output))
             better = ("assistant", script(READER_STYLE, range(number)))
             yield _Chat(task.task_id, READER_STYLE, number, number, (*turns, better))
-
-
-def _prompt(task: ExportTask) -> str:
-    return f"{build_prompt(task.description)}\n{HOW_TO_ANSWER}"
 
 
 def _answer(script: str) -> str:

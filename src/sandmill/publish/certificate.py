@@ -39,7 +39,6 @@ _COMPARED = 2000
 _LEAST_WORDS = 5
 _SHOWN = 10
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_BYTES = 64 << 20
 
 STATEMENT = (
     "Rows, targets and answers are drawn from declared mechanisms with a release secret; no row of a real data set is "
@@ -141,7 +140,7 @@ def certificate_problems(release: StoredRelease, *, public_only: bool, public_ke
 
     Without the private half or the reports, the figures that follow from them are not compared.
     """
-    content, signature = (_read(release, name) for name in (CERTIFICATE, SIGNATURE))
+    content, signature = map(release.read_file, (CERTIFICATE, SIGNATURE))
     if content is None:
         return [f"{CERTIFICATE}: the version has none. Versions of older code lack it"]
     problems = [fault] if public_key and (fault := signature_fault(public_key, content, signature)) else []
@@ -173,7 +172,7 @@ def _computed_again(release: StoredRelease, *, public_only: bool) -> dict[str, A
 
 def sign_certificate(release: StoredRelease, key: Path | None) -> dict[str, bytes]:
     """Sign the stored certificate of a version; nothing without a key."""
-    content = _read(release, CERTIFICATE)
+    content = release.read_file(CERTIFICATE)
     return {SIGNATURE: sign(key, content)} if key and content is not None else {}
 
 
@@ -183,11 +182,6 @@ def describe_signature(release: StoredRelease, public_key: Path | None) -> str:
         return f"signed by the key {public_key}"
     is_signed = any(part.path == SIGNATURE for part in release.manifest.parts)
     return f"{'signature not checked, no --public-key' if is_signed else 'unsigned'}: proves consistency, not origin"
-
-
-def _read(release: StoredRelease, name: str) -> bytes | None:
-    known = any(part.path == name for part in release.manifest.parts)
-    return release.store.read(f"{release.version}/{name}", limit=_BYTES) if known else None
 
 
 def _differences(name: str, said: Any, found: Any) -> Iterator[str]:
