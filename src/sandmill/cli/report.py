@@ -56,11 +56,12 @@ def report(
     folder = check_new_folder(to, "sandmill report")
     with show_progress("making the report"):
         made = make_report(opened, edition)
-        write_new_folder(folder, made.files.items(), owner_only=private)
+        write_new_folder(folder, made.items(), owner_only=private)
     place = to.rstrip("/")
-    files = {name: f"{place}/{name}" for name in sorted(made.files)}
-    facts = {"release": opened.ref, "edition": edition, "tasks": made.tasks, "files": files}
-    write_result(facts, f"{opened.ref}: {count(made.tasks, 'task')}, {edition} edition, in {files[PAGE]}", as_json)
+    files = {name: f"{place}/{name}" for name in sorted(made)}
+    tasks = opened.manifest.tasks
+    facts = {"release": opened.ref, "edition": edition, "tasks": tasks, "files": files}
+    write_result(facts, f"{opened.ref}: {count(tasks, 'task')}, {edition} edition, in {files[PAGE]}", as_json)
 
 
 def curriculum(

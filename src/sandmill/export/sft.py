@@ -7,7 +7,6 @@ feedback part: no answers, no thresholds, no score on the final part.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -35,38 +34,14 @@ _LONG = 40
 _GROUP_ROWS = 64
 
 
-@dataclass(frozen=True)
-class _Chat:
-    task_id: str
-    style: str
-    used: int
-    stated: int
-    messages: tuple[tuple[str, str], ...]
-
-    @property
-    def row(self) -> Row:
-        return {
-            "messages": [{"role": role, "content": content} for role, content in self.messages],
-            "task_id": self.task_id,
-            "turns": sum(role == "assistant" for role, _ in self.messages),
-            "style": self.style,
-            "facts_used": self.used,
-            "facts_stated": self.stated,
-            "lines": self.messages[-1][1].count("\n") - 1,
-        }
-
-
 def count_rows(rows: Iterable[Row]) -> list[str]:
     """Return a table of the numbers of rows by turns, style, use of facts and length."""
-    counts = Counter(
-        (row["turns"], row["style"], _share(row), "long" if row["lines"] >= _LONG else "short") for row in rows
-    )
+    counts: Counter[tuple[int, str, str, str]] = Counter()
+    for row in rows:
+        share = "none" if not row["facts_used"] else "all" if row["facts_used"] == row["facts_stated"] else "some"
+        counts[row["turns"], row["style"], share, "long" if row["lines"] >= _LONG else "short"] += 1
     head = ["| turns | style | facts used | script | rows |", "|---|---|---|---|---:|"]
     return head + [f"| {' | '.join(map(str, (*group, number)))} |" for group, number in sorted(counts.items())]
-
-
-def _share(row: Row) -> str:
-    return "none" if not row["facts_used"] else "all" if row["facts_used"] == row["facts_stated"] else "some"
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
@@ -79,11 +54,10 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
 
     from sandmill.store.parquet import in_groups, write_rows
 
-    chats = [chat for task in tasks if task.record.split == "train" for chat in _chats(task)]
-    if not chats:
+    rows = [row for task in tasks if task.record.split == "train" for row in _chats(task)]
+    if not rows:
         problem = Problem("tasks", "none of them", "tables of the split train", "Select others, or build more tasks.")
         raise RequestError("export sft", [problem], "Nothing was written.")
-    rows = [chat.row for chat in chats]
     text, whole = pa.string(), pa.int64()
     messages = pa.list_(pa.struct([("role", text), ("content", text)]))
     numbers = [(name, whole) for name in ("facts_used", "facts_stated", "lines")]
@@ -91,11 +65,11 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     schema = pa.schema([("messages", messages), *fields])
     yield "data/train.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))
     yield "data/train.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    tasks_told = len({chat.task_id for chat in chats})
+    tasks_told = len({row["task_id"] for row in rows})
     yield readme("sft.md", manifest, rows=len(rows), tasks=tasks_told, counts="\n".join(count_rows(rows)))
 
 
-def _chats(task: ExportTask) -> Iterator[_Chat]:
+def _chats(task: ExportTask) -> Iterator[Row]:
     """Yield the chats of one task: every style with all facts, some without any, one with a part, and two drafts.
 
     The published reader's script stands for its style; releases that have none get one of the same style.
@@ -126,14 +100,26 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
         return _answer(demonstration(facts, train, stated, style, use=used))
 
     for style, used in wanted:
-        yield _Chat(task.task_id, style, len(used), number, (*start, ("assistant", script(style, used))))
+        yield _row(task.task_id, style, len(used), number, (*start, ("assistant", script(style, used))))
     for score in task.record.calibration.scripts:
         draft = task.private.get(RUNG_FILES[score.rung], b"").decode() if score.rung in _DRAFTS else ""
         if draft and number:
             output = f"{_feedback(task, score)}\n\n{_NEXT}"
             turns = (*start, ("assistant", _answer(draft)), ("user", output))
             better = ("assistant", script(READER_STYLE, range(number)))
-            yield _Chat(task.task_id, READER_STYLE, number, number, (*turns, better))
+            yield _row(task.task_id, READER_STYLE, number, number, (*turns, better))
+
+
+def _row(task_id: str, style: str, used: int, stated: int, messages: Sequence[tuple[str, str]]) -> Row:
+    return {
+        "messages": [{"role": role, "content": content} for role, content in messages],
+        "task_id": task_id,
+        "turns": sum(role == "assistant" for role, _ in messages),
+        "style": style,
+        "facts_used": used,
+        "facts_stated": stated,
+        "lines": messages[-1][1].count("\n") - 1,
+    }
 
 
 def _answer(script: str) -> str:

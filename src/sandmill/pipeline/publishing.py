@@ -217,7 +217,7 @@ def _durations(release: StoredRelease, kept: KeptTasks | None) -> dict[str, byte
 
 
 def _report(release: StoredRelease) -> dict[str, bytes]:
-    return {f"reports/{name}": content for name, content in make_report(release).files.items()}
+    return {f"reports/{name}": content for name, content in make_report(release).items()}
 
 
 def _public(one: Frozen) -> dict[str, Any]:

@@ -37,15 +37,8 @@ MEDIA_BYTES, MEDIA_OF_TASK = 4 << 20, 96 << 10
 """Most bytes of media in a report, and of a task."""
 
 
-class ReportFiles(Frozen):
-    """A report as files by name."""
-
-    files: dict[str, bytes]
-    tasks: int
-
-
-def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = ()) -> ReportFiles:
-    """Return the report of a version as files. Equal content gives equal bytes."""
+def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequence[Section] = ()) -> dict[str, bytes]:
+    """Return the report of a version as files by name. Equal content gives equal bytes."""
     manifest = release.manifest
     with open_queries(read_views(release, edition)) as queries:
         facets, tasks = count_facets(queries, edition), task_columns(queries, edition)
@@ -67,8 +60,7 @@ def make_report(release: StoredRelease, edition: Edition = "public", extra: Sequ
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
     listed_tasks = tasks_section(edition, facets, tasks, details, place)
     sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made), *extra]
-    files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
-    return ReportFiles(files=files, tasks=manifest.tasks)
+    return {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
 
 
 def _costs_in_words(figures: Sequence[Figure]) -> list[str]:
