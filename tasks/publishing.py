@@ -34,7 +34,7 @@ def report_release(plan: BuildPlan, shards: list[ShardRef], settings: RunSetting
     name, summary = plan.request.name, summarize_build(plan, shards, settings)
     tables = {
         "funnel": funnel_table(summary.counts.funnel()),
-        "mix": mix_table(summary.digest),
+        "mix": mix_table(summary.tasks),
         "rejections": set_aside_table(summary.counts.rejections()),
     }
     for key, table in tables.items():

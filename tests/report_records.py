@@ -7,7 +7,7 @@ from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Thr
 from sandmill.models.release import Lineage, Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Verification
 from sandmill.models.structure import TargetKind
-from sandmill.report.digest import ReleaseDigest
+from sandmill.report.digest import ReleaseCounts
 from tests.factories import FACTS, STEADY
 from tests.packages import make_brief, make_spec
 
@@ -86,12 +86,12 @@ def make_manifest(tasks: int = 4) -> Manifest:
     )
 
 
-def make_digest(records: Iterable[TaskRecord]) -> ReleaseDigest:
+def make_counts(records: Iterable[TaskRecord]) -> ReleaseCounts:
     """Count the records of a release."""
-    digest = ReleaseDigest()
+    counts = ReleaseCounts()
     for record in records:
-        digest.add(record)
-    return digest
+        counts.add(record)
+    return counts
 
 
 RECORDS = (

@@ -10,7 +10,7 @@ from sandmill.models.reports import Funnel, SlotReport
 from sandmill.report.card import dataset_card
 from sandmill.report.funnel import RejectionRow
 from sandmill.report.text_tables import ending_table, funnel_table, set_aside_table, to_markdown, to_text
-from tests.report_records import RECORDS, make_digest, make_manifest
+from tests.report_records import RECORDS, make_counts, make_manifest
 
 FOLDER = Path(__file__).parent / "report"
 FUNNEL = Funnel(slots=4, designed=9, rendered=8, calibrated=7, checked=5, verified=4, filled=4, tasks=4, in_band=3)
@@ -19,7 +19,7 @@ ENDING = ending_table(RECORDS)
 
 
 TEXTS = {
-    "card.md": lambda: dataset_card(make_manifest(), make_digest(RECORDS)),
+    "card.md": lambda: dataset_card(make_manifest(), make_counts(RECORDS)),
     "ending.md": lambda: to_markdown(ENDING) + "\n",
     "ending.txt": lambda: to_text(ENDING, 80) + "\n",
     "funnel.md": lambda: to_markdown(funnel_table(FUNNEL)) + "\n",

@@ -16,7 +16,7 @@ from sandmill.errors import BudgetExceeded, SeedError, StoreError
 from sandmill.models.reports import Funnel
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.run import build_shard
-from sandmill.report.work import MixCounts
+from sandmill.report.funnel import FunnelCounts
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
@@ -174,7 +174,7 @@ def test_a_shard_that_fails_is_tried_again_alone(built, run, monkeypatch):
 @pytest.mark.slow
 def test_a_verdict_on_finished_work_is_not_asked_for_again(built, prefect_server, monkeypatch):
     _, root = built
-    monkeypatch.setattr(MixCounts, "explain", lambda self: ["easy: asked 2, got 1."])
+    monkeypatch.setattr(FunnelCounts, "missed_mix", lambda self: ["easy: asked 2, got 1."])
     strict = small_settings(root).model_copy(update={"strict": True})
     ended = Run(build_release(SMALL, strict, return_state=True), prefect_server)
     assert ended.state.is_failed()

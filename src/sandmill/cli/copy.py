@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, option, show_progress, write_json, write_text
+from sandmill.cli.screen import JsonOption, ReleaseArgument, option, show_progress, switch, write_result
 from sandmill.errors import count
 
 COPY_EXAMPLES = (
@@ -21,9 +21,7 @@ PUSH_EXAMPLES = (
 def copy(
     release: ReleaseArgument,
     root: Annotated[str, typer.Argument(metavar="ROOT", help="Folder or S3 prefix that holds datasets.")],
-    public_only: Annotated[
-        bool, typer.Option("--public-only", help="Without the private half and the reports.")
-    ] = False,
+    public_only: Annotated[bool, switch("--public-only", "Without the private half and the reports.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Copy a version to ROOT/DATASET/VERSION, byte by byte.
@@ -37,11 +35,9 @@ def copy(
     opened = load(release)
     with show_progress("copying") as progress:
         copied = copy_release(opened, root, public_only=public_only, progress=progress)
-    if as_json:
-        write_json({"release": opened.ref, "copy": copied.ref})
-    else:
-        half = "public half of " if public_only else ""
-        write_text(f"{opened.ref}: {half}{count(copied.manifest.tasks, 'task')} in {copied.ref}, all holds")
+    half = "public half of " if public_only else ""
+    said = f"{opened.ref}: {half}{count(copied.manifest.tasks, 'task')} in {copied.ref}, all holds"
+    write_result({"release": opened.ref, "copy": copied.ref}, said, as_json)
 
 
 def push(
@@ -65,7 +61,5 @@ def push(
     opened = load(release)
     with show_progress("verifying") as progress:
         sent = send(opened, to, private_to, progress)
-    if as_json:
-        write_json({"release": opened.ref, "sent": sent})
-    else:
-        write_text("\n".join(f"{opened.ref}: {half} in {ref}" for half, ref in sent.items()))
+    said = "\n".join(f"{opened.ref}: {half} in {ref}" for half, ref in sent.items())
+    write_result({"release": opened.ref, "sent": sent}, said, as_json)

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from sandmill.cli.screen import (
     BandOption,
     JsonOption,
@@ -16,8 +14,8 @@ from sandmill.cli.screen import (
     option,
     selection,
     show_progress,
-    write_json,
-    write_text,
+    switch,
+    write_result,
 )
 from sandmill.errors import count
 
@@ -41,9 +39,7 @@ def pull(
     metric: MetricOption = None,
     structure: StructureOption = None,
     reading_level: ReadingOption = None,
-    public_only: Annotated[
-        bool, typer.Option("--public-only", help="Without answers, thresholds and solution.")
-    ] = False,
+    public_only: Annotated[bool, switch("--public-only", "Without answers, thresholds and solution.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write tasks as folders DIR/TASK/public and DIR/TASK/private.
@@ -58,11 +54,9 @@ def pull(
     with show_progress("pulling") as progress:
         wanted = selection(split=split, band=band, metric=metric, structure=structure, reading_level=reading_level)
         folders = opened.pull(to, task or None, public_only, progress, **wanted)
-    if as_json:
-        write_json({"release": opened.ref, "tasks": [str(folder) for folder in folders]})
-    else:
-        half = "public half of " if public_only else ""
-        write_text(f"{opened.ref}: {half}{count(len(folders), 'task')} in {to}")
+    half = "public half of " if public_only else ""
+    said = f"{opened.ref}: {half}{count(len(folders), 'task')} in {to}"
+    write_result({"release": opened.ref, "tasks": [str(folder) for folder in folders]}, said, as_json)
 
 
 def export(
@@ -92,8 +86,6 @@ def export(
     with show_progress("exporting") as progress:
         wanted = selection(split=split, band=band, metric=metric, structure=structure)
         task_ids = write_export(opened, name, to, task or None, **wanted, progress=progress)
-    if as_json:
-        facts = {"release": opened.ref, "format": name, "folder": to, "text_visible": name in TEXT_VISIBLE}
-        write_json({**facts, "tasks": list(task_ids)})
-    else:
-        write_text(f"{opened.ref}: {count(len(task_ids), 'task')} in {to}, format {name}")
+    facts = {"release": opened.ref, "format": name, "folder": to, "text_visible": name in TEXT_VISIBLE}
+    said = f"{opened.ref}: {count(len(task_ids), 'task')} in {to}, format {name}"
+    write_result({**facts, "tasks": list(task_ids)}, said, as_json)

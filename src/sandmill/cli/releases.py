@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, option, size_text, write_json
+from sandmill.cli.screen import JsonOption, open_console, option, size_text, switch, write_json
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ def releases(
     if as_json:
         write_json({"root": root, "datasets": [one.model_dump(mode="json") for one in found]})
         return
-    from sandmill.report.text_tables import TextTable
-
     console = open_console()
     for number, dataset_found in enumerate(found):
         if number:
@@ -56,9 +54,8 @@ def releases(
         versions = dataset_found.versions
         console.print(f"{dataset_found.place}: {count(len(versions), 'version')}", style="bold")
         if versions:
-            rows = tuple(("*" if one.is_latest else "", one.version, *_cells(one)) for one in versions)
-            header = ("", "version", "published", "tasks", "size", "bands", "kinds")
-            console.print_table(TextTable("", header, rows, frozenset({3, 4})))
+            rows = (("*" if one.is_latest else "", one.version, *_cells(one)) for one in versions)
+            console.print_rows(("", "version", "published", "tasks", "size", "bands", "kinds"), rows, (3, 4))
         for name in dataset_found.unfinished:
             console.print(f"  {name} is unfinished: it has no manifest, and no reader sees it")
 
@@ -80,9 +77,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 def gc(
     root: RootArgument,
-    delete: Annotated[
-        bool, typer.Option("--delete", help="Remove it. Without this option nothing is removed.")
-    ] = False,
+    delete: Annotated[bool, switch("--delete", "Remove it. Without this option nothing is removed.")] = False,
     older_than: Annotated[
         str, option("AGE", "Least time since the last write or use: days or hours, as 7d or 36h.")
     ] = "7d",
@@ -119,12 +114,9 @@ def gc(
     if not items:
         console.print(f"{root}: nothing to remove that is older than {older_than}")
         return
-    from sandmill.report.text_tables import TextTable
-
     for facts in items:
         facts |= {"dataset": facts["dataset"].rpartition("/")[2], "bytes": size_text(facts["bytes"])}
-    rows = tuple(tuple(str(value) for value in facts.values()) for facts in items)
-    header = ("dataset", "what", "name", "files", "size", "days")
-    console.print_table(TextTable("", header, rows, frozenset({3, 4, 5})))
+    rows = (tuple(map(str, facts.values())) for facts in items)
+    console.print_rows(("dataset", "what", "name", "files", "size", "days"), rows, (3, 4, 5))
     word, hint = ("Removed", "") if delete else ("Would remove", " Nothing was removed; --delete removes it.")
     console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}")

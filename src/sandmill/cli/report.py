@@ -10,8 +10,9 @@ from sandmill.cli.screen import (
     open_console,
     option,
     show_progress,
+    switch,
     write_json,
-    write_text,
+    write_result,
 )
 from sandmill.errors import InputError, Problem, count
 
@@ -33,7 +34,7 @@ def report(
     release: ReleaseArgument,
     to: Annotated[str, option("DIR", "New local folder to write into.")],
     private: Annotated[
-        bool, typer.Option("--private", help="With thresholds, scores and difficulty: not for agents to see.")
+        bool, switch("--private", "With thresholds, scores and difficulty: not for agents to see.")
     ] = False,
     rollouts: Annotated[
         str | None, option("DIR", "With --private: folder of rollouts, some of which the page shows.")
@@ -47,8 +48,9 @@ def report(
 
     Every version has its public page in `reports/report.html` already.
     """
-    from sandmill.publish.release_report import PAGE, check_folder, make_report, write_folder
+    from sandmill.publish.release_report import PAGE, make_report
     from sandmill.store.files import Store
+    from sandmill.store.new_folder import check_new_folder, write_new_folder
     from sandmill.store.release import load
     from sandmill.store.rollouts import RolloutFolder, check_release
 
@@ -60,18 +62,17 @@ def report(
     if rollouts is not None and not private:
         problem = Problem("--rollouts", "no --private", "--private beside it", "Rollouts show grades.")
         raise InputError(opened.ref, [problem], "Nothing was written.")
-    check_folder(to)
+    folder = check_new_folder(to, "sandmill report")
     folders = [RolloutFolder(Store(rollouts))] if rollouts is not None else []
     check_release(opened, folders)
     with show_progress("making the report"):
-        made = make_report(opened, edition, (record for folder in folders for record in folder.records()))
-        write_folder(to, made.files, owner_only=private)
+        made = make_report(opened, edition, (record for one in folders for record in one.records()))
+        write_new_folder(folder, made.items(), owner_only=private)
     place = to.rstrip("/")
-    if as_json:
-        files = {name: f"{place}/{name}" for name in sorted(made.files)}
-        write_json({"release": opened.ref, "edition": edition, "tasks": made.tasks, "files": files})
-    else:
-        write_text(f"{opened.ref}: {count(made.tasks, 'task')}, {edition} edition, in {place}/{PAGE}")
+    files = {name: f"{place}/{name}" for name in sorted(made)}
+    tasks = opened.manifest.tasks
+    facts = {"release": opened.ref, "edition": edition, "tasks": tasks, "files": files}
+    write_result(facts, f"{opened.ref}: {count(tasks, 'task')}, {edition} edition, in {files[PAGE]}", as_json)
 
 
 def curriculum(
@@ -81,9 +82,7 @@ def curriculum(
     ] = None,
     profiles: Annotated[
         bool,
-        typer.Option(
-            "--profiles", help="Also write profiles/MODEL.json beside the versions: mean, sd and n of rewards by task."
-        ),
+        switch("--profiles", "Also write profiles/MODEL.json beside the versions: mean, sd and n of rewards by task."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sandmill.cli.screen import JsonOption, open_console, option, show_progress, write_json, write_text
+from sandmill.cli.screen import JsonOption, open_console, option, show_progress, switch, write_json, write_text
 from sandmill.errors import InputError, Problem
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
@@ -38,7 +38,7 @@ def run(
     memory_mb: Annotated[int | None, option("MB", "Memory of all its processes. Default: 2048.", min=128)] = None,
     cores: Annotated[int | None, option("N", "Processors it may use. Default: all.", min=1)] = None,
     with_text: Annotated[
-        bool, typer.Option("--with-text", help="Give it the texts too, which the code of agents does not get.")
+        bool, switch("--with-text", "Give it the texts too, which the code of agents does not get.")
     ] = False,
 ) -> None:
     """Run a script in the sandbox over a task's public files, grade what it leaves, write one JSON object.
@@ -83,7 +83,7 @@ def grade(
 def agent_env(
     action: Annotated[Literal["create"], typer.Argument(metavar="create", help="Make it, or find it and describe it.")],
     path: Annotated[Path | None, option("P", "Where, if not in $SANDMILL_AGENT_ENV or the cache folder.")] = None,
-    with_torch: Annotated[bool, typer.Option("--with-torch", help="With torch and torchvision: 2 GB.")] = False,
+    with_torch: Annotated[bool, switch("--with-torch", "With torch and torchvision: 2 GB.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the pinned environment of the agent's code: numpy to xgboost, and no sandmill.

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,13 +28,18 @@ def option(metavar: str, text: str, flag: str = "", **more: Any) -> Any:
     return typer.Option(*([flag] if flag else []), metavar=metavar, help=text, **more)
 
 
+def switch(flag: str, text: str) -> Any:
+    """Declare an option without a value, which has no opposite."""
+    return typer.Option(flag, help=text)
+
+
 ReleaseArgument = Annotated[
     str,
     typer.Argument(
         metavar="RELEASE", help="Folder or S3 prefix, with @version if not the latest; hf://datasets/...; or samples."
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+JsonOption = Annotated[bool, switch("--json", "One JSON object on standard output.")]
 TaskOption = Annotated[list[str] | None, option("ID", "Only this task; may be repeated.")]
 SplitOption = Annotated[list[str] | None, option("NAME", "Only this split; may be repeated.")]
 MetricOption = Annotated[list[str] | None, option("NAME", "Only this metric; may be repeated.")]
@@ -63,6 +68,12 @@ class PlainConsole(Console):
         from sandmill.report.text_tables import to_text
 
         self.print(to_text(table, self.width))
+
+    def print_rows(self, header: Sequence[str], rows: Iterable[tuple[str, ...]], numeric: Iterable[int] = ()) -> None:
+        """Print rows under a header. The columns at the places `numeric` are set flush right."""
+        from sandmill.report.text_tables import TextTable
+
+        self.print_table(TextTable("", tuple(header), tuple(rows), frozenset(numeric)))
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Make control characters visible. Cells of tables pass through here too."""
@@ -93,6 +104,11 @@ def write_json(value: Any) -> None:
     """Write one JSON object to standard output; characters that do not print are JSON escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     typer.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
+
+
+def write_result(facts: Any, text: str, as_json: bool) -> None:
+    """Write facts as one JSON object, or a text that says them."""
+    write_json(facts) if as_json else write_text(text)
 
 
 @contextmanager

@@ -91,11 +91,10 @@ def _describe(intake: "SeedIntake") -> dict[str, Any]:
 
 def _print(intake: "SeedIntake") -> None:
     from sandmill.design.kept import NEVER_KEPT
-    from sandmill.report.text_tables import TextTable
 
     console = open_console()
     if intake.supported:
-        console.print_table(TextTable("", _HEADER, tuple(_row(seed) for seed in intake.supported)))
+        console.print_rows(_HEADER, map(_row, intake.supported))
     _section(console, "Warnings", [f"{note.seed_id}: {note.text}" for note in intake.notes])
     shows_all = len(intake.supported) <= _FEW
     _section(console, "Traits", [line for seed in intake.supported for line in _fates(seed, shows_all)])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sandmill.cli.screen import option, write_text
+from sandmill.cli.screen import option, switch, write_text
 from sandmill.errors import InputError, Problem, count, require_extra
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
@@ -37,7 +37,7 @@ def serve(
     memory_mb: Annotated[int | None, option("MB", "Most memory of a run. Default: 2048.", min=128)] = None,
     cores: Annotated[int | None, option("N", "Most processors of a run. Default: all.", min=1)] = None,
     max_request_mb: Annotated[int, option("MB", "Largest request.", min=1, max=4096)] = 256,
-    ors: Annotated[bool, typer.Option("--ors", help="Speak the Open Reward Standard too, for the releases.")] = False,
+    ors: Annotated[bool, switch("--ors", "Speak the Open Reward Standard too, for the releases.")] = False,
     sessions: Annotated[int, option("N", "With --ors: most sessions at a time.", min=1, max=10_000)] = 256,
     idle: Annotated[float, option("S", "With --ors: seconds after which a silent session ends.", min=1)] = 900.0,
     wall_clock: Annotated[

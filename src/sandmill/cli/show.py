@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, write_json
+from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, switch, write_json
 from sandmill.errors import count, shorten, visible
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def show(
         int | None, typer.Option(min=1, help=f"Rows listed at most; default {_ROWS}. --json lists all.")
     ] = None,
     fidelity: Annotated[
-        bool,
-        typer.Option("--fidelity", help="Which traits of its seed each task has, or with TASK the traits of both."),
+        bool, switch("--fidelity", "Which traits of its seed each task has, or with TASK the traits of both.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -96,16 +95,14 @@ def _describe_release(release: "StoredRelease", limit: int | None) -> dict[str, 
 
 def _print_release(facts: dict[str, Any], total: int) -> None:
     from sandmill.models.base import Band
-    from sandmill.report.text_tables import TextTable
 
     console, rows = open_console(), facts["tasks"]
     console.print(f"{facts['dataset']} {facts['version']}, published {visible(facts['created'])}", style="bold")
     made_of = f"{count(total, 'task')} from {count(len(facts['seeds']), 'seed')}"
     console.print(f"{made_of}, made by sandmill {visible(facts['code_version'])}\n")
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
-    numeric = frozenset(place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
-    cells = tuple(tuple(_short(row[name]) for name in columns) for row in rows)
-    console.print_table(TextTable("", tuple(columns), cells, numeric))
+    numeric = (place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
+    console.print_rows(columns, (tuple(_short(row[name]) for name in columns) for row in rows), numeric)
     if total > len(rows):
         console.print(f"... and {total - len(rows)} more; see --limit, or --json for all")
     console.print()
@@ -120,7 +117,6 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
 
 def _print_task(record: "TaskRecord") -> None:
     from sandmill.report.digest import best_score_in_words, board_rows
-    from sandmill.report.text_tables import TextTable
 
     console, spec, measured = open_console(), record.spec, record.calibration
     console.print(f"{record.task_id} {_short(spec.story.title)}", style="bold")
@@ -155,12 +151,12 @@ def _print_task(record: "TaskRecord") -> None:
     }
     for name, value in facts.items():
         console.print(f"{visible(name):<12} {visible(value)}")
-    board = tuple(
+    board = (
         (_short(name), what.partition(":")[0], _short(final), _short(feedback), f"{gap:.0%}")
         for name, what, final, feedback, gap in board_rows(measured)
     )
     console.print()
-    console.print_table(TextTable("", ("entry", "what it is", "final", "feedback", "gap"), board, frozenset({2, 3, 4})))
+    console.print_rows(("entry", "what it is", "final", "feedback", "gap"), board, (2, 3, 4))
 
 
 def _short(value: Any) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from sandmill.cli.screen import open_console, write_json
 from sandmill.errors import InputError, Problem
-from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, nearness, shown_trait
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, nearness, of_tier, shown_trait
 
 if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
 
-_ALL = "all"
+_TIERS = ("hard", "soft")
 _NONE = "Tasks of older code have no traits, and a card that declares none has none to keep."
 
 
@@ -53,69 +53,47 @@ def _read(release: "StoredRelease") -> Iterator[dict[str, Any]]:
 
 
 def _print_release(found: list[dict[str, Any]], limit: int | None) -> None:
-    from sandmill.report.text_tables import TextTable
-
     console = open_console()
-    rows = tuple(
-        (one["task_id"], one["seed"], _domain(one), *_shares(one["kept"]), _lost(one["kept"])) for one in found[:limit]
-    )
+    rows = []
+    for one in found[:limit]:
+        kept, near = one["kept"], one["nearness"]
+        domain = one["domain"] if near is None else f"{one['domain']} ({near:.0%})"
+        shares = (f"{sum(some)} of {len(some)}" for some in (of_tier(kept, tier) for tier in _TIERS))
+        lost = ", ".join(name for name, holds in kept.items() if not holds) or "-"
+        rows.append((one["task_id"], one["seed"], domain, *shares, lost))
     header = ("task_id", "seed", "domain (words of the seed's topic)", "hard", "soft", "not as in the seed")
-    console.print_table(TextTable("", header, rows))
+    console.print_rows(header, rows)
     if limit and len(found) > limit:
         console.print(f"... and {len(found) - limit} more; see --limit, or --json for all")
     by_seed: dict[str, list[dict[str, bool]]] = {}
     for one in found:
         by_seed.setdefault(one["seed"], []).append(one["kept"])
     console.print("\nBy seed", style="bold")
-    lines = [(seed, str(len(some)), _mean(some, "hard"), _mean(some, "soft")) for seed, some in sorted(by_seed.items())]
-    every = (_ALL, str(len(found)), _mean([one["kept"] for one in found], "hard"), "")
-    every = (*every[:3], _mean([one["kept"] for one in found], "soft"))
-    console.print_table(TextTable("", ("seed", "tasks", "hard", "soft"), (*lines, every)))
+    groups = (*sorted(by_seed.items()), ("all", [one["kept"] for one in found]))
+    lines = ((seed, str(len(some)), *(_mean(some, tier) for tier in _TIERS)) for seed, some in groups)
+    console.print_rows(("seed", "tasks", *_TIERS), lines)
     if not any(one["kept"] for one in found):
         console.print(f"\n{_NONE}")
 
 
-def _domain(one: dict[str, Any]) -> str:
-    near = one["nearness"]
-    return one["domain"] if near is None else f"{one['domain']} ({near:.0%})"
-
-
-def _of_tier(kept: dict[str, bool], tier: str) -> list[bool]:
-    return [holds for name, holds in kept.items() if TRAIT_BY_NAME[name].tier == tier]
-
-
-def _shares(kept: dict[str, bool]) -> tuple[str, str]:
-    hard, soft = (_of_tier(kept, tier) for tier in ("hard", "soft"))
-    return f"{sum(hard)} of {len(hard)}", f"{sum(soft)} of {len(soft)}"
-
-
 def _mean(some: list[dict[str, bool]], tier: str) -> str:
-    every = [holds for kept in some for holds in _of_tier(kept, tier)]
+    every = [holds for kept in some for holds in of_tier(kept, tier)]
     return f"{mean(every):.0%}" if every else "-"
 
 
-def _lost(kept: dict[str, bool]) -> str:
-    return ", ".join(name for name, holds in kept.items() if not holds) or "-"
-
-
 def _write_task(task: str, fidelity: Fidelity | None, as_json: bool) -> None:
-    from sandmill.report.text_tables import TextTable
-
     fidelity = fidelity or Fidelity(seed=FidelityVector(), task=FidelityVector())
+    agreement = fidelity.agreement
     if as_json:
-        write_json({"task_id": task, **fidelity.model_dump(mode="json"), "kept": fidelity.agreement})
+        write_json({"task_id": task, **fidelity.model_dump(mode="json"), "kept": agreement})
         return
-    console, agreement = open_console(), fidelity.agreement
-    rows = tuple(
+    rows = (
         (
-            trait.words,
-            trait.tier,
-            shown_trait(fidelity.seed, trait.name),
-            shown_trait(fidelity.task, trait.name),
-            trait.nearness,
-            {True: "yes", False: "NO", None: "-"}[agreement.get(trait.name)],
+            *(trait.words, trait.tier, shown_trait(fidelity.seed, trait.name), shown_trait(fidelity.task, trait.name)),
+            *(trait.nearness, {True: "yes", False: "NO", None: "-"}[agreement.get(trait.name)]),
         )
         for trait in TRAIT_BY_NAME.values()
     )
+    console = open_console()
     console.print(f"{task}: traits of its seed and its own", style="bold")
-    console.print_table(TextTable("", ("trait", "tier", "seed", "task", "tolerance", "kept"), rows))
+    console.print_rows(("trait", "tier", "seed", "task", "tolerance", "kept"), rows)

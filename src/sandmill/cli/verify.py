@@ -12,6 +12,7 @@ from sandmill.cli.screen import (
     TaskOption,
     option,
     show_progress,
+    switch,
     write_json,
     write_text,
 )
@@ -32,7 +33,7 @@ _NOT_RENDERED = "not rendered again: that takes the release secret, --secret-fil
 def verify(
     release: ReleaseArgument,
     rerun: Annotated[
-        bool, typer.Option("--rerun", help="Also run references and panels again, grade, and recompute all measures.")
+        bool, switch("--rerun", "Also run references and panels again, grade, and recompute all measures.")
     ] = False,
     secret_file: Annotated[
         Path | None,
@@ -44,18 +45,18 @@ def verify(
     ] = None,
     unconfined: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--unconfined",
-            help="DANGER, with --rerun: where this machine has no sandbox, run the release's scripts as plain "
+            "DANGER, with --rerun: where this machine has no sandbox, run the release's scripts as plain "
             "processes that may do all that you may. Only for a release that you built yourself.",
         ),
     ] = False,
     task: TaskOption = None,
     public_only: Annotated[
-        bool, typer.Option("--public-only", help="Check the public half alone, for a copy without the private one.")
+        bool, switch("--public-only", "Check the public half alone, for a copy without the private one.")
     ] = False,
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="Also compute the figures of qc.json again from the bytes.")
+        bool, switch("--certificate", "Also compute the figures of qc.json again from the bytes.")
     ] = False,
     public_key: Annotated[
         Path | None,
@@ -106,7 +107,11 @@ def verify(
     other: list[TaskRerun] = []
     if rerun and not problems:
         chosen = tuple(task) if task else opened.task_ids
-        ran_again = _rerun(opened, chosen, secret, unconfined)
+        from sandmill.verify.rerun import rerun_tasks
+
+        # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
+        with show_progress("running again") as progress, warnings.catch_warnings(action="ignore"):
+            ran_again = rerun_tasks(opened, chosen, secret, unconfined=unconfined, progress=progress)
         problems = [f"task {one.task_id}: {problem}" for one in ran_again for problem in one.problems]
         other = [one for one in ran_again if one.made_by]
     if as_json:
@@ -155,21 +160,6 @@ def _check_sandbox(unconfined: bool) -> None:
         hint = "If you built this release yourself, --unconfined runs its scripts as plain processes with your rights."
         problem = Problem("--rerun", "no way to confine a stranger's scripts", "a sandbox", hint)
         raise SandboxUnavailable("a confined rerun", [*error.problems, problem]) from error
-
-
-def _rerun(
-    release: "StoredRelease", task_ids: tuple[str, ...], secret: bytes | None, unconfined: bool
-) -> "list[TaskRerun]":
-    from sandmill.verify.rerun import installed_code, rerun_task
-
-    installed, found = installed_code(release), []
-    # Solvers of the panel warn of what their scores show anyway, such as a fit that did not converge.
-    with show_progress("running again") as progress, warnings.catch_warnings(action="ignore"):
-        for done, task_id in enumerate(task_ids, start=1):
-            package, record = release.package(task_id), release.record(task_id)
-            found.append(rerun_task(package, record, secret, unconfined=unconfined, installed=installed))
-            progress(done, len(task_ids))
-    return found
 
 
 def matching_secret(release: "StoredRelease", place: str) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 from sandmill.models.release import Manifest, TaskRecord
 from sandmill.models.texts import files_of_runs, prompt_text
@@ -40,6 +41,12 @@ class ExportTask:
 def template(name: str) -> str:
     """Return a text that exports carry, from the folder `templates`. Those of programs end in `.txt`."""
     return (files("sandmill.export") / "templates" / name).read_text(encoding="utf-8")
+
+
+def readme(name: str, manifest: Manifest, **facts: Any) -> tuple[str, bytes]:
+    """Return README.md of an export from a template that names dataset and version."""
+    text = template(name).format(dataset=manifest.dataset, version=manifest.version, **facts)
+    return "README.md", text.encode()
 
 
 Export = Callable[[Iterable[ExportTask], Manifest], Iterator[tuple[str, bytes]]]

@@ -1,7 +1,5 @@
 """Write an export of a release into a new folder, whole or not at all."""
 
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -10,12 +8,10 @@ from typing import Any
 from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.export.base import FORMATS, Export, ExportTask
 from sandmill.models.base import OnProgress
-from sandmill.store.files import leftovers, storage_faults
+from sandmill.store.new_folder import check_new_folder, write_new_folder
 from sandmill.store.part_files import reading_in_sequence
-from sandmill.store.pull import check_destination
 from sandmill.store.release import StoredRelease
 
-_PREFIX = ".export-"
 _NOTHING = "Nothing was written."
 
 
@@ -49,8 +45,7 @@ def export(
     folder = _check(release, name, to)
     wanted = tuple(sorted(release.choose(task_ids, **selection)))
     files = _load_format(name)(_read_tasks(release, wanted, progress), release.manifest)
-    with storage_faults(str(folder)):
-        _write_whole(folder, _checked(files))
+    write_new_folder(folder, _checked(files))
     return wanted
 
 
@@ -60,12 +55,7 @@ def _check(release: StoredRelease, name: str, to: str | Path) -> Path:
     if name not in FORMATS:
         problems.append(Problem("--format", repr(name), f"one of {', '.join(FORMATS)}"))
     try:
-        folder = check_destination(to, "export", _NOTHING)
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            problems.append(Problem("--to", f"{folder}, which is not a folder", "a folder that does not exist"))
-        elif folder.is_dir() and any(folder.iterdir()):
-            hint = "Remove the folder, or export into another one."
-            problems.append(Problem("--to", f"{folder}, which is not empty", "no folder, or an empty one", hint))
+        folder = check_new_folder(to, "export")
     except RequestError as error:
         problems += error.problems
     if not release.has_private:
@@ -83,11 +73,11 @@ def _load_format(name: str) -> Export:
 
 
 def _read_tasks(release: StoredRelease, task_ids: Sequence[str], progress: OnProgress | None) -> Iterator[ExportTask]:
-    with reading_in_sequence(release, ("public", "private"), task_ids) as read_files:
-        for done, task_id in enumerate(task_ids):
-            if progress is not None:
-                progress(done, len(task_ids))
-            yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
+    read_files = reading_in_sequence(release, ("public", "private"), task_ids)
+    for done, task_id in enumerate(task_ids):
+        if progress is not None:
+            progress(done, len(task_ids))
+        yield ExportTask(release.record(task_id), read_files("public", task_id), read_files("private", task_id))
     if progress is not None:
         progress(len(task_ids), len(task_ids))
 
@@ -101,21 +91,3 @@ def _checked(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
             raise IntegrityError(f"the export has the path {path!r} twice or outside of its folder. {_NOTHING}")
         seen.add(path.lower())
         yield path, content
-
-
-def _write_whole(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
-    """Write into a temporary folder beside the target, which is then renamed."""
-    parent = folder.absolute().parent
-    parent.mkdir(parents=True, exist_ok=True)
-    for left in leftovers(parent.glob(f"{_PREFIX}*")):
-        shutil.rmtree(left, ignore_errors=True)
-    staged = parent / f"{_PREFIX}{folder.absolute().name}-{secrets.token_hex(4)}"
-    staged.mkdir()
-    try:
-        for path, content in files:
-            target = staged / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        staged.rename(folder.absolute())
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from sandmill.errors import count
-from sandmill.export.base import ExportTask, template
+from sandmill.export.base import ExportTask, readme, template
 from sandmill.export.grader import grader_source
 from sandmill.models.base import Band
 from sandmill.models.release import Manifest
@@ -32,7 +32,6 @@ cd {WORKDIR} && exec python /solution/solution.py
 
 HOW_TO_SUBMIT = template("harbor_submit.md").format(workdir=WORKDIR)
 
-_README = template("harbor.md")
 ORGANIZATION = "sandmill"
 """First part of the names of tasks and datasets, which Harbor writes as org/name."""
 FOLDER = "tasks"
@@ -104,13 +103,7 @@ def dataset_files(digests: Mapping[str, str], manifest: Manifest) -> Iterator[tu
     yield "registry.json", f"{json.dumps([registry], indent=1)}\n".encode()
     yield "image/Dockerfile", DOCKERFILE.encode()
     yield "image/requirements.txt", agent_requirements().encode()
-    readme = _README.format(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        count=count(len(digests), "task").capitalize(),
-        image=image_name(),
-    )
-    yield "README.md", readme.encode()
+    yield readme("harbor.md", manifest, count=count(len(digests), "task").capitalize(), image=image_name())
 
 
 def _task_toml(task: ExportTask, manifest: Manifest) -> str:

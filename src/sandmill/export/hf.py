@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from sandmill.errors import count
-from sandmill.export.base import ExportTask, template
+from sandmill.export.base import ExportTask, readme
 from sandmill.models.release import SPLITS, Manifest
 from sandmill.store.arrow_tables import PUBLIC_TASKS, Row, public_task_row
 
@@ -12,8 +12,6 @@ SHARD_BYTES = 64 << 20
 """Content of the files in one Parquet file, before compression."""
 _GROUP_ROWS = 8
 """Tasks of one row group, so that a reader of single rows decompresses little."""
-
-_README = template("hf.md")
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
@@ -46,18 +44,15 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
         yield _shard(split, shards[split], waiting[split])
         shards[split] += 1
     lines = [f"  - split: {split}\n    path: data/{split}-*.parquet\n" for split in SPLITS if shards.get(split)]
-    named = {"dataset": manifest.dataset, "version": manifest.version}
-    number = count(total, "task").capitalize()
-    yield "README.md", _README.format(**named, count=number, data_files="".join(lines)).encode()
+    yield readme("hf.md", manifest, count=count(total, "task").capitalize(), data_files="".join(lines))
 
 
 def _shard(split: str, number: int, rows: list[Row]) -> tuple[str, bytes]:
     import pyarrow as pa
 
-    from sandmill.store.parquet import write_rows
+    from sandmill.store.parquet import in_groups, write_rows
 
-    groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
     packed = pa.list_(pa.struct([pa.field("path", pa.string()), pa.field("bytes", pa.binary())]))
     fields = [("is_lower_better", pa.bool_()), ("band", pa.string()), ("difficulty", pa.float64()), ("files", packed)]
     schema = pa.schema([*PUBLIC_TASKS, *(pa.field(name, kind, nullable=False) for name, kind in fields)])
-    return f"data/{split}-{number:05}.parquet", write_rows(schema, groups)
+    return f"data/{split}-{number:05}.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))

@@ -5,13 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from sandmill.export import harbor
-from sandmill.export.base import ExportTask, template
+from sandmill.export.base import ExportTask, readme, template
 from sandmill.export.harbor import image_name
 from sandmill.models.release import SPLITS, Manifest
 
 _CONFIG = template("nemo_gym.yaml")
-
-_README = template("nemo_gym.md")
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
@@ -29,4 +27,4 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
         yield f"data/{split}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     names = {"dataset": manifest.dataset, "version": manifest.version, "image": image_name()}
     yield "config.yaml", _CONFIG.format(**names).encode()
-    yield "README.md", _README.format(**names).encode()
+    yield readme("nemo_gym.md", manifest, image=names["image"])

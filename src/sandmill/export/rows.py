@@ -13,7 +13,7 @@ from sandmill.models.layout import COMMAND, PUBLIC, SUBMISSION
 from sandmill.models.release import SPLITS, Manifest
 from sandmill.play.prompt import HOW_TO_ANSWER
 from sandmill.store.arrow_tables import Row
-from sandmill.store.parquet import write_rows
+from sandmill.store.parquet import in_groups, write_rows
 
 ROWS_PER_GROUP = 64
 """Rows of a row group: a reader that needs some rows decodes little else."""
@@ -118,7 +118,6 @@ def _parquet_files(
     for split in SPLITS:
         chosen = [prompt for prompt in prompts if prompt[1]["split"] == split]
         rows = [make(text, facts, index) for index, (text, facts) in enumerate(chosen)]
-        groups = [rows[start : start + ROWS_PER_GROUP] for start in range(0, len(rows), ROWS_PER_GROUP)]
-        if groups:
+        if rows:
             name = {"train": "train", "validation": validation}.get(split, f"test_{split}")
-            yield f"{name}.parquet", write_rows(schema, groups)
+            yield f"{name}.parquet", write_rows(schema, in_groups(rows, ROWS_PER_GROUP))

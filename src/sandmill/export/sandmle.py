@@ -28,23 +28,19 @@ if __name__ == "__main__":
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
     """Yield the public folder of each task, and the two lists of ids."""
+    evaluator = (files("sandmill.export") / "evaluator.py").read_text(encoding="utf-8")
     by_split: dict[str, list[str]] = {}
     for task in tasks:
         by_split.setdefault(task.record.split, []).append(task.task_id)
-        yield from carried.within(f"{task.task_id}/prepared/public", _public(task))
+        texts = {
+            DESCRIPTION: carried.plain_description(task),
+            "evaluator.py": evaluator + _MAIN.format(task_id=task.task_id),
+        }
+        yield from carried.within(f"{task.task_id}/prepared/public", {**carried.data_files(task), **texts})
     train = sorted(by_split.pop("train", []))
     held_back = [*sorted(by_split.pop("validation", [])), *sorted(chain(*by_split.values()))]
     yield TRAIN_LIST, _listed(train)
     yield HELD_BACK_LIST, _listed(sorted(held_back[:_HELD_BACK]))
-
-
-def _public(task: ExportTask) -> dict[str, bytes | str]:
-    evaluator = (files("sandmill.export") / "evaluator.py").read_text(encoding="utf-8")
-    texts = {
-        DESCRIPTION: carried.plain_description(task),
-        "evaluator.py": evaluator + _MAIN.format(task_id=task.task_id),
-    }
-    return {**carried.data_files(task), **texts}
 
 
 def _listed(ids: list[str]) -> bytes:

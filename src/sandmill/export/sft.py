@@ -7,12 +7,11 @@ feedback part: no answers, no thresholds, no score on the final part.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sandmill.errors import Problem, RequestError
-from sandmill.export.base import ExportTask, template
+from sandmill.export.base import ExportTask, readme
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.release import Manifest
 from sandmill.models.reports import Outcome
@@ -33,41 +32,16 @@ _NEXT = "Write a better script. Use what the texts of the task state."
 _LONG = 40
 """Lines from which a script counts as long."""
 _GROUP_ROWS = 64
-_README = template("sft.md")
-
-
-@dataclass(frozen=True)
-class _Chat:
-    task_id: str
-    style: str
-    used: int
-    stated: int
-    messages: tuple[tuple[str, str], ...]
-
-    @property
-    def row(self) -> Row:
-        return {
-            "messages": [{"role": role, "content": content} for role, content in self.messages],
-            "task_id": self.task_id,
-            "turns": sum(role == "assistant" for role, _ in self.messages),
-            "style": self.style,
-            "facts_used": self.used,
-            "facts_stated": self.stated,
-            "lines": self.messages[-1][1].count("\n") - 1,
-        }
 
 
 def count_rows(rows: Iterable[Row]) -> list[str]:
     """Return a table of the numbers of rows by turns, style, use of facts and length."""
-    counts = Counter(
-        (row["turns"], row["style"], _share(row), "long" if row["lines"] >= _LONG else "short") for row in rows
-    )
+    counts: Counter[tuple[int, str, str, str]] = Counter()
+    for row in rows:
+        share = "none" if not row["facts_used"] else "all" if row["facts_used"] == row["facts_stated"] else "some"
+        counts[row["turns"], row["style"], share, "long" if row["lines"] >= _LONG else "short"] += 1
     head = ["| turns | style | facts used | script | rows |", "|---|---|---|---|---:|"]
     return head + [f"| {' | '.join(map(str, (*group, number)))} |" for group, number in sorted(counts.items())]
-
-
-def _share(row: Row) -> str:
-    return "none" if not row["facts_used"] else "all" if row["facts_used"] == row["facts_stated"] else "some"
 
 
 def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
@@ -78,26 +52,24 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     """
     import pyarrow as pa
 
-    from sandmill.store.parquet import write_rows
+    from sandmill.store.parquet import in_groups, write_rows
 
-    chats = [chat for task in tasks if task.record.split == "train" for chat in _chats(task)]
-    if not chats:
+    rows = [row for task in tasks if task.record.split == "train" for row in _chats(task)]
+    if not rows:
         problem = Problem("tasks", "none of them", "tables of the split train", "Select others, or build more tasks.")
         raise RequestError("export sft", [problem], "Nothing was written.")
-    rows = [chat.row for chat in chats]
     text, whole = pa.string(), pa.int64()
     messages = pa.list_(pa.struct([("role", text), ("content", text)]))
     numbers = [(name, whole) for name in ("facts_used", "facts_stated", "lines")]
     fields = [("task_id", text), ("turns", whole), ("style", text), *numbers]
-    groups = [rows[start : start + _GROUP_ROWS] for start in range(0, len(rows), _GROUP_ROWS)]
-    yield "data/train.parquet", write_rows(pa.schema([("messages", messages), *fields]), groups)
+    schema = pa.schema([("messages", messages), *fields])
+    yield "data/train.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))
     yield "data/train.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-    named = {"dataset": manifest.dataset, "version": manifest.version}
-    named["counts"] = "\n".join(count_rows(rows))
-    yield "README.md", _README.format(rows=len(rows), tasks=len({chat.task_id for chat in chats}), **named).encode()
+    tasks_told = len({row["task_id"] for row in rows})
+    yield readme("sft.md", manifest, rows=len(rows), tasks=tasks_told, counts="\n".join(count_rows(rows)))
 
 
-def _chats(task: ExportTask) -> Iterator[_Chat]:
+def _chats(task: ExportTask) -> Iterator[Row]:
     """Yield the chats of one task: every style with all facts, some without any, one with a part, and two drafts.
 
     The published reader's script stands for its style; releases that have none get one of the same style.
@@ -119,7 +91,7 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
     wanted += [(style, ()) for style in blind]
     if number > 1:
         wanted.append((blind[0], (turn % number,)))
-    start = (("system", SYSTEM), ("user", _prompt(task)))
+    start = (("system", SYSTEM), ("user", f"{build_prompt(task.description)}\n{HOW_TO_ANSWER}"))
 
     def script(style: str, used: Sequence[int]) -> str:
         published = task.private.get(RUNG_FILES[Rung.READER])
@@ -128,18 +100,26 @@ def _chats(task: ExportTask) -> Iterator[_Chat]:
         return _answer(demonstration(facts, train, stated, style, use=used))
 
     for style, used in wanted:
-        yield _Chat(task.task_id, style, len(used), number, (*start, ("assistant", script(style, used))))
+        yield _row(task.task_id, style, len(used), number, (*start, ("assistant", script(style, used))))
     for score in task.record.calibration.scripts:
         draft = task.private.get(RUNG_FILES[score.rung], b"").decode() if score.rung in _DRAFTS else ""
         if draft and number:
             output = f"{_feedback(task, score)}\n\n{_NEXT}"
             turns = (*start, ("assistant", _answer(draft)), ("user", output))
             better = ("assistant", script(READER_STYLE, range(number)))
-            yield _Chat(task.task_id, READER_STYLE, number, number, (*turns, better))
+            yield _row(task.task_id, READER_STYLE, number, number, (*turns, better))
 
 
-def _prompt(task: ExportTask) -> str:
-    return f"{build_prompt(task.description)}\n{HOW_TO_ANSWER}"
+def _row(task_id: str, style: str, used: int, stated: int, messages: Sequence[tuple[str, str]]) -> Row:
+    return {
+        "messages": [{"role": role, "content": content} for role, content in messages],
+        "task_id": task_id,
+        "turns": sum(role == "assistant" for role, _ in messages),
+        "style": style,
+        "facts_used": used,
+        "facts_stated": stated,
+        "lines": messages[-1][1].count("\n") - 1,
+    }
 
 
 def _answer(script: str) -> str:

@@ -124,6 +124,11 @@ class Fidelity(Frozen):
         return compare(self.seed, self.task)
 
 
+def of_tier(agreement: Mapping[str, bool], tier: str) -> list[bool]:
+    """Return whether the task has each trait of a tier, `hard` or `soft`."""
+    return [holds for name, holds in agreement.items() if TRAIT_BY_NAME[name].tier == tier]
+
+
 def compare(seed: FidelityVector, task: FidelityVector) -> dict[str, bool]:
     """Return whether a task has each trait that is known of both."""
     found = {}

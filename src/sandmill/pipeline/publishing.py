@@ -21,16 +21,15 @@ from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.run import ROUNDS, check_guessing, open_dataset
 from sandmill.provenance import code_version
-from sandmill.publish.certificate import CertificateCounts, certify, sign_certificate
+from sandmill.publish.certificate import certify, sign_certificate
 from sandmill.publish.release_report import KINDS, DesignerCosts, make_report
 from sandmill.report.card import dataset_card
-from sandmill.report.digest import OverviewCounts, ReleaseDigest
+from sandmill.report.digest import ReleaseCounts
 from sandmill.report.funnel import FunnelCounts
-from sandmill.report.work import MixCounts
 from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.arrow_tables import DURATIONS
 from sandmill.store.files import Store
-from sandmill.store.parquet import write_rows
+from sandmill.store.parquet import in_groups, write_rows
 from sandmill.store.publish import publish
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.secret import release_secret, secret_id
@@ -77,14 +76,8 @@ class BuildSummary:
     """Counts over the shards added so far."""
 
     counts: FunnelCounts = field(default_factory=FunnelCounts)
-    mix: MixCounts = field(default_factory=MixCounts)
-    digest: ReleaseDigest = field(default_factory=ReleaseDigest)
-    overview: OverviewCounts = field(default_factory=OverviewCounts)
-    certified: CertificateCounts = field(default_factory=CertificateCounts)
-    kinds: dict[str, str] = field(default_factory=dict)
-    """Kind of each task by its id."""
+    tasks: ReleaseCounts = field(default_factory=ReleaseCounts)
     suites: list[dict[str, Any]] = field(default_factory=list)
-    filled: set[int] = field(default_factory=set)
     unpaid: set[int] = field(default_factory=set)
     """Slots without money for their draft."""
     internal: list[tuple[str, Rejection]] = field(default_factory=list)
@@ -98,19 +91,12 @@ class BuildSummary:
         """Count the report tables of one shard."""
         self.counts.add(reports.slots, reports.rejections)
         self.suites = add_summaries([self.suites, reports.suites])
-        for slot in reports.slots:
-            self.mix.add(slot)
-            if slot.reached:
-                self.filled.add(slot.slot)
         self.internal += [(key, one) for one in reports.rejections if one.reason == INTERNAL_ERROR]
         self.unpaid |= {one.slot for one in reports.rejections if one.reason == MONEY_SPENT}
 
     def add_record(self, record: TaskRecord) -> None:
         """Count one task."""
-        self.digest.add(record)
-        self.overview.add(record)
-        self.certified.add(record)
-        self.kinds[record.task_id] = record.spec.kind.name
+        self.tasks.add(record)
         author = record.lineage.authorship
         self.usages[record.lineage.designer][record.lineage.spec_fingerprint] = author.usage if author else _NO_USAGE
         self.specs[record.spec.fingerprint] = record.spec
@@ -174,7 +160,7 @@ def publish_release(
     store, summary = open_dataset(plan, settings), summarize_build(plan, shards, settings)
     require_few_internal_errors(summary, store)
     require_filled(summary, plan.request.tasks)
-    missed = summary.mix.explain()
+    missed = summary.counts.missed_mix()
     if settings.strict and missed:
         raise MixMissed(
             "--strict: the mix was not reached, so nothing was published.\n"
@@ -185,15 +171,15 @@ def publish_release(
     seeds = {"used": plan.seeds, "set_aside": plan.unsupported, "notes": plan.notes, "skipped": plan.skipped}
     guessing, funnel = check_guessing(summary.specs.values()), summary.counts.funnel()
     request = plan.request.model_dump(mode="json", exclude={"seeds"})
-    overview = summary.overview.overview(request, *((kept.version, kept.tasks) if kept else ("", 0)))
-    overview = overview.model_copy(update={"figures": overview.figures | summary.digest.shares()})
+    overview = summary.tasks.overview(request, *((kept.version, kept.tasks) if kept else ("", 0)))
+    kinds = sorted((task_id, kind) for kind, group in summary.tasks.by_kind.items() for task_id in group.ids)
     reports = {
         BUILD_REPORT: overview.model_dump_json(indent=1).encode(),
         "funnel.json": funnel.model_dump_json(indent=1).encode(),
         "guessing.json": guessing.model_dump_json(indent=1, exclude={"words"}).encode(),
         "seeds.json": _json({name: [_public(one) for one in part] for name, part in seeds.items()}),
         "suites.json": _json(summary.suites),
-        KINDS: _json([{"task_id": task_id, "kind": kind} for task_id, kind in sorted(summary.kinds.items())]),
+        KINDS: _json([{"task_id": task_id, "kind": kind} for task_id, kind in kinds]),
         "designers.json": _json([row.model_dump(mode="json") for row in summary.designers()]),
         **{f"expectations/{name}.json": content for name, content in suites.items()},
     }
@@ -204,14 +190,14 @@ def publish_release(
         secret_id=secret_id(release_secret(store, settings.secret_file)),
         code_version=code_version(suites),
         agent_env=pins_hash(),
-        seeds=sorted(summary.digest.seeds),
+        seeds=sorted(summary.tasks.names["seeds"]),
         refs=shards,
         reports=reports,
-        card=lambda manifest: dataset_card(manifest, summary.digest),
+        card=lambda manifest: dataset_card(manifest, summary.tasks),
         pages=(
             lambda manifest: _durations(StoredRelease(store, manifest), kept),
             lambda manifest: _report(StoredRelease(store, manifest)),
-            lambda manifest: certify(StoredRelease(store, manifest), summary.certified),
+            lambda manifest: certify(StoredRelease(store, manifest), summary.tasks),
             lambda manifest: sign_certificate(StoredRelease(store, manifest), settings.sign_key),
         ),
     )
@@ -232,13 +218,11 @@ def _durations(release: StoredRelease, kept: KeptTasks | None) -> dict[str, byte
     found = {row["task_id"]: row for row in earlier}
     found |= {one.task_id: one.model_dump() for slot in release.slot_reports() for one in slot.script_seconds}
     rows = [found.get(task_id, {"task_id": task_id}) for task_id in release.task_ids]
-    return {
-        DURATIONS_FILE: write_rows(DURATIONS, [rows[at : at + _GROUP_ROWS] for at in range(0, len(rows), _GROUP_ROWS)])
-    }
+    return {DURATIONS_FILE: write_rows(DURATIONS, in_groups(rows, _GROUP_ROWS))}
 
 
 def _report(release: StoredRelease) -> dict[str, bytes]:
-    return {f"reports/{name}": content for name, content in make_report(release).files.items()}
+    return {f"reports/{name}": content for name, content in make_report(release).items()}
 
 
 def _public(one: Frozen) -> dict[str, Any]:
@@ -266,14 +250,15 @@ def require_few_internal_errors(summary: BuildSummary, store: Store) -> None:
 
 def require_filled(summary: BuildSummary, slots: int) -> None:
     """Refuse a build with too many empty slots. Slots that are empty for lack of money or by our fault do not count."""
-    if summary.unpaid and not summary.filled:
+    filled = {slot for slot, (_, reached) in summary.counts.ends.items() if reached}
+    if summary.unpaid and not filled:
         raise BudgetExceeded(
             f"the money of --max-usd ended before any of {slots} slots was filled; nothing was published. Answers are "
             "recorded and not paid for again. A request needs the price of its whole --max-tokens to be left: "
             "raise --max-usd, or lower --max-tokens, and run again."
         )
-    excused = (summary.unpaid | {one.slot for _, one in summary.internal}) - summary.filled
-    empty = slots - len(summary.filled) - len(excused)
+    excused = (summary.unpaid | {one.slot for _, one in summary.internal}) - filled
+    empty = slots - len(filled) - len(excused)
     if empty <= EMPTY_SLOTS_ALLOWED * slots:
         return
     rows = summary.counts.rejections()

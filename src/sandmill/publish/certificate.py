@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -24,12 +23,11 @@ from sandmill.models.certificate import (
     Rate,
 )
 from sandmill.models.names import CERTIFICATE, CROISSANT, SIGNATURE
-from sandmill.models.release import BUILD_REPORT, Counts, TaskRecord
+from sandmill.models.release import BUILD_REPORT, Counts
 from sandmill.models.reports import ScriptSeconds
 from sandmill.publish.croissant import croissant
 from sandmill.publish.signature import sign, signature_fault
-from sandmill.report.digest import ReleaseDigest
-from sandmill.scoring.gap import gap_closed
+from sandmill.report.digest import GroupCounts, ReleaseCounts
 from sandmill.store.arrow_tables import read_record
 from sandmill.store.catalogue import read_overview
 from sandmill.store.release import StoredRelease
@@ -41,7 +39,6 @@ _COMPARED = 2000
 _LEAST_WORDS = 5
 _SHOWN = 10
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_BYTES = 64 << 20
 
 STATEMENT = (
     "Rows, targets and answers are drawn from declared mechanisms with a release secret; no row of a real data set is "
@@ -59,98 +56,40 @@ REASONS = {
     "red_team": "attack scripts are tests of the code; a build does not run them on its tasks",
     **dict.fromkeys(("refusals", "guessing", "contamination"), "the version has no such report"),
 }
+_RATES = (
+    *("in_band", "verified", "reference_gold", "sample_wins_nothing", "noop_wins_nothing", "scripts_repeat"),
+    *("renders_equal_bytes", "best_solver_gold", "adversary_gold", "reader_gold", "search_gold"),
+)
+_MEANS = ("difficulty", "difficulty_width", "search_gap", "single_column_gap")
 
 
-@dataclass
-class GroupCounts:
-    """Counts over the records of one group."""
-
-    digest: ReleaseDigest = field(default_factory=ReleaseDigest)
-    ids: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    """Tasks for which a fact of `Verification` holds, and others by name."""
-    bands: Counter[str] = field(default_factory=Counter)
-    draws: Counter[str] = field(default_factory=Counter)
-    values: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, record: TaskRecord) -> None:
-        """Count one task."""
-        measured, found = record.calibration, record.calibration.milestones
-        self.digest.add(record)
-        self.ids.append(record.task_id)
-        self.counts.update(name for name, holds in record.verification if holds is True)
-        self.counts["in_band"] += record.reached == record.wanted
-        self.bands[measured.difficulty.band.value] += 1
-        self.values["difficulty"].append(measured.difficulty.value)
-        self.values["difficulty_width"].append(measured.difficulty.high - measured.difficulty.low)
-        if found:
-            self.draws[str(len(found.entries[0].shares))] += 1
-            gold = gap_closed(measured.thresholds.gold, measured.trivial, measured.oracle)
-            for name, share in (("search_gap", found.searched), ("single_column_gap", found.column)):
-                self.values[name] += [] if share is None else [share]
-            self.counts["search_gold"] += found.searched is not None and found.searched >= gold
-
-    def figures(self, seconds: Mapping[str, Mapping[str, Any]]) -> GroupFigures:
-        """Return the figures, with the processor seconds of the tasks by id."""
-        found, tasks = self.digest, self.digest.tasks
-        facts = "sample_wins_nothing", "noop_wins_nothing", "scripts_repeat", "renders_equal_bytes", "in_band"
-        known = [seconds[task_id] for task_id in self.ids if seconds.get(task_id, {}).get("cpu_s_p50") is not None]
-        names = [name for name in ScriptSeconds.model_fields if name != "task_id"]
-        return GroupFigures.explain(
-            REASONS,
-            tasks=tasks,
-            designs=found.designs,
-            bands=_sorted(self.bands),
-            **{name: Rate.among(self.counts[name], tasks) for name in facts},
-            **{name: _mean(self.values[name]) for name in ("difficulty", "difficulty_width")},
-            **{name: _mean(self.values[name]) for name in ("search_gap", "single_column_gap")},
-            ceilings=_sorted(found.best_scores),
-            bracket_width=_quantiles(found.bracket_widths),
-            verified=Rate.among(found.verified, tasks),
-            reference_gold=Rate.among(self.counts["reference_is_gold"], tasks),
-            best_solver_gold=Rate.among(max(found.golds.values(), default=0), tasks),
-            adversary_gold=Rate.among(found.adversary_golds, found.adversary_tasks),
-            reader_gold=Rate.among(found.reader_golds, found.hinted),
-            search_gold=Rate.among(self.counts["search_gold"], len(self.values["search_gap"])),
-            training_draws=_sorted(self.draws),
-            script_seconds={name: _quantiles([one[name] for one in known]) for name in names} if known else None,
-        )
+def _figures(found: GroupCounts, seconds: Mapping[str, Mapping[str, Any]]) -> GroupFigures:
+    """Return the figures of counts, with the processor seconds of the tasks by id."""
+    known = [seconds[task_id] for task_id in found.ids if seconds.get(task_id, {}).get("cpu_s_p50") is not None]
+    names = [name for name in ScriptSeconds.model_fields if name != "task_id"]
+    return GroupFigures.explain(
+        REASONS,
+        tasks=found.tasks,
+        designs=found.designs,
+        **{name: _sorted(found.names[name]) for name in ("bands", "ceilings", "training_draws")},
+        **{name: Rate.among(*found.rate(name)) for name in _RATES},
+        **{name: _mean(found.values[name]) for name in _MEANS},
+        bracket_width=_quantiles(found.values["bracket_width"]),
+        script_seconds={name: _quantiles([one[name] for one in known]) for name in names} if known else None,
+    )
 
 
-@dataclass
-class CertificateCounts:
-    """Counts over the records added so far."""
-
-    groups: defaultdict[str, GroupCounts] = field(default_factory=lambda: defaultdict(GroupCounts))
-    """All tasks under an empty name, then those of each kind."""
-    designs: Counter[str] = field(default_factory=Counter)
-    contents: Counter[str] = field(default_factory=Counter)
-
-    def add(self, record: TaskRecord) -> None:
-        """Count one task."""
-        for name in ("", record.spec.kind.name):
-            self.groups[name].add(record)
-        self.contents[record.digest] += 1
-        self.designs[record.lineage.spec_fingerprint] += record.replicate == 0
-
-    def fields(self, release: StoredRelease) -> dict[str, Any]:
-        """Return the fields of the certificate that follow from records."""
-        seconds = {row["task_id"]: row for row in release.durations()}
-        groups = {name: self.groups[name].figures(seconds) for name in sorted(self.groups)}
-        return {
-            "figures": groups.pop(""),
-            "kinds": groups,
-            "duplicates": {
-                "equal_designs": sum(number - 1 for number in self.designs.values() if number > 1),
-                "equal_files": sum(number - 1 for number in self.contents.values()),
-            },
-        }
+def count_fields(release: StoredRelease, counts: ReleaseCounts) -> dict[str, Any]:
+    """Return the fields that follow from records."""
+    seconds = {row["task_id"]: row for row in release.durations()}
+    kinds = {name: _figures(counts.by_kind[name], seconds) for name in sorted(counts.by_kind)}
+    return {"figures": _figures(counts, seconds), "kinds": kinds, "duplicates": counts.duplicates}
 
 
-def certify(release: StoredRelease, counts: CertificateCounts) -> dict[str, bytes]:
+def certify(release: StoredRelease, counts: ReleaseCounts) -> dict[str, bytes]:
     """Write certificate and croissant.json of a version whose records were counted. Equal content gives equal bytes."""
     made = Certificate.explain(
-        REASONS, red_team=None, **public_fields(release), **report_fields(release), **counts.fields(release)
+        REASONS, red_team=None, **public_fields(release), **report_fields(release), **count_fields(release, counts)
     )
     return {CERTIFICATE: (made.model_dump_json(indent=1) + "\n").encode(), CROISSANT: croissant(release.manifest)}
 
@@ -201,7 +140,7 @@ def certificate_problems(release: StoredRelease, *, public_only: bool, public_ke
 
     Without the private half or the reports, the figures that follow from them are not compared.
     """
-    content, signature = (_read(release, name) for name in (CERTIFICATE, SIGNATURE))
+    content, signature = map(release.read_file, (CERTIFICATE, SIGNATURE))
     if content is None:
         return [f"{CERTIFICATE}: the version has none. Versions of older code lack it"]
     problems = [fault] if public_key and (fault := signature_fault(public_key, content, signature)) else []
@@ -222,10 +161,10 @@ def certificate_problems(release: StoredRelease, *, public_only: bool, public_ke
 def _computed_again(release: StoredRelease, *, public_only: bool) -> dict[str, Any]:
     found = public_fields(release)
     if not public_only:
-        counts = CertificateCounts()
+        counts = ReleaseCounts()
         for row in release.read_columns("private/tasks", ["task_id", "digest", "record"]):
             counts.add(read_record(row))
-        found |= counts.fields(release)
+        found |= count_fields(release, counts)
         if release.readable_report(BUILD_REPORT) is not None:
             found |= report_fields(release)
     return found
@@ -233,7 +172,7 @@ def _computed_again(release: StoredRelease, *, public_only: bool) -> dict[str, A
 
 def sign_certificate(release: StoredRelease, key: Path | None) -> dict[str, bytes]:
     """Sign the stored certificate of a version; nothing without a key."""
-    content = _read(release, CERTIFICATE)
+    content = release.read_file(CERTIFICATE)
     return {SIGNATURE: sign(key, content)} if key and content is not None else {}
 
 
@@ -243,11 +182,6 @@ def describe_signature(release: StoredRelease, public_key: Path | None) -> str:
         return f"signed by the key {public_key}"
     is_signed = any(part.path == SIGNATURE for part in release.manifest.parts)
     return f"{'signature not checked, no --public-key' if is_signed else 'unsigned'}: proves consistency, not origin"
-
-
-def _read(release: StoredRelease, name: str) -> bytes | None:
-    known = any(part.path == name for part in release.manifest.parts)
-    return release.store.read(f"{release.version}/{name}", limit=_BYTES) if known else None
 
 
 def _differences(name: str, said: Any, found: Any) -> Iterator[str]:

@@ -44,16 +44,13 @@ def croissant(manifest: Manifest) -> bytes:
     return (json.dumps(content, indent=1) + "\n").encode()
 
 
+def _node(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"@type": f"cr:{kind}", "@id": name, "name": name, **more}
+
+
 def _file_object(part: PartFile) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileObject",
-        "@id": part.path,
-        "name": part.path,
-        "contentUrl": part.path,
-        "contentSize": f"{part.size} B",
-        "encodingFormat": _PARQUET,
-        "sha256": part.sha256,
-    }
+    stored = {"contentUrl": part.path, "contentSize": f"{part.size} B", "encodingFormat": _PARQUET}
+    return _node("FileObject", part.path, **stored, sha256=part.sha256)
 
 
 def _tables(parts: Sequence[PartFile]) -> Iterator[dict[str, Any]]:
@@ -74,12 +71,6 @@ def _tables(parts: Sequence[PartFile]) -> Iterator[dict[str, Any]]:
             if field.type in _TYPES
         ]
         yield {
-            "distribution": {
-                "@type": "cr:FileSet",
-                "@id": f"{name}-files",
-                "name": f"{name}-files",
-                "encodingFormat": _PARQUET,
-                "includes": pattern,
-            },
-            "recordSet": {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields},
+            "distribution": _node("FileSet", f"{name}-files", encodingFormat=_PARQUET, includes=pattern),
+            "recordSet": _node("RecordSet", name, field=fields),
         }

@@ -1,16 +1,14 @@
 """Compose the report of a version: its tables become figures, its files samples, and all of it one page."""
 
-import secrets
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json
 
-from sandmill.errors import InputError, IntegrityError, Problem
+from sandmill.errors import IntegrityError
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Funnel
 from sandmill.models.rollout import RolloutRecord
@@ -29,8 +27,7 @@ from sandmill.report.samples import sample_files
 from sandmill.report.trajectory import trajectory
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.catalogue import read_overview
-from sandmill.store.files import AccessDenied, FileMissing, storage_faults
-from sandmill.store.pull import check_destination
+from sandmill.store.files import AccessDenied, FileMissing
 from sandmill.store.release import StoredRelease
 
 PAGE, TWIN = "report.html", "report.json"
@@ -43,17 +40,10 @@ TRAJECTORIES, PASSAGE, ROLLOUT_CHARACTERS = 4, 8000, 8 << 20
 """Most rollouts of a task in a report, most characters of one of their messages, and about the most of all rollouts."""
 
 
-class ReportFiles(Frozen):
-    """A report as files by name."""
-
-    files: dict[str, bytes]
-    tasks: int
-
-
 def make_report(
     release: StoredRelease, edition: Edition = "public", rollouts: Iterable[RolloutRecord] = ()
-) -> ReportFiles:
-    """Return the report of a version as files. Equal content gives equal bytes.
+) -> dict[str, bytes]:
+    """Return the report of a version as files by name. Equal content gives equal bytes.
 
     The pages of tasks show the first rollouts of each, with their grades: pass none for the public edition.
     """
@@ -79,8 +69,7 @@ def make_report(
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
     listed_tasks = tasks_section(edition, facets, tasks, details, place)
     sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made)]
-    files = {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
-    return ReportFiles(files=files, tasks=manifest.tasks)
+    return {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
 
 
 def _costs_in_words(figures: Sequence[Figure]) -> list[str]:
@@ -95,15 +84,7 @@ def _costs_in_words(figures: Sequence[Figure]) -> list[str]:
 
 DESIGNERS, FUNNEL, KINDS = "designers.json", "funnel.json", "kinds.json"
 _JSON_BYTES = 16 << 20
-_KINDS = pa.schema([("task_id", pa.string()), ("kind", pa.string())])
-_FUNNEL = pa.schema([(name, pa.int64()) for name in Funnel.model_fields])
-_COSTS = pa.schema(
-    [
-        ("designer", pa.string()),
-        *((name, pa.int64()) for name in ("attempts", "designs", "requests", "tokens")),
-        ("usd", pa.float64()),
-    ]
-)
+_ARROW: dict[Any, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 class DesignerCosts(Frozen):
@@ -133,9 +114,9 @@ def read_views(release: StoredRelease, edition: Edition) -> dict[str, View]:
         "public_tasks": read_view(release, "public/tasks", PUBLIC_TASKS.names, PUBLIC_TASKS),
         "rejections": read_view(release, "reports/rejections", REJECTIONS.names, REJECTIONS),
         "slots": read_view(release, "reports/slots", slots, SLOTS),
-        "designers": _read_json(release, DESIGNERS, TypeAdapter(list[DesignerCosts]), _COSTS),
-        "kinds": _read_json(release, KINDS, TypeAdapter(list[TaskKind]), _KINDS),
-        "funnel": _read_json(release, FUNNEL, TypeAdapter(Funnel), _FUNNEL),
+        "designers": _read_json(release, DESIGNERS, DesignerCosts),
+        "kinds": _read_json(release, KINDS, TaskKind),
+        "funnel": _read_json(release, FUNNEL, Funnel),
     }
     if edition == "private":
         private = [name for name in PRIVATE_TASKS.names if name != "record"]
@@ -159,14 +140,15 @@ def read_view(release: StoredRelease, table: str, columns: Sequence[str], schema
     return View(content, f"read_parquet('{table}-*.parquet', union_by_name = true)")
 
 
-def _read_json(release: StoredRelease, name: str, adapter: TypeAdapter[Any], schema: Any) -> View:
+def _read_json(release: StoredRelease, name: str, model: type[BaseModel]) -> View:
     """Read a report of one or more rows; an empty table where it is missing or not readable."""
     content = release.readable_report(name, limit=_JSON_BYTES)
+    schema = pa.schema([(key, _ARROW[field.annotation]) for key, field in model.model_fields.items()])
     try:
-        found = adapter.validate_json(content) if content else []
-        rows = [row.model_dump() for row in (found if isinstance(found, list) else [found])]
+        found = from_json(content or b"[]")
+        rows = [model.model_validate(row).model_dump() for row in (found if isinstance(found, list) else [found])]
         return View(pa.Table.from_pylist(rows, schema=schema), f"read_json('reports/{name}')")
-    except (ValidationError, pa.ArrowException, OverflowError):
+    except (ValueError, pa.ArrowException, OverflowError):
         raise IntegrityError(f"{release.ref}: reports/{name} does not hold the figures of a build") from None
 
 
@@ -204,39 +186,3 @@ def choose_tasks(tasks: Figure, most: int) -> Sequence[str]:
         ranked.append((seen[row["kind"]], str(row["task_id"])))
         seen[row["kind"]] += 1
     return sorted(task_id for _, task_id in sorted(ranked)[:most])
-
-
-_SOURCE, _FOOTER = "sandmill report", "Nothing was written."
-
-
-def check_folder(to: str) -> None:
-    """Refuse a place that cannot become the folder of a report.
-
-    Raises:
-        InputError: nothing is named, the folder has files, or it lies in a dataset, whose versions never change.
-    """
-    refused, folder = None, check_destination(to, _SOURCE, _FOOTER)
-    if folder.is_symlink() or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
-        refused = Problem("--to", f"{to}, which is there", "a new or empty folder", "Name another one.")
-    elif not folder.absolute().parent.is_dir():
-        saw, hint = f"{to}, whose parent is no folder", "Make the parent first."
-        refused = Problem("--to", saw, "a folder in one that exists", hint)
-    if refused:
-        raise InputError(_SOURCE, [refused], _FOOTER)
-
-
-def write_folder(to: str, files: Mapping[str, bytes], *, owner_only: bool) -> None:
-    """Write the files of a report. The folder appears when it is complete."""
-    folder = Path(to)
-    staged = folder.absolute().with_name(f".{folder.absolute().name}-{secrets.token_hex(4)}")
-    with storage_faults(to):
-        try:
-            staged.mkdir(mode=0o700 if owner_only else 0o755)
-            for name, content in files.items():
-                (staged / name).write_bytes(content)
-                (staged / name).chmod(0o600 if owner_only else 0o644)
-            if folder.exists():
-                folder.rmdir()
-            staged.rename(folder)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)

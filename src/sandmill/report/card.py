@@ -9,7 +9,7 @@ from string import Template
 
 from sandmill.models.calibration import BAND_FLOORS
 from sandmill.models.release import SPLITS, Manifest
-from sandmill.report.digest import ReleaseDigest, best_scores_in_words, headline, mix_table, reading_table
+from sandmill.report.digest import ReleaseCounts, best_scores_in_words, mix_table, reading_table
 from sandmill.report.text_tables import to_markdown
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -21,7 +21,7 @@ _SAMPLES = (
 )
 
 
-def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
+def dataset_card(manifest: Manifest, counts: ReleaseCounts) -> str:
     """Write README.md of a release.
 
     Nothing in it names a task, its answers, its rule or its thresholds, so the card may be public where the private
@@ -37,16 +37,16 @@ def dataset_card(manifest: Manifest, digest: ReleaseDigest) -> str:
         version=manifest.version,
         size=next((tag for bound, tag in SIZES if manifest.tasks < bound), "1M<n<10M"),
         configs="\n".join(_config(name, splits) for name in ("tasks", "files")),
-        headline=" ".join(headline(digest.tasks, len(digest.kinds), len(digest.seeds), digest.shares())),
-        designs=digest.designs,
-        domains=len(digest.domains),
-        best_scores=best_scores_in_words(digest),
+        headline=" ".join(counts.headline()),
+        designs=counts.designs,
+        domains=len(counts.names["domains"]),
+        best_scores=best_scores_in_words(counts),
         code=manifest.code_version,
         date=manifest.created[:10],
         split=next(iter(splits), "train"),
         splits=", ".join(splits),
-        mix=to_markdown(mix_table(digest)),
-        reading=to_markdown(reading_table(digest)),
+        mix=to_markdown(mix_table(counts)),
+        reading=to_markdown(reading_table(counts)),
         floors=", ".join(f"{floor:g} ({band})" for band, floor in BAND_FLOORS.items()),
         content=manifest.content,
         plan=manifest.plan_fingerprint[:12],

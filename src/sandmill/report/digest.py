@@ -1,4 +1,4 @@
-"""Facts of a release that are safe to publish, its overview, and the private figures of a task, from their records."""
+"""Count the records of a release, and show the counts and the private figures of a task."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -9,91 +9,166 @@ from typing import Any, Literal, get_args
 from sandmill.errors import count
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Ceiling, Tier
-from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, shown_trait
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, of_tier, shown_trait
 from sandmill.models.hints import ReadingLevel
-from sandmill.models.release import ReleaseOverview, TaskRecord
+from sandmill.models.release import Counts, ReleaseOverview, TaskRecord
 from sandmill.report.text_tables import TextTable, share
+from sandmill.scoring.gap import gap_closed
+from sandmill.scoring.medals import reaches
 
 
 @dataclass
-class ReleaseDigest:
-    """Counts over all records. Nothing in it names a task's answers, rule or thresholds."""
+class GroupCounts:
+    """Counts over tasks. Nothing in it names a task's answers, rule or thresholds."""
 
     tasks: int = 0
-    mix: Counter[tuple[Band, Band]] = field(default_factory=Counter)
-    """Tasks by the band asked for and the band reached."""
-    domains: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
-    seeds: set[str] = field(default_factory=set)
-    """Seeds that tasks were made from."""
     designs: int = 0
-    golds: Counter[str] = field(default_factory=Counter)
-    """Tasks on which each solver that reads the data alone reached gold."""
-    hinted: int = 0
-    """Tasks whose gold follows from readers."""
-    reader_golds: int = 0
-    """Of these, tasks on which at least one reader reached gold."""
-    adversary_golds: int = 0
-    """Tasks on which a run beside the leaderboard reached gold."""
-    adversary_tasks: int = 0
-    """Tasks that were measured with such a run."""
-    levels: dict[str, Counter[Band]] = field(default_factory=lambda: defaultdict(Counter))
-    """Tasks by reading level and band."""
-    gains: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Reading gains by level."""
-    best_scores: Counter[str] = field(default_factory=Counter)
-    """Tasks by what is known of their best possible score: kinds of `Ceiling`."""
-    bracket_widths: list[float] = field(default_factory=list)
-    """Where it lies between two bounds, their distances as shares of the gap."""
-    verified: int = 0
+    """Tasks less further renderings of a design."""
+    ids: list[str] = field(default_factory=list)
+    names: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Tasks by value, for each property whose values are names, such as `seeds` and `bands`."""
+    known: Counter[str] = field(default_factory=Counter)
+    """Tasks of which it is known whether a fact holds."""
+    held: Counter[str] = field(default_factory=Counter)
+    """Of these, tasks of which it holds."""
+    values: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """What was measured on each task on which it could be."""
 
     def add(self, record: TaskRecord) -> None:
         """Count one task."""
-        spec, measured = record.spec, record.calibration
-        gold, sign = measured.thresholds.gold, -1 if measured.is_lower_better else 1
+        spec, lineage, measured = record.spec, record.lineage, record.calibration
         self.tasks += 1
-        self.mix[record.wanted, record.reached] += 1
-        self.domains.add(spec.domain)
-        self.kinds.add(spec.kind.name)
-        self.seeds.add(record.lineage.seed_id)
         self.designs += record.replicate == 0
-        self.levels[spec.reading_level][record.reached] += 1
-        if (gain := measured.reading_gain) is not None:
-            self.gains[spec.reading_level].append(gain)
-        ceiling = ceiling_of(measured)
-        self.best_scores[ceiling.kind] += 1
-        if ceiling.kind == "bracket":
-            self.bracket_widths.append(ceiling.width(measured.trivial))
-        self.verified += record.verification.holds
+        self.ids.append(record.task_id)
+        ceiling, difficulty = ceiling_of(measured), measured.difficulty
+        found: dict[str, str] = {
+            "codes": lineage.code_version,
+            "bands": difficulty.band,
+            "wanted": record.wanted,
+            "reached": record.reached,
+            "kinds": spec.kind.name,
+            "splits": record.split,
+            "seeds": lineage.seed_id,
+            "domains": spec.domain,
+            "ceilings": ceiling.kind,
+            f"reading {spec.reading_level}": record.reached,
+        }
+        if record.reached is record.wanted:
+            found["met"] = record.wanted
+        for name, value in found.items():
+            self.names[name][str(value)] += 1
+        facts = _facts_of(record)
+        self.known.update(name for name, holds in facts.items() if holds is not None)
+        self.held.update(name for name, holds in facts.items() if holds)
+        self._measure("difficulty", difficulty.value)
+        self._measure("difficulty_width", difficulty.high - difficulty.low)
+        self._measure("bracket_width", ceiling.width(measured.trivial) if ceiling.kind == "bracket" else None)
+        self._measure(f"reading {spec.reading_level}", measured.reading_gain)
+        kept = lineage.fidelity.agreement if lineage.fidelity else {}
+        for tier in ("hard", "soft"):
+            some = of_tier(kept, tier)
+            self._measure(f"{tier}_traits_kept", fmean(some) if some else None)
+        if milestones := measured.milestones:
+            self.names["training_draws"][str(len(milestones.entries[0].shares))] += 1
+            self._measure("search_gap", milestones.searched)
+            self._measure("single_column_gap", milestones.column)
         reads_data = (one for one in measured.board if one.tier not in (Tier.TRIVIAL, Tier.READER))
-        self.golds.update({one.solver for one in reads_data if sign * (one.final - gold) >= 0})
-        if found := measured.milestones:
-            winners = [entry for entry in found.entries if sign * (entry.final - gold) >= 0]
-            self.hinted += found.gold == "readers"
-            self.reader_golds += any(entry.tier is Tier.READER for entry in winners)
-            self.adversary_tasks += any(not entry.on_board for entry in found.entries)
-            self.adversary_golds += any(not entry.on_board for entry in winners)
+        self.names["golds"].update({one.solver for one in reads_data if _is_gold(measured, one.final)})
 
-    @property
-    def best_gold_rate(self) -> float:
-        """Share of tasks on which the one solver that wins most reaches gold: how far one memorised script gets."""
-        return max(self.golds.values(), default=0) / self.tasks if self.tasks else 0.0
+    def _measure(self, name: str, value: float | None) -> None:
+        if value is not None:
+            self.values[name].append(value)
+
+    def rate(self, name: str) -> tuple[int, int]:
+        """Return how many tasks have a fact, of how many of which it is known.
+
+        `best_solver_gold` is gold of the one solver without reading that wins most: how far one memorised script gets.
+        """
+        if name == "best_solver_gold":
+            return max(self.names["golds"].values(), default=0), self.tasks
+        return self.held[name], self.known[name]
 
     def shares(self) -> dict[str, float]:
         """Return what `headline` says, as shares of tasks. What was not measured is left out."""
-        met = sum(number for (wanted, reached), number in self.mix.items() if wanted is reached)
-        parts = {
-            "in_band": (met, self.tasks),
-            "verified": (self.verified, self.tasks),
-            "data_gold": (max(self.golds.values(), default=0), self.tasks),
-            "adversary_gold": (self.adversary_golds, self.adversary_tasks),
-            "reader_gold": (self.reader_golds, self.hinted),
+        rates = {name.replace("best_solver", "data"): self.rate(name) for name in _SHARES}
+        return {name: round(part / whole, 6) for name, (part, whole) in rates.items() if whole}
+
+    def headline(self) -> list[str]:
+        """Say in sentences what the tasks are and how far scripts get."""
+        return headline(self.tasks, len(self.names["kinds"]), len(self.names["seeds"]), self.shares())
+
+
+_SHARES = ("in_band", "verified", "best_solver_gold", "adversary_gold", "reader_gold")
+_PROVED = ("sample_wins_nothing", "noop_wins_nothing", "scripts_repeat", "renders_equal_bytes")
+
+
+def _is_gold(measured: Calibration, final: float) -> bool:
+    return reaches(final, measured.thresholds.gold, measured.is_lower_better)
+
+
+def _facts_of(record: TaskRecord) -> dict[str, bool | None]:
+    """Return whether each fact of the certificate holds of a task; None if it was not measured."""
+    measured, found, proved = record.calibration, record.calibration.milestones, record.verification
+    entries = found.entries if found else ()
+    beside = [_is_gold(measured, one.final) for one in entries if not one.on_board]
+    readers = [_is_gold(measured, one.final) for one in entries if one.tier is Tier.READER]
+    searched = found.searched if found else None
+    gold = measured.thresholds.gold
+    return {
+        "in_band": record.reached is record.wanted,
+        "verified": proved.holds,
+        "reference_gold": proved.reference_is_gold,
+        **{name: getattr(proved, name) for name in _PROVED},
+        "adversary_gold": any(beside) if beside else None,
+        "reader_gold": any(readers) if found and found.gold == "readers" else None,
+        "search_gold": None if searched is None else searched >= gap_closed(gold, measured.trivial, measured.oracle),
+    }
+
+
+@dataclass
+class ReleaseCounts(GroupCounts):
+    """Counts over all tasks of a release, from which certificate, overview, card and headline take their numbers."""
+
+    by_kind: defaultdict[str, GroupCounts] = field(default_factory=lambda: defaultdict(GroupCounts))
+    libraries: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Versions of the numeric libraries that made the tasks."""
+    _fingerprints: set[str] = field(default_factory=set)
+    _digests: set[str] = field(default_factory=set)
+
+    def add(self, record: TaskRecord) -> None:
+        """Count one task."""
+        super().add(record)
+        self.by_kind[record.spec.kind.name].add(record)
+        for name, version in record.lineage.libraries.items():
+            self.libraries[name].add(version)
+        self._digests.add(record.digest)
+        if record.replicate == 0:
+            self._fingerprints.add(record.lineage.spec_fingerprint)
+
+    @property
+    def duplicates(self) -> Counts:
+        """Tasks whose design, and tasks whose files, an earlier task has. Further renderings have their design's."""
+        return {
+            "equal_designs": self.designs - len(self._fingerprints),
+            "equal_files": self.tasks - len(self._digests),
         }
-        return {name: round(part / whole, 6) for name, (part, whole) in parts.items() if whole}
+
+    def overview(self, request: Mapping[str, Any] | None = None, kept_from: str = "", kept: int = 0) -> ReleaseOverview:
+        """Return the counts, with the request of the build."""
+        counted = ("codes", "bands", "wanted", "kinds", "splits")
+        averaged = (name for name in ("difficulty", "hard_traits_kept", "soft_traits_kept") if self.values[name])
+        return ReleaseOverview(
+            request=dict(request or {}),
+            kept_from=kept_from,
+            kept=kept,
+            libraries={name: tuple(sorted(self.libraries[name])) for name in sorted(self.libraries)},
+            figures={name: round(fmean(self.values[name]), 6) for name in averaged} | self.shares(),
+            **{name: dict(sorted(self.names[name].items())) for name in counted},
+        )
 
 
 def headline(tasks: int, kinds: int, seeds: int, shares: Mapping[str, float]) -> list[str]:
-    """Say in sentences what a release holds and how far scripts get, from counts and `ReleaseDigest.shares`."""
+    """Say in sentences what a release holds and how far scripts get, from counts and `GroupCounts.shares`."""
     # Releases without shares name the seeds of the build, used or not.
     made_of = f", made from {count(seeds, 'seed')}" if shares else ""
     said = [f"{count(tasks, 'task')} of {count(kinds, 'kind')}{made_of}."]
@@ -128,10 +203,10 @@ def best_score_in_words(measured: Calibration) -> str:
     return "exact" if ceiling.kind == "exact" else "plug-in estimate, nearly the best decision"
 
 
-def best_scores_in_words(digest: ReleaseDigest) -> str:
+def best_scores_in_words(counts: GroupCounts) -> str:
     """Say on how many tasks the best possible score is exact, bounded or estimated."""
-    known, widths = digest.best_scores, digest.bracket_widths
-    said = [f"exact on {known['exact']} of {count(digest.tasks, 'task')}"]
+    known, widths = counts.names["ceilings"], counts.values["bracket_width"]
+    said = [f"exact on {known['exact']} of {count(counts.tasks, 'task')}"]
     if widths:
         spread = f"median {median(widths):.0%} of the gap apart, at most {max(widths):.0%}"
         said.append(f"between two bounds on {known['bracket']} ({spread})")
@@ -140,63 +215,22 @@ def best_scores_in_words(digest: ReleaseDigest) -> str:
     return ", ".join(said)
 
 
-def mix_table(digest: ReleaseDigest) -> TextTable:
+def mix_table(counts: GroupCounts) -> TextTable:
     """Show the mix: asked for, reached, and reached where it was asked for."""
-    rows = []
-    for band in Band:
-        asked, reached = (sum(n for ends, n in digest.mix.items() if ends[place] is band) for place in (0, 1))
-        rows.append((str(band), str(asked), str(reached), share(digest.mix[band, band], asked)))
+    asked, reached, met = (counts.names[name] for name in ("wanted", "reached", "met"))
+    rows = tuple((band, str(asked[band]), str(reached[band]), share(met[band], asked[band])) for band in map(str, Band))
     header = ("band", "asked for", "reached", "met where asked")
-    return TextTable("Difficulty", header, tuple(rows), frozenset({1, 2, 3}))
+    return TextTable("Difficulty", header, rows, frozenset({1, 2, 3}))
 
 
-def reading_table(digest: ReleaseDigest) -> TextTable:
+def reading_table(counts: GroupCounts) -> TextTable:
     """Show how many tasks of each band state facts at each level, and what the best reader gains by them."""
     rows = []
     for level in ("none", *get_args(ReadingLevel)):
-        gains = digest.gains.get(level)
-        counts = digest.levels.get(level, Counter())
-        rows.append((level, *(str(counts[band]) for band in Band), f"{fmean(gains):.2f}" if gains else ""))
+        bands, gains = counts.names[f"reading {level}"], counts.values[f"reading {level}"]
+        rows.append((level, *(str(bands[band]) for band in map(str, Band)), f"{fmean(gains):.2f}" if gains else ""))
     header = ("reading level", *map(str, Band), "mean gain")
     return TextTable("Reading", header, tuple(rows), frozenset(range(1, len(header))))
-
-
-@dataclass
-class OverviewCounts:
-    """Counts over the records added so far."""
-
-    counts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Tasks by value, for each field of the overview that counts tasks."""
-    libraries: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    figures: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, record: TaskRecord) -> None:
-        """Count one task."""
-        measured = record.calibration
-        self.counts["codes"][record.lineage.code_version] += 1
-        self.counts["bands"][measured.difficulty.band.value] += 1
-        self.counts["wanted"][record.wanted.value] += 1
-        self.counts["kinds"][record.spec.kind.name] += 1
-        self.counts["splits"][record.split] += 1
-        for name, version in record.lineage.libraries.items():
-            self.libraries[name].add(version)
-        self.figures["difficulty"].append(measured.difficulty.value)
-        kept = record.lineage.fidelity.agreement if record.lineage.fidelity else {}
-        for tier in ("hard", "soft"):
-            if of_tier := [holds for name, holds in kept.items() if TRAIT_BY_NAME[name].tier == tier]:
-                self.figures[f"{tier}_traits_kept"].append(sum(of_tier) / len(of_tier))
-
-    def overview(self, request: Mapping[str, Any] | None = None, kept_from: str = "", kept: int = 0) -> ReleaseOverview:
-        """Return the counts, with the request of the build."""
-        counts = {name: dict(sorted(found.items())) for name, found in self.counts.items()}
-        return ReleaseOverview(
-            request=dict(request or {}),
-            kept_from=kept_from,
-            kept=kept,
-            libraries={name: tuple(sorted(self.libraries[name])) for name in sorted(self.libraries)},
-            figures={name: round(sum(found) / len(found), 6) for name, found in sorted(self.figures.items())},
-            **counts,
-        )
 
 
 _BOARD = 40  # entries of a leaderboard that are shown

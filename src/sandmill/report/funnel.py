@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import yaml
 
-from sandmill.errors import INTERNAL_ERROR
-from sandmill.models.base import Stage
+from sandmill.errors import INTERNAL_ERROR, count
+from sandmill.models.base import Band, Stage
 from sandmill.models.reports import Funnel, Rejection, SlotReport
 
 ORDER = {stage: place for place, stage in enumerate(Stage)}
@@ -40,7 +40,8 @@ class FunnelCounts:
     in_band: int = 0
     usd: float = 0.0
     """Price of rejected drafts."""
-    _slots: set[int] = field(default_factory=set)
+    ends: dict[int, tuple[str, str | None]] = field(default_factory=dict)
+    """Band asked for and band reached, by slot number. Of several rounds, the one that filled the slot counts."""
     _lost: Counter[Stage] = field(default_factory=Counter)
     _internal: int = 0
     _counts: Counter[tuple[Stage, str]] = field(default_factory=Counter)
@@ -49,11 +50,12 @@ class FunnelCounts:
     def add(self, slots: Iterable[SlotReport], rejections: Iterable[Rejection]) -> None:
         """Count one shard.
 
-        An attempt with several rejections counts once, at the earliest stage. Rejected replicates are left out of the
-        funnel: they cost a task and no slot.
+        Shards may come in any order. An attempt with several rejections counts once, at the earliest stage. Rejected
+        replicates are left out of the funnel: they cost a task and no slot.
         """
         for report in slots:
-            self._slots.add(report.slot)
+            if report.reached or report.slot not in self.ends:
+                self.ends[report.slot] = (report.wanted, report.reached)
             self.attempts += report.attempts
             self.filled += report.reached is not None
             self.tasks += len(report.task_ids)
@@ -77,10 +79,10 @@ class FunnelCounts:
         designed = self.attempts - self._internal
 
         def left_after(stage: Stage) -> int:
-            return designed - sum(count for where, count in self._lost.items() if ORDER[where] <= ORDER[stage])
+            return designed - sum(lost for where, lost in self._lost.items() if ORDER[where] <= ORDER[stage])
 
         return Funnel(
-            slots=len(self._slots),
+            slots=len(self.ends),
             designed=designed,
             rendered=left_after(Stage.GENERATE),
             calibrated=left_after(Stage.CALIBRATE),
@@ -96,3 +98,18 @@ class FunnelCounts:
         """Count rejections by stage in the order of the work, and by reason, the most frequent first."""
         ordered = sorted(self._counts, key=lambda key: (ORDER[key[0]], -self._counts[key], key[1]))
         return tuple(RejectionRow(*key, self._counts[key], self._seconds[key]) for key in ordered)
+
+    def missed_mix(self) -> list[str]:
+        """Write one line for each band that got fewer slots than were asked for; no line if the mix was met."""
+        lines = []
+        for band in Band:
+            ends = [reached for wanted, reached in self.ends.values() if wanted == band]
+            got = sum(reached == band for _, reached in self.ends.values())
+            if got < len(ends):
+                empty = ends.count(None)
+                other = len(ends) - ends.count(band) - empty
+                lines.append(
+                    f"Asked for {count(len(ends), f'{band} task')}, got {got}: of these slots {other} hold tasks of "
+                    f"another band, since no design came nearer, and {empty} stayed empty."
+                )
+        return lines

@@ -45,15 +45,12 @@ def reading_stages(records: Iterable[TaskRecord], played: Mapping[str, Curriculu
     stages = [_stage(name, sorted(tasks), played) for name, tasks in found.items() if tasks]
     open_stages = [place for place, one in enumerate(stages) if one.solved is None or one.solved < MASTERED]
     current = next(iter(open_stages), len(stages) - 1)
-    weights = [_EARLIER / current if place < current else _weight(place - current) for place in range(len(stages))]
-    weights = [weight if one.task_ids else 0.0 for weight, one in zip(weights, stages, strict=True)]
+    # The stages after the next one get nothing.
+    weights = [*([_EARLIER / current] * current if current else ()), _CURRENT, _NEXT, *[0.0] * len(stages)]
+    weights = [weight if one.task_ids else 0.0 for weight, one in zip(weights, stages, strict=False)]
     whole = sum(weights) or 1.0
     shared = zip(stages, weights, strict=True)
     return tuple(one.model_copy(update={"share": round(weight / whole, 4)}) for one, weight in shared)
-
-
-def _weight(after: int) -> float:
-    return (_CURRENT, _NEXT)[after] if after < 2 else 0.0
 
 
 def _stage(name: str, tasks: list[tuple[float, str]], played: Mapping[str, CurriculumTask]) -> ReadingStage:

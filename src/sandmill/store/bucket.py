@@ -146,7 +146,8 @@ class BucketFiles:
 
     def size(self, path: str) -> int:
         """Bytes of an object."""
-        return int(self._fs.call_s3("head_object", Bucket=self.bucket, Key=self._key(path))["ContentLength"])
+        key = "/".join(filter(None, (self.prefix, path)))
+        return int(self._fs.call_s3("head_object", Bucket=self.bucket, Key=key)["ContentLength"])
 
     def details(self, folder: str) -> list[StoredFile]:
         """Return size and age of all objects below a folder, in the order of their paths.
@@ -172,9 +173,6 @@ class BucketFiles:
             self._require_bucket()
             return []
         return sorted(entry["name"].rpartition("/")[2] for entry in entries if entry["type"] == "directory")
-
-    def _key(self, path: str) -> str:
-        return "/".join(filter(None, (self.prefix, path)))
 
     def _full(self, path: str) -> str:
         return "/".join(filter(None, (self.bucket, self.prefix, path)))

@@ -157,16 +157,15 @@ class _LocalFiles:
                     found.append(inner)
                 elif not entry.is_symlink():
                     waiting.append(inner)
-        return list(self._describe(sorted(found)))
+        described = []
+        for path in sorted(found):
+            with suppress(FileNotFoundError):  # another process removed it
+                noted = (self.root / path).lstat()
+                described.append(StoredFile(path, noted.st_size, noted.st_mtime))
+        return described
 
     def folders(self, folder: str) -> list[str]:
         return sorted(entry.name for entry in self._entries(folder) if entry.is_dir())
-
-    def _describe(self, paths: Iterable[str]) -> Iterator[StoredFile]:
-        for path in paths:
-            with suppress(FileNotFoundError):  # another process removed it
-                found = (self.root / path).lstat()
-                yield StoredFile(path, found.st_size, found.st_mtime)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:

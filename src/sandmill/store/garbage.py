@@ -11,7 +11,7 @@ Files with other names, `secret/`, `llm/` and every folder with a manifest are n
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
@@ -107,16 +107,12 @@ def _shards(store: Store) -> Iterator[Garbage]:
     files = [file for file in store.details("shards") if _SHARD_FILE.fullmatch(file.path)]
     manifests = (read_manifest(store, version) for version in list_versions(store)) if files else ()
     published = {part.path[-_HASH_AT:] for manifest in manifests for part in manifest.parts}
-    for name, group in _by_folder(files, 2):
+    # Files are in the order of their paths.
+    for name, grouped in groupby(files, key=lambda file: "/".join(file.path.split("/")[:2])):
+        group = tuple(grouped)
         paths = [file.path for file in group]
         # Names of parts end in their hash.
         hashes = {path[-_HASH_AT:] for path in paths if path.startswith((f"{name}/public/", f"{name}/private/t"))}
         kind = GarbageKind.PUBLISHED_SHARD if hashes and hashes <= published else GarbageKind.SHARD
         is_finished = f"{name}/shard.json" in paths
         yield Garbage(kind if is_finished else GarbageKind.DEAD_SHARD, name, group)
-
-
-def _by_folder(files: Iterable[StoredFile], depth: int) -> Iterator[tuple[str, tuple[StoredFile, ...]]]:
-    """Group files, which are in the order of their paths, by their folder at a depth."""
-    for folder, group in groupby(files, key=lambda file: "/".join(file.path.split("/")[:depth])):
-        yield folder, tuple(group)

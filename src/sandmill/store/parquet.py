@@ -31,6 +31,11 @@ def write_rows(schema: Any, groups: Iterable[Sequence[Row]]) -> bytes:
     return write_tables(schema, (pa.Table.from_pylist(list(group), schema=schema) for group in groups))
 
 
+def in_groups(rows: Sequence[Row], size: int) -> list[Sequence[Row]]:
+    """Split rows into row groups of a size."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
 def write_tables(schema: Any, groups: Iterable[Any]) -> bytes:
     """Write Arrow tables, each as one row group; see `write_rows`."""
     searchable = [one.name for one in schema if one.type != pa.binary() and one.name not in ("record", "prompt")]
@@ -48,11 +53,11 @@ def check_sizes(content: bytes, where: str, schema: Any) -> None:
     TableReader(io.BytesIO(content), where, schema).check_sizes()
 
 
-def grouped(table: ReleaseTable, rows: Sequence[Row]) -> list[list[Row]]:
+def grouped(table: ReleaseTable, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
     """Split a table's rows into row groups."""
     size = table.rows_per_group
     if size is not None:
-        return [list(rows[start : start + size]) for start in range(0, len(rows), size)]
+        return in_groups(rows, size)
     tasks = [list(group) for _, group in groupby(rows, key=lambda row: row["task_id"])]
     together = -(-len(tasks) // GROUPS_PER_FILE)
     return [list(chain(*tasks[start : start + together])) for start in range(0, len(tasks), together or 1)]

@@ -105,11 +105,10 @@ def checked_files(ref: str, side: str, task_id: str, rows: Sequence[Row]) -> dic
     return files
 
 
-@contextmanager
 def reading_in_sequence(
     release: "StoredRelease", sides: Collection[str], task_ids: Sequence[str]
-) -> Iterator[Callable[[str, str], dict[str, bytes]]]:
-    """Give a reader of (side, task id) for many tasks, which is fast in the order of `in_stored_order`.
+) -> Callable[[str, str], dict[str, bytes]]:
+    """Return a reader of (side, task id) for many tasks, which is fast in the order of `in_stored_order`.
 
     The reader raises IntegrityError if files are not what the release recorded, or if all tasks together have more
     bytes than the manifest says.
@@ -129,4 +128,4 @@ def reading_in_sequence(
                 raise IntegrityError(f"{release.ref}: task {task_id}: more bytes of files than the manifest says")
         return files
 
-    yield read
+    return read

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, fingerprint
@@ -33,16 +34,11 @@ _GROUP_ROWS = 4096
 def publish(
     store: Store,
     *,
-    dataset: str,
-    plan_fingerprint: str,
-    secret_id: str,
-    code_version: str,
-    agent_env: str,
-    seeds: Sequence[str],
     refs: Sequence[ShardRef],
     reports: Mapping[str, bytes],
     card: Callable[[Manifest], str],
     pages: Sequence[Callable[[Manifest], Mapping[str, bytes]]] = (),
+    **facts: Any,
 ) -> tuple[Manifest, bool]:
     """Make the next version from finished shards, unless a version of equal content exists.
 
@@ -51,16 +47,12 @@ def publish(
 
     Args:
         store: the dataset.
-        dataset: its name.
-        plan_fingerprint: of what was asked for.
-        secret_id: public name of the release secret.
-        code_version: of the library that made the tasks.
-        agent_env: hash of the pins of the agent environment.
-        seeds: their ids.
         refs: finished shards. Those without tasks add their reports.
         reports: files by name, put under `reports/`.
         card: writes README.md, given the manifest without README.md in it.
         pages: each makes further files by path, given the manifest of those before, all of which can be read by then.
+        facts: fields of `Manifest` that its caller knows: `dataset`, `plan_fingerprint`, `secret_id`, `code_version`,
+            `agent_env` and `seeds`.
 
     Returns:
         The manifest, and whether it is new.
@@ -91,17 +83,12 @@ def publish(
     parts = list(_copy_parts(store, version, shards))
     parts += [_settle(store, version, f"reports/{name}", reports[name]) for name in sorted(reports)]
     manifest = Manifest(
-        dataset=dataset,
         version=version,
         content=content,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         tasks=sum(len(shard.digests) for shard in shards),
-        plan_fingerprint=plan_fingerprint,
-        secret_id=secret_id,
-        code_version=code_version,
-        agent_env=agent_env,
-        seeds=tuple(seeds),
         parts=tuple(parts),
+        **facts,
     )
     # After this line garbage collection leaves the version alone; before it, this run ends if the parts were collected.
     require_ending(store, version, VersionEnding.PUBLISHED)

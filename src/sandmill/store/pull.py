@@ -5,56 +5,20 @@ Nothing is written through a link: files go into a new folder with a random name
 
 import errno
 import os
-import re
 import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
+from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.models.base import OnProgress
 from sandmill.models.names import task_id_fault
-from sandmill.store.files import Store, leftovers, storage_faults
-from sandmill.store.secret import SECRET_PATH
-from sandmill.store.versions import list_versions
+from sandmill.store.files import leftovers, storage_faults
 
 _PREFIX = ".pull-"
 
 Files = Mapping[str, bytes]
-
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-
-
-def check_destination(to: str | Path, source: str = "pull", footer: str = "Nothing was pulled.") -> Path:
-    """Return the local folder to write into. Errors name the command `source` and end with `footer`.
-
-    Raises:
-        RequestError: if nothing is named, or an address such as s3://..., or a place inside of a dataset.
-    """
-    text = str(to)
-    folder = Path(text)
-    place = folder.absolute().resolve()
-    if not text.strip():
-        hint = "Name one, such as --to tasks; --to . means this folder."
-        problem = Problem("--to", "nothing", "a local folder", hint)
-    elif _ADDRESS.match(text):
-        problem = Problem("--to", text, "a local folder", f"{source.capitalize()} to one and copy it from there.")
-    elif above := next(filter(_is_dataset, (place, *place.parents)), None):
-        problem = Problem("--to", f"{text}, which lies in the dataset {above}", "a folder outside of any dataset")
-    else:
-        return folder
-    raise RequestError(source, [problem], footer)
-
-
-def _is_dataset(folder: Path) -> bool:
-    with suppress(OSError):  # another user's secret/ cannot be looked into
-        if (folder / SECRET_PATH).exists():
-            return True
-    with suppress(SandmillError, OSError):
-        return bool(list_versions(Store(str(folder))))
-    return False
 
 
 def pull_tasks(

@@ -169,7 +169,8 @@ class StoredRelease:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
-        from sandmill.store.pull import check_destination, pull_tasks
+        from sandmill.store.new_folder import check_destination
+        from sandmill.store.pull import pull_tasks
 
         wanted = self.choose(task_ids, **selection)
         sides = ("public",) if public_only else ("public", "private")
@@ -180,8 +181,7 @@ class StoredRelease:
             )
         folder = check_destination(to)
         ordered = in_stored_order(self, wanted)
-        with reading_in_sequence(self, sides, ordered) as read_files:
-            pull_tasks(read_files, ordered, sides, folder, progress)
+        pull_tasks(reading_in_sequence(self, sides, ordered), ordered, sides, folder, progress)
         return [folder / task_id for task_id in wanted]
 
     def choose(self, task_ids: Iterable[str] | None = None, **selection: Any) -> tuple[str, ...]:
@@ -238,7 +238,8 @@ class StoredRelease:
             return self.task_ids
         splits = set(given.get("split", ()))
         # An unknown split is a problem, and its message lists all splits.
-        splits = splits if splits <= self._splits() else set()
+        names = filter(None, (part_name(part.path) for part in self.parts("public/tasks")))
+        splits = splits if splits <= {name.split for name in names} else set()
         asked = ["task_id", *given, *ranges]
         facts = self._frame("public/tasks", [name for name in asked if name in PUBLIC_TASKS.names], splits)
         private = [name for name in asked if name not in facts.columns]
@@ -260,8 +261,12 @@ class StoredRelease:
 
     def report(self, name: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
         """Return a file of reports/ with at most `limit` bytes; None if it does not exist."""
-        known = any(part.path == f"reports/{name}" for part in self.manifest.parts)
-        return self.store.read(f"{self.version}/reports/{name}", limit=limit) if known else None
+        return self.read_file(f"reports/{name}", limit)
+
+    def read_file(self, path: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
+        """Return a file of the version that is no part of a table; None if the manifest does not list it."""
+        known = any(part.path == path for part in self.manifest.parts)
+        return self.store.read(f"{self.version}/{path}", limit=limit) if known else None
 
     def readable_report(self, name: str, limit: int = MAX_REPORT_BYTES) -> bytes | None:
         """Return a file of reports/; None also where it cannot be read, as with public credentials."""
@@ -358,11 +363,6 @@ class StoredRelease:
         has_all = facts in FACTS_TABLES and set(columns) <= set(FACTS_TABLES[facts].names)
         return (self.parts(facts) if has_all else []) or self.parts(table)
 
-    def _splits(self) -> set[str]:
-        """Return the splits in the names of files; none in releases of format 1."""
-        names = filter(None, (part_name(part.path) for part in self.parts("public/tasks")))
-        return {name.split for name in names if name.split}
-
     def _joined(self, columns: Sequence[str]) -> "pl.DataFrame":
         import polars as pl
 
@@ -402,11 +402,7 @@ class StoredRelease:
     def parts_of(self, table: str, task_id: str) -> list[PartFile]:
         """List the files of a table that may hold a task."""
         self.check_ids([task_id])
-        return self.parts_of_group(table, self.group_of(task_id))
-
-    def parts_of_group(self, table: str, group: str) -> list[PartFile]:
-        """List the files of a table that hold the tasks of a group; see `group_of`."""
-        return self._grouped_parts.get((table, group), [])
+        return self._grouped_parts.get((table, self.group_of(task_id)), [])
 
     def group_of(self, task_id: str) -> str:
         """Return the key of the parts that hold a task of this release. Parts of the four tables share it."""

@@ -12,7 +12,7 @@ from sandmill.sandbox.agent_env import pins_hash
 from sandmill.store.catalogue import read_overview
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
-from sandmill.verify.rerun import installed_code, rerun_task
+from sandmill.verify.rerun import rerun_tasks
 
 _WEEK_S = 7 * 86_400
 
@@ -50,11 +50,9 @@ def audit_release(request: AuditRequest) -> Audit:
     release = load(request.release)
     problems = verify_hashes(release)
     sample = () if problems else _sample(release, request.rerun)
-    installed, other = installed_code(release) if sample else None, []
-    for task_id in sample:
-        found = rerun_task(release.package(task_id), release.record(task_id), installed=installed)
-        problems += [f"task {task_id}: {problem}" for problem in found.problems]
-        other += [f"task {task_id}: {found.describe_code()}"] if found.differences else []
+    found = rerun_tasks(release, sample)
+    problems += [f"task {one.task_id}: {problem}" for one in found for problem in one.problems]
+    other = [f"task {one.task_id}: {one.describe_code()}" for one in found if one.differences]
     return Audit(
         release=release.ref,
         tasks=release.manifest.tasks,

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import isclose
 from pathlib import Path
@@ -17,7 +17,7 @@ from sandmill.draw.render import task_id
 from sandmill.errors import ItemRejected, boundary, shorten
 from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.kinds.files.tables import MAX_COLUMNS, child_excess, table_excess
-from sandmill.models.base import Frozen, Part, Stage
+from sandmill.models.base import Frozen, OnProgress, Part, Stage
 from sandmill.models.calibration import LADDER, RUNG_FILES, BoardEntry, MilestoneEntry, Tier
 from sandmill.models.package import TaskPackage
 from sandmill.models.release import TaskRecord
@@ -85,6 +85,24 @@ def installed_code(release: StoredRelease) -> str:
     """
     found = islice(filter(None, (_SUITE.fullmatch(part.path) for part in release.manifest.parts)), _MOST_SUITES)
     return code_version({match[2]: release.readable_report(match[1], limit=MIB) or b"" for match in found})
+
+
+def rerun_tasks(
+    release: StoredRelease,
+    task_ids: Sequence[str],
+    secret: bytes | None = None,
+    *,
+    unconfined: bool = False,
+    progress: OnProgress | None = None,
+) -> list[TaskRerun]:
+    """Establish the facts of tasks of a release again, and compare those that other code made; see `rerun_task`."""
+    installed, found = installed_code(release), []
+    for done, name in enumerate(task_ids, start=1):
+        package, record = release.package(name), release.record(name)
+        found.append(rerun_task(package, record, secret, unconfined=unconfined, installed=installed))
+        if progress is not None:
+            progress(done, len(task_ids))
+    return found
 
 
 def rerun_task(

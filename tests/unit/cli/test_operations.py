@@ -12,7 +12,7 @@ from sandmill.fingerprint import files_digest
 from sandmill.models.package import TaskFile
 from sandmill.models.release import BUILD_REPORT, VerifiedTask
 from sandmill.provenance import code_version
-from sandmill.report.digest import OverviewCounts
+from sandmill.report.digest import ReleaseCounts
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.secret import secret_id
@@ -45,7 +45,7 @@ def both(request, tmp_path) -> str:
 def _publish(store: Store, tasks: list[VerifiedTask], secret: str = "0123456789ab") -> str:
     """Publish a version with the report of its build, as `publish_release` does."""
     numbers = [task.record.lineage.slot for task in tasks]
-    counts = OverviewCounts()
+    counts = ReleaseCounts()
     for task in tasks:
         counts.add(task.record)
     refs = [fill_shard(store, range(min(numbers), max(numbers) + 1), tasks)]

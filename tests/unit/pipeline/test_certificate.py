@@ -15,13 +15,13 @@ from sandmill.models.names import CERTIFICATE, CROISSANT, DURATIONS_FILE, SIGNAT
 from sandmill.models.reports import ScriptSeconds
 from sandmill.pipeline.publishing import KeptTasks, _durations
 from sandmill.publish.certificate import (
-    CertificateCounts,
     certificate_problems,
     certify,
     shared_prose,
     sign_certificate,
 )
 from sandmill.publish.signature import sign
+from sandmill.report.digest import ReleaseCounts
 from sandmill.store.arrow_tables import read_record
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
@@ -46,7 +46,7 @@ def publish(root: Path, numbers: range = range(3), key: Path | None = None, kept
         for task, one in zip(tasks, seconds, strict=True)
     ]
     ref = write_shard(store, make_shard_plan(store.root, numbers), tasks, [], slots)
-    counts = CertificateCounts()
+    counts = ReleaseCounts()
     for task in tasks:
         counts.add(task.record)
     pages = (
@@ -201,7 +201,7 @@ def test_a_release_from_before_certificates_has_none(tmp_path):
 def test_equal_content_gives_an_equal_certificate(tmp_path):
     one, other = (publish(tmp_path / name) for name in ("a", "b"))
     assert read(one) == read(other)
-    counts = CertificateCounts()
+    counts = ReleaseCounts()
     for row in reversed(list(one.read_columns("private/tasks", ["task_id", "digest", "record"]))):
         counts.add(read_record(row))
     assert certify(one, counts)[CERTIFICATE] == read(one)

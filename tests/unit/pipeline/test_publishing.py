@@ -18,6 +18,7 @@ from sandmill.pipeline.publishing import (
     require_filled,
     summarize_build,
 )
+from sandmill.report.funnel import FunnelCounts
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.shards import read_shard, write_shard
@@ -93,8 +94,8 @@ def test_shards_add_up_to_one_summary(build):
     _, settings, shards = build
     summary = summarize_build(PLAN, shards([crashed(0)]), settings)
     assert [(one.slot, one.traceback) for _, one in summary.internal] == [(0, TRACEBACK)]
-    assert summary.counts.funnel().tasks == summary.digest.tasks == 4
-    assert summary.filled == {0, 1, 2, 3}
+    assert summary.counts.funnel().tasks == summary.tasks.tasks == 4
+    assert summary.counts.ends.keys() == {0, 1, 2, 3}
     assert [(row.reason, row.count) for row in summary.counts.rejections()] == [(INTERNAL_ERROR, 1), ("twins", 2)]
     assert len(summary.specs) == 4
 
@@ -131,11 +132,11 @@ def test_up_to_one_percent_of_the_attempts_may_fail_in_our_own_code(build):
 
 
 def test_a_slot_that_our_own_code_left_empty_is_not_a_slot_that_no_design_fits():
-    filled = {0, 1, 2}
+    counts = FunnelCounts(ends=dict.fromkeys(range(3), ("easy", "easy")))
     with pytest.raises(BudgetExceeded, match="1 of 4 slots stayed empty"):
-        require_filled(BuildSummary(filled=filled), 4)
-    require_filled(BuildSummary(filled=filled, internal=[("key", crashed(3))]), 4)
-    require_filled(BuildSummary(filled=filled, unpaid=set(range(3, 10))), 10)
+        require_filled(BuildSummary(counts), 4)
+    require_filled(BuildSummary(counts, internal=[("key", crashed(3))]), 4)
+    require_filled(BuildSummary(counts, unpaid=set(range(3, 10))), 10)
 
 
 def test_replicates_of_a_design_cost_once_and_rejected_drafts_cost_too():

@@ -61,7 +61,7 @@ def with_other_private_half(task: VerifiedTask) -> VerifiedTask:
 def public_page(root: str, tasks: list[VerifiedTask]) -> tuple[bytes, bytes]:
     store = Store(root)
     manifest, _ = publish_shards(store, [fill_shard(store, range(len(tasks)), tasks)])
-    files = make_report(StoredRelease(store, manifest)).files
+    files = make_report(StoredRelease(store, manifest))
     return tuple(files[name].replace(manifest.version.encode(), b"VERSION") for name in (PAGE, TWIN))
 
 
@@ -77,7 +77,7 @@ def test_private_words_and_numbers_stand_in_the_private_edition_alone(tmp_path):
     tasks = [with_other_private_half(make_task(number)) for number in range(2)]
     manifest, _ = publish_shards(store, [fill_shard(store, range(2), tasks)])
     release = StoredRelease(store, manifest)
-    public, private = (b"".join(make_report(release, edition).files.values()) for edition in ("public", "private"))
+    public, private = (b"".join(make_report(release, edition).values()) for edition in ("public", "private"))
     shown = [
         *map(str, SECRETS[:3]),
         "0.93377",
@@ -94,7 +94,7 @@ def test_private_words_and_numbers_stand_in_the_private_edition_alone(tmp_path):
 
 @pytest.mark.parametrize("edition", ["public", "private"])
 def test_the_sql_of_each_figure_gives_its_numbers_from_the_files_of_the_release(release, edition, monkeypatch):
-    files = make_report(release, edition).files
+    files = make_report(release, edition)
     twin, page = json.loads(files[TWIN]), files[PAGE].decode()
     monkeypatch.chdir(Path(release.store.root) / release.version)
     figures = {name: one for part in twin["sections"].values() for name, one in part["figures"].items()}
@@ -114,7 +114,7 @@ def test_the_sql_of_each_figure_gives_its_numbers_from_the_files_of_the_release(
 def test_a_large_release_shows_a_sample_and_says_so(release, monkeypatch):
     monkeypatch.setattr(release_report, "SAMPLED", 2)
     monkeypatch.setattr(release_report, "MEASURED", 3)
-    made = make_report(release, "private").files[PAGE].decode()
+    made = make_report(release, "private")[PAGE].decode()
     assert "a sample of 2 of 5 tasks" in made
     assert "Private figures: 3 of 5 tasks" in made
     assert made.count('"sample":') == 2
@@ -134,7 +134,7 @@ def test_prompts_of_strangers_stay_text(tmp_path):
     public = {**task.package.public, "description.md": evil.encode()}
     changed = VerifiedTask(package=task.package.model_copy(update={"public": public}), record=task.record)
     publish_shards(store, [fill_shard(store, range(1), [changed])])
-    page = make_report(load(store.root)).files[PAGE].decode()
+    page = make_report(load(store.root))[PAGE].decode()
     assert "<script>alert" not in page
     assert "<img" not in page
     assert page.count("<script>") == 1
@@ -143,7 +143,7 @@ def test_prompts_of_strangers_stay_text(tmp_path):
 def test_a_release_without_readable_reports_has_a_page(release):
     kept = tuple(part for part in release.manifest.parts if not part.path.startswith("reports/"))
     twin = json.loads(
-        make_report(StoredRelease(release.store, release.manifest.model_copy(update={"parts": kept}))).files[TWIN]
+        make_report(StoredRelease(release.store, release.manifest.model_copy(update={"parts": kept})))[TWIN]
     )
     assert twin["sections"]["build"]["figures"]["rejections"]["rows"] == []
     assert twin["facts"]["tasks"] == "5"
@@ -153,7 +153,7 @@ def test_a_strange_list_of_kinds_is_read_and_every_task_has_a_kind(store):
     kinds = [{"task_id": make_task(0).record.task_id, "kind": kind} for kind in ("image_masks", "</script>")]
     reports = {"funnel.json": FUNNEL.model_dump_json().encode(), "kinds.json": json.dumps(kinds).encode()}
     publish_shards(store, [fill_shard(store, range(2))], reports=reports)
-    files = make_report(load(store.root)).files
+    files = make_report(load(store.root))
     found = json.loads(files[TWIN])["sections"]["tasks"]["figures"]["facet-kind"]["rows"]
     assert sorted(found) == [["</script>", 1], ["tabular", 1]]
     assert files[PAGE].count(b"</script>") == files[PAGE].count(b"<script")
@@ -162,12 +162,12 @@ def test_a_strange_list_of_kinds_is_read_and_every_task_has_a_kind(store):
 @pytest.mark.slow
 def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_release, monkeypatch):
     release = load(small_release)
-    twin = json.loads(make_report(release).files[TWIN])
+    twin = json.loads(make_report(release)[TWIN])
     costs = twin["sections"]["build"]["figures"]["costs"]
     monkeypatch.chdir(Path(release.store.root) / release.version)
     assert [list(row) for row in duckdb.sql(costs["sql"]).fetchall()] == costs["rows"]
-    assert release.report(PAGE) == make_report(release).files[PAGE]
-    assert release.report(TWIN) == make_report(release).files[TWIN]
+    assert release.report(PAGE) == make_report(release)[PAGE]
+    assert release.report(TWIN) == make_report(release)[TWIN]
 
 
 @pytest.mark.slow
@@ -175,6 +175,6 @@ def test_a_release_names_the_seeds_of_its_tasks_and_their_kinds(small_release):
     release = load(small_release)
     records = [release.record(task_id) for task_id in release.task_ids]
     assert set(release.manifest.seeds) == {record.lineage.seed_id for record in records}
-    twin = json.loads(make_report(release).files[TWIN])
+    twin = json.loads(make_report(release)[TWIN])
     assert twin["sections"]["tasks"]["figures"]["facet-kind"]["rows"] == [["table", len(records)]]
     assert "Verified: on 2 of 2" in " ".join(twin["headline"])

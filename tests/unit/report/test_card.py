@@ -12,7 +12,7 @@ from sandmill.report.card import dataset_card
 from sandmill.report.digest import best_score_in_words, reading_table
 from sandmill.report.text_tables import TextTable, ending_table, to_markdown, to_text
 from tests.factories import CALIBRATION
-from tests.report_records import GOLD, RECORDS, make_digest, make_manifest
+from tests.report_records import GOLD, RECORDS, make_counts, make_manifest
 
 
 def front_matter(card):
@@ -20,7 +20,7 @@ def front_matter(card):
 
 
 def test_the_front_matter_gives_each_split_that_exists_its_own_files():
-    facts = front_matter(dataset_card(make_manifest(), make_digest(RECORDS)))
+    facts = front_matter(dataset_card(make_manifest(), make_counts(RECORDS)))
     assert facts["license"] == "apache-2.0"
     assert facts["size_categories"] == ["n<1K"]
     configs = {config["config_name"]: config["data_files"] for config in facts["configs"]}
@@ -34,7 +34,7 @@ def test_the_front_matter_gives_each_split_that_exists_its_own_files():
 
 
 def test_the_card_names_no_task_no_threshold_and_no_part_of_a_rule():
-    card = dataset_card(make_manifest(), make_digest(RECORDS))
+    card = dataset_card(make_manifest(), make_counts(RECORDS))
     secrets = {f"{value:.{digits}f}" for digits in (2, 3, 4, 5) for value in (GOLD, GOLD + 0.05, GOLD - 0.3)}
     assert not secrets & set(re.findall(r"\d+\.\d+", card))
     for word in (*(record.task_id for record in RECORDS), "interaction", "threshold at", "61.375", "ratio-search"):
@@ -52,44 +52,43 @@ def test_the_card_counts_tasks_by_reading_level_and_band_and_says_what_reading_g
     )
     assert read.calibration.reading_gain == pytest.approx(0.04 / 0.35, abs=1e-6)
     assert RECORDS[0].calibration.reading_gain is None
-    rows = {row[0]: row[1:] for row in reading_table(make_digest([*RECORDS, read])).rows}
+    rows = {row[0]: row[1:] for row in reading_table(make_counts([*RECORDS, read])).rows}
     band = list(Band).index(read.reached)
     assert rows["spread"][band] == "1"
     assert rows["spread"][-1] == "0.11"
     assert sum(map(int, rows["none"][:-1])) == len(RECORDS)
     assert rows["none"][-1] == ""
-    assert "| spread |" in dataset_card(make_manifest(), make_digest([read]))
+    assert "| spread |" in dataset_card(make_manifest(), make_counts([read]))
 
 
 def test_the_mix_says_what_was_asked_and_what_was_reached():
-    card = dataset_card(make_manifest(), make_digest(RECORDS))
+    card = dataset_card(make_manifest(), make_counts(RECORDS))
     assert "| hard | 2 | 1 | 50% |" in card
     assert "| expert | 0 | 0 | - |" in card
 
 
 def test_the_gold_rate_is_that_of_the_best_single_solver_in_the_metrics_direction():
-    digest = make_digest(RECORDS)
-    assert digest.golds == {"ratio-search": 4, "forest": 2}
-    assert digest.best_gold_rate == 1.0
-    assert make_digest([]).best_gold_rate == 0.0
+    counts = make_counts(RECORDS)
+    assert counts.names["golds"] == {"ratio-search": 4, "forest": 2}
+    assert counts.rate("best_solver_gold") == (4, 4)
 
 
 def test_the_card_says_what_is_known_of_the_best_possible_scores():
     ends = {"exact": (0.9, True), "plug_in": (0.9, False), "near": (0.86, True), "far": (0.78, False)}
-    digest = make_digest([])
+    counts = make_counts([])
     for name, (low, is_exact) in ends.items():
         found: dict[str, object] = {"oracle_is_exact": is_exact}
         if low < CALIBRATION.oracle:
             found["ceiling"] = Ceiling(low=low, high=CALIBRATION.oracle, kind="bracket")
         measured = CALIBRATION.model_copy(update=found)
-        digest.add(RECORDS[0].model_copy(update={"calibration": measured, "task_id": name}))
+        counts.add(RECORDS[0].model_copy(update={"calibration": measured, "task_id": name}))
         words = best_score_in_words(measured)
         assert words.startswith({"exact": "exact", "plug_in": "plug-in"}.get(name, "an upper bound; 0."))
     said = (
         "the best possible score is computed: exact on 1 of 4 tasks, between two bounds on 2 "
         "(median 20% of the gap apart, at most 30%), a plug-in estimate on 1."
     )
-    assert said in dataset_card(make_manifest(), digest)
+    assert said in dataset_card(make_manifest(), counts)
 
 
 def test_the_ending_table_names_the_band_that_was_missed():

@@ -95,3 +95,27 @@ def test_a_replicate_that_fails_costs_a_task_and_no_slot():
     counted = funnel([slot], [lost])
     assert (counted.verified, counted.filled, counted.tasks) == (1, 1, 1)
     assert count_rejections([lost])[0].count == 1
+
+
+def explain_missed_mix(*ends):
+    slots = (
+        SlotReport(slot=slot, round=0, wanted=wanted, reached=reached, attempts=1) for slot, wanted, reached in ends
+    )
+    return count(slots, []).missed_mix()
+
+
+def test_a_mix_that_was_met_takes_no_line():
+    assert explain_missed_mix((0, "easy", "hard"), (1, "hard", "easy")) == []
+
+
+def test_a_missed_band_says_what_became_of_its_slots():
+    slots = [(0, "hard", "hard"), (1, "hard", "medium"), (2, "hard", "medium"), (3, "hard", None), (4, "easy", "easy")]
+    assert explain_missed_mix(*slots) == [
+        "Asked for 4 hard tasks, got 1: of these slots 2 hold tasks of another band, since no design came nearer, and "
+        "1 stayed empty."
+    ]
+
+
+def test_a_slot_that_another_round_filled_counts_once_in_any_order():
+    slots = [(0, "hard", None), (0, "hard", "hard")]
+    assert explain_missed_mix(*slots) == explain_missed_mix(*reversed(slots)) == []

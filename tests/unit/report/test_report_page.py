@@ -34,7 +34,7 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     store = Store(f"{folder}/micro")
     publish_numbers(store, range(4), range(4, 6))
     path = folder / PAGE
-    path.write_bytes(make_report(load(store.root), request.param).files[PAGE])
+    path.write_bytes(make_report(load(store.root), request.param)[PAGE])
     return path
 
 
@@ -131,7 +131,7 @@ def media_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package = task.package.model_copy(update={"public": {**task.package.public, **added}})
     publish_shards(store, [fill_shard(store, range(1), [VerifiedTask(package=package, record=task.record)])])
     path = folder / PAGE
-    path.write_bytes(make_report(load(store.root), "private").files[PAGE])
+    path.write_bytes(make_report(load(store.root), "private")[PAGE])
     return path
 
 

@@ -10,7 +10,7 @@ from sandmill.report.card import dataset_card
 from sandmill.store.files import Store
 from tests.factories import make_task
 from tests.publishing import fill_splits, publish_shards
-from tests.report_records import make_digest
+from tests.report_records import make_counts
 
 SPLITS = {0: "train", 1: "validation", 2: "train", 3: "held_out_domain"}, {4: "train", 5: "held_out_motif"}
 EXPECTED = {"train": 3, "validation": 1, "held_out_domain": 1, "held_out_motif": 1}
@@ -20,9 +20,9 @@ EXPECTED = {"train": 3, "validation": 1, "held_out_domain": 1, "held_out_motif":
 def version(tmp_path) -> Path:
     """Publish tasks of four splits out of two shards, with their card."""
     store = Store(str(tmp_path / "micro"))
-    digest = make_digest(make_task(number).record for number in range(6))
+    counts = make_counts(make_task(number).record for number in range(6))
     refs = [fill_splits(store, splits) for splits in SPLITS]
-    manifest, _ = publish_shards(store, refs, card=lambda manifest: dataset_card(manifest, digest))
+    manifest, _ = publish_shards(store, refs, card=lambda manifest: dataset_card(manifest, counts))
     return tmp_path / "micro" / manifest.version
 
 
