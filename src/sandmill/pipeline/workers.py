@@ -12,19 +12,18 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from sandmill.errors import SandmillError
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 _Item = tuple[Callable[[Any], Any], Any, float]
 """A function, what it works on, and the seconds that it may take."""
 
@@ -94,15 +93,6 @@ class WorkerPool:
     def batch(self, timeout_s: float) -> "WorkBatch":
         """Open a batch of work. Each of its items may take this many wall-clock seconds, first imports included."""
         return WorkBatch(self, timeout_s, next(self._numbers))
-
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item], timeout_s: float
-    ) -> Iterator[tuple[int, Result | Exception]]:
-        """Run a function over items, each in some worker, and yield as they complete. See `WorkBatch`."""
-        with self.batch(timeout_s) as batch:
-            for item in items:
-                batch.submit(function, item)
-            yield from batch.ended()
 
     def submit(
         self, function: Callable[[Any], Any], item: Any, timeout_s: float, order: int, urgency: int
@@ -216,12 +206,10 @@ class WorkBatch:
 def shared_workers(workers: int) -> WorkerPool:
     """Return the pool that all shards of this process share. It dies with the process."""
     with _HIRING:
-        if workers not in _SHARED:
-            _SHARED[workers] = WorkerPool(workers)
-        return _SHARED[workers]
+        return _shared_pool(workers)
 
 
-_SHARED: dict[int, WorkerPool] = {}
+_shared_pool = cache(WorkerPool)
 
 
 class _Worker:

@@ -55,7 +55,7 @@ def _insert(code: str, plan: Plan, token: str) -> str:
         starts.append(starts[-1] + len(line))
     texts = [
         (starts[line - 1] + column, text)
-        for node in plan.statements
+        for node in {*plan.before, *plan.after}
         for line, column, text in _texts_of(node, plan, token)
     ]
     pieces, last = [], 0

@@ -360,7 +360,6 @@ class AsyncSandbox:
     def _wrap(self, box: "Sandbox | RemoteSandbox", concurrency: int) -> None:
         self.box = box
         """The same sandbox for code without coroutines."""
-        self.agent_env = getattr(box, "agent_env", None)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-run")
 
     @property

@@ -25,7 +25,6 @@ class OpenTasks(Protocol):
 
     def task(self, task_id: str) -> EpisodeTask:
         """Return a task. Equal ids give the same object. An unknown id is an `InputError`."""
-        ...
 
 
 class SharedTasks:
