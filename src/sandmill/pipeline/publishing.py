@@ -210,7 +210,9 @@ def publish_release(
         card=lambda manifest: dataset_card(manifest, summary.digest),
         pages=(
             lambda manifest: _durations(StoredRelease(store, manifest), kept),
-            lambda manifest: _report(StoredRelease(store, manifest)),
+            lambda manifest: {
+                f"reports/{name}": page for name, page in make_report(StoredRelease(store, manifest)).files.items()
+            },
             lambda manifest: certify(StoredRelease(store, manifest), summary.certified),
             lambda manifest: sign_certificate(StoredRelease(store, manifest), settings.sign_key),
         ),
@@ -235,10 +237,6 @@ def _durations(release: StoredRelease, kept: KeptTasks | None) -> dict[str, byte
     return {
         DURATIONS_FILE: write_rows(DURATIONS, [rows[at : at + _GROUP_ROWS] for at in range(0, len(rows), _GROUP_ROWS)])
     }
-
-
-def _report(release: StoredRelease) -> dict[str, bytes]:
-    return {f"reports/{name}": content for name, content in make_report(release).files.items()}
 
 
 def _public(one: Frozen) -> dict[str, Any]:

@@ -94,8 +94,9 @@ def apply_changes(folder: Path, changes: ScratchChanges, sent: Iterable[str]) ->
     """
     own = set(sent)
     for path in sorted(own.intersection(changes.removed), key=lambda path: path.count("/"), reverse=True):
-        with suppress(OSError):
-            _remove(folder, path)
+        *above, name = path.split("/")
+        with suppress(OSError), ExitStack() as stack:
+            _clear(_open_parent(stack, folder, above, makes=False), name)
     return write_scratch(folder, changes.written)
 
 
@@ -143,12 +144,6 @@ def _write(folder: Path, entry: ScratchEntry) -> None:
             _clear(parent, name)
         with os.fdopen(os.open(name, WRITE, 0o644, dir_fd=parent), "wb") as file:
             file.write(entry.content)
-
-
-def _remove(folder: Path, path: str) -> None:
-    *above, name = path.split("/")
-    with ExitStack() as stack:
-        _clear(_open_parent(stack, folder, above, makes=False), name)
 
 
 def _clear(parent: int, name: str) -> None:
