@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -20,10 +20,12 @@ from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sandmill.errors import SandmillError
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 _Item = tuple[Callable[[Any], Any], Any, float]
 """A function, what it works on, and the seconds that it may take."""
 
@@ -93,6 +95,15 @@ class WorkerPool:
     def batch(self, timeout_s: float) -> "WorkBatch":
         """Open a batch of work. Each of its items may take this many wall-clock seconds, first imports included."""
         return WorkBatch(self, timeout_s, next(self._numbers))
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], timeout_s: float
+    ) -> Iterator[tuple[int, Result | Exception]]:
+        """Run a function over items, each in some worker, and yield as they complete. See `WorkBatch`."""
+        with self.batch(timeout_s) as batch:
+            for item in items:
+                batch.submit(function, item)
+            yield from batch.ended()
 
     def submit(
         self, function: Callable[[Any], Any], item: Any, timeout_s: float, order: int, urgency: int

@@ -6,11 +6,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
-
-from sandmill.pipeline.workers import WorkerPool
 
 
 def square(number: int) -> int:
@@ -83,11 +80,3 @@ def describe(_: Any) -> dict[str, Any]:
         "blas_threads": sorted({library["num_threads"] for library in threadpool_info()}),
         "sigint_ignored": signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
     }
-
-
-def work_on(pool: WorkerPool, function: Callable[[Any], Any], items: Iterable[Any], timeout_s: float):
-    """Run a function over items, each in some worker, and yield as they complete."""
-    with pool.batch(timeout_s) as batch:
-        for item in items:
-            batch.submit(function, item)
-        yield from batch.ended()

@@ -14,7 +14,6 @@ import pytest
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
 from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
 from tests.unit.pipeline import jobs
-from tests.unit.pipeline.jobs import work_on
 
 
 @pytest.fixture(scope="module")
@@ -38,31 +37,31 @@ def gone_soon(pids: list[int]) -> bool:
 
 
 def test_every_item_comes_back_once_under_its_index(pool: WorkerPool):
-    found = dict(work_on(pool, jobs.square, range(40), timeout_s=60))
+    found = dict(pool.map(jobs.square, range(40), timeout_s=60))
     assert found == {number: number**2 for number in range(40)}
-    assert list(work_on(pool, jobs.square, [], timeout_s=60)) == []
+    assert list(pool.map(jobs.square, [], timeout_s=60)) == []
 
 
 def test_errors_of_an_item_are_its_result(pool: WorkerPool):
     problem = InvalidSubmission("submission.csv", [Problem("line 1", "a", "b")])
     errors = [ValueError("no"), ItemRejected("calibrate", "flat_board", "why"), problem]
-    found = dict(work_on(pool, jobs.throw, errors, timeout_s=60))
+    found = dict(pool.map(jobs.throw, errors, timeout_s=60))
     assert [(type(found[index]), str(found[index])) for index in range(3)] == [(type(e), str(e)) for e in errors]
     assert found[1].reason == "flat_board"
 
 
 def test_a_killed_worker_loses_only_its_item(pool: WorkerPool):
-    found = dict(work_on(pool, jobs.die_if_negative, [1, -1, 2, -2, 3, 4], timeout_s=60))
+    found = dict(pool.map(jobs.die_if_negative, [1, -1, 2, -2, 3, 4], timeout_s=60))
     assert [found[index] for index in (0, 2, 4, 5)] == [1, 2, 3, 4]
     assert all(isinstance(found[index], WorkerLost) for index in (1, 3))
     assert "SIGKILL" in str(found[1])
-    assert len(dict(work_on(pool, jobs.square, range(10), timeout_s=60))) == 10
+    assert len(dict(pool.map(jobs.square, range(10), timeout_s=60))) == 10
 
 
 def test_a_hanging_item_is_cut_off_with_all_that_it_started(pool: WorkerPool, tmp_path: Path):
     note = tmp_path / "pids"
-    assert len(dict(work_on(pool, jobs.square, range(8), timeout_s=60))) == 8  # workers that have loaded what they need
-    found = dict(work_on(pool, jobs.hang_if_path, [str(note), "", ""], timeout_s=4))
+    assert len(dict(pool.map(jobs.square, range(8), timeout_s=60))) == 8  # workers that have loaded what they need
+    found = dict(pool.map(jobs.hang_if_path, [str(note), "", ""], timeout_s=4))
     assert isinstance(found[0], WorkerTimeout)
     assert [found[1], found[2]] == ["done", "done"]
     assert gone_soon([int(pid) for pid in note.read_text().split()])
@@ -70,25 +69,25 @@ def test_a_hanging_item_is_cut_off_with_all_that_it_started(pool: WorkerPool, tm
 
 @pytest.mark.parametrize("job", [jobs.give_unpicklable, jobs.throw_unpicklable, jobs.throw_unreadable])
 def test_what_cannot_be_sent_back_is_a_fault_of_the_item(pool: WorkerPool, job):
-    ((_, fault),) = work_on(pool, job, [None], timeout_s=60)
+    ((_, fault),) = pool.map(job, [None], timeout_s=60)
     assert isinstance(fault, WorkerFault)
 
 
 def test_what_cannot_be_sent_out_is_a_fault_of_the_item(pool: WorkerPool):
-    found = dict(work_on(pool, jobs.square, [lambda: None, 3], timeout_s=60))
+    found = dict(pool.map(jobs.square, [lambda: None, 3], timeout_s=60))
     assert isinstance(found[0], WorkerFault)
     assert found[1] == 9
 
 
 def test_a_worker_computes_on_one_thread_and_ignores_ctrl_c(pool: WorkerPool):
-    ((_, seen),) = work_on(pool, jobs.describe, [None], timeout_s=60)
+    ((_, seen),) = pool.map(jobs.describe, [None], timeout_s=60)
     assert seen == {"omp": "1", "openblas": "1", "blas_threads": [1], "sigint_ignored": True}
 
 
 def test_closing_ends_the_processes_even_busy_ones(tmp_path: Path):
     note = tmp_path / "pids"
     with WorkerPool(1) as pool, ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(lambda: dict(work_on(pool, jobs.hang_if_path, [str(note), ""], timeout_s=600)))
+        waiting = thread.submit(lambda: dict(pool.map(jobs.hang_if_path, [str(note), ""], timeout_s=600)))
         while not note.exists() or len(note.read_text().split()) < 2:
             time.sleep(0.02)
         pool.close()
@@ -100,7 +99,7 @@ def test_closing_ends_the_processes_even_busy_ones(tmp_path: Path):
 _PARENT = """
 from sandmill.pipeline.workers import WorkerPool
 from tests.unit.pipeline import jobs
-list(jobs.work_on(WorkerPool(2), jobs.say_pid_and_sleep, range(2), timeout_s=600))
+list(WorkerPool(2).map(jobs.say_pid_and_sleep, range(2), timeout_s=600))
 """
 
 
@@ -148,5 +147,5 @@ def test_items_may_be_added_while_others_are_waited_for(pool: WorkerPool):
 def test_an_item_for_a_closed_pool_is_lost():
     pool = WorkerPool(1)
     pool.close()
-    ((_, lost),) = work_on(pool, jobs.square, [1], timeout_s=60)
+    ((_, lost),) = pool.map(jobs.square, [1], timeout_s=60)
     assert isinstance(lost, WorkerLost)
