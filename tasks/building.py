@@ -1,5 +1,6 @@
 """Policy for planning and filling shards. Time limits lie in the workers: a Prefect timeout cannot stop a thread."""
 
+import time
 from functools import cache
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from prefect import task
 from prefect.logging import get_run_logger
 
 from sandmill.check import load_suites
+from sandmill.errors import count
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
@@ -14,10 +16,12 @@ from sandmill.pipeline.designing import design_round
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.pipeline.run import ingest_seeds as read_seeds
+from sandmill.pipeline.shard import Listener, ShardProgress
 from tasks.policies import PLAIN, STORED
-from tasks.progress import shard_reporter
 
 EXPECTATIONS = Path(__file__).parent.parent / "expectations"
+SECONDS_BETWEEN_LINES = 15.0
+"""The log gets a line sooner if a task was made."""
 
 
 @cache
@@ -59,3 +63,23 @@ def draft_designs(
 def fill_shard(shard: ShardPlan, settings: RunSettings) -> ShardRef:
     """Make one shard. A shard that exists in the store is returned at once."""
     return build_shard(shard, settings, suites(), shard_reporter(shard))
+
+
+def shard_reporter(shard: ShardPlan) -> Listener:
+    """Log the state of a shard whenever a task was made, and else at most every 15 seconds."""
+    logger, last_line = get_run_logger(), time.monotonic()
+
+    def listen(progress: ShardProgress) -> None:
+        nonlocal last_line
+        if progress.is_news or time.monotonic() - last_line >= SECONDS_BETWEEN_LINES:
+            last_line = time.monotonic()
+            logger.info("%s: %s", shard.title, progress_line(progress, len(shard.slots)))
+
+    return listen
+
+
+def progress_line(progress: ShardProgress, slots: int) -> str:
+    """Write one line. Designs off the band are no faults: the search for the band goes on from them."""
+    other = f", {progress.made - progress.in_band} in another" if progress.made > progress.in_band else ""
+    aside = f"{count(progress.steered, 'design')} off the band, {progress.rejected - progress.steered} faulty"
+    return f"{progress.in_band} of {slots} tasks in band{other}; {aside}"

@@ -16,8 +16,6 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from sandmill.errors import Problem, RequestError
 from sandmill.models.plan import ShardPlan, ShardRef
 from sandmill.models.request import RunSettings
-from sandmill.provenance import code_version
-from tasks.building import suites
 
 SECONDS_TO_ANSWER = 15.0
 """Wall-clock limit in seconds for a connection to a cluster."""
@@ -25,42 +23,29 @@ SHARDS_AT_ONCE = 2
 """Shards that run at once on this machine. While one is at its last slots or writes, the other uses the workers."""
 
 
-@dataclass(frozen=True)
-class Machine:
-    """One process of a cluster that runs shards, and its machine."""
-
-    host: str
-    code: str
-    """From `code_version`."""
+def name_machine() -> str:
+    """Return the name of the machine that runs this function. Who can run it can import the tasks."""
+    return socket.gethostname()
 
 
-def describe_machine() -> Machine:
-    """Describe the machine that runs this function."""
-    return Machine(host=socket.gethostname(), code=code_version(suites()))
-
-
-def look_at_cluster(address: str) -> list[Machine]:
-    """Return one entry for each worker process of a Dask cluster.
+def look_at_cluster(address: str) -> list[str]:
+    """Return the machine of each worker process of a Dask cluster.
 
     Raises:
         OSError: nothing answers at the address.
         ImportError: a worker, or the scheduler, cannot import the tasks of this repository.
     """
-    _require_open_port(address)
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if not colon or not port.isdigit():
+        raise OSError("the address has no port")
+    # The libraries themselves try for minutes before they give up.
+    socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
     from distributed import Client
 
     with Client(address, timeout=SECONDS_TO_ANSWER, set_as_default=False) as client:
         # The scheduler unpickles the shards that it hands on, so it has to import the tasks too.
-        client.run_on_scheduler(describe_machine)
-        return list(client.run(describe_machine).values())
-
-
-def _require_open_port(address: str) -> None:
-    """Connect once. The libraries themselves try for minutes before they give up."""
-    host, colon, port = address.rpartition("://")[2].rpartition(":")
-    if not colon or not port.isdigit():
-        raise OSError("the address has no port")
-    socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+        client.run_on_scheduler(name_machine)
+        return list(client.run(name_machine).values())
 
 
 @dataclass(frozen=True)
@@ -122,13 +107,9 @@ def runner_problems(settings: RunSettings) -> list[Problem]:
     return list(_machine_problems(settings, machines))
 
 
-def _machine_problems(settings: RunSettings, machines: Sequence[Machine]) -> Iterator[Problem]:
-    """Check that machines have this code, on which shards depend, and reach the store, the secret and the server."""
-    here = describe_machine()
-    if others := sorted({machine.host for machine in machines if machine.code != here.code}):
-        hint = "Install the same commit and constraints.txt on every machine"
-        yield Problem("--task-runner", f"other code on {', '.join(others)}", f"code version {here.code}", hint)
-    others = sorted({machine.host for machine in machines} - {here.host})
+def _machine_problems(settings: RunSettings, machines: Sequence[str]) -> Iterator[Problem]:
+    """Check that machines reach the store, the secret and the server. Each shard compares their code itself."""
+    others = sorted({*machines} - {name_machine()})
     if not others:
         return
     where = f"workers on {', '.join(others)}"

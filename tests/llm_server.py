@@ -70,8 +70,6 @@ class LlmServer:
     script: Script
     port: int = 0
     received: list[Received] = field(default_factory=list)
-    listed: list[Body] = field(default_factory=list)
-    """Its list of models."""
     busiest: int = 0
     """Most requests that were open at once."""
     _open: int = 0
@@ -93,11 +91,6 @@ class LlmServer:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-        if head[0].startswith("GET "):
-            content = json.dumps({"object": "list", "data": self.listed}).encode()
-            writer.write(f"HTTP/1.1 200 X\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content)
-            await writer.drain()
-            return True
         body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
         received = Received(body, headers)
         self.received.append(received)

@@ -19,7 +19,7 @@ from flows.build_release import build_release
 from sandmill.models.request import RunSettings
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
-from tasks.runners import describe_machine, look_at_cluster, runner_problems
+from tasks.runners import look_at_cluster, name_machine, runner_problems
 from tests.releases import SMALL, small_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(1200)]
@@ -105,7 +105,7 @@ def test_a_killed_dask_worker_costs_no_task_and_changes_nothing(
 
 @needs_dask
 def test_a_dask_cluster_describes_its_machines(dask_cluster):
-    assert look_at_cluster(dask_cluster.scheduler_address) == [describe_machine()] * 2
+    assert look_at_cluster(dask_cluster.scheduler_address) == [name_machine()] * 2
 
 
 @needs_dask

@@ -16,7 +16,6 @@ from sandmill.llm.provider import (
     Completion,
     RequestFailed,
     complete,
-    find_context,
     read_json,
     send,
     wire_messages,
@@ -189,11 +188,6 @@ class ChatClient(_Client):
     def prices(self) -> Prices:
         """Prices of the model, which may be unknown."""
         return prices_of(self._choice.models[0], self._prices)
-
-    async def context_tokens(self) -> int | None:
-        """Return the longest conversation that leaves room for an answer; None if the server does not say."""
-        context = await find_context(self._choice.models[0], self._settings)
-        return None if context is None else max(1, context - self._choice.max_tokens)
 
     async def reply(
         self, messages: Sequence[Message], seed: int | None = None, most_tokens: int | None = None

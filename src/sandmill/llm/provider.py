@@ -32,8 +32,6 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """Errors of servers that LiteLLM does not class as a full context. Those of rate limits speak of tokens too."""
-_LIST_SECONDS = 10.0
-"""Time for the list of models. A server without one is used without a limit of the context."""
 
 
 def wire_messages(prompt: Prompt, form: AnswerForm) -> list[dict[str, str]]:
@@ -251,22 +249,6 @@ def _describe(error: Exception) -> str:
 def _one_line(text: str) -> str:
     line = " ".join(redact(text).split())
     return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]} ..."
-
-
-async def find_context(model: str, settings: LlmSettings) -> int | None:
-    """Return the most tokens of prompt and answer together, as vLLM's list of models states it; None if unknown."""
-    if not settings.api_base:
-        return None
-    from openai import AsyncOpenAI
-
-    # OpenAI's client reads the key of the environment if it gets none.
-    key = None if os.environ.get("OPENAI_API_KEY") else _NO_KEY
-    try:
-        async with AsyncOpenAI(base_url=settings.api_base, api_key=key, timeout=_LIST_SECONDS, max_retries=0) as client:
-            listed = [one async for one in client.models.list() if one.id == model.removeprefix("openai/")]
-    except Exception:  # noqa: BLE001  a server need not have this list
-        return None
-    return _tokens(getattr(listed[0], "max_model_len", None)) if listed else None
 
 
 def missing_keys(model: str) -> list[str]:

@@ -196,7 +196,9 @@ def publish_release(
         card=lambda manifest: dataset_card(manifest, summary.tasks),
         pages=(
             lambda manifest: _durations(StoredRelease(store, manifest), kept),
-            lambda manifest: _report(StoredRelease(store, manifest)),
+            lambda manifest: {
+                f"reports/{name}": page for name, page in make_report(StoredRelease(store, manifest)).items()
+            },
             lambda manifest: certify(StoredRelease(store, manifest), summary.tasks),
             lambda manifest: sign_certificate(StoredRelease(store, manifest), settings.sign_key),
         ),
@@ -219,10 +221,6 @@ def _durations(release: StoredRelease, kept: KeptTasks | None) -> dict[str, byte
     found |= {one.task_id: one.model_dump() for slot in release.slot_reports() for one in slot.script_seconds}
     rows = [found.get(task_id, {"task_id": task_id}) for task_id in release.task_ids]
     return {DURATIONS_FILE: write_rows(DURATIONS, in_groups(rows, _GROUP_ROWS))}
-
-
-def _report(release: StoredRelease) -> dict[str, bytes]:
-    return {f"reports/{name}": content for name, content in make_report(release).items()}
 
 
 def _public(one: Frozen) -> dict[str, Any]:

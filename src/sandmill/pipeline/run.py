@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from sandmill.calibrate.acceptance import OFF_BAND
 from sandmill.check.meta_leak import MetaLeak, check_meta_leak
 from sandmill.errors import LeakyRelease, Problem, RequestError, count
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
@@ -12,7 +11,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
 from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.plan import plan_shards, plan_slots
-from sandmill.pipeline.shard import Listener, ShardBuild, ShardProgress
+from sandmill.pipeline.shard import Listener, ShardBuild
 from sandmill.pipeline.workers import shared_workers
 from sandmill.provenance import code_version
 from sandmill.seeds import ingest
@@ -27,7 +26,6 @@ from sandmill.store.shards import (
     kept_slots,
     read_shard,
     read_shard_records,
-    read_shard_reports,
     write_shard,
 )
 
@@ -141,16 +139,6 @@ def build_shard(
         shard = build.run()
         stored = write_shard(store, plan, shard.tasks, shard.rejections, shard.slots, shard.suites)
     drop_slots(store, plan)
-    reports = read_shard_reports(store, stored)
-    listen(
-        ShardProgress(
-            made=len(stored.filled),
-            rejected=len(reports.rejections),
-            is_news=True,
-            in_band=sum(slot.reached == slot.wanted for slot in reports.slots),
-            steered=sum(one.reason == OFF_BAND for one in reports.rejections),
-        )
-    )
     return stored
 
 

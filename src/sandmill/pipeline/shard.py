@@ -41,7 +41,7 @@ class ShardProgress:
     steered: int = 0
     """Rejected attempts that only missed their band. The search goes on from them."""
     is_news: bool = False
-    """Whether a task was just verified, or the shard is finished."""
+    """Whether a task was just verified."""
 
 
 Listener = Callable[[ShardProgress], None]

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -216,12 +217,10 @@ class WorkBatch:
 def shared_workers(workers: int) -> WorkerPool:
     """Return the pool that all shards of this process share. It dies with the process."""
     with _HIRING:
-        if workers not in _SHARED:
-            _SHARED[workers] = WorkerPool(workers)
-        return _SHARED[workers]
+        return _shared_pool(workers)
 
 
-_SHARED: dict[int, WorkerPool] = {}
+_shared_pool = cache(WorkerPool)
 
 
 class _Worker:

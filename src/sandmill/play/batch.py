@@ -93,7 +93,7 @@ class RolloutBatch:
         check_descriptions({task_id: release.prompt(task_id) for task_id in task_ids})
         self._release, self._settings, self._folder = release, settings, folder
         self._client, self._model, self._sandbox = model, _Watched(model), sandbox
-        self._concurrency, self._context = concurrency, settings.context_tokens
+        self._concurrency = concurrency
         self._parents, self._splits = tuple(parents), splits or {}
         finished = folder.finished()
         wanted = [(task_id, sample) for task_id in task_ids for sample in range(samples)]
@@ -115,8 +115,6 @@ class RolloutBatch:
         Raises `NoAnswer` if the model cannot be asked at all. Nothing was written if it never answered.
         """
         jobs = iter(self._todo)
-        if self._context is None and self._todo:
-            self._context = await self._client.context_tokens()
         workers = [asyncio.create_task(self._work(jobs, progress)) for _ in range(min(self._concurrency, self._total))]
         self._report(progress)
         try:
@@ -169,7 +167,7 @@ class RolloutBatch:
             agent = ReactAgent(
                 self._model,
                 name=settings.model,
-                context_tokens=self._context,
+                context_tokens=settings.context_tokens,
                 seed=seed,
             )
             return await agent.play(env, add_parents(task_id, prompt, choice), choice.operator)

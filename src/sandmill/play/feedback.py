@@ -83,27 +83,26 @@ class Feedback:
     Thread-safe.
     """
 
-    def __init__(self, task: Path | str | PrivateHalf, max_submissions: int = 5, *, max_unscored: int = 20) -> None:
+    def __init__(self, task: Path | str | PrivateHalf, max_submissions: int = 5) -> None:
         """Read the private half of a task.
 
         Args:
             task: folder of a pulled task with its private half, or that half, as `EpisodeTask.private` has it.
-            max_submissions: number of valid submissions that are answered.
-            max_unscored: number of failed runs and invalid submissions that are answered. Their answers do not depend
-                on labels, so they do not count as submissions.
+            max_submissions: number of valid submissions that are answered. Failed runs and invalid submissions do not
+                count, since their answers do not depend on labels.
 
         Raises:
-            InputError: if the folder is not such a task, or if a number is below 1.
+            InputError: if the folder is not such a task, or if the number is below 1.
         """
-        limits = {"max_submissions": max_submissions, "max_unscored": max_unscored}
-        if problems := [Problem(name, str(n), "a whole number from 1 up") for name, n in limits.items() if n < 1]:
-            raise InputError("feedback", problems, "")
+        if max_submissions < 1:
+            problem = Problem("max_submissions", str(max_submissions), "a whole number from 1 up")
+            raise InputError("feedback", [problem], "")
         private = task if isinstance(task, PrivateHalf) else read_private(Path(task))
         self._answers, self._facts = private.answers, private.task.facts
         self._calibration = private.task.calibration
         self._rounding = rounding_of(self._calibration, self._facts.metric)
-        self._left, self._unscored_left = max_submissions, max_unscored
-        self._lock = Lock()
+        self.submissions_left, self._lock = max_submissions, Lock()
+        """Number of valid submissions that will still be answered."""
         self.max_submissions = max_submissions
         """Number of valid submissions that are answered in one episode."""
 
@@ -111,11 +110,6 @@ class Feedback:
     def step(self) -> float:
         """Scores are rounded to multiples of this number."""
         return self._rounding.step
-
-    @property
-    def submissions_left(self) -> int:
-        """Number of valid submissions that will still be answered."""
-        return self._left if self._unscored_left else 0
 
     def submit(self, result: RunResult) -> FeedbackAnswer:
         """Answer the submission of a run. Every valid submission counts, also a repeated one.
@@ -132,14 +126,14 @@ class Feedback:
                 return self._answer(FeedbackStatus.EXHAUSTED)
             if submission is None:
                 outcome = Outcome.NO_SUBMISSION if result.outcome is Outcome.OK else result.outcome
-                return self._answer_unscored(outcome)
+                return self._answer(FeedbackStatus.NOT_SCORED, outcome=outcome)
             try:
                 prediction = parse_submission(submission, self._facts, self._answers.ids, self._answers.lengths)
             except InvalidSubmission as error:
-                problems = tuple(map(str, error.problems))
-                return self._answer_unscored(Outcome.INVALID_SUBMISSION, problems=problems)
+                facts = {"outcome": Outcome.INVALID_SUBMISSION, "problems": tuple(map(str, error.problems))}
+                return self._answer(FeedbackStatus.NOT_SCORED, **facts)
             # From here on the answer depends on labels, so the submission counts, also if it has no score.
-            self._left -= 1
+            self.submissions_left -= 1
             score = self._rounding.round(self._feedback_score(prediction))
             if score is None:
                 return self._answer(FeedbackStatus.BELOW_BASELINE, outcome=Outcome.OK)
@@ -162,10 +156,6 @@ class Feedback:
                 return get_metric(self._facts.metric).score(self._answers.truth[rows], prediction[rows])
             except (ValueError, ArithmeticError):
                 return nan
-
-    def _answer_unscored(self, outcome: Outcome, **facts: Any) -> FeedbackAnswer:
-        self._unscored_left -= 1
-        return self._answer(FeedbackStatus.NOT_SCORED, outcome=outcome, **facts)
 
     def _answer(self, status: FeedbackStatus, **facts: Any) -> FeedbackAnswer:
         return FeedbackAnswer(status=status, step=self.step, submissions_left=self.submissions_left, **facts)

@@ -122,7 +122,10 @@ def move_calibration(original: Calibration, final: Ends | None, feedback: Ends |
     """
     before = original.trivial, original.oracle
     on_final = _mover(before, final)
-    on_feedback = _mover(_feedback_ends(original), feedback)
+    low = next((entry.feedback for entry in original.board if entry.solver == TRIVIAL), original.trivial)
+    # Records by ranks have no oracle on the feedback part; that of the final part is near.
+    high = original.milestones.feedback_oracle if original.milestones else original.oracle
+    on_feedback = _mover((low, high), feedback)
     trivial, oracle = final or before
 
     def move(scored: Any) -> Any:
@@ -155,13 +158,6 @@ def move_calibration(original: Calibration, final: Ends | None, feedback: Ends |
             "scripts": (),
         }
     )
-
-
-def _feedback_ends(original: Calibration) -> Ends:
-    """Return the ends of the feedback part. Records by ranks have no oracle there; that of the final part is near."""
-    trivial = next((entry.feedback for entry in original.board if entry.solver == TRIVIAL), original.trivial)
-    oracle = original.milestones.feedback_oracle if original.milestones else original.oracle
-    return trivial, oracle
 
 
 def _mover(before: Ends, after: Ends | None) -> Callable[[float], float]:

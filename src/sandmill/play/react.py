@@ -28,7 +28,6 @@ class ChatModel(Protocol):
         self, messages: Sequence[Message], seed: int | None = None, most_tokens: int | None = None
     ) -> ChatReply:
         """Return the next message; see `ChatClient.reply`."""
-        ...
 
 
 class ReactAgent:

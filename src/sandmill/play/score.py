@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING
 
 from sandmill.errors import InputError, Problem
 from sandmill.models.reports import Outcome
-from sandmill.models.rollout import Action, Ending, FactCredit, Rollout, Score, Step
+from sandmill.models.rollout import Action, Ending, Rollout, Score, Step
 from sandmill.models.run import RunResult
 from sandmill.rewards import Reward, get_reward
-from sandmill.scoring.grading import grade_submission
-from sandmill.scoring.grading.private_half import PrivateHalf, read_private
 
 if TYPE_CHECKING:
     from sandmill.play.task import EpisodeTask
 
 
-def score(task: "Path | str | PrivateHalf | EpisodeTask", result: RunResult, preset: str | Reward = "ladder") -> Score:
+def score(task: "Path | str | EpisodeTask", result: RunResult, preset: str | Reward = "ladder") -> Score:
     """Score a run on the final part of the task. Call this once, for the run that ends the episode.
 
     A run whose outcome is not `ok` keeps its outcome and gets the reward of a failure, regardless of files in the
     scratch folder.
 
     Args:
-        task: folder of a pulled task with its private half, or an opened task, or its private half alone, which is not
-            enough for a reward that measures facts.
+        task: folder of a pulled task with its private half, or an opened task.
         result: the return value of `Sandbox.run`. Paths and bytes are refused, since an agent can write files.
         preset: name of a reward, or a reward with weights of your own.
 
@@ -34,16 +31,16 @@ def score(task: "Path | str | PrivateHalf | EpisodeTask", result: RunResult, pre
         InputError: if the folder is not such a task, `result` is not a `RunResult`, the preset is unknown, or it
             measures facts and there are no public files.
     """
+    from sandmill.play.release import open_task
+
     reward, submission = get_reward(preset), submission_of(result)
-    used = _facts_used(task, submission) if reward.needs_facts else ()
-    facts, answers = _private_half(task)
-    grade = grade_submission(submission, answers, facts.facts, facts.calibration)
-    if result.outcome is not Outcome.OK:
-        grade = grade.model_copy(update={"outcome": result.outcome})
+    opened = open_task(task) if isinstance(task, Path | str) else task
+    used = opened.explain_submission(submission) if reward.needs_facts else ()
+    grade = opened.grade(result)
     is_masked = result.outcome is Outcome.INFRA_ERROR
     step = Step(number=1, action=Action.RUN, outcome=grade.outcome, duration_s=result.duration_s, mask=is_masked)
     rollout = Rollout(
-        task_id=facts.task_id,
+        task_id=opened.id,
         steps=(step,),
         ending=Ending.INFRA if is_masked else Ending.FINISHED,
         grade=grade,
@@ -62,24 +59,6 @@ def score(task: "Path | str | PrivateHalf | EpisodeTask", result: RunResult, pre
         mask=is_masked,
         problems=grade.problems,
     )
-
-
-def _private_half(task: "Path | str | PrivateHalf | EpisodeTask") -> PrivateHalf:
-    if isinstance(task, PrivateHalf):
-        return task
-    return read_private(Path(task)) if isinstance(task, Path | str) else task.private
-
-
-def _facts_used(task: "Path | str | PrivateHalf | EpisodeTask", submission: bytes | None) -> tuple[FactCredit, ...]:
-    """Measure the use of stated facts, which needs the public tables beside the private half."""
-    from sandmill.play.release import open_task
-
-    if isinstance(task, PrivateHalf):
-        hint = "Pass the folder or the opened task, or choose a reward that does not measure facts."
-        problem = Problem("task", "the private half alone", "a task with its public files", hint)
-        raise InputError("score", [problem], "Nothing was graded.")
-    opened = open_task(task) if isinstance(task, Path | str) else task
-    return opened.explain_submission(submission)
 
 
 def submission_of(result: RunResult) -> bytes | None:

@@ -27,26 +27,23 @@ class AsyncCodeRunner(Protocol):
     @property
     def limits(self) -> RunLimits:
         """Limits of each run."""
-        ...
 
     @property
     def box(self) -> "Sandbox | RemoteSandbox":
         """The same sandbox for code without coroutines."""
-        ...
 
     async def run(
         self, code: str, *, public: Path | str, scratch: Path | str | None = None, timeout: float = 30.0
     ) -> RunResult:
         """Run code; see `Sandbox.run`."""
-        ...
 
 
 @lru_cache(maxsize=2)
 def shared_sandbox(backend: 'Literal["auto", "local"]' = "auto") -> "AsyncSandbox":
     """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
 
-    The agent environment is made if it is missing: standard error shows its size and how far it is. `local` needs none
-    and isolates nothing; the caller decides for which tasks.
+    The agent environment is made if it is missing: standard error shows its size. `local` needs none and isolates
+    nothing; the caller decides for which tasks.
 
     Raises `SandboxUnavailable` if this machine cannot isolate runs or the agent environment cannot be made.
     """
@@ -74,24 +71,19 @@ class TaskSource(Protocol):
     @property
     def task_id(self) -> str:
         """Public name of the task."""
-        ...
 
     @property
     def ref(self) -> str:
         """Reference of the release; empty for a folder."""
-        ...
 
     def description(self) -> str:
         """Return the texts of the task, as its prompt says them."""
-        ...
 
     def public(self) -> Path:
         """Return a local folder with the public files alone."""
-        ...
 
     def private(self) -> "PrivateHalf":
         """Return facts, calibration and answers."""
-        ...
 
 
 class EpisodeTask:

@@ -80,18 +80,17 @@ class Turns:
         return f"{message}\n{OVER}", reward, False, True, info
 
     async def call(self, name: str, arguments: str | dict[str, Any]) -> str:
-        """Do a tool call, whose arguments may be JSON that a model wrote, and return its result for the model."""
+        """Do a tool call, and return its result for the model."""
         if self.is_over:
             return OVER
-        is_read = isinstance(arguments, dict)
-        act = read_call(name, arguments, "run_code") if is_read else read_tool_call(name, str(arguments))
+        act = read_tool_call(name, arguments)
         return (await (self.reject(act) if isinstance(act, str) else self.act(act)))[0]
 
 
-def read_tool_call(name: str, arguments: str) -> Act | str:
-    """Return the action of a tool call, or what is wrong with it. The arguments are JSON that a model wrote."""
+def read_tool_call(name: str, arguments: str | dict[str, Any]) -> Act | str:
+    """Return the action of a tool call, or what is wrong with it. The arguments may be JSON that a model wrote."""
     try:
-        given = json.loads(arguments or "{}")
+        given = arguments if isinstance(arguments, dict) else json.loads(arguments or "{}")
     except (ValueError, TypeError, RecursionError):
         return "The arguments are not valid JSON."
     return read_call(name, given or {}, "run_code")

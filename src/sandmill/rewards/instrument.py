@@ -55,7 +55,7 @@ def _insert(code: str, plan: Plan, token: str) -> str:
         starts.append(starts[-1] + len(line))
     texts = [
         (starts[line - 1] + column, text)
-        for node in plan.statements
+        for node in {*plan.before, *plan.after}
         for line, column, text in _texts_of(node, plan, token)
     ]
     pieces, last = [], 0
@@ -88,11 +88,10 @@ def _texts_of(node: ast.stmt, plan: Plan, token: str) -> Iterator[tuple[int, int
 def _only_adds_markers(old: ast.Module, written: str, token: str) -> bool:
     """Check that removing the markers gives the original program, with each statement on its original line."""
     new = _Removal(token).visit(ast.parse(written))
-    return ast.dump(old) == ast.dump(new) and _lines_of(old) == _lines_of(new)
-
-
-def _lines_of(tree: ast.Module) -> list[tuple[int, int | None]]:
-    return [(node.lineno, node.end_lineno) for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    lines = [
+        [(node.lineno, node.end_lineno) for node in ast.walk(tree) if isinstance(node, ast.stmt)] for tree in (old, new)
+    ]
+    return ast.dump(old) == ast.dump(new) and lines[0] == lines[1]
 
 
 class _Removal(ast.NodeTransformer):

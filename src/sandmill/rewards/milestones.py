@@ -62,11 +62,6 @@ class Plan:
         self.before: defaultdict[ast.stmt, set[Marker]] = defaultdict(set)
         self.after: defaultdict[ast.stmt, set[Marker]] = defaultdict(set)
 
-    @property
-    def statements(self) -> set[ast.stmt]:
-        """Statements with markers."""
-        return {*self.before, *self.after}
-
     def add_after(self, body: Sequence[ast.stmt], place: int, markers: set[Marker]) -> None:
         """Add markers after a statement of a body.
 
@@ -86,19 +81,19 @@ class Plan:
 def plan_markers(tree: ast.Module) -> Plan:
     """Return the places of all markers."""
     plan, names = Plan(), _ScriptNames(tree)
-    for body in _bodies_of(tree):
-        for place, node in enumerate(body):
-            if markers := _markers_of(node, names):
-                plan.add_after(body, place, markers)
-    if imports := [place for place, node in enumerate(tree.body) if _is_import(node)]:
+    fields = (value for node in ast.walk(tree) for _, value in ast.iter_fields(node))
+    for body in fields:
+        if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+            for place, node in enumerate(body):
+                # The milestones of its block belong to the statements in it.
+                markers = {marker for call in _calls_of(node) for marker in _call_markers(call, names)}
+                if markers := markers | ({Marker.FEATURES} if _assigns_feature(node) else set()):
+                    plan.add_after(body, place, markers)
+    imports = [place for place, node in enumerate(tree.body) if isinstance(node, ast.Import | ast.ImportFrom)]
+    # Only others of its kind may precede `from __future__ import ...`.
+    if imports and getattr(tree.body[imports[-1]], "module", "") != "__future__":
         plan.add_after(tree.body, imports[-1], {Marker.IMPORTS})
     return plan
-
-
-def _is_import(node: ast.stmt) -> bool:
-    """Return whether a statement imports. Only others of its kind may precede `from __future__ import ...`."""
-    is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    return isinstance(node, (ast.Import, ast.ImportFrom)) and not is_future
 
 
 class _ScriptNames:
@@ -112,8 +107,9 @@ class _ScriptNames:
                     self._submissions.add(name)
                 case ast.ImportFrom(names=names):
                     self._models |= {one.asname for one in names if one.asname and MODEL_CLASSES.fullmatch(one.name)}
-                case ast.ClassDef(name=name) if _has_method(node, "fit", "forward", "predict"):
-                    self._models.add(name)
+                case ast.ClassDef(name=name, body=body):
+                    methods = {part.name for part in body if isinstance(part, ast.FunctionDef)}
+                    self._models |= {name} if methods & {"fit", "forward", "predict"} else set()
 
     def is_model(self, call: ast.Call) -> bool:
         """Return whether a call constructs a model or a layer of a neural network."""
@@ -134,12 +130,6 @@ def _words_of(node: ast.AST) -> Iterator[str]:
                 yield word
 
 
-def _markers_of(node: ast.stmt, names: _ScriptNames) -> set[Marker]:
-    """Return the milestones that a statement reaches itself; those of its block belong to the statements in it."""
-    markers = {marker for call in _calls_of(node) for marker in _call_markers(call, names)}
-    return markers | ({Marker.FEATURES} if _assigns_feature(node) else set())
-
-
 def _calls_of(node: ast.stmt) -> Iterator[ast.Call]:
     """Yield the calls of a statement itself, without those of its block and of functions without a name."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Raise)):
@@ -158,7 +148,8 @@ def _call_markers(call: ast.Call, names: _ScriptNames) -> Iterator[Marker]:
     found = {marker for marker, known in CALLS.items() if known.fullmatch(name)}
     if name == "open" and not _is_write(call):
         found.add(Marker.DATA_LOADED)
-    if name in WRITERS or _moves_file(call) or (name == "open" and _is_write(call)):
+    is_of_files = not is_method or _root_of(call.func) in ("os", "shutil")
+    if name in WRITERS or (is_of_files and name in MOVERS) or (name == "open" and _is_write(call)):
         found |= {Marker.SUBMISSION_WRITTEN} if _is_submission(call, names) else set()
     if FEATURE_CLASSES.fullmatch(name):
         found.add(Marker.FEATURES)
@@ -198,11 +189,6 @@ def _is_write(call: ast.Call) -> bool:
     return any(WRITE_MODE.fullmatch(text) for text in _texts_in(modes))
 
 
-def _moves_file(call: ast.Call) -> bool:
-    is_of_files = isinstance(call.func, ast.Name) or _root_of(call.func) in ("os", "shutil")
-    return is_of_files and _name_of(call) in MOVERS
-
-
 def _is_submission(call: ast.Call, names: _ScriptNames) -> bool:
     """Return whether the words of a path, or of the object that is written, are those of a submission."""
     given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in ("file", "path_or_buf"))]
@@ -227,18 +213,6 @@ def _root_of(node: ast.expr) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _has_method(node: ast.ClassDef, *names: str) -> bool:
-    return any(isinstance(part, ast.FunctionDef) and part.name in names for part in node.body)
-
-
-def _bodies_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Yield the lists of statements in a node, all levels."""
-    for child in ast.walk(node):
-        for _, value in ast.iter_fields(child):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                yield value
 
 
 def _last_simple(node: ast.stmt) -> ast.stmt | None:

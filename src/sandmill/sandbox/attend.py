@@ -18,11 +18,10 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Event
 
-from sandmill.errors import count
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.exchange import INTO_PART, OUT_PART, Caps, Copied, collect, fill
+from sandmill.sandbox.exchange import INTO_PART, OUT_PART, Caps, Copied, collect, fill, skipped_note
 from sandmill.sandbox.launchers import Channels, Launched, ProcessEnding
 from sandmill.sandbox.memory import MemoryWatch
 
@@ -255,9 +254,7 @@ class _RunSupervisor:
             caps = Caps.of(self._order.limits, OUT_PART)
             kept = collect(self._work_folder, self._order.scratch, self._copied_in, caps)
             for copied, what in ((self._copied_in, "brought in"), (kept, "kept")):
-                if copied.skipped:
-                    paths = f"{count(copied.skipped, 'path')} {'was' if copied.skipped == 1 else 'were'}"
-                    left += f"; {paths} not {what}, first {copied.first_skipped}"
+                left += skipped_note(copied.skipped, what, copied.first_skipped)
         outcome, detail = self._classify_exit(stopped, ending)
         if outcome is Outcome.OK:
             found = self._read_submission()

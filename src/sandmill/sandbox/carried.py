@@ -11,11 +11,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandmill.errors import count, shorten
-from sandmill.models.layout import PUBLIC, SCRIPT
+from sandmill.errors import shorten
 from sandmill.models.remote import DEEPEST_PATH, LONGEST_PATH_BYTES, ScratchChanges, ScratchEntry
+from sandmill.sandbox import exchange
+from sandmill.sandbox.exchange import MADE_BY_EACH_RUN, READ, WRITE, make_folder
 
-_MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
 MOST_NAME_BYTES = 8 << 20
 """Most bytes that all entries without their contents can take in JSON. One call encodes or decodes them, during which
 no other thread of the process goes on."""
@@ -23,8 +23,6 @@ _ENTRY_BYTES = 48
 """Bytes of an entry in a message without path and content."""
 _JSON_GROWTH = 6
 """Most bytes of JSON for one character, as in `\\u0000`."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -43,11 +41,8 @@ def hashes_of(entries: Iterable[ScratchEntry]) -> dict[str, bytes]:
 
 
 def skipped_note(skipped: Sequence[str], what: str) -> str:
-    """Return a message such as `; 2 paths were not kept, first a/b`. It is empty if no path was skipped."""
-    if not skipped:
-        return ""
-    verb = "was" if len(skipped) == 1 else "were"
-    return f"; {count(len(skipped), 'path')} {verb} not {what}, first {shorten(skipped[0])}"
+    """Return the message of `exchange.skipped_note` for these paths."""
+    return exchange.skipped_note(len(skipped), what, shorten(skipped[0]) if skipped else "")
 
 
 def read_scratch(folder: Path, most_bytes: int, most_entries: int) -> Carried:
@@ -59,7 +54,7 @@ def read_scratch(folder: Path, most_bytes: int, most_entries: int) -> Carried:
     carried, left, names_left = Carried(), most_bytes, MOST_NAME_BYTES
     for path, status in _walk(folder, ""):
         is_folder = stat.S_ISDIR(status.st_mode)
-        if not (is_folder or stat.S_ISREG(status.st_mode)) or path in _MADE_BY_EACH_RUN:
+        if not (is_folder or stat.S_ISREG(status.st_mode)) or path in MADE_BY_EACH_RUN:
             continue
         name_bytes = _ENTRY_BYTES + _JSON_GROWTH * len(path)
         content = None
@@ -99,8 +94,9 @@ def apply_changes(folder: Path, changes: ScratchChanges, sent: Iterable[str]) ->
     """
     own = set(sent)
     for path in sorted(own.intersection(changes.removed), key=lambda path: path.count("/"), reverse=True):
-        with suppress(OSError):
-            _remove(folder, path)
+        *above, name = path.split("/")
+        with suppress(OSError), ExitStack() as stack:
+            _clear(_open_parent(stack, folder, above, makes=False), name)
     return write_scratch(folder, changes.written)
 
 
@@ -117,7 +113,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
             status = entry.stat(follow_symlinks=False)
             path = f"{prefix}{entry.name}"
             yield path, status
-            if stat.S_ISDIR(status.st_mode) and (prefix or entry.name not in _MADE_BY_EACH_RUN):
+            if stat.S_ISDIR(status.st_mode) and (prefix or entry.name not in MADE_BY_EACH_RUN):
                 yield from _walk(folder, f"{path}/")
 
 
@@ -130,7 +126,7 @@ def _is_text(path: str) -> bool:
 
 def _read(path: Path, most_bytes: int) -> bytes | None:
     try:
-        with os.fdopen(os.open(path, _READ), "rb") as file:
+        with os.fdopen(os.open(path, READ), "rb") as file:
             content = file.read(most_bytes + 1)
     except OSError:
         return None
@@ -142,21 +138,12 @@ def _write(folder: Path, entry: ScratchEntry) -> None:
     with ExitStack() as stack:
         parent = _open_parent(stack, folder, above, makes=True)
         if entry.content is None:
-            with suppress(FileNotFoundError, IsADirectoryError):
-                os.unlink(name, dir_fd=parent)
-            with suppress(FileExistsError):
-                os.mkdir(name, 0o755, dir_fd=parent)
+            make_folder(parent, name)
             return
         with suppress(FileNotFoundError):
             _clear(parent, name)
-        with os.fdopen(os.open(name, _WRITE, 0o644, dir_fd=parent), "wb") as file:
+        with os.fdopen(os.open(name, WRITE, 0o644, dir_fd=parent), "wb") as file:
             file.write(entry.content)
-
-
-def _remove(folder: Path, path: str) -> None:
-    *above, name = path.split("/")
-    with ExitStack() as stack:
-        _clear(_open_parent(stack, folder, above, makes=False), name)
 
 
 def _clear(parent: int, name: str) -> None:

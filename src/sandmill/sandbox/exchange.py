@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from sandmill.errors import count
 from sandmill.models.layout import PUBLIC, SCRIPT
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.guest.kernel import open_folder
 
-_MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
+MADE_BY_EACH_RUN = frozenset({PUBLIC, SCRIPT})
 """Names at the top of the working directory that every run creates itself. They are not copied."""
 
 _MAX_DEPTH = 32
@@ -37,8 +38,8 @@ _OWN_INODES = 8
 _NAME_BYTES = 200
 """Average length of a name, in bytes; it bounds the memory for names, as all names of one folder are in memory."""
 _MAX_SHOWN_CHARS = 80
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,12 @@ class Copied:
             shown = path if len(path) <= _MAX_SHOWN_CHARS else f"{path[:_MAX_SHOWN_CHARS]}..."
             self.first_skipped = f"{shown if shown.isprintable() else ascii(shown)} ({reason})"
         self.skipped += number
+
+
+def skipped_note(skipped: int, what: str, first: str) -> str:
+    """Return a message such as `; 2 paths were not kept, first a/b`. It is empty if no path was skipped."""
+    verb = "was" if skipped == 1 else "were"
+    return f"; {count(skipped, 'path')} {verb} not {what}, first {first}" if skipped else ""
 
 
 def fill(scratch: Path, work: int, uid: int, caps: Caps) -> Copied:
@@ -191,7 +198,7 @@ class _Copy:
     def _copy_entry(self, folder: str, name: str, inner: int, outer: int) -> bool:
         """Copy a file or create a folder. Returns whether it is a folder whose contents are to be copied."""
         path = folder + name
-        if path in _MADE_BY_EACH_RUN:
+        if path in MADE_BY_EACH_RUN:
             return False
         key = _key_of(path)
         try:
@@ -206,7 +213,7 @@ class _Copy:
                 self.copied.skip(path, reason)
                 return False
             if is_folder:
-                _make_folder(outer, name, self._uid)
+                make_folder(outer, name, self._uid)
             else:
                 _copy_file(inner, outer, name, status, self._uid)
         except (OSError, OverflowError) as error:
@@ -263,7 +270,7 @@ def _is_unchanged(there: os.stat_result, status: os.stat_result) -> bool:
     )
 
 
-def _make_folder(outer: int, name: str, uid: int) -> None:
+def make_folder(outer: int, name: str, uid: int = 0) -> None:
     """Create a folder unless it exists. Anything else of that name is removed."""
     try:
         os.mkdir(name, 0o755, dir_fd=outer)
@@ -278,11 +285,11 @@ def _make_folder(outer: int, name: str, uid: int) -> None:
 def _copy_file(inner: int, outer: int, name: str, status: os.stat_result, uid: int) -> None:
     """Copy a file and replace anything of that name; a folder of that name is an error. A partial copy is removed."""
     with ExitStack() as stack:
-        reader = os.open(name, _READ, dir_fd=inner)
+        reader = os.open(name, READ, dir_fd=inner)
         stack.callback(os.close, reader)
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=outer)
-        writer = os.open(name, _WRITE, 0o600 | status.st_mode & 0o755, dir_fd=outer)
+        writer = os.open(name, WRITE, 0o600 | status.st_mode & 0o755, dir_fd=outer)
         stack.callback(os.close, writer)
         try:
             _copy_data(reader, writer, status.st_size)

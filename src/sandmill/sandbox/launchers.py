@@ -104,12 +104,6 @@ class Launched:
         """Wait for the end, close all descriptors, and return how the run ended."""
         raise NotImplementedError
 
-    def _wait_for_init(self) -> None:
-        waiting = select.poll()
-        waiting.register(self._init, select.POLLIN)
-        waiting.poll(_END_TIMEOUT_MS)
-        os.close(self._init)
-
 
 class Launcher:
     """Starts runs in one way of isolation."""
@@ -242,7 +236,10 @@ class WarmRun(Launched):
         with suppress(OSError):
             message = self._report.recv(1 << 12)
         self.kill()
-        self._wait_for_init()
+        waiting = select.poll()
+        waiting.register(self._init, select.POLLIN)
+        waiting.poll(_END_TIMEOUT_MS)
+        os.close(self._init)
         self._report.close()
         if not message:
             return ProcessEnding(None)

@@ -127,17 +127,5 @@ def check_names(files: Mapping[str, bytes]) -> None:
 
 def read_folder(folder: Path) -> dict[str, bytes]:
     """Return the content of the files of a public folder that runs get, by their relative path."""
-    return files_of_runs({str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)})
-
-
-def stamp_of(folder: Path) -> tuple[tuple[object, ...], ...]:
-    """Return path, size, change time and inode number of all files. Equal stamps mean equal content."""
-    found = []
-    for path in _files(folder):
-        status = path.stat()
-        found.append((str(path.relative_to(folder)), status.st_size, status.st_ctime_ns, status.st_ino))
-    return tuple(found)
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(Path(top) / name for top, _, names in os.walk(folder) for name in names)
+    paths = sorted(Path(top) / name for top, _, names in os.walk(folder) for name in names)
+    return files_of_runs({str(path.relative_to(folder)): path.read_bytes() for path in paths})

@@ -15,7 +15,7 @@ from sandmill.models.remote import RunBatch, RunReply, RunRequest, ServerInfo, i
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
 from sandmill.sandbox.carried import MOST_NAME_BYTES, apply_changes, read_scratch, skipped_note
-from sandmill.sandbox.public_folder import check_names, digest_of, read_folder, stamp_of
+from sandmill.sandbox.public_folder import check_names, digest_of, read_folder
 from sandmill.sandbox.remote_server import (
     RemoteServer,
     RunLost,
@@ -39,7 +39,6 @@ MOST_LOSSES = 2
 _MOST_UPLOADS = 2
 _WAIT_S = 0.1
 """Seconds between two attempts while all servers are busy."""
-_KEPT_DIGESTS = 4096
 _MOST_STARTS = 16
 """Servers that are contacted at a time."""
 _GRACE_S = 60.0
@@ -105,7 +104,6 @@ class RemoteSandbox:
         self._starting, self._lock = threading.Lock(), threading.Lock()
         self._closed = threading.Event()
         self._turn = 0
-        self._digests: dict[Path, tuple[object, str]] = {}
 
     @property
     def limits(self) -> RunLimits:
@@ -302,21 +300,15 @@ class RemoteSandbox:
         return self._known
 
     def _digest(self, public: Path) -> str:
-        """Return the digest of a public folder. The folder is read again only if a file has changed."""
-        public, stamp = public.resolve(), stamp_of(public)
-        kept = self._digests.get(public)
-        if kept is None or kept[0] != stamp:
-            files = read_folder(public)
-            check_names(files)
-            size = sum(map(len, files.values()))
-            most = (self._facts().max_request_bytes - _SLACK_BYTES) * 3 // 4
-            if size > most:
-                saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
-                raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
-            if len(self._digests) >= _KEPT_DIGESTS:
-                self._digests.clear()
-            kept = self._digests[public] = stamp, digest_of(files)
-        return kept[1]
+        """Return the digest of a public folder, which may have changed since the last run."""
+        files = read_folder(public)
+        check_names(files)
+        size = sum(map(len, files.values()))
+        most = (self._facts().max_request_bytes - _SLACK_BYTES) * 3 // 4
+        if size > most:
+            saw, expected = f"{public}, {size} bytes", f"at most {most} bytes (sandmill serve --max-request-mb)"
+            raise InputError("run", [Problem("public", saw, expected)], "Nothing was run.")
+        return digest_of(files)
 
 
 def _check_servers(addresses: Sequence[object], token: object) -> None:

@@ -17,7 +17,7 @@ from sandmill.errors import Problem, count, shorten
 from sandmill.models import remote
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.carried import MOST_NAME_BYTES
-from sandmill.sandbox.wire import MessageReader, TooLong, json_pieces
+from sandmill.sandbox.wire import json_pieces
 
 CONNECT_S = 5.0
 SILENCE_S = 20.0
@@ -258,16 +258,14 @@ def _read(
     check: Callable[[bytes, bool], None] = lambda _beats, _has_content: None,
 ) -> Model:
     """Read a message. The white space that the server sends while it works goes to `check`."""
-    reader = MessageReader(most_bytes)
-    has_content = False
+    text = bytearray()
+    while piece := response.read1(_PIECE_BYTES):
+        content = piece if text else piece.lstrip(_BEATS)
+        check(piece[: len(piece) - len(content)], bool(text or content))
+        text += content
+        if len(text) > most_bytes:
+            raise ServerDown(f"its answer cannot be read: more than {most_bytes} bytes")
     try:
-        while piece := response.read1(_PIECE_BYTES):
-            content = piece if has_content else piece.lstrip(_BEATS)
-            has_content = has_content or bool(content)
-            check(piece[: len(piece) - len(content)], has_content)
-            reader.feed(content)
-        return reader.message(model)
-    except TooLong as error:
-        raise ServerDown(f"its answer cannot be read: {error}") from error
+        return model.model_validate_json(bytes(text))
     except ValidationError as error:
         raise ServerDown(f"its answer has {count(error.error_count(), 'fault')}") from error

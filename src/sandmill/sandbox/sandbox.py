@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Event
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable
 from sandmill.models.reports import Outcome
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sandmill.sandbox.remote import RemoteSandbox
 
 BackendName = Literal["auto", "warm", "subprocess", "local"]
-BACKENDS: tuple[BackendName, ...] = ("auto", "warm", "subprocess", "local")
+BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 _PROBE_S = 30
 _NEEDS = "Linux 5.12 or newer on x86_64 or aarch64, as root or with user namespaces"
@@ -51,11 +51,6 @@ _CALLERS_SHARE = 4
 """Divisor: one quarter of the descriptors is reserved for other work of this process."""
 _CANCEL_CHECK_S = 0.1
 """Interval at which a waiting run checks whether it was cancelled, in seconds."""
-_BACKENDS: Mapping[str, tuple[type[Launcher], Isolation]] = {
-    "warm": (WarmServer, Isolation.WARM),
-    "subprocess": (PlainSubprocess, Isolation.NONE),
-    "local": (PlainSubprocess, Isolation.NONE),
-}
 _MAX_CODE_BYTES = 1 << 20
 """Largest script, in bytes. A larger one could exceed the time-out of the set-up and look like an `infra_error`."""
 _MAX_LAUNCHES = 3
@@ -89,7 +84,7 @@ def probe() -> Capability:
 
 def missing_for(backend: BackendName) -> tuple[Problem, ...]:
     """Return what a backend needs and this machine lacks. Empty if the backend works."""
-    return () if backend in ("subprocess", "local") else probe().problems
+    return probe().problems if backend in ("auto", "warm") else ()
 
 
 def choose_backend(requested: BackendName) -> Literal["warm", "subprocess", "local"]:
@@ -214,10 +209,12 @@ class Sandbox:
             problem = Problem("backend", "local, which isolates nothing", "samples, or allow_unsafe=True", hint)
             raise InputError("sandbox", [problem], "Nothing was run.")
         self.agent_env = own_interpreter() if self.backend == "local" else require_agent_env(agent_env)
-        self._is_root = self.backend == "warm" and probe().is_root
-        launcher, self.isolation = _BACKENDS[self.backend]
+        is_warm = self.backend == "warm"
+        self.isolation = Isolation.WARM if is_warm else Isolation.NONE
+        self._is_root = is_warm and probe().is_root
+        self._shown = shown_trees(self.agent_env) if is_warm else ()
+        launcher: type[Launcher] = WarmServer if is_warm else PlainSubprocess
         self._launcher = launcher(self.agent_env, self._is_root)
-        self._shown = shown_trees(self.agent_env) if self.backend == "warm" else ()
 
     def start(self) -> None:
         """Start the warm interpreter, so that the first run does not wait for it."""
@@ -363,7 +360,6 @@ class AsyncSandbox:
     def _wrap(self, box: "Sandbox | RemoteSandbox", concurrency: int) -> None:
         self.box = box
         """The same sandbox for code without coroutines."""
-        self.agent_env = getattr(box, "agent_env", None)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sandmill-run")
 
     @property

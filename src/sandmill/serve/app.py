@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from sandmill import __version__
 from sandmill.errors import InputError, SandmillError, shorten
 from sandmill.models import remote
-from sandmill.sandbox.wire import MessageReader, TooLong, json_pieces
+from sandmill.sandbox.wire import json_pieces
 from sandmill.serve.gate import RequestGate
 from sandmill.serve.ors import add_routes
 from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
@@ -107,22 +107,20 @@ def make_app(service: RunService, token: str | None, is_stopping: Callable[[], b
 async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
     """Read a request. Its room is free when `held` is closed.
 
-    Raises `NoRoom` if other requests leave no room for it. Raises `TooLong` or `RequestValidationError` if it is not as
-    expected.
+    Raises `NoRoom` if other requests leave no room for it, and `RequestValidationError` if it is not as expected.
     """
-    most_bytes, announced = service.settings.max_request_bytes, request.headers.get("content-length", "")
-    size = int(announced) if announced.isdigit() else most_bytes
+    announced = request.headers.get("content-length", "")
+    size = int(announced) if announced.isdigit() else service.settings.max_request_bytes
     if not service.queue.requests.try_take(size):
         async for _ in request.stream():
             # A client that still sends would see a broken connection instead of the answer.
             pass
         raise NoRoom
     held.callback(service.queue.requests.give, size)
-    reader = MessageReader(most_bytes)
-    async for piece in request.stream():
-        reader.feed(piece)
+    # The gate has bounded its size and its time.
+    body = await request.body()
     try:
-        return await asyncio.to_thread(reader.message, model)
+        return await asyncio.to_thread(model.model_validate_json, body)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in found]) from None
@@ -188,7 +186,6 @@ def _add_errors(app: FastAPI) -> None:
         QueueFull: lambda _: _refusal(429, "the queue is full", headers=_RETRY),
         UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
         NoRoom: lambda _: _refusal(429, "other requests fill the memory", headers=_RETRY),
-        TooLong: lambda error: _refusal(413, f"the request is too large: {error}"),
         RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail), headers=error.headers),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),

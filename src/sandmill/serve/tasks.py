@@ -1,9 +1,8 @@
 """Tasks that a server knows by id: folders of pulled tasks, and releases."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from sandmill.errors import InputError, Problem, name_some
@@ -25,8 +24,8 @@ class ServedTasks:
         """
         self.releases: list[Release] = []
         self._openers: dict[str, Callable[[], EpisodeTask]] = {}
-        self._opened: dict[str, EpisodeTask] = {}
-        self._fresh: OrderedDict[str, EpisodeTask] = OrderedDict()
+        self._opened = lru_cache(maxsize=None)(lambda name: self._openers[name]())
+        self._fresh = lru_cache(_MOST_FRESH)(lambda name, group: self._opened(name).fresh(group))
         self._lock = threading.Lock()
         problems: list[Problem] = []
         for source in sources:
@@ -65,16 +64,6 @@ class ServedTasks:
 
     def open(self, task_id: str) -> EpisodeTask:
         """Return a task. All runs of a task share its public files and its answers in memory."""
+        name, group = split_fresh_id(task_id)
         with self._lock:
-            if task_id in self._fresh:
-                self._fresh.move_to_end(task_id)
-                return self._fresh[task_id]
-            name, group = split_fresh_id(task_id)
-            if name not in self._opened:
-                self._opened[name] = self._openers[name]()
-            if group is None:
-                return self._opened[name]
-            self._fresh[task_id] = self._opened[name].fresh(group)
-            if len(self._fresh) > _MOST_FRESH:
-                self._fresh.popitem(last=False)
-            return self._fresh[task_id]
+            return self._opened(name) if group is None else self._fresh(name, group)

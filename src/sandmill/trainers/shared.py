@@ -25,7 +25,6 @@ class OpenTasks(Protocol):
 
     def task(self, task_id: str) -> EpisodeTask:
         """Return a task. Equal ids give the same object. An unknown id is an `InputError`."""
-        ...
 
 
 class SharedTasks:
@@ -33,19 +32,14 @@ class SharedTasks:
 
     def __init__(self, release: Release) -> None:
         self.release = release
-        self._tasks: dict[str, EpisodeTask] = {}
-        self._lock = Lock()
+        self._open, self._lock = lru_cache(_MOST_TASKS)(release.task), Lock()
         self.digest = lru_cache(maxsize=None)(lambda task_id: release.record(task_id).digest)
         """Returns the hash over the files of a task, as exported rows have it. Needs the private half."""
 
     def task(self, task_id: str) -> EpisodeTask:
         """Return a task. Equal ids give the same object. An unknown id is a `ReleaseNotFound`."""
         with self._lock:
-            if task_id not in self._tasks:
-                if len(self._tasks) >= _MOST_TASKS:
-                    self._tasks.clear()
-                self._tasks[task_id] = self.release.task(task_id)
-            return self._tasks[task_id]
+            return self._open(task_id)
 
 
 def share_tasks(release: Release | Path | str) -> SharedTasks:

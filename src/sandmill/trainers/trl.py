@@ -190,7 +190,6 @@ class CountedRuns(Protocol):
 
     async def arollouts(self, pairs: Sequence[tuple[str, str]]) -> list[Rollout]:
         """Return the rollout of each pair of a task id and the text of an answer, in order."""
-        ...
 
 
 def code_reward(

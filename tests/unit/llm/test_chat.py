@@ -78,22 +78,6 @@ def test_token_counts_that_cannot_be_are_replaced_by_estimates_and_booked(tokens
     assert 0 < client.budget.paid.usd == reply.usage.usd < 0.001
 
 
-def test_the_longest_conversation_leaves_room_for_an_answer():
-    def context(*listed, **settings):
-        with serve([Answer()]) as server:
-            server.listed = list(listed)
-            settings = LlmSettings(**{"api_base": server.base} | settings)
-            client = ChatClient(ModelChoice(models=("openai/first",), max_tokens=100), settings)
-            return asyncio.run(client.context_tokens())
-
-    first = {"id": "first", "object": "model", "created": 1, "owned_by": "x"}
-    assert context(first | {"id": "other", "max_model_len": 9}, first | {"max_model_len": 4096}) == 3996
-    assert context(first | {"max_model_len": 50}) == 1
-    assert context(first) is None
-    assert context(first | {"max_model_len": "many"}) is None
-    assert context(api_base="http://127.0.0.1:9/v1") is None
-
-
 def test_nothing_is_sent_that_could_cost_more_than_what_is_left():
     with pytest.raises(SpendLimit):
         ask([Answer(text="x")], budget=Budget(0.002))

@@ -171,10 +171,8 @@ def test_credit_grows_with_the_gap_and_pays_nothing_below_the_trivial_score() ->
     assert LadderFacts()(rollout_of(grade_at(0.9))).parts["facts"] == 0.0
 
 
-def test_a_score_with_the_private_half_alone_cannot_measure_facts(opened: EpisodeTask, folder: Path) -> None:
+def test_the_score_of_a_folder_is_that_of_the_opened_task(opened: EpisodeTask, folder: Path) -> None:
     result = result_of(submission=with_numbers(folder, ORACLE))
 
     assert score(folder, result, "ladder-facts").reward == pytest.approx(score(folder, result).reward + 0.2)
     assert score(opened, result, "ladder-facts") == score(folder, result, "ladder-facts")
-    with pytest.raises(InputError, match="public files"):
-        score(opened.private, result, "ladder-facts")

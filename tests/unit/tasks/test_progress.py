@@ -2,14 +2,14 @@
 
 import logging
 
-import tasks.progress
+import tasks.building
 from sandmill.pipeline.shard import ShardProgress
-from tasks.progress import shard_reporter
+from tasks.building import shard_reporter
 from tests.factories import make_shard_plan
 
 
 def test_a_shard_logs_new_tasks_and_its_end_and_little_else(monkeypatch, caplog):
-    monkeypatch.setattr(tasks.progress, "get_run_logger", lambda: logging.getLogger("shard"))
+    monkeypatch.setattr(tasks.building, "get_run_logger", lambda: logging.getLogger("shard"))
     caplog.set_level(logging.INFO)
     listen = shard_reporter(make_shard_plan("r/d", range(20)))
     listen(ShardProgress(made=3, rejected=5, in_band=2, steered=4))

@@ -11,7 +11,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.pipeline.plan import plan_build
 from sandmill.pipeline.run import build_shard, plan_round
 from sandmill.seeds import ingest
-from tasks.runners import Machine, describe_machine, open_runner, runner_problems
+from tasks.runners import name_machine, open_runner, runner_problems
 
 
 @pytest.fixture
@@ -24,15 +24,10 @@ def installed(monkeypatch):
 def cluster(installed, monkeypatch):
     """A cluster of the given machines."""
 
-    def of(*machines: Machine) -> None:
+    def of(*machines: str) -> None:
         monkeypatch.setattr(tasks.runners, "look_at_cluster", lambda address: list(machines))
 
     return of
-
-
-def _machine(host: str = "", code: str = "") -> Machine:
-    here = describe_machine()
-    return Machine(host or here.host, code or here.code)
 
 
 def _text(settings: RunSettings) -> str:
@@ -77,7 +72,7 @@ def test_a_cluster_without_workers_is_refused(cluster):
 
 
 def test_workers_elsewhere_need_a_store_a_secret_and_a_server_that_they_reach(cluster, tmp_path):
-    cluster(_machine(), _machine("another"))
+    cluster(name_machine(), "another")
     settings = RunSettings(task_runner="dask:tcp://10.0.0.1:8786", root="releases", secret_file=tmp_path / "key")
     with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:4200/api"}):
         assert {problem.where for problem in runner_problems(settings)} == {
@@ -88,13 +83,6 @@ def test_workers_elsewhere_need_a_store_a_secret_and_a_server_that_they_reach(cl
     shared = settings.model_copy(update={"root": "s3://bucket/releases", "secret_file": None})
     with temporary_settings({PREFECT_API_URL: "http://10.0.0.1:4200/api"}):
         assert runner_problems(shared) == []
-
-
-def test_workers_with_other_code_are_named(cluster):
-    cluster(_machine("old", code="0" * 12), _machine())
-    assert "other code on old" in _text(
-        RunSettings(task_runner="dask:tcp://10.0.0.1:8786", root="s3://bucket/releases")
-    )
 
 
 def test_where_shards_run_changes_no_shard_and_other_code_is_refused(tmp_path):

@@ -147,6 +147,8 @@ def build_filter(machine: str) -> bytes:
     checked = numbers(CHECKED, machine)
     unix_socket = [*_require_one_of(1, _UNIX_TYPES, _TYPE_BITS), *_require_one_of(2, (0,)), _PASS]
     internet_socket = [*_require_one_of(1, _INET_TYPES, _TYPE_BITS), *_require_one_of(2, _PROTOCOLS), _PASS]
+    socket_options = _if_equal(1, _LEVEL_SOCKET, _refuse_any_of(2, _SOCKET_PROGRAMS))
+    tcp_options = _if_equal(1, _LEVEL_TCP, _refuse_any_of(2, _TCP_UPPER_LAYER))
     for name, body in (
         ("clone", [_load(0), _step(_JUMP_ANY, _NAMESPACES | _CLONE_PTRACE | _CLONE_UNTRACED, 0, 1), _DENY, _PASS]),
         ("chown", _refuse_owner_change(1)),
@@ -156,7 +158,7 @@ def build_filter(machine: str) -> bytes:
         ("fcntl", [*_require_one_of(1, _FILE_COMMANDS), _PASS]),
         ("socket", [*_if_equal(0, _UNIX, unix_socket), *_require_one_of(0, _INET), *internet_socket]),
         ("socketpair", [*_require_one_of(0, (_UNIX,)), *unix_socket]),
-        ("setsockopt", _check_socket_option()),
+        ("setsockopt", [*_require_one_of(1, _LEVELS), *socket_options, *tcp_options, _PASS]),
         ("ioctl", [*_refuse_any_of(1, _TERMINAL_INPUT_COMMANDS), _PASS]),
         ("mmap", _check_mapping()),
         ("personality", [*_require_one_of(0, _PERSONALITIES), _PASS]),
@@ -199,15 +201,6 @@ def _refuse_owner_change(argument: int) -> list[bytes]:
     """Refuse a chown that names neither an owner nor a group. These are this argument and the next."""
     is_given = [_step(_JUMP_EQUAL, _NO_OWNER, 1, 0), _PASS]
     return [_load(argument), *is_given, _load(argument + 1), *is_given, _DENY]
-
-
-def _check_socket_option() -> list[bytes]:
-    return [
-        *_require_one_of(1, _LEVELS),
-        *_if_equal(1, _LEVEL_SOCKET, _refuse_any_of(2, _SOCKET_PROGRAMS)),
-        *_if_equal(1, _LEVEL_TCP, _refuse_any_of(2, _TCP_UPPER_LAYER)),
-        _PASS,
-    ]
 
 
 def _check_mapping() -> list[bytes]:

@@ -122,19 +122,16 @@ class _Server:
             is_idle = self._may_fork_ahead and self._prepared_run is None
             events = self._poller.poll(self._pause_ms if is_idle else None)
             if not events and is_idle:
-                self._fork_ahead()
+                try:
+                    self._prepared_run = self._fork()
+                except OSError:
+                    # The next request meets the same error and reports it.
+                    self._may_fork_ahead = False
             for descriptor, _ in events:
                 if descriptor in self._runs:
                     self._handle_exit(descriptor)
                 elif not self._accept():
                     return
-
-    def _fork_ahead(self) -> None:
-        try:
-            self._prepared_run = self._fork()
-        except OSError:
-            # The next request meets the same error and reports it.
-            self._may_fork_ahead = False
 
     def _accept(self) -> bool:
         """Start a run for one request. Returns False if the control socket is closed."""
