@@ -88,3 +88,13 @@ def test_the_agent_environment_is_made_at_first_use_and_says_so_first(monkeypatc
     with pytest.raises(FileNotFoundError):
         play_task.shared_sandbox()
     assert "about 1 GB" in made[0]
+
+
+def test_a_long_installation_says_how_far_it_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(agent_env, "_TELL_S", 0.01)
+    (tmp_path / "library").write_bytes(bytes(3_000_000))
+    told = []
+    with agent_env._growth(tmp_path, told.append):
+        while not told:
+            pass
+    assert told[0].startswith("  3 MB of about 1000")
