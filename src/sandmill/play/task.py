@@ -42,8 +42,8 @@ class AsyncCodeRunner(Protocol):
 def shared_sandbox(backend: 'Literal["auto", "local"]' = "auto") -> "AsyncSandbox":
     """Return one sandbox for the whole process. It starts in a thread and is closed when the process ends.
 
-    The agent environment is made if it is missing: standard error shows its size. `local` needs none and isolates
-    nothing; the caller decides for which tasks.
+    The agent environment is made if it is missing: standard error shows its size and how far it is. `local` needs none
+    and isolates nothing; the caller decides for which tasks.
 
     Raises `SandboxUnavailable` if this machine cannot isolate runs or the agent environment cannot be made.
     """

@@ -14,10 +14,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Event, Thread
 
 from packaging.requirements import Requirement
 
@@ -30,6 +33,8 @@ COMMAND = "sandmill agent-env create"
 _VARIABLE = "SANDMILL_AGENT_ENV"
 _MARKER = "sandmill-agent-env.json"
 """File that describes a complete environment. It is written last."""
+_TELL_S = 10.0
+"""Seconds between two lines about an installation that goes on."""
 _HERE = Path(__file__).parent
 _PINS = (_HERE / "requirements-agent.txt", _HERE / "requirements-torch.txt")
 GUEST = Path(__file__).parent / "guest"
@@ -152,12 +157,30 @@ def create_agent_env(
         size = "2 GB" if has_torch else "1 GB"
         say(f"Installing {packages} for agents' code into {place}: about {size}, one to five minutes, once.")
         try:
-            _make(draft, has_torch)
+            with _growth(draft, say):
+                _make(draft, has_torch)
             shutil.rmtree(place, ignore_errors=True)
             draft.rename(place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return require_agent_env(place)
+
+
+@contextmanager
+def _growth(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Tell now and then how large a folder has become, until the block ends."""
+    is_over, started = Event(), time.monotonic()
+
+    def watch() -> None:
+        while not is_over.wait(_TELL_S):
+            size = sum(entry.lstat().st_size for entry in folder.rglob("*") if os.path.lexists(entry))
+            say(f"  {size // 10**6} MB of about 1000 after {time.monotonic() - started:.0f} s")
+
+    Thread(target=watch, name="sandmill-growth", daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
 
 
 def _make(draft: Path, has_torch: bool) -> None:
