@@ -37,8 +37,6 @@ def schema_files() -> dict[str, str]:
     tables = ("PUBLIC_TASKS", "PRIVATE_TASKS", "FILES", "REJECTIONS", "SLOTS", "DURATIONS")
     files = {f"{name.lower()}.{VERSION}.arrow.txt": _arrow_text(getattr(arrow_tables, name)) for name in tables}
     files[f"rollouts.{VERSION}.arrow.txt"] = _arrow_text(ROLLOUTS)
-    for name, schema in arrow_tables.FACTS_TABLES.items():
-        files[f"{name.replace('/', '_')}.{VERSION}.arrow.txt"] = _arrow_text(schema)
     for model in MODELS:
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", model.__name__).lower()
         text = json.dumps(model.model_json_schema(), indent=2, sort_keys=True, ensure_ascii=False)

@@ -1,11 +1,11 @@
-"""`datasets` loads the folder with its splits, whole and as a stream, and the files are those of the release."""
+"""`datasets` loads a version with its splits, whole and as a stream, and the files are those of the release."""
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
 from sandmill.export.export import export
-from sandmill.models.texts import files_of_runs
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from tests.publishing import publish_splits
@@ -20,16 +20,15 @@ def chats(tmp_path_factory):
     return folder / "sft"
 
 
-def test_datasets_loads_the_folder(run_client, exported, small_release):
-    seen = run_client("datasets", "check_datasets.py", exported("hf"))
+def test_datasets_loads_a_version(run_client, small_release):
     release = load(small_release)
-    assert seen["configs"] == ["tasks"]
+    seen = run_client("datasets", "check_datasets.py", Path(release.store.root) / release.version)
+    assert set(seen["configs"]) == {"tasks", "files"}
     assert sum(seen["splits"].values()) == len(release.task_ids) == 2
-    assert {"task_id", "prompt", "metric", "files"} <= set(seen["columns"])
+    assert {"task_id", "prompt", "metric", "rows_train"} <= set(seen["columns"])
     assert seen["files"] == {
         task_id: {
-            path: hashlib.sha256(content).hexdigest()
-            for path, content in files_of_runs(release.files("public", task_id)).items()
+            path: hashlib.sha256(content).hexdigest() for path, content in release.files("public", task_id).items()
         }
         for task_id in release.task_ids
     }

@@ -17,8 +17,6 @@ TABLES = {
     "public/files-SPLIT-*.parquet": "files",
     "private/tasks-SPLIT-*.parquet": "private_tasks",
     "private/files-SPLIT-*.parquet": "files",
-    "public/facts-*.parquet": "public_facts",
-    "private/facts-*.parquet": "private_facts",
     "durations.parquet": "durations",
     "reports/rejections-*.parquet": "rejections",
     "reports/slots-*.parquet": "slots",
@@ -47,11 +45,9 @@ def test_the_page_lists_columns_and_types_of_a_table_in_order(path):
     assert all("list of structs" in found[name] for name in nested)
 
 
-def test_the_page_lists_every_table_that_a_version_has(tmp_path, monkeypatch):
-    from sandmill.store import publish as publishing
+def test_the_page_lists_every_table_that_a_version_has(tmp_path):
     from sandmill.store.files import Store
 
-    monkeypatch.setattr(publishing, "FACTS_ABOVE", 0)
     publish_numbers(Store(str(tmp_path / "micro")), range(2))
     release = load(str(tmp_path / "micro"))
     paths = {part.path for part in release.manifest.parts if part.path.endswith(".parquet")}

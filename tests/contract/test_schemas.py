@@ -20,7 +20,7 @@ def test_the_contracts_in_the_repository_are_those_of_the_code():
 def test_every_model_and_every_table_has_a_contract():
     names = set(schema_files())
     assert len(MODELS) == len([name for name in names if name.endswith(".v1.json")]) == 11
-    tables = {"public_tasks", "private_tasks", "public_facts", "private_facts"}
+    tables = {"public_tasks", "private_tasks"}
     tables |= {"files", "rejections", "slots", "durations", "rollouts"}
     assert {name.partition(".")[0] for name in names if name.endswith(".arrow.txt")} == tables
 

@@ -64,7 +64,7 @@ def export(
     to: Annotated[str, option("DIR", "New folder to write into.")],
     name: Annotated[
         str,
-        option("NAME", "harbor, hf, mlebench, nemo-gym, rllm, sandmle, sft, skyrl or verl.", flag="--format"),
+        option("NAME", "harbor, mlebench, nemo-gym, rllm, sandmle, sft, skyrl or verl.", flag="--format"),
     ],
     task: TaskOption = None,
     split: SplitOption = None,

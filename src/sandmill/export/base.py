@@ -58,7 +58,6 @@ of a set.
 
 FORMATS: Mapping[str, str] = {
     "harbor": "sandmill.export.harbor:export",
-    "hf": "sandmill.export.hf:export",
     "mlebench": "sandmill.export.mlebench:export",
     "nemo-gym": "sandmill.export.nemo_gym:export",
     "rllm": "sandmill.export.rows:rllm",

@@ -63,17 +63,6 @@ PRIVATE_TASKS = pa.schema(
 )
 """One row for each task, with private facts. `record` is the whole TaskRecord as canonical JSON."""
 
-GROUP = "parts"
-"""Column of public/facts: key of the parts that hold a task, such as `train-00012`."""
-
-FACTS_TABLES: Mapping[str, Any] = {
-    "public/facts": pa.schema(
-        [*(field for field in PUBLIC_TASKS if field.name != "prompt"), pa.field(GROUP, pa.string(), nullable=False)]
-    ),
-    "private/facts": pa.schema([field for field in PRIVATE_TASKS if field.name != "record"]),
-}
-"""Tables of all tasks of a version by name: the tables of tasks without their largest column. `publish` makes them."""
-
 FILES = pa.schema([*_fields(pa.string(), "task_id", "path", "sha256"), *_fields(pa.binary(), "bytes")])
 """One row for each file. Public and private files have separate tables."""
 
@@ -270,21 +259,14 @@ def part_name(path: str) -> PartName | None:
     return PartName(*match.groups()) if match else None
 
 
-_FACTS_NAME = re.compile(r"((?:public|private)/facts)-[0-9a-f]{8}\.parquet")
-
-
-def facts_name(path: str) -> str:
-    """Return the name of the table of facts at a path, such as `public/facts`; empty for other files."""
-    match = _FACTS_NAME.fullmatch(path)
-    return match[1] if match else ""
+FORMER_FACTS = re.compile(r"(?:public|private)/facts-[0-9a-f]{8}\.parquet")
+"""Tables that large versions of older code have: those of tasks once more, without prompts and records."""
 
 
 def schema_of_part(path: str) -> Any:
     """Return the schema of a part of a table of tasks, files, facts or durations; None for reports."""
     if path == DURATIONS_FILE:
         return DURATIONS
-    if facts := facts_name(path):
-        return FACTS_TABLES[facts]
     name = part_name(path)
     return next((known.schema for known in TABLES if name and known.name == name.table), None)
 

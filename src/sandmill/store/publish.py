@@ -8,10 +8,7 @@ from sandmill.errors import StoreError
 from sandmill.fingerprint import canonical_json, digest, fingerprint
 from sandmill.models.plan import ShardRef
 from sandmill.models.release import MAX_PARTS, Manifest, PartFile
-from sandmill.store.arrow_tables import FACTS_TABLES, GROUP, group_of
 from sandmill.store.files import Store
-from sandmill.store.parquet import check_sizes, write_tables
-from sandmill.store.release import StoredRelease
 from sandmill.store.shards import FinishedShard, read_shard
 from sandmill.store.versions import (
     MANIFEST,
@@ -24,11 +21,6 @@ from sandmill.store.versions import (
 )
 
 _LAST_NUMBER = 9999
-
-FACTS_ABOVE = 32
-"""Parts of public/tasks above which a version gets tables with the facts of all tasks, one for each half. Listing or
-selecting tasks would open all parts else, which takes a request or two each on S3."""
-_GROUP_ROWS = 4096
 
 
 def publish(
@@ -96,7 +88,6 @@ def publish(
     def add(*more: PartFile) -> Manifest:
         return manifest.model_copy(update={"parts": (*manifest.parts, *more)})
 
-    manifest = add(*_settle_facts(store, manifest))
     for page in pages:
         made = page(manifest)
         manifest = add(*(_settle(store, version, path, made[path]) for path in sorted(made)))
@@ -142,38 +133,6 @@ def _copy_parts(store: Store, version: str, shards: Sequence[FinishedShard]) -> 
             if store.size(path) != part.size:
                 raise StoreError(f"{store.where(path)}: {store.size(path)} bytes; its shard recorded {part.size}")
             yield part.model_copy(update={"path": target})
-
-
-def build_facts(release: StoredRelease) -> dict[str, tuple[bytes, int]]:
-    """Make both tables of facts from the tables of tasks. Returns Parquet bytes and number of rows by table name.
-
-    Equal parts give equal bytes.
-    """
-    import pyarrow as pa
-
-    found = {}
-    for name, schema in FACTS_TABLES.items():
-        pieces = []
-        for part in release.parts(f"{name.partition('/')[0]}/tasks"):
-            with release.open_part(part) as reader:
-                for piece in reader.groups([column for column in schema.names if column != GROUP]):
-                    group = pa.array([group_of(part)] * len(piece), pa.string())
-                    pieces.append(piece.append_column(GROUP, group) if GROUP in schema.names else piece)
-        table = pa.concat_tables(pieces).select(schema.names).cast(schema).sort_by("task_id")
-        starts = range(0, len(table), _GROUP_ROWS)
-        content = write_tables(schema, (table.slice(start, _GROUP_ROWS) for start in starts))
-        check_sizes(content, name, schema)
-        found[name] = content, len(table)
-    return found
-
-
-def _settle_facts(store: Store, manifest: Manifest) -> Iterator[PartFile]:
-    """Write the tables of facts of a version with many parts. Another partition into shards has other names."""
-    release = StoredRelease(store, manifest)
-    made = build_facts(release) if len(release.parts("public/tasks")) > FACTS_ABOVE else {}
-    for name, (content, rows) in made.items():
-        part = _settle(store, manifest.version, f"{name}-{digest(content)[:8]}.parquet", content)
-        yield part.model_copy(update={"rows": rows})
 
 
 def _settle(store: Store, version: str, path: str, content: bytes) -> PartFile:

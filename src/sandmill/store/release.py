@@ -25,12 +25,9 @@ from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.reports import Rejection, SlotReport
 from sandmill.models.rollout import TaskPlace
 from sandmill.store.arrow_tables import (
-    FACTS_TABLES,
-    GROUP,
     PRIVATE_TASKS,
     PUBLIC_TASKS,
     Row,
-    facts_name,
     group_of,
     part_name,
     read_record,
@@ -286,10 +283,7 @@ class StoredRelease:
     def read_columns(
         self, table: str, columns: Sequence[str], task_ids: Collection[str] | None = None
     ) -> Iterator[Row]:
-        """Yield the rows of a table, such as public/tasks, with some columns only, and of some tasks..
-
-        Facts of all tasks come from the table of facts, if there is one: the order of rows is that of the files.
-        """
+        """Yield the rows of a table, such as public/tasks, with some columns only, and of some tasks."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -300,7 +294,7 @@ class StoredRelease:
 
     def read_groups(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
         """Yield some columns of a table as Arrow tables, one row group in memory at a time; see `read_columns`."""
-        for part in self.parts_with(table, columns):
+        for part in self.parts(table):
             with self.open_part(part) as reader:
                 yield from reader.groups(columns)
 
@@ -343,25 +337,16 @@ class StoredRelease:
     def _group_of(self) -> dict[str, str]:
         """Group key of the parts that hold a task, by task id."""
         found: dict[str, str] = {}
-        parts = self.parts("public/facts") or self.parts("public/tasks")
-        for part in parts:
-            columns = ["task_id", GROUP] if facts_name(part.path) else ["task_id"]
+        for part in self.parts("public/tasks"):
             with self.open_part(part) as reader:
-                for table in reader.groups(columns):
+                for table in reader.groups(["task_id"]):
                     ids = table["task_id"].to_pylist()
                     if len(set(ids)) < len(ids) or found.keys() & set(ids):
                         raise IntegrityError(f"{self.ref}: {part.path}: a task is there more than once")
-                    groups = table[GROUP].to_pylist() if GROUP in columns else [group_of(part)] * len(ids)
-                    found.update(zip(ids, groups, strict=True))
+                    found.update(dict.fromkeys(ids, group_of(part)))
                     if len(found) > self.manifest.tasks:
                         raise IntegrityError(f"{self.ref}: more tasks than the {self.manifest.tasks} of its manifest")
         return found
-
-    def parts_with(self, table: str, columns: Collection[str]) -> list[PartFile]:
-        """List the files to read columns of a table from: the table of facts, if there is one with all columns."""
-        facts = table.replace("/tasks", "/facts")
-        has_all = facts in FACTS_TABLES and set(columns) <= set(FACTS_TABLES[facts].names)
-        return (self.parts(facts) if has_all else []) or self.parts(table)
 
     def _joined(self, columns: Sequence[str]) -> "pl.DataFrame":
         import polars as pl
@@ -380,17 +365,12 @@ class StoredRelease:
         import polars as pl
 
         frames = []
-        for part in self.parts_with(table, columns):
-            name, chosen = part_name(part.path), list(columns)
+        for part in self.parts(table):
+            name = part_name(part.path)
             if splits and name and name.split and name.split not in splits:
                 continue
-            is_mixed = bool(splits and facts_name(part.path))
-            if is_mixed and "split" not in chosen:
-                chosen.append("split")
             with self.open_part(part) as reader:
-                for group in reader.groups(chosen):
-                    frame = pl.DataFrame(pl.from_arrow(group))
-                    frames.append(frame.filter(pl.col("split").is_in(splits)).select(columns) if is_mixed else frame)
+                frames += [pl.DataFrame(pl.from_arrow(group)) for group in reader.groups(columns)]
         if not frames:
             raise IntegrityError(f"{self.ref}: {table} has no rows")
         found = pl.concat(frames)

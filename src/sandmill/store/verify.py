@@ -15,7 +15,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from sandmill.errors import IntegrityError, SandmillError, StoreError, count, name_some, shorten
+from sandmill.errors import IntegrityError, SandmillError, StoreError, count, shorten
 from sandmill.fingerprint import canonical_json, digest, digest_of_hashes
 from sandmill.models.base import OnProgress
 from sandmill.models.names import path_faults
@@ -24,10 +24,8 @@ from sandmill.models.release import Manifest, PartFile, TaskRecord
 from sandmill.models.texts import DESCRIPTION, TEXTS, prompt_text
 from sandmill.scoring import get_metric
 from sandmill.store.arrow_tables import (
-    FACTS_TABLES,
-    GROUP,
+    FORMER_FACTS,
     Row,
-    facts_name,
     part_name,
     private_task_row,
     public_task_row,
@@ -69,28 +67,23 @@ def verify_hashes(
     report = progress or (lambda done, whole: None)
     wanted = parts_to_share(release.manifest) if public_only else list(release.manifest.parts)
     groups: defaultdict[str, dict[str, list[PartFile]]] = defaultdict(lambda: {name: [] for name in _ORDER})
-    facts: defaultdict[str, list[PartFile]] = defaultdict(list)
     for number, part in enumerate(wanted):
         report(number, 2 * len(wanted))
         if faults := list(_byte_faults(release.store, f"{release.version}/{part.path}", part)):
             problems += [f"{fault}. Copy it from another copy of the release." for fault in faults]
         elif name := part_name(part.path):
             groups[name.group][name.table].append(part)
-        elif table := facts_name(part.path):
-            facts[table].append(part)
-        elif part.path.startswith(("public/", "private/")):
+        elif part.path.startswith(("public/", "private/")) and not FORMER_FACTS.fullmatch(part.path):
             problems.append(f"{part.path}: no part of a table has such a name")
     # Readers that use file patterns would read files that the manifest does not list.
     for side in ("public",) if public_only else ("public", "private"):
         inside = (path.removeprefix(f"{release.version}/") for path in release.store.list(f"{release.version}/{side}"))
         problems += [f"{path}: not in the manifest" for path in inside if path not in known]
-    check, done = _TableCheck(release, {name: {} for name in facts}), len(wanted)
+    check, done = _TableCheck(release), len(wanted)
     for group, tables in sorted(groups.items()):
         report(done, 2 * len(wanted))
         problems += check.shard(group, tables)
         done += sum(map(len, tables.values()))
-    for table, parts in facts.items():
-        problems += check.compare_facts(table, parts)
     if len(check.seen) != release.manifest.tasks:
         problems.append(f"manifest.json: says {count(release.manifest.tasks, 'task')}; {len(check.seen)} could be read")
     elif not public_only and content_of(check.digests) != release.manifest.content:
@@ -157,8 +150,6 @@ class _TableCheck:
     """Compares the tables of a release with each other, one shard at a time."""
 
     release: StoredRelease
-    facts: dict[str, dict[str, str]]
-    """For each table of facts, the digest of what it must say of each task."""
     digests: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
 
@@ -192,8 +183,6 @@ class _TableCheck:
             if task_id in shard.ids[side]:
                 yield f"task {task_id}: is more than once in {side}/tasks"
             shard.ids[side].add(task_id)
-            if (facts := f"{side}/facts") in self.facts:
-                self.facts[facts][task_id] = _facts_digest(facts, {**row, GROUP: group})
             if split not in ("", row["split"]):
                 yield f"task {task_id}: is of split {row['split']}, and lies in {part.path}"
             if side == "public":
@@ -230,27 +219,6 @@ class _TableCheck:
             yield from (f"task {task_id}: {side}: {fault}" for fault in path_faults(paths))
         if part.content is not None and size != part.content:
             yield f"{part.path}: {size} bytes of files; the manifest says {part.content}"
-
-    def compare_facts(self, name: str, parts: list[PartFile]) -> Iterator[str]:
-        found: dict[str, str] = {}
-        try:
-            for part in parts:
-                with self.release.open_part(part) as reader:
-                    for row in reader.rows():
-                        if row["task_id"] in found:
-                            yield f"{name}: task {row['task_id']} is there more than once"
-                        found[row["task_id"]] = _facts_digest(name, row)
-        except SandmillError as error:
-            yield str(error)
-            return
-        expected, table = self.facts[name], name.replace("facts", "tasks")
-        for tasks, what in (
-            (expected.keys() - found.keys(), f"of {table} missing"),
-            (found.keys() - expected.keys(), f"not in {table}"),
-            ({task for task in expected.keys() & found.keys() if expected[task] != found[task]}, f"not as in {table}"),
-        ):
-            if tasks:
-                yield f"{name}: {count(len(tasks), 'task')} {what}: {name_some(sorted(tasks), _SHOWN)}"
 
 
 def _said_by_record(record: TaskRecord) -> dict[str, str]:
@@ -305,7 +273,3 @@ def _read_file(place: str, content: bytes) -> Any:
 
 def _digest(value: Any) -> str:
     return digest(canonical_json(value).encode())
-
-
-def _facts_digest(name: str, row: Row) -> str:
-    return _digest([row[column] for column in FACTS_TABLES[name].names])

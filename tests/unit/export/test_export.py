@@ -126,7 +126,7 @@ def test_all_wrong_arguments_are_one_error_and_nothing_is_written(root, tmp_path
     ran = run("export", tmp_path / "micro", "--format", "tar", "--to", "s3://bucket/x")
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert "export: 3 problems" in ran.stderr
-    for part in ("'tar'; expected one of harbor, hf", "s3://bucket/x", "no private half"):
+    for part in ("'tar'; expected one of harbor, mlebench", "s3://bucket/x", "no private half"):
         assert part in ran.stderr
     assert ran.stderr.rstrip().endswith("Nothing was written.")
     assert contents(tmp_path) == before

@@ -2,10 +2,11 @@ import pyarrow as pa
 import pytest
 
 from sandmill.fingerprint import canonical_json, digest, files_digest
+from sandmill.models.release import PartFile
 from sandmill.store import arrow_tables as tables
 from sandmill.store import parquet
 from sandmill.store.files import Store
-from sandmill.store.release import load
+from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
 from tests.publishing import publish_numbers
@@ -101,3 +102,19 @@ def test_a_release_from_before_the_columns_of_medals_verifies(local_store):
     _replace(local_store, "private/tasks", parquet.write_rows(tables.PRIVATE_TASKS, [forged]))
     (problem,) = verify_hashes(load(local_store.root))
     assert problem.endswith("private/tasks: rule is not that of its record")
+
+
+def test_tables_of_facts_of_older_versions_are_hashed_and_nothing_else(local_store):
+    publish_numbers(local_store, range(2))
+    release = load(local_store.root)
+    content = b"a table that nobody reads"
+    part = PartFile(path="public/facts-0123abcd.parquet", sha256=digest(content), size=len(content))
+    local_store.write(f"{release.version}/{part.path}", content)
+    manifest = release.manifest.model_copy(update={"parts": (*release.manifest.parts, part)})
+    known = StoredRelease(local_store, manifest)
+    assert verify_hashes(known) == []
+    assert known.task_ids == release.task_ids
+    local_store.write(f"{release.version}/{part.path}", content[::-1])
+    assert verify_hashes(known) == [
+        f"{part.path}: its SHA-256 differs from the manifest's. Copy it from another copy of the release."
+    ]
