@@ -102,6 +102,7 @@ def test_a_build_publishes_what_was_asked_for_and_returns_where(built):
     assert run.state.is_completed()
     release = load(run.reference)
     assert run.reference == f"{root}/small@{release.version}"
+    assert {"numpy", "pandas", "scikit-learn"} <= release.manifest.agent_libraries.keys()
     assert len(release.task_ids) == 2
     assert verify_hashes(release) == []
     assert all(release.record(task_id).verification.holds for task_id in release.task_ids)

@@ -122,6 +122,8 @@ class Manifest(Frozen):
     code_version: str = Field(max_length=LONGEST_NAME)
     agent_env: str = Field(default="", max_length=LONGEST_NAME)
     """Hash of the pinned libraries of the agent environment, one for all tasks. Empty in releases before format 3."""
+    agent_libraries: dict[str, str] = Field(default={}, max_length=32)
+    """Libraries that every agent environment of this hash has, with their versions. Empty in older releases."""
     seeds: Annotated[tuple[str, ...], FailFast()]
     """Seeds that tasks were made from; in older releases all seeds of the build."""
     parts: Annotated[tuple[PartFile, ...], FailFast()] = Field(max_length=MAX_PARTS)

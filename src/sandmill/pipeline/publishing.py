@@ -26,7 +26,7 @@ from sandmill.publish.release_report import KINDS, DesignerCosts, make_report
 from sandmill.report.card import dataset_card
 from sandmill.report.digest import ReleaseCounts
 from sandmill.report.funnel import FunnelCounts
-from sandmill.sandbox.agent_env import pins_hash
+from sandmill.sandbox.agent_env import offered_libraries, pins_hash
 from sandmill.store.arrow_tables import DURATIONS
 from sandmill.store.files import Store
 from sandmill.store.parquet import in_groups, write_rows
@@ -190,6 +190,7 @@ def publish_release(
         secret_id=secret_id(release_secret(store, settings.secret_file)),
         code_version=code_version(suites),
         agent_env=pins_hash(),
+        agent_libraries=offered_libraries(None),
         seeds=sorted(summary.tasks.names["seeds"]),
         refs=shards,
         reports=reports,

@@ -44,7 +44,7 @@ def publish(
         card: writes README.md, given the manifest without README.md in it.
         pages: each makes further files by path, given the manifest of those before, all of which can be read by then.
         facts: fields of `Manifest` that its caller knows: `dataset`, `plan_fingerprint`, `secret_id`, `code_version`,
-            `agent_env` and `seeds`.
+            `agent_env`, `agent_libraries` and `seeds`.
 
     Returns:
         The manifest, and whether it is new.

@@ -87,7 +87,8 @@ def test_the_blocks_without_a_trainer_run_on_a_real_release(small_release, capsy
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {}
     for block in python_blocks():
-        if "trl" not in block and "skyrl" not in block:
+        # The block on curriculum.json needs rollouts that a model made.
+        if not any(word in block for word in ("trl", "skyrl", "curriculum.json")):
             exec(block.replace("releases/micro", small_release).replace("(0.0, 0.5)", "(0.0, 1.0)"), space)
     printed = capsys.readouterr().out
     assert "## How code runs" in printed
