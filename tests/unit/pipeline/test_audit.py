@@ -9,6 +9,7 @@ from sandmill.models.request import AuditRequest
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.verify import audit as auditing
+from sandmill.verify import rerun as rerunning
 from sandmill.verify.audit import audit_release, require_whole
 from sandmill.verify.rerun import TaskRerun
 from tests.publishing import publish_numbers
@@ -34,7 +35,7 @@ def test_a_whole_version_holds_and_drift_is_named(store, monkeypatch):
 
 
 def test_a_damaged_version_fails_with_every_problem_and_nothing_runs(store, monkeypatch):
-    monkeypatch.setattr(auditing, "rerun_task", lambda *_, **__: pytest.fail("ran a damaged version"))
+    monkeypatch.setattr(rerunning, "rerun_task", lambda *_, **__: pytest.fail("ran a damaged version"))
     for part in load(store.root).manifest.parts[:2]:
         store.remove(f"{load(store.root).version}/{part.path}")
     found = audit_release(AuditRequest(release=store.root, rerun=2))
@@ -47,11 +48,11 @@ def test_a_damaged_version_fails_with_every_problem_and_nothing_runs(store, monk
 def test_a_sample_runs_again_and_another_week_has_another(store, monkeypatch):
     ran: list[str] = []
 
-    def rerun_task(package, record, *, installed):
+    def rerun_task(package, record, secret, *, unconfined, installed):
         ran.append(package.task_id)
         return TaskRerun(task_id=package.task_id, problems=("it differs",))
 
-    monkeypatch.setattr(auditing, "rerun_task", rerun_task)
+    monkeypatch.setattr(rerunning, "rerun_task", rerun_task)
     samples = set()
     for week in range(8):
         monkeypatch.setattr(auditing, "time", SimpleNamespace(time=lambda week=week: week * 7 * 86_400 + 1.0))
@@ -63,11 +64,11 @@ def test_a_sample_runs_again_and_another_week_has_another(store, monkeypatch):
 
 
 def test_what_other_code_made_and_this_finds_otherwise_is_drift(store, monkeypatch):
-    def rerun_task(package, record, *, installed):
+    def rerun_task(package, record, secret, *, unconfined, installed):
         made_by = record.lineage.code_version
         return TaskRerun(task_id=record.task_id, made_by=made_by, installed=installed, differences=("no score",))
 
-    monkeypatch.setattr(auditing, "rerun_task", rerun_task)
+    monkeypatch.setattr(rerunning, "rerun_task", rerun_task)
     found = audit_release(AuditRequest(release=store.root, rerun=1))
     assert found.problems == ()
     assert "made by code 0.1.0, this is " in found.drift[-1]
