@@ -67,7 +67,10 @@ def _prior(column: Column, cuts: Sequence[float], shift: Floats | float, rows: i
 
 
 def legendre(below: Floats, nodes: int) -> tuple[Floats, Floats]:
-    """Return probabilities and weights of Gauss-Legendre nodes between given probabilities on the last axis."""
+    """Return nodes and weights of Gauss-Legendre quadrature for probabilities.
+
+    Each pair of neighbours on the last axis of `below` bounds an interval, which gets `nodes` nodes.
+    """
     x, w = np.polynomial.legendre.leggauss(nodes)
     widths = np.maximum(np.diff(below, axis=-1), 0.0)[..., None]
     u = below[..., :-1, None] + widths * (x + 1) / 2

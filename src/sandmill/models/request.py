@@ -129,7 +129,7 @@ class RunSettings(Frozen):
     strict: bool = False
     """Publish only if every band of --mix got the slots that were asked for; otherwise the build fails."""
     accept_code_version: str | None = None
-    """Go on with unpublished shards of this build by another version of the code; none: make them again."""
+    """Version of the code whose finished but unpublished shards of this build are used; `none`: they are made again."""
     secret_file: Path | None = None
     """File with the release secret (at least 32 bytes). None: made once, kept under the private prefix."""
     sign_key: Path | None = None

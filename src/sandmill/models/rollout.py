@@ -19,7 +19,7 @@ NO_RUN = "no_run"
 _WAITING_S = 3600.0
 """Seconds of an episode for the model and for waiting, unless its wall clock is given."""
 _MOST_CLOSING_S = 10.0
-"""Enough to kill a run, to collect its files and to grade them on a busy machine."""
+"""Most seconds at the end of an episode that are kept for killing a run, collecting its files and grading them."""
 
 
 class Score(Frozen):

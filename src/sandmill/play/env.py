@@ -222,7 +222,7 @@ class MLEnv:
 
     @property
     def left_s(self) -> float:
-        """Seconds of wall time in which the agent can still act."""
+        """Seconds until the episode ends by its wall clock and accepts no further step."""
         return self._started + self.limits.longest_s - self.limits.closing_s - time.monotonic()
 
     async def _end_late(self) -> StepResult:

@@ -28,7 +28,7 @@ def reward_columns(reward: RewardParts | None, names: Iterable[str] = ()) -> dic
 
 @lru_cache(maxsize=1)
 def _tracer() -> Any:
-    """Return the tracer of the process; None where OpenTelemetry is not installed."""
+    """Return the OpenTelemetry tracer of this library; None if OpenTelemetry is not installed."""
     try:
         from opentelemetry import trace
     except ImportError:

@@ -236,7 +236,7 @@ class RolloutFolder:
         yield from (self._read(path).facts for path in pieces.values())
 
     def records(self, task_id: str | None = None) -> Iterator[RolloutRecord]:
-        """Yield all rollouts, or those of one task, in the order of task and sample within each file."""
+        """Yield the rollouts of the folder, or those of one task. Each file has them sorted by task and sample."""
         pieces = {key: path for key, path in self._pieces().items() if task_id in (None, key[0])}
         rows = (row for row in self._compacted(None, pieces) if task_id in (None, row["task_id"]))
         yield from map(from_row, rows)

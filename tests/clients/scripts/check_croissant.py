@@ -12,7 +12,7 @@ said: list[str] = []
 handler = logging.Handler(logging.WARNING)
 handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
 logging.getLogger("absl").addHandler(handler)
-# Errors of the validation are raised; warnings are logged.
+# mlcroissant raises an exception for an error and logs a warning.
 dataset = mlcroissant.Dataset(jsonld=sys.argv[1])
 
 

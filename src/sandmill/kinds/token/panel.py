@@ -122,7 +122,7 @@ THREE = ("bayes", "linear", "forest")
 
 
 def _vote(*names: str) -> Solver:
-    """Make a solver that says what most of some models say of each token, what the first among equals says."""
+    """Make a solver by a majority vote of models for each token. In a tie, the answer of the first of them counts."""
 
     def solver(data: TokenData) -> list[str]:
         for name in names:
