@@ -1,12 +1,12 @@
 """Leaderboard of the solvers of a task, and the thresholds of its medals."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from statistics import median
 
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
-from sandmill.models.calibration import BoardEntry, Thresholds
+from sandmill.models.calibration import BoardEntry, Milestones, Thresholds, Tier
 from sandmill.scoring.gap import gap_closed
 
 SMALLEST_STEP = 1e-4
@@ -52,6 +52,15 @@ def thresholds(scores: Sequence[float], is_lower_better: bool) -> Thresholds:
     ranked = sorted(scores, reverse=not is_lower_better)
     gold, silver, bronze = (ranked[row - 1] for row in medal_rows(len(ranked)))
     return falling(Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle_of(scores)), is_lower_better)
+
+
+def median_tiers(found: Milestones) -> Container[Tier]:
+    """Return the tiers whose runs count for the median.
+
+    Ensembles and readers place medals: with them, the median would lie among ordinary pipelines.
+    """
+    plain = (Tier.TRIVIAL, Tier.NAIVE, Tier.COMPETENT, Tier.STRONG)
+    return plain if found.median == "plain" else (*plain, Tier.SEARCH)
 
 
 def middle_of(scores: Sequence[float]) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sandmill.calibrate.board import gap_steps, leaderboard
+from sandmill.calibrate.board import gap_steps, leaderboard, median_tiers
 from sandmill.calibrate.measure import (
     RESAMPLES,
     difficulty,
@@ -15,7 +15,7 @@ from sandmill.calibrate.measure import (
     require_trivial_loses,
     signal_check,
 )
-from sandmill.calibrate.milestones import PLACING, MilestoneRule, least_step, milestone_thresholds
+from sandmill.calibrate.milestones import MilestoneRule, least_step, milestone_thresholds
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.rungs import GradedTest
 from sandmill.calibrate.steadiness import ThresholdScores, require_order, resample_milestones, steadiness
@@ -124,7 +124,7 @@ def calibrate(
 
 
 def _resampled(part: _PartOf, board: Sequence[BoardEntry], found: Milestones, counts: Floats) -> ThresholdScores:
-    names = [entry.solver for entry in board if entry.tier not in PLACING]
+    names = [entry.solver for entry in board if entry.tier in median_tiers(found)]
     ends = part.said[TRIVIAL], part.oracle
     return resample_milestones(part.truth, part.said, ends, names, MilestoneRule.of(found), part.metric, counts)
 

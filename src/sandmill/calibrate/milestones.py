@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sandmill.calibrate.board import falling, middle_of
+from sandmill.calibrate.board import falling, median_tiers, middle_of
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, MilestoneEntry, Milestones, Thresholds, Tier
@@ -39,8 +39,6 @@ BEST_READERS = 0.5
 """Share of the readers, the best ones, whose mean gold is measured towards."""
 ORDINARY = (Tier.COMPETENT, Tier.STRONG)
 """Tiers of ordinary pipelines: usual models with sound preparation, at default settings and tuned."""
-PLACING = (Tier.ENSEMBLE, Tier.READER)
-"""Tiers that place medals and do not count for the median: with them, the median would lie among ordinary pipelines."""
 LEAST_ORDINARY, LEAST_ENSEMBLES = 6, 2
 """Least runs of these tiers and of the ensembles."""
 
@@ -287,7 +285,7 @@ def milestone_thresholds(
     rule = MilestoneRule.of(found)
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
-    middle = middle_of([_score(one, part) for one in board if one.tier not in PLACING])
+    middle = middle_of([_score(one, part) for one in board if one.tier in median_tiers(found)])
     lowest = min(gap_closed(middle, trivial, oracle), float(places.bronze) - rule.fall)
     gold, silver, bronze, median = (
         round(trivial + float(place) * (oracle - trivial), 5)

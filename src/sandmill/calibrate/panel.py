@@ -39,8 +39,8 @@ def _load(module: str, name: str) -> Callable[..., Any]:
     return function
 
 
-def _tier(tier: Tier, *names: str, decision: str = "decide") -> tuple[Entry, ...]:
-    return tuple(Entry(name, tier, decision) for name in names)
+def _tier(tier: Tier, *names: str) -> tuple[Entry, ...]:
+    return tuple(Entry(name, tier) for name in names)
 
 
 PANEL: tuple[Entry, ...] = (
@@ -51,26 +51,10 @@ PANEL: tuple[Entry, ...] = (
         "small_tree",
         "coarse_tree",
         "full_tree",
-        "chance_tree",
-        "tiny_forest",
-        "random_splits",
-        "shallow_forest",
-        "boosted_stumps",
-        "few_rounds",
         "one_column",
-        "chance_mixture",
-        "two_components",
         "half_of_columns",
         "numbers_only",
-        "categories_only",
-        "unit_weights",
-        "slopes_apart",
-        "split_apart",
-        "heavy_penalty",
         "few_rows",
-        "fewest_rows",
-        "nearest_neighbour",
-        "raw_neighbours",
         "nearest_by_numbers",
         "nearest_in_three",
     ),
@@ -87,10 +71,6 @@ PANEL: tuple[Entry, ...] = (
     *_tier(Tier.STRONG, "linear_tuned", "kernel_tuned", "binned_columns", "stack"),
     *_tier(
         Tier.SEARCH,
-        "ratio_search",
-        "product_search",
-        "period_search",
-        "step_search",
         "encoding_search",
         "repair_search",
         "auto_search",
@@ -100,11 +80,9 @@ PANEL: tuple[Entry, ...] = (
         "auto_crosses",
         "sparse_search",
         "sparse_process",
-        "recency_search",
         "bank_sparse",
         "bank_process",
     ),
-    *_tier(Tier.SEARCH, "cutoff_search", decision="cut_best"),
     *_tier(Tier.ENSEMBLE, "blend_usual", "blend_searched", "blend_wide", "bank_mixture"),
 )
 """The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
@@ -184,9 +162,7 @@ class Panel:
         return replace(self._run(entry), cpu_s=time.process_time() - started)
 
     def _run(self, entry: Entry) -> PanelRun:
-        return self.run_solver(
-            entry.name, entry.tier, loader(entry.tier, entry.name), loader("decisions", entry.decision)
-        )
+        return self.run_solver(entry.name, entry.tier, loader(entry.tier, entry.name))
 
     @property
     def table(self) -> Any:
@@ -208,14 +184,17 @@ class Panel:
         name: str,
         tier: Tier,
         load: Callable[[], Callable[[Any], Any]],
-        load_decision: Callable[[], Callable[[Any, Any], Any]],
+        decision: str = "decide",
     ) -> PanelRun:
-        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's."""
+        """Run one solver; whatever it raises is recorded, since solvers are code like an agent's.
+
+        `decision` is a function of `solvers.decisions`, which turns scores into an answer.
+        """
         from sandmill.calibrate.solvers.columns import settle, solve
         from sandmill.calibrate.solvers.table import NothingFound
 
         try:
-            answer = np.asarray(settle(solve(load(), self._table), self._table, load_decision()))
+            answer = np.asarray(settle(solve(load(), self._table), self._table, loader("decisions", decision)()))
             form, facts = form_of(self._table.facts), self._table.facts
             width = form.width(facts)
             failure = fault_of(answer, (len(self._table.ids), *((width,) if width else ())), facts)

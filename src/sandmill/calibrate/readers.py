@@ -88,9 +88,7 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
     """Solve a task with readers."""
     reading = panel.with_table(table)
     with solver_conditions():
-        return [
-            reading.run_solver(name, Tier.READER, _load(name), loader("decisions", _decision(name))) for name in names
-        ]
+        return [reading.run_solver(name, Tier.READER, _load(name), _decision(name)) for name in names]
 
 
 def _load(name: str) -> Callable[[], Callable[[Any], Any]]:

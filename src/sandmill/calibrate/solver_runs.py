@@ -92,9 +92,8 @@ class SolverRuns:
             from sandmill.calibrate.stated_lines import insight_table
 
             features = self.panel.with_table(insight_table(self._folder, self._facts, mechanism, self.stated))
-            decide = loader("decisions", "decide")
             with solver_conditions():
-                self._informed = features.run_solver("informed", Tier.SEARCH, loader("readers", "informed"), decide)
+                self._informed = features.run_solver("informed", Tier.SEARCH, loader("readers", "informed"))
         return self._informed
 
 

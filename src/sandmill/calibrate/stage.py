@@ -10,6 +10,7 @@ import numpy as np
 
 from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
+from sandmill.calibrate.board import median_tiers
 from sandmill.calibrate.calibrate import calibrate, require_enough
 from sandmill.calibrate.decoys import require_one_reading
 from sandmill.calibrate.measure import (
@@ -19,7 +20,7 @@ from sandmill.calibrate.measure import (
     require_informed_gold,
     with_scripts,
 )
-from sandmill.calibrate.milestones import LEAST_MARGIN, PLACING, SINGLE_MARGIN, MilestoneRule, require_gain
+from sandmill.calibrate.milestones import LEAST_MARGIN, SINGLE_MARGIN, MilestoneRule, require_gain
 from sandmill.calibrate.own_panel import write_own_ladder
 from sandmill.calibrate.panel import TRIVIAL, PanelRun, entries_of
 from sandmill.calibrate.readers import Stated, stated_facts
@@ -218,7 +219,8 @@ def _size(attempt: Attempt, pilot: Pilot, runs: list[PanelRun], draws: Milestone
     counts = draw_counts(len(pilot.truth), streams.generator("pilot"))
     ends = predictions[TRIVIAL], pilot.oracle
     beside = {entry.solver for entry in draws.entries if not entry.on_board}
-    board = [run.name for run in require_enough(runs) if run.tier not in PLACING and run.name not in beside]
+    tiers = median_tiers(draws)
+    board = [run.name for run in require_enough(runs) if run.tier in tiers and run.name not in beside]
     rule = MilestoneRule.of(draws)
     ladder = resample_milestones(pilot.truth, predictions, ends, board, rule, metric, counts)
     scores = [metric.score(pilot.truth, answer) for answer in (pilot.oracle, predictions[TRIVIAL])]

@@ -169,6 +169,7 @@ def _deciding(
         margin=reading_margin(entries) if has_readers else None,
         step=least_step(entries),
         toward=TOWARD_READERS if has_readers else None,
+        median="plain",
         feedback_oracle=1.0,
         entries=entries,
         **{name: None if share is None else round(share, 6) for name, share in tops.items()},

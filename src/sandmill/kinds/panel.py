@@ -14,8 +14,6 @@ class Entry:
     name: str
     """Also the name of its function."""
     tier: Tier
-    decision: str = "decide"
-    """Function that turns its scores into an answer."""
     solve: Callable[[Any], Any] | None = None
     """The function itself, in panels of kinds."""
 

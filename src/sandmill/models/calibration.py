@@ -137,6 +137,9 @@ class Milestones(Private):
     column: float | None = None
     """Largest share of the gap that a single column closes on the rows of the pilot, used as the prediction without a
     model. Bronze lies above it. None in older releases, and where no column can be a prediction."""
+    median: Literal["board", "plain"] = "board"
+    """Runs whose middle is the median. `board`, in older releases: all but ensembles and readers. `plain`: without
+    searches too, so that the median does not depend on how many there are."""
     feedback_oracle: float
     entries: tuple[MilestoneEntry, ...] = Field(min_length=1)
 

@@ -1,7 +1,6 @@
 """Columns are read as what they hold: dates, numbers with a unit, names that never come back, copies."""
 
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +10,12 @@ import pytest
 from sandmill.calibrate import run_panel
 from sandmill.calibrate.solvers.designs import raw_numbers
 from sandmill.calibrate.solvers.table import Table
-from sandmill.scoring import get_metric
-from tests.unit.calibrate.tables import Written, days, failures, off_the_board, standard, write_table
+from tests.unit.calibrate.tables import Written, days, failures, write_table
 
 
 def dated(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Add a date column."""
     return table.assign(seen=days(len(table), rng))
-
-
-def measured(written: Written, *names: str) -> list[float]:
-    """Scores of some entries."""
-    metric = get_metric(written.facts.metric)
-    return [
-        metric.score(written.truth, run.prediction) for run in run_panel(written.folder, written.facts, list(names))
-    ]
 
 
 def rewrite(written: Written, change) -> Table:
@@ -100,17 +90,3 @@ def test_every_solver_copes_with_dates_units_and_sixty_levels(tmp_path: Path, ta
 
     written = write_table(tmp_path, target, metric, train=80, test=200, classes=3, add=add)
     assert failures(run_panel(written.folder, written.facts)) == {}
-
-
-def test_recency_pays_where_the_level_has_moved_and_has_nothing_to_say_elsewhere(tmp_path: Path):
-    def ordered(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-        return table.assign(seen=sorted(days(150, rng, 200)) + days(1000, rng, 60, date(2021, 11, 1)))
-
-    def rule(table: pd.DataFrame):
-        return np.where(np.arange(len(table)) < 90, -1, 1) * standard(table["width"]) + 0.3 * standard(table["level"])
-
-    written = write_table(tmp_path / "moved", "regression", "rmse", rule, add=ordered, missing=0)
-    plain_error, error = measured(written, "linear", "recency_search")
-    assert error < 0.9 * plain_error
-    written = write_table(tmp_path / "mixed", "regression", "rmse", add=dated)
-    assert off_the_board(run_panel(written.folder, written.facts, ["recency_search"])) == {"recency_search"}

@@ -5,16 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sandmill.calibrate import run_panel
-from sandmill.calibrate.panel import fault_of
+from sandmill.calibrate.panel import Panel, fault_of, loader
 from sandmill.calibrate.solvers.decisions import (
     agreement,
     decide,
 )
 from sandmill.calibrate.solvers.table import Table
 from sandmill.calibrate.solvers.trivial import prior
+from sandmill.models.calibration import Tier
 from sandmill.scoring import get_metric
-from tests.unit.calibrate.tables import straight, write_table
+from sandmill.scoring.base import Array
+from tests.unit.calibrate.tables import Written, straight, write_table
 
 
 @pytest.fixture
@@ -47,13 +48,22 @@ def test_agreement_is_the_metric_itself_where_the_truth_is_known(metric: str, rn
     assert agreement(confusion, metric) == pytest.approx(get_metric(metric).score(truth, named))
 
 
+def answers_of_stack(written: Written) -> list[Array]:
+    """What one model says, decided in the usual way and by the search for a cut."""
+    panel = Panel(written.folder, written.facts)
+    runs = [
+        panel.run_solver("stack", Tier.STRONG, loader(Tier.STRONG, "stack"), decision)
+        for decision in ("decide", "cut_best")
+    ]
+    return [run.prediction for run in runs]
+
+
 @pytest.mark.parametrize(
     ("target", "metric"), [("binary", "f1"), ("multiclass", "mcc"), ("ordinal", "qwk"), ("multilabel", "f1_macro")]
 )
 def test_where_a_metric_has_a_cut_it_is_searched(tmp_path: Path, target: str, metric: str):
     written = write_table(tmp_path, target, metric, straight, train=60, test=400)
-    runs = run_panel(written.folder, written.facts, ["stack", "cutoff_search"])
-    plain, searched = (run.prediction for run in runs)
+    plain, searched = answers_of_stack(written)
     assert not np.array_equal(searched, plain)
 
 
@@ -64,8 +74,7 @@ def test_the_searched_cutoff_pays_for_rare_positives(tmp_path: Path):
         written = write_table(
             tmp_path / str(seed), "multilabel", "f1_macro", straight, test=1500, classes=5, seed=seed, strength=1.0
         )
-        runs = run_panel(written.folder, written.facts, ["stack", "cutoff_search"])
-        plain, searched = (get_metric("f1_macro").score(written.truth, run.prediction) for run in runs)
+        plain, searched = (get_metric("f1_macro").score(written.truth, said) for said in answers_of_stack(written))
         gains.append(searched - plain)
     assert np.mean(gains) > 0.01
 

@@ -30,7 +30,7 @@ from sandmill.calibrate.milestones import (
 from sandmill.calibrate.steadiness import resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
-from sandmill.models.calibration import Difficulty, MilestoneEntry, Milestones, Tier
+from sandmill.models.calibration import BoardEntry, Difficulty, MilestoneEntry, Milestones, Tier
 from sandmill.scoring import get_metric
 from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, board_of, entries, entry, found_of, with_naive
 
@@ -209,6 +209,18 @@ def test_thresholds_are_places_on_the_gap_of_either_direction(low: float, high: 
     counted = [one.final for one in board if one.tier not in (Tier.ENSEMBLE, Tier.READER)]
     assert bars.median == round(float(np.median(counted)), 5)
     assert milestone_thresholds(found, board, Part.FEEDBACK, low, high) == bars
+
+
+def test_the_median_does_not_depend_on_searches_but_in_older_releases():
+    runs = entries(BLIND, 0.1, -0.1)
+    board = with_naive(runs, 0.0, 1.0)
+    searches = [board[0].model_copy(update={"solver": f"search{i}", "tier": Tier.SEARCH}) for i in range(4)]
+
+    def median(found: Milestones, *more: BoardEntry) -> float:
+        return milestone_thresholds(found, [*board, *more], Part.FINAL, 0.0, 1.0).median
+
+    assert median(found_of(runs, median="plain"), *searches) == median(found_of(runs, median="plain"))
+    assert median(found_of(runs), *searches) > median(found_of(runs))
 
 
 def test_thresholds_that_do_not_fall_are_refused():

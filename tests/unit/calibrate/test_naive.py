@@ -64,7 +64,7 @@ def test_naive_entries_are_all_different(tmp_path: Path, target: str, metric: st
     ("left_out", "idle"),
     [
         (NUMBERS, {"numbers_only", "nearest_by_numbers", "binned_columns"}),
-        (WORDS, {"categories_only", "encoding_search"}),
+        (WORDS, {"encoding_search"}),
     ],
     ids=["without numbers", "without categories"],
 )

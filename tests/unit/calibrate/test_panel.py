@@ -9,7 +9,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from sandmill.calibrate.panel import NOTHING_FOUND, PANEL, Panel, PanelRun
-from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.forests import Forest
 from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import NothingFound, Table
@@ -27,7 +26,7 @@ def panel_of(folder: Path, target: str = "binary", metric: str = "f1", **changes
 
 def attempt(panel: Panel, solver: Any) -> PanelRun:
     """Run a solver that is not in the panel."""
-    return panel.run_solver("mine", Tier.NAIVE, lambda: solver, lambda: decide)
+    return panel.run_solver("mine", Tier.NAIVE, lambda: solver)
 
 
 def test_a_solver_that_raises_is_data(tmp_path: Path):

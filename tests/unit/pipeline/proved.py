@@ -26,7 +26,7 @@ from tests.factories import STEADY, make_shard_plan
 
 CHEAP = (
     TRIVIAL,
-    *("stump", "small_tree", "coarse_tree", "half_of_columns", "unit_weights", "few_rows"),
+    *("stump", "small_tree", "coarse_tree", "half_of_columns", "one_column", "few_rows"),
     *("numbers_only", "nearest_by_numbers"),
     *("linear", "neighbours", "bayes"),
 )

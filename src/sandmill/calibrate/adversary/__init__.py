@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.calibrate.panel import Panel, PanelRun, loader
+from sandmill.calibrate.panel import Panel, PanelRun
 from sandmill.models.calibration import Tier
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def run_adversary(
     """Solve a task with the adversary, which is not on the leaderboard. Equal training rows share its fits."""
     fresh = panel.without_cache(rows, shares_fits=True)
     with solver_conditions():
-        return fresh.run_solver(
-            FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), loader("decisions", "cut_best")
-        )
+        return fresh.run_solver(FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), "cut_best")
 
 
 def run_search(panel: Panel, folder: Path, child_tables: "Mapping[str, pl.DataFrame]") -> PanelRun:
@@ -51,7 +49,7 @@ def run_search(panel: Panel, folder: Path, child_tables: "Mapping[str, pl.DataFr
         return blind_v2(panel.table, folder, child_tables)
 
     with solver_conditions():
-        return panel.run_solver(SEARCH, Tier.SEARCH, load, loader("decisions", "cut_best"))
+        return panel.run_solver(SEARCH, Tier.SEARCH, load, "cut_best")
 
 
 def take_weights(table: Any, like: Any) -> None:

@@ -24,7 +24,6 @@ from sandmill.calibrate.solvers.search import (
     MOST_SPARSE,
     all_recipes,
     auto_recipes,
-    best_half_life,
     crosses_beside,
     found_columns,
     sparse_recipes,
@@ -195,8 +194,6 @@ class PanelFindings:
     """Mean of the target, for rates."""
     absent_classes: bool
     """Whether training lacks a class of the task."""
-    half_life: float | None
-    """Half-life of a row's weight in days; None where all rows count alike."""
     cues: tuple[Cue, ...]
     """What the columns measure, if a description says how items show them."""
     units: tuple[str, ...]
@@ -265,7 +262,6 @@ def find(table: Table) -> PanelFindings:
         class_weight=_class_weight(parts),
         mean_rate=float(np.mean(table.target)),
         absent_classes=bool(facts.classes) and any((class_shares(part) == 0).any() for part in parts),
-        half_life=_half_life(table, raw, dates, wanted),
         cues=table.cues,
         units=units,
         reading=table.reading,
@@ -319,14 +315,6 @@ def _named(names: Sequence[str], flags: Any) -> frozenset[str]:
 
 def _is_later(raw: Design, place: int) -> bool:
     return bool(np.nanmax(raw.test[:, place]) > np.nanmax(raw.train[:, place]))
-
-
-def _half_life(table: Table, raw: Design, dates: Sequence[str], wanted: Any) -> float | None:
-    life = best_half_life(table, wanted)
-    if life is None or not np.isfinite(life) or not dates:
-        return None
-    days = raw.train[:, table.kinds.numeric.index(dates[0])]
-    return life * float(np.nanmax(days) - np.nanmin(days))
 
 
 def _class_weight(parts: Sequence[Table]) -> float:

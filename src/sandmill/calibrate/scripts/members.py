@@ -38,8 +38,6 @@ class ScriptModel:
     """Solver of the panel that does nearly the same: its answer foretells what this model is worth."""
     is_encoded: bool = False
     """Whether it takes categories as mean targets too."""
-    is_weighted: bool = False
-    """Whether newer rows count more."""
 
 
 def members_of(found: PanelFindings) -> tuple[ScriptModel, ...]:
@@ -65,9 +63,6 @@ def members_of(found: PanelFindings) -> tuple[ScriptModel, ...]:
     if found.categories and not facts.is_wide:
         idea = "a linear model with categories also as the mean target of their rows"
         members.append(ScriptModel("linear_encoded", idea, "wide", models, search.auto_encoded, is_encoded=True))
-    if found.half_life is not None and not (facts.classes and facts.is_wide):
-        idea = "a linear model that trusts newer rows more"
-        members.append(ScriptModel("linear_recent", idea, "wide", models, search.recency_search, is_weighted=True))
     return tuple(members)
 
 

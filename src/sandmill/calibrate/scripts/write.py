@@ -9,7 +9,7 @@ from sandmill.calibrate.scripts.decisions import answered, decision_lines
 from sandmill.calibrate.scripts.findings import PanelFindings, feature_block
 from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
 from sandmill.calibrate.solvers.table import TOKEN
-from sandmill.kinds.script_text import WIDTH, comment, fold, imports, listed, number, quoted, spaced
+from sandmill.kinds.script_text import WIDTH, comment, fold, imports, listed, quoted, spaced
 from sandmill.models.kind import kind_named
 from sandmill.scoring import get_metric
 
@@ -75,18 +75,7 @@ def constants(found: PanelFindings, members: Sequence[ScriptModel]) -> list[str]
 def predict_function(found: PanelFindings, members: Sequence[ScriptModel]) -> list[str]:
     """A function that fits one of the models and answers for the test rows."""
     lines = ["def predict(name):", '    """Fit a model on all training rows and ask it about the test rows."""']
-    lines.append("    model = models[name]")
-    if recent := [member.name for member in members if member.is_weighted]:
-        date = quoted(found.table.kinds.dates[0])
-        lines += [
-            f"    age = train[{date}].max() - train[{date}]",
-            *comment(f"A row counts half as much for every {found.half_life:.0f} days of age: the rule drifts", 4),
-            f"    trust = 0.5 ** (age.fillna(age.median()) / {number(found.half_life or 1)})",
-            '    weights = {f"{model.steps[-1][0]}__sample_weight": trust / trust.mean()}',
-            f"    model.fit(train, y, **(weights if name in {listed(recent)} else {{}}))",
-        ]
-    else:
-        lines.append("    model.fit(train, y)")
+    lines += ["    model = models[name]", "    model.fit(train, y)"]
     needs_numbers = any("Regressor(" in member.steps[-1] for member in members)
     return lines + [f"    {line}" for line in answer_of(found, "test", mixed=needs_numbers)]
 

@@ -120,16 +120,8 @@ CUT = (*FREQUENT, "qwk")
 
 def cut_best(scores: Any, table: Table) -> Any:
     """Decide as `decide` does, but name classes in the way that should score best."""
-    return best_naming(scores, table) if is_cut(table) else decide(scores, table)
-
-
-def is_cut(table: Table) -> bool:
-    """Whether the task asks for names of classes by a metric that is not served best by the likeliest one."""
-    return bool(table.facts.encoding == "label" and table.facts.metric in CUT)
-
-
-def best_naming(scores: Any, table: Table) -> Any:
-    """Name classes in the way that should score best."""
+    if table.facts.encoding != "label" or table.facts.metric not in CUT:
+        return decide(scores, table)
     tried = namings(scores, table)
     flags = np.eye(scores.shape[1])
     scored = [agreement(scores.T @ flags[named], table.facts.metric) for named in tried]

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from sandmill.calibrate.solvers.competent import random_forest
-from sandmill.calibrate.solvers.decisions import is_cut
 from sandmill.calibrate.solvers.designs import (
     Design,
     calendar,
@@ -40,7 +39,7 @@ from sandmill.calibrate.solvers.linear import (
     tuned_scores,
     weighed,
 )
-from sandmill.calibrate.solvers.strong import smooth, smooth_scores, stack
+from sandmill.calibrate.solvers.strong import smooth, smooth_scores
 from sandmill.calibrate.solvers.table import NothingFound, Table
 
 MOST_CROSSES = 6
@@ -55,40 +54,6 @@ def scores_with(base: Design, recipes: list[Recipe], table: Table) -> Any:
     is_found = np.arange(design.train.shape[1]) >= base.train.shape[1]
     design, _, penalty = weighed(design, is_found, responses(table), WEIGHTS if recipes else WEIGHTS[:1])
     return linear_scores(design, table, penalty)
-
-
-def skill_scores(recipes: list[Recipe], table: Table, most: int) -> Any:
-    """The usual design, and what a skill finds to add to it.
-
-    Raises:
-        NothingFound: if it finds nothing, for then it is the linear model again.
-    """
-    base = plain_scaled(table)
-    found = table.cached_fit(tuple(recipes), lambda table: grow(base.train, responses(table), recipes, table, 0, most))
-    if not found:
-        raise NothingFound
-    return scores_with(base, found, table)
-
-
-def ratio_search(table: Table) -> Any:
-    """Linear model with the best logarithms of one column over another."""
-    return skill_scores(ratio_recipes(raw_numbers(table).train), table, 3)
-
-
-def product_search(table: Table) -> Any:
-    """Linear model with the best products of two columns, or the lesser of them."""
-    numbers = raw_numbers(table).train
-    return skill_scores([*product_recipes(numbers), *least_recipes(numbers)], table, 3)
-
-
-def period_search(table: Table) -> Any:
-    """Linear model with the best waves over a column."""
-    return skill_scores(wave_recipes(table), table, 2)
-
-
-def step_search(table: Table) -> Any:
-    """Linear model with the best cuts through a column."""
-    return skill_scores(step_recipes(raw_numbers(table).train), table, 4)
 
 
 def encoding_search(table: Table) -> Any:
@@ -203,17 +168,6 @@ def sparse_process(table: Table) -> Any:
     return smooth_scores(*smooth(sparse_columns(table), responses(table), table), table)
 
 
-def cutoff_search(table: Table) -> Any:
-    """The stacked model, whose probabilities were fitted on unseen rows, for `cut_best` to cut where it pays.
-
-    Raises:
-        NothingFound: where the metric leaves nothing to cut.
-    """
-    if not is_cut(table):
-        raise NothingFound
-    return table.cached("stack", stack)
-
-
 def bank_sparse(table: Table) -> Any:
     """Tuned linear model on the features that a Bayesian average of sparse models selects from a large bank."""
     from sandmill.calibrate.adversary.ensemble import with_columns
@@ -226,70 +180,3 @@ def bank_process(table: Table) -> Any:
     from sandmill.calibrate.adversary.ensemble import with_columns
 
     return smooth_scores(*smooth(with_columns(table), responses(table), table), table)
-
-
-HALF_LIVES = (np.inf, 1.0, 0.5, 0.25, 0.125)
-"""Half-lives of a row's weight that are tried, in lengths of the training period."""
-
-NEWEST = 0.2
-"""Share of training rows, the newest, that settle the half-life."""
-
-
-def recency_search(table: Table) -> Any:
-    """Tuned linear model that trusts new rows more: with the half-life that foretells the newest training rows best.
-
-    Raises:
-        NothingFound: without an order in time.
-    """
-    life = best_half_life(table, responses(table))
-    if life is None:
-        raise NothingFound
-    design = plain_scaled(table)
-    _, penalty = best_penalty(design.train, responses(table))
-    return linear_scores(design, table, penalty, trust(row_ages(table), life))
-
-
-def best_half_life(table: Table, wanted: Any) -> float | None:
-    """Return the half-life of row weights, in lengths of the training period, that predicts the newest rows best.
-
-    Returns:
-        Infinity where all rows should count alike; None without an order in time.
-    """
-    age = row_ages(table)
-    if age is None:
-        return None
-    design = plain_scaled(table)
-    _, penalty = best_penalty(design.train, wanted)
-    is_new = age <= np.quantile(age, NEWEST)
-    errors = []
-    for life in HALF_LIVES:
-        weights = trust(age[~is_new], life)
-        guess = ridge_guess(design.train[~is_new], wanted[~is_new], design.train[is_new], penalty, weights)
-        errors.append(float(np.mean((wanted[is_new] - guess) ** 2)))
-    return float(HALF_LIVES[int(np.argmin(errors))])
-
-
-def row_ages(table: Table) -> Any:
-    """How long before the last training row each one was, from 0 to 1; None if test rows are not all newer."""
-    raw, names = raw_numbers(table), table.kinds.numeric
-    for place in (names.index(name) for name in table.kinds.dates):
-        days, new = raw.train[:, place], raw.test[:, place]
-        if np.nanmin(new) > np.nanmax(days):
-            age = (np.nanmax(days) - days) / max(1.0, np.ptp(days[~np.isnan(days)]))
-            return np.where(np.isnan(age), np.nanmedian(age), age)
-    return None
-
-
-def trust(age: Any, life: float) -> Any:
-    """Weight of each row, halved with every half-life, 1 on average."""
-    weights = 0.5 ** ((age - age.min()) / life)
-    return weights / weights.mean()
-
-
-def ridge_guess(features: Any, wanted: Any, asked: Any, penalty: float, weights: Any) -> Any:
-    """What weighted ridge says of further rows."""
-    share = (weights / weights.sum())[:, None]
-    middle, level = (share * features).sum(axis=0), (share * wanted).sum(axis=0)
-    inner = features - middle
-    system = inner.T @ (weights[:, None] * inner) + penalty * np.eye(features.shape[1])
-    return level + (asked - middle) @ np.linalg.solve(system, inner.T @ (weights[:, None] * (wanted - level)))
