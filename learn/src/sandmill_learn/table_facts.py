@@ -17,8 +17,8 @@ from sandmill.models.base import Frozen, Part
 from sandmill.models.package import TaskFacts
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring import get_metric
-from sandmill.scoring.decoding import decode_text
 from sandmill.scoring.forms import form_of
+from sandmill.scoring.submission import decode_text
 from sandmill.scoring.support import ANSWER_FORMS, SUPPORTED_TASKS
 
 TASK, ANSWERS, TRAIN, TEST, SAMPLE = (

@@ -73,7 +73,9 @@ def made_columns(stated: Stated) -> tuple[str, ...]:
 def child_block(stated: Stated) -> list[str]:
     """Write how the child table is read; nothing if no stated quantity needs it."""
     needed = any(isinstance(fact, Form) and isinstance(fact.motif, Aggregate) for fact in stated.facts)
-    return events_lines(stated.child) if needed and stated.child else []
+    if not needed or not stated.child:
+        return []
+    return [f'events = pd.read_csv(f"{{public}}/{stated.child.path}", dtype={{ID: str}}, keep_default_na=False)']
 
 
 def _in_text(fact: InText) -> list[str]:
@@ -236,11 +238,6 @@ def _raw(pattern: str) -> str:
 
 def _exact(value: float) -> str:
     return number(value, _DIGITS)
-
-
-def events_lines(child: ChildTable) -> list[str]:
-    """Write how the child table is read, which has the name `events` then."""
-    return [f'events = pd.read_csv(f"{{public}}/{child.path}", dtype={{ID: str}}, keep_default_na=False)']
 
 
 def aggregate_lines(name: str, motif: Aggregate, child: ChildTable) -> list[str]:

@@ -54,7 +54,7 @@ def check_hints(tables: PackageTables) -> Iterator[str]:
     for cue in spec.channel.cues if spec.channel else ():
         if cue.text not in tables.description:
             yield f"{DESCRIPTION}: does not say how items show {cue.column}"
-        stated = _stated_numbers(cue.text)
+        stated = [float(number) for number in _NUMBER.findall(cue.text)]
         if unsaid := [
             str(part)
             for part in cue.parameters
@@ -81,10 +81,6 @@ def _check_decodings(spec: TaskSpec) -> Iterator[str]:
 
 def _name(hint: Hint) -> str:
     return hint.fact.name if isinstance(hint.fact, Form | SameUnits) else f"{hint.fact.fact} of {hint.fact.column}"
-
-
-def _stated_numbers(text: str) -> list[float]:
-    return [float(number) for number in _NUMBER.findall(text)]
 
 
 def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:

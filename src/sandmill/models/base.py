@@ -44,6 +44,11 @@ def reads_former_name(former: str, name: str) -> Callable[[Any], Any]:
     return rename
 
 
+def drops_former(*names: str) -> Callable[[Any], Any]:
+    """Make a validator (mode `before`) that leaves out fields which older files have and nothing reads."""
+    return lambda data: {k: v for k, v in data.items() if k not in names} if isinstance(data, dict) else data
+
+
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,39}$")]
 """Name of a domain or a column that a language model invents."""
 

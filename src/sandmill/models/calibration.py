@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sandmill.models.base import Band, Frozen, MedalRule, Private, Steered
+from sandmill.models.base import Band, Frozen, MedalRule, Private, Steered, drops_former
 
 BAND_FLOORS = {Band.EASY: 0.0, Band.MEDIUM: 0.25, Band.HARD: 0.5, Band.EXPERT: 0.75}
 """Lowest difficulty of each band. A band ends where the next one begins."""
@@ -69,14 +69,7 @@ class Steadiness(Private):
     median: Interval
     order_held: float = Field(ge=0, le=1)
     """Share of bootstraps in which gold, silver, bronze and median keep their order."""
-    pair_sd: float | None = Field(default=None, ge=0)
-    """In records of older releases: deviation over training draws of the distance of two unrelated entries."""
-    steps_in_sd: tuple[float, float, float] | None = None
-    """In records of older releases: distances of neighbouring thresholds in units of `pair_sd`."""
-    hint_sd: float | None = Field(default=None, ge=0)
-    """In records of older releases: deviation of the distance of a reader and its model without the stated facts."""
-    steps_in_hint_sd: tuple[float, float, float] | None = None
-    """In records of older releases: distances of neighbouring thresholds in units of `hint_sd`."""
+    _former = model_validator(mode="before")(drops_former("pair_sd", "steps_in_sd", "hint_sd", "steps_in_hint_sd"))
 
 
 class Sizing(Frozen):
@@ -142,26 +135,6 @@ class Milestones(Private):
     searches too, so that the median does not depend on how many there are."""
     feedback_oracle: float
     entries: tuple[MilestoneEntry, ...] = Field(min_length=1)
-
-
-class MedalHardness(Frozen):
-    """Chance that no script of a small group reaches silver: (1 - share)^scripts.
-
-    `share` is the share of blind scripts that reach silver: a frozen distribution of pipelines, and the adversary.
-    """
-
-    value: float = Field(ge=0, le=1)
-    low: float = Field(ge=0, le=1)
-    high: float = Field(ge=0, le=1)
-    """`low` and `high` are a 90 % confidence interval from a bootstrap over scripts."""
-    band: Band
-    share: float = Field(ge=0, le=1)
-    """Over scripts, and over training draws where there are several."""
-    scripts: int = Field(ge=1)
-    """Scripts of a group."""
-    draws: int = Field(ge=1)
-    """Training draws that the share is taken over: that of the task. Older releases have three."""
-    version: int
 
 
 class Rung(StrEnum):
@@ -239,14 +212,13 @@ class Calibration(Private):
     steps: tuple[float, float, float]
     """Distances gold to silver, silver to bronze and bronze to median, as shares of the gap."""
     steadiness: Steadiness
-    feedback_steadiness: Steadiness | None = None
-    """In records of older releases."""
     sizing: Sizing
     difficulty: Difficulty
     rule: MedalRule = "ranks"
     milestones: Milestones | None = None
     """None where the rule is `ranks`."""
-    medal_hardness: MedalHardness | None = None
+    medal_hardness: dict[str, Any] | None = None
+    """Chance that no script of a small group reaches silver, in records of older releases."""
     reference: str = ""
     scripts: tuple[ScriptScore, ...] = ()
     scripts_rise: bool = True
@@ -255,10 +227,7 @@ class Calibration(Private):
     """Share of the gap closed by the best prediction from description and file shapes alone."""
     informed: float | None = None
     """Score of a solver that knows the true form of the features: headroom between leaderboard and oracle."""
-    solve_rate: dict[str, Any] | None = None
-    """Share of simulated agents that reach bronze, in records of older releases."""
-    lifts: tuple[dict[str, Any], ...] = ()
-    """What each skill was worth, in records of older releases."""
+    _former = model_validator(mode="before")(drops_former("feedback_steadiness", "solve_rate", "lifts"))
 
     @property
     def reading_gain(self) -> float | None:
@@ -273,4 +242,4 @@ class Calibration(Private):
     def band_by(self, steered: Steered) -> Band:
         """Return the band of a measure; that of difficulty where medal hardness was not measured."""
         by_medals = steered == "medal_hardness" and self.medal_hardness
-        return by_medals.band if by_medals else self.difficulty.band
+        return Band(by_medals["band"]) if by_medals else self.difficulty.band

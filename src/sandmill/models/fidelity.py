@@ -134,15 +134,12 @@ def compare(seed: FidelityVector, task: FidelityVector) -> dict[str, bool]:
     found = {}
     for trait in TRAITS:
         if trait.name == "mix" and seed.values.keys() >= set(MIX) and task.values.keys() >= set(MIX):
-            found["mix"] = trait.agrees(0.0, distance_of_mixes(seed, task))
+            # Total variation between two mixes of columns
+            apart = sum(abs(float(seed.values[name]) - float(task.values[name])) for name in MIX) / 2
+            found["mix"] = trait.agrees(0.0, apart)
         elif trait.name in seed.values and trait.name in task.values:
             found[trait.name] = trait.agrees(seed.values[trait.name], task.values[trait.name])
     return found
-
-
-def distance_of_mixes(one: FidelityVector, other: FidelityVector) -> float:
-    """Return the total variation between two mixes of columns."""
-    return sum(abs(float(one.values[name]) - float(other.values[name])) for name in MIX) / 2
 
 
 def vector_of(structure: Structure, profile: TableProfile | None = None) -> FidelityVector:

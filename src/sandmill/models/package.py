@@ -1,10 +1,9 @@
 """The rendered task: public files for agents, private files for the grader, and task.json of a pulled task."""
 
-from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
 
-from sandmill.models.base import Frozen, Private, reads_former_name
+from sandmill.models.base import Frozen, Private, drops_former, reads_former_name
 from sandmill.models.calibration import Calibration
 from sandmill.models.spec import TaskSpec
 from sandmill.models.structure import MetricName, TargetKind
@@ -36,13 +35,7 @@ class TaskFacts(Frozen):
     shape: tuple[int, int] | None = None
     """Rows and columns of pixels, where the target is a picture."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_former_field(cls, data: Any) -> Any:
-        """Accept older files, which have a field that is always empty."""
-        if isinstance(data, dict) and data.get("companion_column", "") is None:
-            return {name: value for name, value in data.items() if name != "companion_column"}
-        return data
+    _former = model_validator(mode="before")(drops_former("companion_column"))
 
     @property
     def is_wide(self) -> bool:

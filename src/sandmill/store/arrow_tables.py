@@ -145,7 +145,7 @@ def public_task_row(record: TaskRecord, prompt: str) -> Row:
 def private_task_row(record: TaskRecord) -> Row:
     """Return all facts of a task, the most used ones in separate columns."""
     spec, measured = record.spec, record.calibration
-    hard, medals = measured.difficulty, measured.medal_hardness
+    hard, medals = measured.difficulty, measured.medal_hardness or {}
     return {
         "task_id": record.task_id,
         "replicate": record.replicate,
@@ -167,10 +167,10 @@ def private_task_row(record: TaskRecord) -> Row:
         "digest": record.digest,
         "record": canonical_json(record.model_dump(mode="json")),
         "rule": measured.rule,
-        "medal_hardness": medals and medals.value,
-        "medal_hardness_low": medals and medals.low,
-        "medal_hardness_high": medals and medals.high,
-        "medal_band": medals and medals.band.value,
+        "medal_hardness": medals.get("value"),
+        "medal_hardness_low": medals.get("low"),
+        "medal_hardness_high": medals.get("high"),
+        "medal_band": medals.get("band"),
         "reading_level": spec.reading_level,
         "reading_gain": measured.reading_gain,
     }

@@ -263,6 +263,4 @@ def test_thresholds_lie_apart_and_an_oracle_that_knows_nothing_is_refused():
 def test_records_that_say_what_skills_were_worth_are_still_read():
     lift = {"skill": "differences", "lift": 0.12, "error": 0.02, "draws": 8}
     older = {**CALIBRATION.model_dump(mode="json"), "lifts": [lift]}
-    read = Calibration.model_validate(older)
-    assert read.lifts == (lift,)
-    assert read.model_copy(update={"lifts": ()}) == CALIBRATION
+    assert Calibration.model_validate(older) == CALIBRATION

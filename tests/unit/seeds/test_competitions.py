@@ -7,8 +7,8 @@ import pytest
 
 from sandmill.models.structure import MetricName, Modality, TargetKind
 from sandmill.seeds import ingest
-from sandmill.seeds.competition_data import FREE_TEXT, OTHER_FILES
 from sandmill.seeds.graders import metric_of
+from sandmill.seeds.mlebench import FREE_TEXT, OTHER_FILES
 
 
 def _with_data(written, folder, train, sample, test=None, **kwargs):

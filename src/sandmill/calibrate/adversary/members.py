@@ -79,16 +79,6 @@ class SparseModel:
 Predictor = Callable[[Inputs], Any]
 
 
-def process_of_columns(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
-    """A Gaussian process over the columns."""
-    return process(lambda asked: asked.columns, inputs, wanted)
-
-
-def process_of_features(inputs: Inputs, wanted: Any, sparse: SparseModel) -> Predictor:
-    """A Gaussian process over the columns and the selected features, each as far apart as it is relevant."""
-    return process(lambda asked: weighed(asked, sparse), inputs, wanted)
-
-
 def process(rows_of: Callable[[Inputs], Any], inputs: Inputs, wanted: Any) -> Predictor:
     """Kernel ridge with width and noise of least leave-one-out error."""
     rows, level = rows_of(inputs), wanted.mean(axis=0)
@@ -149,8 +139,10 @@ def tree_rows(inputs: Inputs, sparse: SparseModel) -> Any:
 
 MEMBERS: Mapping[str, Callable[[Inputs, Any, SparseModel], Predictor]] = MappingProxyType(
     {
-        "process of columns": process_of_columns,
-        "process of features": process_of_features,
+        "process of columns": lambda inputs, wanted, _: process(lambda asked: asked.columns, inputs, wanted),
+        "process of features": lambda inputs, wanted, sparse: process(
+            lambda asked: weighed(asked, sparse), inputs, wanted
+        ),
         "extra trees": extra_trees,
         "boosting": boosting,
         "support vectors": support_vectors,

@@ -109,7 +109,7 @@ class _Bench:
         found, decision = self._found, decisions_of(self._found.facts)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
             names = _libraries()
-            run_source(first_try_block(found, model), names)
+            run_source(finish(found, "", _blocks(found, model)), names)
             answer = _decided(found, decision, names)
             write = partial(write_first_try, found, model, idea, decision)
             yield PossibleScript(idea, answer, self._test.feedback(answer), write)
@@ -181,11 +181,6 @@ def write_first_try(found: PanelFindings, model: str, idea: str, decision: str) 
     """Write a script with one model on plain columns."""
     decided = decision_lines(found.facts, found.scale, decision)
     return finish(found, idea, [*_blocks(found, model), decided, submission_block(found)])
-
-
-def first_try_block(found: PanelFindings, model: str) -> str:
-    """Source that defines `said`, what the model says of the test rows."""
-    return finish(found, "", _blocks(found, model))
 
 
 def _blocks(found: PanelFindings, model: str) -> list[list[str]]:

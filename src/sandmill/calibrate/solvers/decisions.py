@@ -53,16 +53,12 @@ def name_classes(scores: Any, table: Table) -> Any:
     if metric == "balanced_accuracy":
         return (scores / np.maximum(shares, 1 / len(table.target))).argmax(axis=1)
     if metric == "f1_macro" and not np.ptp(scores, axis=0).any():
-        return mixed_classes(shares, len(scores))
+        # Well mixed, each for its share of the rows: a mean over classes pays nothing for those never named.
+        return np.searchsorted(shares.cumsum()[:-1], np.arange(len(scores)) * GOLDEN % 1, side="right")
     if metric in FREQUENT and len(shares) == 2:
         usual = shares[1] > (0 if metric == "f1" else 0.5)
         return matched_positives(scores[:, 1], shares[1], usual)
     return matched_classes(scores, shares) if metric in FREQUENT else scores.argmax(axis=1)
-
-
-def mixed_classes(shares: Any, rows: int) -> Any:
-    """Name each class for its share of the rows, well mixed: a mean over classes pays nothing for those never named."""
-    return np.searchsorted(shares.cumsum()[:-1], np.arange(rows) * GOLDEN % 1, side="right")
 
 
 def matched_positives(likely: Any, share: float, usual: bool) -> Any:

@@ -100,7 +100,9 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
         settings: of the forest.
     """
     if table.whole is not None:
-        fits = table.whole.cached(name, lambda whole: joint_forest(kind, design_of(whole), whole, settings))
+        fits = table.whole.cached(
+            name, lambda whole: fit_together(kind, design_of(whole), whole, whole.columns(), settings)
+        )
         return fits[table.place]
     return column_forest(kind, design_of(table), table, **settings)
 
@@ -108,11 +110,6 @@ def forest_fit(name: str, kind: str, design_of: Callable[[Table], Design], table
 def column_forest(kind: str, design: Design, table: Table, **settings: Any) -> Any:
     """Fit a forest to one column of the target: what `forest_fit` gives."""
     return fit_together(kind, design, table, [table], settings)[0]
-
-
-def joint_forest(kind: str, design: Design, whole: Table, settings: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """One forest for all columns, in which a split must serve them together."""
-    return fit_together(kind, design, whole, whole.columns(), settings)
 
 
 def fit_together(

@@ -30,7 +30,7 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
     toll = np.exp(price * np.array([feature.shape[1] for feature in made]) ** 0.5)
     remover = base_remover(base, wanted)
     chosen: list[int] = []
-    error = loo_error(remover, wanted)
+    error = float(np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2))
     while len(chosen) < min(most, len(recipes)):
         errors = errors_with(remover, wanted, leads, partners)
         errors[chosen] = np.inf
@@ -67,11 +67,6 @@ def base_remover(base: Any, wanted: Any) -> Any:
     _, penalty = best_penalty(base, wanted)
     left, strength, _ = np.linalg.svd(base - base.mean(axis=0), full_matrices=False)
     return remover - (left * (strength**2 / (strength**2 + penalty))) @ left.T
-
-
-def loo_error(remover: Any, wanted: Any) -> float:
-    """Mean squared leave-one-out error."""
-    return float(np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2))
 
 
 def errors_with(remover: Any, wanted: Any, leads: Any, partners: Any) -> Any:

@@ -25,11 +25,6 @@ def _tree(**settings: Any) -> Solver:
     return _fitted(DecisionTreeClassifier, DecisionTreeRegressor, plain, random_state=0, **settings)
 
 
-def _coarse_tree(table: Table) -> Any:
-    """A tree whose leaves hold a fifth of the training rows each."""
-    return _tree(min_samples_leaf=max(1, len(table.target) // 5))(table)
-
-
 def _fitted(classifier: Any, regressor: Any, design_of: Callable[[Table], Design], **settings: Any) -> Solver:
     """Fit an estimator of scikit-learn."""
     return lambda table: fit_scores(
@@ -81,7 +76,8 @@ SOLVERS: Mapping[str, Solver] = MappingProxyType(
     {
         "stump": _tree(max_depth=1),
         "small_tree": _tree(max_depth=FEW),
-        "coarse_tree": _coarse_tree,
+        # Leaves hold a fifth of the training rows each.
+        "coarse_tree": lambda table: _tree(min_samples_leaf=max(1, len(table.target) // 5))(table),
         # Grown until it knows the training rows by heart.
         "full_tree": _tree(),
         "one_column": _linear(best_columns(1)),

@@ -102,7 +102,7 @@ def parse_task_file(content: bytes, where: str) -> TaskFile:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "document"
         raise InputError(where, [Problem(place, first["msg"], "the file as pulled", _PULL_AGAIN)], "") from None
-    if problems := task_problems(task):
+    if problems := [*_facts_problems(task.facts), *_calibration_problems(task.calibration)]:
         raise InputError(where, problems, _PULL_AGAIN)
     return task
 
@@ -213,11 +213,6 @@ def _reason(error: OSError | ValueError) -> str:
     if number == errno.ELOOP:
         return "a symbolic link"
     return getattr(error, "strerror", None) or str(error)
-
-
-def task_problems(task: TaskFile) -> list[Problem]:
-    """List the reasons why a task cannot be graded; empty if it can be."""
-    return [*_facts_problems(task.facts), *_calibration_problems(task.calibration)]
 
 
 def answers_problem(content: bytes, facts: TaskFacts) -> Problem | None:
