@@ -1,6 +1,5 @@
 """The rendered task: public files for agents, private files for the grader, and task.json of a pulled task."""
 
-
 from pydantic import ConfigDict, Field, model_validator
 
 from sandmill.models.base import Frozen, Private, drops_former, reads_former_name
