@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sandmill.draw import render
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.models.structure import TargetKind
-from sandmill.seeds.profile import Cells
-from sandmill.seeds.signal import areas_of, features_of
+from sandmill.seeds.profile import Cells, areas_of, features_of
 
 TRAIN, TEST = 150, 600
 """Rows that solvers learn from, and at most so many that they are scored on."""
