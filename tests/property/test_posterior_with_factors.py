@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -121,18 +119,6 @@ def test_two_gaps_of_a_row_are_filled_together(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_posterior_is_what_many_draws_give(seed):
     compare(random_mechanism(seed), seed, 1_000_000)
-
-
-@settings(max_examples=4, deadline=None)
-@given(st.integers(0, 10**6))
-@pytest.mark.slow
-def test_predicted_probabilities_are_realised_frequencies(seed):
-    mechanism = random_mechanism(seed)
-    draw = draw_rows(mechanism, Streams(SECRET, f"calibrated {seed}"), range(8000), is_train=False)
-    predicted = posterior(mechanism, draw.observed).probabilities[:, 1]
-    for rows in np.array_split(np.argsort(predicted), 10):
-        error = np.sqrt(np.mean(predicted[rows] * (1 - predicted[rows])) / len(rows))
-        assert abs(draw.target[rows].mean() - predicted[rows].mean()) < LIMIT * error + 1e-9
 
 
 @pytest.mark.parametrize("seed", [3, 8])

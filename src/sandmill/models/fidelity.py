@@ -6,10 +6,12 @@ A vector has the traits of one table. Seed and task have one each, by the same c
 import math
 import re
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import yaml
 from pydantic import Field
 
 from sandmill.models.base import Frozen
@@ -64,41 +66,8 @@ def _trait(name: str, words: str, rule: Rule = "equal", tolerance: float = 0.0) 
     return Trait(name=name, words=words, tier="hard" if rule == "equal" else "soft", rule=rule, tolerance=tolerance)
 
 
-TRAITS = (
-    _trait("target", "kind of target"),
-    _trait("outputs", "number of classes, grades, labels or numbers to predict"),
-    _trait("metric", "metric, and with it the form of a submission"),
-    _trait("split", "split of train and test: random, stratified, by group or by time"),
-    _trait("extra_files", "number of further data files"),
-    _trait("dictionary", "a file that describes columns, or none"),
-    _trait("child", "a file with several rows for a row, or none"),
-    _trait("has_date", "dates, or none"),
-    _trait("has_text", "free text, or none"),
-    _trait("has_category", "categories, or none"),
-    _trait("n_columns", "number of input columns", "relative", 0.3),
-    _trait(
-        "mix", "mix of real, whole, two-valued, categorical, date and text columns (total variation)", "within", 0.15
-    ),
-    _trait("levels_median", "different values of a category in 150 rows, median", "factor", 1.5),
-    _trait("levels_most", "different values of a category in 150 rows, most", "factor", 1.5),
-    _trait("class_entropy", "entropy of class shares, bits", "within", 0.2),
-    _trait("top_class", "share of the commonest class or label", "relative", 0.2),
-    _trait("rarest_class", "share of the rarest class or label", "relative", 0.2),
-    _trait("missing", "share of empty cells", "within", 0.05),
-    _trait("missing_worst", "share of empty cells in the worst column", "within", 0.1),
-    _trait("missing_columns", "share of columns with empty cells", "within", 0.15),
-    _trait("repeats", "share of the commonest value of a number column, median", "within", 0.1),
-    _trait("distinct", "share of different values of a number column, median", "within", 0.2),
-    _trait("skew", "asinh of the skewness of number columns, median of absolute values", "within", 0.4),
-    _trait("skew_most", "asinh of the skewness of number columns, 90 % quantile of absolute values", "within", 0.6),
-    _trait("tails", "asinh of the excess kurtosis of number columns, median", "within", 0.8),
-    _trait("rho_share", "share of pairs of number columns with a rank correlation beyond .3", "within", 0.15),
-    _trait("rho_mean", "mean absolute rank correlation of pairs of number columns", "within", 0.1),
-    _trait("target_skew", "asinh of the skewness of a target of numbers", "within", 0.6),
-    _trait("target_repeats", "share of the commonest value of a target of numbers", "within", 0.1),
-    _trait("linear", "cross-validated score of a linear model, from trivial (0) to perfect (1)", "within", 0.1),
-    _trait("boosting", "cross-validated score of gradient boosting", "within", 0.1),
-)
+_TABLE: dict[str, list[Any]] = yaml.safe_load(files("sandmill.models").joinpath("traits.yaml").read_text("utf-8"))
+TRAITS = tuple(_trait(name, *facts) for name, facts in _TABLE.items())
 """All traits. Tolerances were set before any task was measured with them."""
 TRAIT_BY_NAME: Mapping[str, Trait] = {trait.name: trait for trait in TRAITS}
 MIX = tuple(f"share_{role}" for role in ColumnRole)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sandmill.calibrate.adversary.bank import bank_of
-from sandmill.calibrate.adversary.sparse import LEVEL, FeatureSampler, average_models
+from sandmill.calibrate.adversary.sparse import average_models
 from sandmill.calibrate.solvers.table import Table
 from tests.unit.calibrate.tables import write_table
 
@@ -37,24 +37,6 @@ def test_a_feature_of_a_missing_cell_is_its_mean(tmp_path: Path):
     row = bank.train[start + list(squares.left).index(place)]
     assert (row[gap] == 0).all()
     assert (row[~gap] != 0).all()
-
-
-def test_a_sampler_keeps_what_a_fresh_one_would_compute():
-    rng = np.random.default_rng(0)
-    bank, wanted = rng.normal(size=(40, 60)), rng.normal(size=(60, 2))
-    chain = FeatureSampler(bank, wanted, [bank[:5].T])
-    chain.change(7, 1.0)
-    chain.change(11, 1.0)
-    chain.draw_amplitude(0, 0.999)
-    chain.draw_effect([7, 11], 0.001)
-    chain.change(7, -1.0)
-    cover = np.eye(60) + LEVEL + chain.effect * np.outer(bank[11], bank[11])
-    cover += chain.amplitudes[0] * bank[:5].T @ bank[:5]
-    inverse, target = np.linalg.inv(cover), wanted - wanted.mean(axis=0)
-    np.testing.assert_allclose(chain.inverse, inverse, atol=1e-9)
-    np.testing.assert_allclose(chain.power, np.diag(bank @ inverse @ bank.T), atol=1e-8)
-    np.testing.assert_allclose(chain.match, bank @ inverse @ target, atol=1e-8)
-    np.testing.assert_allclose(chain.rest, np.diag(target.T @ inverse @ target), atol=1e-8)
 
 
 @pytest.mark.slow

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from sandmill.calibrate import run_panel
 from sandmill.calibrate.solvers.designs import raw_numbers
 from sandmill.calibrate.solvers.table import Table
-from tests.unit.calibrate.tables import Written, days, failures, write_table
+from tests.unit.calibrate.tables import Written, days, write_table
 
 
 def dated(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -78,15 +76,3 @@ def test_rows_alike_by_chance_are_kept(tmp_path: Path):
         written, lambda frame: frame[[name for name in frame if name in ("row_id", "outcome", "town", "shade")]]
     )
     assert len(table.target) == 60
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("target", "metric"), [("binary", "log_loss"), ("multi_target", "rmse_columns")])
-def test_every_solver_copes_with_dates_units_and_sixty_levels(tmp_path: Path, target: str, metric: str):
-    def add(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-        gap = rng.random(len(table)) < 0.2
-        seen = pd.Series(days(len(table), rng)).mask(gap, None)
-        return table.assign(seen=seen, place=[f"p{number}" for number in rng.integers(0, 60, len(table))])
-
-    written = write_table(tmp_path, target, metric, train=80, test=200, classes=3, add=add)
-    assert failures(run_panel(written.folder, written.facts)) == {}

@@ -67,18 +67,6 @@ def test_where_a_metric_has_a_cut_it_is_searched(tmp_path: Path, target: str, me
     assert not np.array_equal(searched, plain)
 
 
-@pytest.mark.slow
-def test_the_searched_cutoff_pays_for_rare_positives(tmp_path: Path):
-    gains = []
-    for seed in range(4):
-        written = write_table(
-            tmp_path / str(seed), "multilabel", "f1_macro", straight, test=1500, classes=5, seed=seed, strength=1.0
-        )
-        plain, searched = (get_metric("f1_macro").score(written.truth, said) for said in answers_of_stack(written))
-        gains.append(searched - plain)
-    assert np.mean(gains) > 0.01
-
-
 @pytest.mark.parametrize(
     ("target", "metric", "good", "bad"),
     [

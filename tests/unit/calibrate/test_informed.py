@@ -3,20 +3,15 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
-
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.models import motifs
 from sandmill.models.faults import Duplicates
-from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
+from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
-from tests.designs import TASKS, make_spec
 from tests.hinted_designs import small_rendered
 from tests.unit.calibrate.tasks import FIRST, made_task, plain_spec, with_rule
-
-FAULTS = (PathologyKind.MISSING, PathologyKind.DUPLICATES, PathologyKind.DRIFT, PathologyKind.TIMESTAMPS)
 
 
 def wave():
@@ -53,17 +48,6 @@ def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
     with made_task(spec.model_copy(update={"mechanism": copied})) as made:
         assert len(made.panel.table.kept) < 0.9 * len(made.train.target)
         assert closed(made)["informed"] > 0.9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("target", "metric"), TASKS[3:])
-def test_every_kind_of_target_is_served(target: TargetKind, metric: MetricName):
-    spec = make_spec(target, metric, 1, split=SplitKind.TEMPORAL, pathologies=FAULTS)
-    sizes = spec.sizes.model_copy(update={"feedback": 200, "final": 800})
-    with made_task(spec.model_copy(update={"sizes": sizes})) as made:
-        closed(made)
-        kept = made.panel.table.kept
-        assert len(kept) == len(made.panel.table.train) < len(made.train.target), "copies are in the files"
 
 
 def test_it_reads_cells_as_the_texts_explain_them():

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from sandmill.calibrate.panel import NOTHING_FOUND, PANEL, Panel, PanelRun
+from sandmill.calibrate.panel import NOTHING_FOUND, Panel, PanelRun
 from sandmill.calibrate.solvers.forests import Forest
 from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import NothingFound, Table
@@ -58,17 +58,6 @@ def test_where_a_solver_has_nothing_to_add_for_one_number_a_linear_model_speaks(
     found = attempt(panel, picky).prediction
     assert (found[:, [0, 2]] == 5).all()
     assert found[:, 1].tobytes() == linear_tuned(panel.table.columns()[1]).tobytes()
-
-
-@pytest.mark.slow
-def test_it_makes_no_difference_which_entries_run_first(tmp_path: Path):
-    names = [entry.name for entry in PANEL]
-    whole, parted = (panel_of(tmp_path, "multilabel", "f1_macro") for _ in range(2))
-    first = {run.name: run for run in whole.run()}
-    again = {run.name: run for half in (names[1::2][::-1], names[::2]) for run in parted.run(half)}
-    assert {name: run.failure for name, run in again.items()} == {name: run.failure for name, run in first.items()}
-    ran = [name for name in names if first[name].has_run]
-    assert [name for name in ran if first[name].prediction.tobytes() != again[name].prediction.tobytes()] == []
 
 
 @pytest.mark.parametrize(("target", "metric"), [("binary", "f1"), ("multi_target", "mae_columns")])

@@ -130,22 +130,6 @@ def test_every_solver_copes_with(tmp_path: Path, fault: str, target: str, metric
     assert failures(run_panel(written.folder, written.facts)) == {}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["accuracy", "log_loss"])
-def test_every_solver_copes_with_nine_classes_in_fifty_rows(tmp_path: Path, metric: str):
-    written = write_table(tmp_path, "multiclass", metric, train=50, test=200, classes=9)
-    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
-    names = list(written.facts.classes)
-    train["outcome"] = [names[row % 7] for row in range(49)] + [names[7]]
-    train.to_csv(tmp_path / "train.csv", index=False)
-    runs = run_panel(written.folder, written.facts)
-    assert failures(runs) == {}
-    if metric == "log_loss":
-        assert all(run.prediction.min() > 0 for run in runs if run.has_run), (
-            "a class absent from training is never impossible"
-        )
-
-
 def test_the_panel_has_one_zero_an_odd_competent_tier_and_no_name_twice():
     names = [entry.name for entry in PANEL]
     assert len(names) == len(set(names)) >= 20

@@ -6,14 +6,12 @@ import pytest
 
 from sandmill.check import check_package
 from sandmill.check.package_tables import read_package
-from sandmill.check.suites import check_suites, load_suites
 from sandmill.draw import render
 from sandmill.models.hints import Form, Hint
 from sandmill.models.motifs import Aggregate
 from tests.designs import SECRET
 from tests.event_designs import make_event_spec
 from tests.packages import details, put
-from tests.unit.check.test_suites import FOLDER
 
 FILE = "bookings.csv"
 
@@ -36,11 +34,6 @@ def with_lines(change):
 @pytest.mark.parametrize("is_number", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_sound_package_passes_every_gate(is_number):
     assert check_package(render(make_event_spec(is_number=is_number, has_copies=True), SECRET).package) == []
-
-
-@pytest.mark.slow
-def test_a_sound_package_passes_every_suite():
-    assert not check_suites(package(), load_suites(FOLDER)).findings
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,9 @@ import pytest
 from sandmill.check import add_summaries, check_suites, load_suites
 from sandmill.check.package_tables import read_package
 from sandmill.check.suites import SCHEMAS, lay_out
-from sandmill.draw import render
 from sandmill.errors import InputError
 from sandmill.models.structure import TargetKind
 from sandmill.scoring.support import ANSWER_FORMS, RENDERED_FORMS, possible_forms
-from tests.designs import SECRET, make_image_spec, make_text_spec
 from tests.packages import KINDS, edit, make_package, put, recell
 from tests.unit.check.test_suites import FOLDER
 
@@ -153,9 +151,3 @@ def test_gates_load_neither_great_expectations_nor_pandas():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spec", [make_image_spec, make_text_spec])
-def test_the_suites_know_every_kind_of_task_at_its_largest(spec):
-    assert blame(render(spec(), SECRET).package) == ""

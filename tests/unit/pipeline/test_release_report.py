@@ -168,13 +168,3 @@ def test_costs_of_designers_are_shown_where_the_build_recorded_them(small_releas
     assert [list(row) for row in duckdb.sql(costs["sql"]).fetchall()] == costs["rows"]
     assert release.report(PAGE) == make_report(release)[PAGE]
     assert release.report(TWIN) == make_report(release)[TWIN]
-
-
-@pytest.mark.slow
-def test_a_release_names_the_seeds_of_its_tasks_and_their_kinds(small_release):
-    release = load(small_release)
-    records = [release.record(task_id) for task_id in release.task_ids]
-    assert set(release.manifest.seeds) == {record.lineage.seed_id for record in records}
-    twin = json.loads(make_report(release)[TWIN])
-    assert twin["sections"]["tasks"]["figures"]["facet-kind"]["rows"] == [["table", len(records)]]
-    assert "Verified: on 2 of 2" in " ".join(twin["headline"])

@@ -4,7 +4,6 @@ import shutil
 import polars as pl
 import pytest
 
-from benchmarks.repeated_release import repeat_release
 from sandmill.errors import IntegrityError, ReleaseNotFound, StoreError
 from sandmill.fingerprint import files_digest
 from sandmill.models.texts import prompt_text
@@ -174,16 +173,3 @@ def test_a_task_of_600_nested_files_comes_back_as_it_was(local_store, tmp_path):
     (folder,) = release.pull(tmp_path / "tasks", [package.task_id])
     assert (folder / "public" / "train" / "0257" / "geometry.xyz").read_bytes() == b"599\n"
     assert release.pull(tmp_path / "tasks", [package.task_id]) == [folder]
-
-
-@pytest.mark.slow
-def test_a_repeated_release_is_a_release_of_other_ids_that_verifies(local_store):
-    publish_numbers(local_store, range(2))
-    target = f"{local_store.root}-many"
-    manifest = repeat_release(local_store.root, target, 60)
-    release, original = load(target), load(local_store.root)
-    assert verify_hashes(release) == []
-    assert len(set(release.task_ids) - set(original.task_ids)) == manifest.tasks == 60
-    assert len(release.select(split="validation")) == 6
-    assert len({release.prompt(task_id) for task_id in release.task_ids}) == 60
-    assert repeat_release(local_store.root, target, 60) == manifest
