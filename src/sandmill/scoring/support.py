@@ -1,58 +1,36 @@
 """The supported pairs of target and metric, and the answer form of each pair."""
 
 from collections.abc import Mapping
+from importlib.resources import files
 from types import MappingProxyType
+
+import yaml
 
 from sandmill.errors import Problem, RequestError
 from sandmill.models.structure import MetricName, TargetKind
 
-_M, _T = MetricName, TargetKind
-
-_BY_FORM: tuple[tuple[TargetKind, str, tuple[MetricName, ...]], ...] = (
-    (_T.BINARY, "probability", (_M.ROC_AUC, _M.LOG_LOSS, _M.AVERAGE_PRECISION, _M.GINI, _M.BRIER)),
-    (
-        _T.BINARY,
-        "label",
-        (_M.ACCURACY, _M.F1, _M.MCC, _M.BALANCED_ACCURACY, _M.F1_MACRO, _M.COHEN_KAPPA, _M.TOP1_ERROR),
-    ),
-    (
-        _T.MULTICLASS,
-        "label",
-        (_M.ACCURACY, _M.F1_MACRO, _M.F1_MICRO, _M.BALANCED_ACCURACY, _M.MCC, _M.COHEN_KAPPA, _M.TOP1_ERROR),
-    ),
-    (_T.MULTICLASS, "class_probabilities", (_M.LOG_LOSS,)),
-    (_T.MULTICLASS, "ranked_list", (_M.MAP_AT_K,)),
-    (_T.ORDINAL, "label", (_M.QWK, _M.COHEN_KAPPA, _M.ACCURACY, _M.BALANCED_ACCURACY, _M.F1_MACRO)),
-    (_T.ORDINAL, "class_probabilities", (_M.LOG_LOSS,)),
-    (_T.MULTILABEL, "label_probabilities", (_M.ROC_AUC_COLUMNS, _M.LOG_LOSS_COLUMNS, _M.ROC_AUC_PAIRS, _M.LWLRAP)),
-    (_T.MULTILABEL, "label_list", (_M.F1_MICRO, _M.F1_MACRO, _M.F1_SAMPLES, _M.HAMMING_LOSS, _M.EXACT_MATCH)),
-    (
-        _T.REGRESSION,
-        "value",
-        (_M.RMSE, _M.MAE, _M.RMSLE, _M.R2, _M.MEDAE, _M.MAPE, _M.SMAPE, _M.PEARSON, _M.SPEARMAN),
-    ),
-    (_T.COUNT, "value", (_M.RMSLE, _M.POISSON_DEVIANCE, _M.RMSE, _M.MAE)),
-    (_T.MULTI_TARGET, "values", (_M.RMSE_COLUMNS, _M.MAE_COLUMNS, _M.RMSLE_COLUMNS, _M.SPEARMAN_COLUMNS)),
+_TABLE: dict[str, dict[str, list[str]]] = yaml.safe_load(
+    files("sandmill.scoring").joinpath("support.yaml").read_text("utf-8")
 )
-
+_RENDERED = (TargetKind.MASK, TargetKind.SEQUENCE)
+_FORMS = {
+    (TargetKind(target), MetricName(metric)): form
+    for target, forms in _TABLE.items()
+    for form, metrics in forms.items()
+    for metric in metrics
+}
 ANSWER_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
-    {(target, metric): form for target, form, metrics in _BY_FORM for metric in metrics}
+    {pair: form for pair, form in _FORMS.items() if pair[0] not in _RENDERED}
 )
 """Name of the answer form for each target and metric. The usual metric of each target comes first. Other pairs are not
 supported."""
-
 RENDERED_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
-    {
-        (_T.MASK, _M.RMSE): "dense",
-        (_T.MASK, _M.DICE): "runs",
-        (_T.MASK, _M.IOU_THRESHOLDS): "runs",
-        (_T.SEQUENCE, _M.ACCURACY_TEXT): "strings",
-    }
+    {pair: form for pair, form in _FORMS.items() if pair[0] in _RENDERED}
 )
 """The same for targets that are rendered with the items, which no link of a mechanism draws."""
 
 OTHER_FORMS: Mapping[tuple[TargetKind, MetricName], tuple[str, ...]] = MappingProxyType(
-    {(_T.MULTILABEL, _M.ROC_AUC_PAIRS): ("pairs",)}
+    {(TargetKind.MULTILABEL, MetricName.ROC_AUC_PAIRS): ("pairs",)}
 )
 """Answer forms that a kind of task may ask for in place of the usual one."""
 
