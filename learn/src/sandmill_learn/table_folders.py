@@ -76,7 +76,7 @@ def measure_table(public: Path, facts: TaskFacts, answers: bytes) -> Calibration
         raise Faults([Problem("signal", saw, wanted)])
     bars = _thresholds([entry.final for entry in entries], metric)
     steps = [gap_closed(bar, trivial, best) for bar in (bars.gold, bars.silver, bars.bronze, bars.median)]
-    steady = _steadiness(truth, [run.prediction for run in ran], metric, Part.FINAL, streams)
+    steady = _steadiness(truth, [run.prediction for run in ran], metric, streams)
     usual = [run.prediction[final] for run in ran if run.tier is Tier.COMPETENT]
     return Calibration(
         is_lower_better=metric.is_lower_better,
@@ -88,7 +88,6 @@ def measure_table(public: Path, facts: TaskFacts, answers: bytes) -> Calibration
         feedback_thresholds=_thresholds([entry.feedback for entry in entries], metric),
         steps=tuple(round(better - worse, 6) for better, worse in pairwise(steps)),
         steadiness=steady,
-        feedback_steadiness=_steadiness(truth, [run.prediction for run in ran], metric, Part.FEEDBACK, streams),
         # There is no pilot: the size of the test was chosen by others.
         sizing=Sizing(pilot_rows=0, final_rows=int(final.sum()), order_foretold=steady.order_held),
         difficulty=difficulty(truth.truth[final], usual, said[TRIVIAL][final], said[fair][final], metric, counts),
@@ -117,11 +116,9 @@ def _thresholds(scores: Sequence[float], metric: Metric) -> Thresholds:
     return Thresholds(gold=gold, silver=silver, bronze=bronze, median=middle_of(scores))
 
 
-def _steadiness(
-    truth: Answers, predictions: Sequence[Array], metric: Metric, part: Part, streams: Streams
-) -> Steadiness:
-    rows = truth.part(part)
-    counts = draw_counts(int(rows.sum()), streams.generator(f"steadiness {part}"), RESAMPLES // 2)
+def _steadiness(truth: Answers, predictions: Sequence[Array], metric: Metric, streams: Streams) -> Steadiness:
+    rows = truth.part(Part.FINAL)
+    counts = draw_counts(int(rows.sum()), streams.generator(f"steadiness {Part.FINAL}"), RESAMPLES // 2)
     sign, known = (-1 if metric.is_lower_better else 1), truth.truth[rows]
     scores = np.array([sign * metric.score(known, said[rows]) for said in predictions])
     best_first = np.argsort(-scores, kind="stable")

@@ -1,38 +1,19 @@
 """The list of commands, and how errors end them. The module of a command is imported when it runs."""
 
 from importlib import import_module
+from importlib.resources import files
 from typing import Annotated, Any
 
 import typer
 import typer.core
 import typer.main
+import yaml
 
 from sandmill.errors import SandmillError
 
-COMMANDS = {
-    "seeds": "seeds",
-    "releases": "releases",
-    "show": "show",
-    "report": "report",
-    "pull": "pull",
-    "copy": "copy",
-    "push": "copy",
-    "export": "pull",
-    "run": "run",
-    "grade": "run",
-    "rollout": "rollout",
-    "rollouts": "rollouts",
-    "curriculum": "report",
-    "serve": "serve",
-    "verify": "verify",
-    "gc": "releases",
-    "agent-env": "run",
-    "doctor": "doctor",
-}
-"""Module of each command, in the order of the help.
-
-It has the text `NAME_EXAMPLES`, and a function of that name, or a `Typer` of several commands.
-"""
+COMMANDS: dict[str, dict[str, str]] = yaml.safe_load(files("sandmill.cli").joinpath("commands.yaml").read_text("utf-8"))
+"""Module and examples of each command, in the order of the help. The module has a function of the command's name, or a
+`Typer` of several commands."""
 
 INTERRUPTED = "Interrupted. What was finished stays; run the same command again to go on."
 INTERRUPTED_CODE = 130
@@ -99,8 +80,8 @@ def _root(
 
 
 def _load_command(name: str) -> Any:
-    module, identifier = import_module(f"sandmill.cli.{COMMANDS[name]}"), name.replace("-", "_")
-    found, epilog = getattr(module, identifier), getattr(module, f"{identifier.upper()}_EXAMPLES")
+    module, epilog = import_module(f"sandmill.cli.{COMMANDS[name]['module']}"), COMMANDS[name]["examples"]
+    found = getattr(module, name.replace("-", "_"))
     if isinstance(found, typer.Typer):
         group = typer.main.get_command(found)
         group.name, group.epilog = name, epilog

@@ -7,16 +7,6 @@ import typer
 from sandmill.cli.screen import JsonOption, ReleaseArgument, option, show_progress, switch, write_result
 from sandmill.errors import count
 
-COPY_EXAMPLES = (
-    "Examples: `sandmill copy releases/micro@3 s3://bucket/releases` · "
-    "`sandmill copy hf://datasets/ORG/NAME@COMMIT releases --public-only`"
-)
-
-PUSH_EXAMPLES = (
-    "Examples: `sandmill push releases/micro hf://datasets/ORG/micro` · "
-    "`sandmill push releases/micro@3 hf://datasets/ORG/micro --private-to hf://datasets/ORG/micro-answers`"
-)
-
 
 def copy(
     release: ReleaseArgument,

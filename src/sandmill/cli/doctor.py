@@ -11,9 +11,6 @@ import typer
 from sandmill.cli.screen import JsonOption, open_console, option, show_progress, write_json
 from sandmill.errors import SandmillError, count, shorten
 
-DOCTOR_EXAMPLES = (
-    "Examples: `sandmill doctor` · `sandmill doctor --root s3://bucket/releases` · `sandmill doctor --json`"
-)
 AGENT_ENV = "agent environment"
 
 _SHOWN = 200

@@ -19,16 +19,6 @@ from sandmill.cli.screen import (
 )
 from sandmill.errors import count
 
-PULL_EXAMPLES = (
-    "Examples: `sandmill pull s3://bucket/releases/micro@3 --to tasks --public-only` · "
-    "`sandmill pull releases/micro --to tasks --split train --band easy --band medium`"
-)
-
-EXPORT_EXAMPLES = (
-    "Examples: `sandmill export releases/micro --format harbor --to exports/harbor` · "
-    "`sandmill export s3://bucket/releases/micro@3 --format verl --to exports/verl --split train --band easy`"
-)
-
 
 def pull(
     release: ReleaseArgument,

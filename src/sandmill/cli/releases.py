@@ -12,15 +12,6 @@ from sandmill.errors import InputError, Problem, count, name_some, shorten
 if TYPE_CHECKING:
     from sandmill.store.catalogue import VersionFacts
 
-RELEASES_EXAMPLES = (
-    "Examples: `sandmill releases releases` · `sandmill releases s3://bucket/releases micro` · "
-    "`sandmill releases releases/micro --json`"
-)
-
-GC_EXAMPLES = (
-    "Examples: `sandmill gc releases` · `sandmill gc releases/micro --older-than 30d --delete` · "
-    "`sandmill gc s3://bucket/releases --json`"
-)
 _MOST_COUNTS = 6
 """Most bands or kinds that a row of the table names; --json lists all."""
 _SECONDS = {"d": 86_400, "h": 3_600}

@@ -19,16 +19,6 @@ from sandmill.errors import InputError, Problem, count
 if TYPE_CHECKING:
     from sandmill.report.html.figure import Edition
 
-REPORT_EXAMPLES = (
-    "Examples: `sandmill report releases/micro --to report` · "
-    "`sandmill report s3://bucket/releases/micro@3 --to report --private` · "
-    "`sandmill report releases/micro --to report --private --rollouts rollouts/base`"
-)
-CURRICULUM_EXAMPLES = (
-    "Examples: `sandmill curriculum releases/micro` · `sandmill curriculum releases/micro rollouts` · "
-    "`sandmill curriculum releases/micro rollouts/base rollouts/step-100 --json`"
-)
-
 
 def report(
     release: ReleaseArgument,

@@ -17,12 +17,6 @@ from sandmill.cli.screen import (
 from sandmill.errors import require_extra
 from sandmill.models.run import MOST_SECONDS
 
-ROLLOUT_EXAMPLES = (
-    "Examples: `sandmill rollout releases/micro --model openai/gpt-5-mini --n 8 --to rollouts` · "
-    "`sandmill rollout releases/micro --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1 --to rollouts "
-    "--split train --limit 20`"
-)
-
 
 def rollout(
     release: ReleaseArgument,

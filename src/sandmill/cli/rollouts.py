@@ -10,7 +10,6 @@ from sandmill.errors import InputError, Problem, count, name_some
 
 _SHOW = "`sandmill rollouts show rollouts/base sm366958470390 --sample 3`"
 _CHECK = "`sandmill rollouts check rollouts/base` · `sandmill rollouts check rollouts/step-0 rollouts/step-100`"
-ROLLOUTS_EXAMPLES = f"Examples: {_SHOW} · {_CHECK}"
 _SHOWN = 2000
 """Characters of a message without --full."""
 

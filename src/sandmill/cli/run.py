@@ -10,13 +10,6 @@ from sandmill.cli.screen import JsonOption, open_console, option, show_progress,
 from sandmill.errors import InputError, Problem
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
-RUN_EXAMPLES = "Example: `sandmill run tasks/sm3f9a1c0d5e7b solution.py --timeout 60`"
-
-AGENT_ENV_EXAMPLES = "Example: `sandmill agent-env create`"
-
-GRADE_EXAMPLES = "Example: `sandmill grade tasks/sm3f9a1c0d5e7b submission.csv`"
-
-
 TaskFolder = Annotated[Path, typer.Argument(metavar="TASK_DIR", help="Folder of a pulled task, private half included.")]
 
 

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
     from sandmill.models.seed import SeedIntake, SeedTask
 
-SEEDS_EXAMPLES = (
-    "Examples: `sandmill seeds` · `sandmill seeds my-seeds/ competitions/` · "
-    "`sandmill seeds table.csv --target price` · `sandmill seeds my-seeds/ --json`"
-)
-
 _BAD_INPUT = 2
 _FEW = 3
 """Seeds of which each kept trait is printed; of more, only bent and dropped ones."""

@@ -10,12 +10,6 @@ from sandmill.cli.screen import option, switch, write_text
 from sandmill.errors import InputError, Problem, count, require_extra
 from sandmill.models.run import MOST_SECONDS, RunLimits
 
-SERVE_EXAMPLES = (
-    "Examples: `sandmill serve --port 8700 --token-file token pulled` · "
-    "`sandmill serve --host 0.0.0.0 --port 8700 --token-file token --concurrency 16 s3://bucket/releases/micro@3` · "
-    "`sandmill serve --ors --port 8700 releases/micro`"
-)
-
 _SOURCES = "Folders of pulled tasks, and releases. Without any, clients upload public folders."
 
 

@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from sandmill.models.release import TaskRecord
     from sandmill.store.release import StoredRelease
 
-SHOW_EXAMPLES = (
-    "Examples: `sandmill show releases/micro` · `sandmill show releases/micro@2 sm3f9a1c0d5e7b --json` · "
-    "`sandmill show releases/micro --fidelity`"
-)
-
 _COLUMNS = ("task_id", "split", "domain", "structure", "metric", "band", "difficulty", "trivial", "gold", "oracle")
 
 _ROWS = 50

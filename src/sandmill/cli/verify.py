@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from sandmill.store.release import StoredRelease
     from sandmill.verify.rerun import TaskRerun
 
-VERIFY_EXAMPLES = (
-    "Examples: `sandmill verify releases/micro` · `sandmill verify releases/micro --rerun --task sm3f9a1c0d5e7b` · "
-    "`sandmill verify releases/micro --certificate --public-key sandmill.pub`"
-)
-
 _NOT_RENDERED = "not rendered again: that takes the release secret, --secret-file"
 
 
