@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel
 
 FINGERPRINT_VERSION = 1
@@ -18,53 +20,11 @@ EXCLUDED: Mapping[str, Mapping[str, str]] = {
 }
 """Fields that do not change the result, by model, each with the reason. They are not hashed."""
 
-LATER: Mapping[str, Mapping[str, Any]] = {
-    "BuildRequest": {
-        "structures": "all",
-        "kinds": {},
-        "model": [],
-        "repairs": 2,
-        "max_tokens": 6000,
-        "held_out": 0.08,
-        "reading": {"plain": 0.3, "prose": 0.4, "spread": 0.2, "contested": 0.1},
-    },
-    "Slot": {"reading": "plain"},
-    "SeedTask": {"guard": None},
-    "Structure": {"kind": None, "profile": None},
-    "TaskSpec": {"channel": None, "hints": [], "notes": None},
-    "ImageChannel": {
-        "shown": [],
-        "only_in_training": [],
-        "scene": "objects",
-        "file": "png",
-        "is_grey": False,
-        "turn": 0.0,
-        "lighting": 0.0,
-        "occlusion": 0.0,
-        "blur": 0.0,
-        "variety": 1.0,
-    },
-    "TextChannel": {"shown": [], "only_in_training": []},
-    "MasksChannel": {"slips": []},
-    "Hint": {"level": "plain", "further": [], "decoys": []},
-    "Story": {"asides": []},
-    "Mechanism": {"limits": [], "child": None},
-    "Column": {"loadings": [], "conversion": None, "in_text": False},
-    "Categorical": {"order": []},
-    "Missing": {"sentinel": None},
-}
-"""Fields that were added later, by model, with the value at which they are not hashed.
-
-The model may be nested anywhere in the hashed value. Older content therefore keeps its fingerprint, and with it its
-random streams and task ids.
-"""
-
-GONE: Mapping[str, Mapping[str, Any]] = {
-    "BuildRequest": {"steer": "difficulty"},
-    "Slot": {"steered": "difficulty"},
-}
-"""Fields that were removed, by model, with the value that is hashed for them, for the same reason."""
-
+_TABLES = yaml.safe_load((Path(__file__).parent / "fingerprint.yaml").read_text("utf-8"))
+LATER: Mapping[str, Mapping[str, Any]] = _TABLES["later"]
+"""Fields that were added later, by model, with the value at which they are not hashed."""
+GONE: Mapping[str, Mapping[str, Any]] = _TABLES["gone"]
+"""Fields that were removed, by model, with the value that is hashed for them."""
 FORMERLY: Mapping[str, Mapping[tuple[str, str], Mapping[Any, Any]]] = {
     "SeedTask": {("structure", "split"): {None: "random", "random": "random, declared"}},
     "TaskSpec": {("structure", "split"): {None: "random"}},
