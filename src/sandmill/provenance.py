@@ -35,6 +35,8 @@ def library_digest() -> str:
     """Return a fingerprint of the installed library's files."""
     with as_file(files("sandmill")) as folder:
         # The samples are data.
-        wanted = [path for path in folder.rglob("*") if path.suffix in (".py", ".yaml", ".md") and path.is_file()]
+        wanted = [
+            path for path in folder.rglob("*") if path.suffix in (".py", ".yaml", ".md", ".txt") and path.is_file()
+        ]
         paths = [path for path in wanted if path.relative_to(folder).parts[0] != "samples"]
         return fingerprint({path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths})
