@@ -57,76 +57,7 @@ class Attack:
         return not any(name in step for step in self.steps for name in _OF_TABLES)
 
 
-PRELUDE = '''
-import csv, ctypes, errno, io, os, shutil, signal, socket, stat, subprocess, sys, time, zipfile
-SAMPLE_BYTES = open(TOLD["sample"], "rb").read()
-if TOLD["sample"].endswith(".zip"):
-    with zipfile.ZipFile(io.BytesIO(SAMPLE_BYTES)) as _archive:
-        SAMPLE_BYTES = _archive.read(_archive.namelist()[0])
-HEADER, *SAMPLE = list(csv.reader(io.StringIO(SAMPLE_BYTES.decode(), newline="")))
-IDS = [row[0] for row in SAMPLE]
-LIBC = ctypes.CDLL(None, use_errno=True)
-
-def submit(cells, header=HEADER, ids=IDS):
-    """Write a submission with one cell, or one made from the number of the row, in every row and column."""
-    with open("submission.csv", "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\\n")
-        writer.writerow(header)
-        for number, row_id in enumerate(ids):
-            made = cells(number) if callable(cells) else cells
-            writer.writerow([row_id, *(made if isinstance(made, list) else [made] * (len(HEADER) - 1))])
-
-def submit_sample():
-    with open("submission.csv", "wb") as file:
-        file.write(SAMPLE_BYTES)
-
-def take(path, size=1 << 16):
-    """Show what a file holds, and hand it in if it holds answers."""
-    try:
-        with open(path, "rb", 0) as file:
-            data = file.read(size)
-    except OSError:
-        return b""
-    sys.stdout.write(data.decode("latin-1", "replace")[:4000] + "\\n")
-    if data.startswith((HEADER[0] + "," + HEADER[1]).encode()) and b",final" in data:
-        print("BREACH answers at", path)
-        rows = list(csv.reader(open(path, newline="")))
-        submit(lambda number: rows[number + 1][1], ids=[row[0] for row in rows[1:]])
-    return data
-
-def call(number, *arguments):
-    """Make a system call; gives 0 or more, or minus the error number."""
-    ctypes.set_errno(0)
-    padded = [*arguments, *[0] * (6 - len(arguments))]
-    words = [ctypes.c_char_p(a) if isinstance(a, bytes) else ctypes.c_long(a) for a in padded]
-    result = LIBC.syscall(ctypes.c_long(number), *words)
-    return result if result >= 0 else -ctypes.get_errno()
-
-def must_fail(name, number, *arguments):
-    result = call(number, *arguments)
-    if result >= 0:
-        print("BREACH", name, result)
-
-def attempt(what, *arguments, **settings):
-    """Call, and swallow what goes wrong."""
-    try:
-        return what(*arguments, **settings)
-    except Exception as error:
-        print(type(error).__name__, error)
-
-def detach(work):
-    """Do something in a daemon that nothing but the end of the namespace ends."""
-    if os.fork():
-        return
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    for number in range(1, 65):
-        try: signal.signal(number, signal.SIG_IGN)
-        except (OSError, ValueError): pass
-    work()
-    os._exit(0)
-'''
+PRELUDE = (SCRIPTS / "prelude.txt").read_text("utf-8")
 """What every script starts with, after `TOLD`: more than an agent would know of where things are."""
 
 

@@ -12,7 +12,7 @@ from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.store.release import load
 from tests.redteam import test_access, test_semantics, test_tampering
-from tests.redteam.attacks import INVALID, OK, Attack
+from tests.redteam.attacks import INVALID, OK, SCRIPTS, Attack
 from tests.redteam.siege import Siege, Target, lay_trap, open_target
 from tests.releases import QUICKEST, build
 from tests.unit.sandbox.conftest import make_box
@@ -36,62 +36,7 @@ SEEDS = (
 )
 """One seed of each modality that is no table alone."""
 
-SEARCHED = '''
-import re
-
-def entries():
-    """Facts of each file and each file in an archive, without its content."""
-    for folder, _, names in sorted(os.walk("public")):
-        for place, name in enumerate(names):
-            path = os.path.join(folder, name)
-            fact, head = os.stat(path), open(path, "rb").read(64)
-            if name.endswith(".zip"):
-                with zipfile.ZipFile(path) as archive:
-                    for number, info in enumerate(archive.infolist()):
-                        head = archive.open(info).read(64)
-                        yield info.filename, {"place": number, "size": info.file_size, "packed": info.compress_size,
-                            "checksum": info.CRC, "date": hash_of(info.date_time), "attributes": info.external_attr,
-                            "offset": info.header_offset, "head": hash_of(head), "name": hash_of(info.filename)}
-            else:
-                yield f"{os.path.basename(folder)}.{name}", {"place": place, "size": fact.st_size, "packed": fact.st_blocks, "checksum": fact.st_ino,
-                    "date": fact.st_mtime_ns, "attributes": fact.st_mode, "offset": fact.st_ctime_ns,
-                    "head": hash_of(head), "name": hash_of(name)}
-
-def hash_of(what):
-    import hashlib
-    return int(hashlib.sha256(repr(what).encode()).hexdigest()[:12], 16)
-
-FACTS = {}
-for name, facts in entries():
-    stem = os.path.basename(name).rsplit(".", 1)[0]
-    for key in {stem, *stem.split("."), *re.split("[._]", stem), os.path.basename(name), os.path.basename(name).partition(".")[2]}:
-        FACTS.setdefault(key, facts)
-
-def fact(item, key):
-    """The fact of an item's file; an item without one has its number."""
-    stem = str(item).rsplit(".", 1)[0]
-    found = FACTS.get(str(item)) or FACTS.get(stem)
-    return found[key] if found else None
-
-def cells(row):
-    """The cells of a training item in the columns of a submission."""
-    columns = HEADER[1:]
-    if all(name in row for name in columns):
-        return [row[name] for name in columns]
-    return [0.7 + 0.3 / len(columns) if row[TARGET] == name else 0.3 / len(columns) for name in columns]
-
-def submit_ranked(keys):
-    """Give test items the targets of training items in the order of a key."""
-    rows = sorted(map(cells, ROWS))
-    places = {n: place for place, n in enumerate(sorted(range(len(IDS)), key=lambda n: (keys[n], n)))}
-    submit(lambda n: rows[places[n] * len(rows) // len(IDS)])
-
-def submit_nearest(known, keys):
-    """Give each test item the target of the training item whose key is the nearest."""
-    rows = list(map(cells, ROWS))
-    near = [min(range(len(rows)), key=lambda m: abs(known[m] - key)) for key in keys]
-    submit(lambda n: rows[near[n]])
-'''
+SEARCHED = (SCRIPTS / "searched.txt").read_text("utf-8")
 """What attackers of item files start with: facts of all files, and two ways to make them an answer. `ROWS` holds id and
 targets of the training items."""
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import yaml
 
-OK: dict[str, str] = yaml.safe_load((Path(__file__).parent / "scripts.yaml").read_text("utf-8"))
+CORPUS = Path(__file__).parent
+OK: dict[str, str] = yaml.safe_load((CORPUS / "scripts.yaml").read_text("utf-8"))
 """Scripts that succeed."""
 
 OTHER = {

@@ -13,6 +13,7 @@ from sandmill.rewards import PRESETS
 from sandmill.rewards.instrument import instrument
 from sandmill.rewards.markers import marker_code, new_token, read_markers, without_marker_code
 from tests.rollouts import grade_at, rollout_of
+from tests.sandbox_corpus import CORPUS
 
 TOKEN = "0123456789abcdef"
 
@@ -85,38 +86,7 @@ def test_milestones_are_marked_where_they_are_reached(code):
     assert marked_lines(code) == MILESTONES[code]
 
 
-SCRIPT = '''\
-#!/usr/bin/env python
-# -*- coding: utf-8 -*-
-"""A docstring; with "quotes" and \\\\ marks."""
-from __future__ import annotations
-import sys, json; import math
-print = print  # a name of its own
-class Model:
-    """Nothing."""
-    def fit(self, x): self.mean = sum(x) / len(x); return self
-    def predict(self, x): return [self.mean] * len(x)
-def predict(model, x): return model.predict(x), len(x)
-async def nothing(): return await later()
-if __name__ == "__main__":
-    data = json.load(open(sys.argv[1]))  # loaded
-    features = {}
-    features["größe"] = [r"\\d", f"{len(data)!r:>4}", """two
-lines"""]; \\
-        features["b"] = 2
-    model = Model().fit(
-        data,
-    )
-    for _ in range(3): model.fit(data)
-    said, size = predict(model, data)
-    try:
-        with open("submission.csv", "w") as file:
-            file.write(repr(said))
-    finally:
-        print("done", end=""); sys.stdout.flush()
-    print(__doc__, Model.__doc__, sorted(globals()), sep="\\n")
-    1 / 0
-'''
+SCRIPT = (CORPUS / "many_habits.txt").read_text("utf-8")
 
 
 def test_a_script_does_the_same_and_its_output_is_restored(tmp_path):

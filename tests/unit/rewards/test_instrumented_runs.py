@@ -14,6 +14,7 @@ from sandmill.rewards.markers import new_token, read_markers, without_marker_cod
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.release import load
+from tests.sandbox_corpus import CORPUS
 from tests.task_folders import write_task
 from tests.unit.sandbox.conftest import make_box
 
@@ -52,40 +53,7 @@ def test_published_scripts_write_the_same_bytes_and_reach_every_milestone(small_
                 assert getattr(plain, field) == getattr(marked, field), (name, field)
 
 
-AGENT = """
-from __future__ import annotations
-import sys
-import numpy as np
-import pandas as pd
-import lightgbm as lgb
-from sklearn.model_selection import StratifiedKFold
-
-SEED = 7
-
-def load():
-    return pd.read_csv("public/train.csv"), pd.read_csv("public/test.csv")
-
-def main(out="submission.csv"):
-    train, test = load()
-    sample = pd.read_csv("public/sample_submission.csv")
-    id_col, target = sample.columns
-    numeric = [c for c in test.columns if c != id_col and pd.api.types.is_numeric_dtype(test[c])]
-    X, X_test = train[numeric].fillna(0), test[numeric].fillna(0)
-    y = train[target]
-    preds = np.zeros(len(test))
-    print("rows", len(train), end="; ")
-    for fold, (a, b) in enumerate(StratifiedKFold(3, shuffle=True, random_state=SEED).split(X, y)):
-        model = lgb.LGBMClassifier(n_estimators=20, random_state=SEED, verbose=-1, n_jobs=1)
-        model.fit(X.iloc[a], y.iloc[a])
-        preds += model.predict_proba(X_test)[:, 1] / 3
-        print("fold", fold, model.predict_proba(X.iloc[b]).shape)
-    sample[target] = preds
-    sample.to_csv(out, index=False)
-    {ending}
-
-if __name__ == "__main__":
-    main()
-"""
+AGENT = (CORPUS / "agent.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize("ending", ["print('done')", "raise KeyError('at the end')"])

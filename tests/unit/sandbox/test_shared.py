@@ -4,50 +4,10 @@ import os
 from pathlib import Path
 
 from sandmill.sandbox.agent_env import GUEST
-from tests.sandbox_corpus import write_public
+from tests.sandbox_corpus import CORPUS, write_public
 from tests.unit.sandbox.test_isolation import seen
 
-CHANGES = """
-import ctypes, fcntl, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-shared = ["/", "/usr/bin/env", "/etc/passwd", "/etc/ld.so.cache", "/proc", "/proc/version", "/proc/self/exe",
-          "/proc/self/root", sys.executable, os.path.realpath(sys.executable), os.__file__, f"{sys.prefix}/pyvenv.cfg",
-          "public", "public/train.csv", *[f"/dev/{n}" for n in ("null", "zero", "full", "random", "urandom")],
-          *[f"/proc/self/ns/{n}" for n in os.listdir("/proc/self/ns")], "/proc/self/fd/0"]
-done = []
-def attempt(name, path, what, *arguments):
-    try: what(*arguments)
-    except OSError: return
-    done.append((name, path))
-for path in shared:
-    # Of every change the value that is there already, so that an attempt that works does no harm.
-    try: status = os.stat(path)
-    except PermissionError: continue
-    times = dict(ns=(status.st_atime_ns, status.st_mtime_ns))
-    attempt("times", path, lambda: os.utime(path, **times))
-    attempt("times now", path, lambda: os.utime(path) if path.startswith("/dev/") else os.utime(path, **times))
-    attempt("mode", path, os.chmod, path, status.st_mode & 0o7777)
-    attempt("owner", path, os.chown, path, -1, -1)
-    attempt("attribute", path, lambda: (os.setxattr(path, "user.sandmill-test", b"x"),
-                                        os.removexattr(path, "user.sandmill-test")))
-    if path.startswith("/dev/") or path == "public/train.csv":
-        for flags in (os.O_RDONLY, os.O_RDWR):
-            try: descriptor = os.open(path, flags)
-            except OSError: continue
-            attempt("times of the descriptor", path, lambda: os.utime(descriptor, **times))
-            attempt("mode of the descriptor", path, os.fchmod, descriptor, status.st_mode & 0o7777)
-            attempt("hint", path, fcntl.fcntl, descriptor, 1036, bytes(8))
-            attempt("hint read", path, fcntl.fcntl, descriptor, 1035, bytes(8))
-            attempt("lease", path, lambda: (fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK),
-                                           fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)))
-            os.close(descriptor)
-attempt("times of the input", 0, os.utime, 0)
-attempt("mode of the input", 0, os.fchmod, 0, 0o666)
-for name in ("inotify_init", "inotify_init1", "fanotify_init"):
-    if getattr(libc, name)(0, 0) >= 0: done.append(("watch", name))
-attempt("notify", "public", lambda: fcntl.fcntl(os.open("public", os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS))
-print(done)
-"""
+CHANGES = (CORPUS / "changes.txt").read_text("utf-8")
 
 
 def test_nothing_can_be_changed_watched_or_leased_that_other_runs_see(box, public):
