@@ -2,68 +2,29 @@
 
 from functools import cache
 
+import yaml
+
 from sandmill.design.standardize import standardize
 from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, ChildTable, Column, LogNormal, Normal
 from sandmill.models.faults import Duplicates, Missing
-from sandmill.models.hints import Form, Hint, InText, Notes, NoteValue
+from sandmill.models.hints import Form, Hint, InText, Notes
 from sandmill.models.links import BinaryLink, GaussianLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Aggregate, Curve, Linear, Lookup, Motif, Saturation, Term
 from sandmill.models.spec import Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 from sandmill.rng import Streams
+from tests.data import DATA
 
-KINDS = ("rent", "repair", "fee", "refund")
-CHILD = ChildTable(
-    name="bookings",
-    row="one booking on the account of the flat",
-    kind="booking_kind",
-    kind_meaning="What was booked",
-    kinds=KINDS,
-    shares=(0.3, 0.3, 0.2, 0.2),
-    amount="amount_eur",
-    amount_meaning="Amount in euros",
-    amount_median=120.0,
-    amount_sigma=0.7,
-    age="days_ago",
-    age_meaning="Days since the booking",
-    horizon=240,
-    events=8.0,
-    spread=0.4,
-)
+_TEXTS = yaml.safe_load((DATA / "event_designs.yaml").read_text("utf-8"))
+CHILD = ChildTable.model_validate(_TEXTS["child"])
 RECENT_REPAIRS = Aggregate(how="sum", kinds=(1, 3), days=75)
 TREND = Aggregate(how="trend", kinds=(0, 2), days=100)
 LEAST_AGE = Aggregate(how="recency")
 LEVELS = ("tile_roof", "flat_roof", "slate")
 
-NOTES = Notes(
-    name="visit_note",
-    meaning="What the caretaker wrote after the last visit",
-    values=(
-        NoteValue(
-            column="balcony_m2",
-            phrases=(
-                "Balcony of {value} sqm, railing fine.",
-                "The balcony measures {value} sqm.",
-                '"{value} sqm" said the plan.',
-            ),
-            pattern=r"(-?\d+(?:\.\d+)?) sqm",
-        ),
-        NoteValue(
-            column="roof",
-            phrases=("Looked at the roof, which is a {value} here.", "Roof is a {value}."),
-            pattern=r"is a (tile roof|flat roof|slate)\b",
-        ),
-    ),
-    fillers=(
-        "The cellar was locked, so no look at it.",
-        "Bicycles stood in the hall again.",
-        "Bins were empty.",
-        "Tenant of the ground floor was away.",
-        "Light on the stairs works.",
-    ),
-)
+NOTES = Notes.model_validate(_TEXTS["notes"])
 
 HINTS = (
     Hint(

@@ -16,35 +16,13 @@ from sandmill.errors import IntegrityError
 from sandmill.store import arrow_tables as tables
 from sandmill.store.footer import column_bytes, read_footer
 from sandmill.store.parquet import TableReader
+from tests.data import SCRIPTS
 from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses
 
 MOST_MEMORY_KB = 640 * 1024
 """Of a process that reads a bomb. Importing what it needs takes a third of it."""
 
-CODE = """
-import resource, sys
-from pathlib import Path
-import sandmill
-from sandmill.store.verify import verify_hashes
-ref, to, what = sys.argv[1:]
-try:
-    release = sandmill.load(ref)
-    if what == "pull":
-        release.pull(to)
-    elif what == "verify":
-        found = verify_hashes(release)
-        assert found, "nothing was found"
-        print("Problem:", found[0][:300])
-    elif what == "tasks":
-        release.tasks
-    else:
-        release.record(release.task_ids[0])
-except sandmill.errors.SandmillError as error:
-    print("Refused:", str(error)[:300])
-for line in Path("/proc/self/status").read_text().splitlines():
-    if line.startswith("VmHWM"):
-        print("PEAK", line.split()[1])
-"""
+CODE = (SCRIPTS / "bombs.txt").read_text("utf-8")
 
 
 def _plain(size):

@@ -20,6 +20,7 @@ from sandmill.kinds.script_text import WIDTH, fold
 from sandmill.models.calibration import LADDER
 from sandmill.scoring import get_metric
 from sandmill.scoring.submission import parse_submission
+from tests.data import SCRIPTS
 from tests.unit.calibrate.tables import Written, days, of_all_skills, then_newer, write_table
 
 CASES = {
@@ -48,14 +49,7 @@ EACH_CASE = pytest.mark.parametrize(
 
 ALLOWED = {"os", "sys", "numpy", "pandas", "sklearn"}
 TEST_ROWS = 900
-RUN_ALL = """
-import os, runpy, sys
-files, sys.argv[1:] = sys.argv[1:], []
-for file in files:
-    runpy.run_path(file, run_name="__main__")
-    os.rename("submission.csv", file + ".csv")
-assert "sandmill" not in sys.modules
-"""
+RUN_ALL = (SCRIPTS / "run_all.txt").read_text("utf-8")
 """Runs scripts one after the other."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 """Environment of a script. On a busy machine, threads of linear algebra wait for each other."""

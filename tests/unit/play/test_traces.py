@@ -17,25 +17,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 import sandmill
 from sandmill.models.rollout import Act, RewardParts
 from sandmill.play import traces
+from tests.data import SCRIPTS
 from tests.unit.export.tiny import BROKEN, PERFECT, SAMPLE, obey, publish_tiny
 
-EXPORT = """
-import sys
-from opentelemetry import trace
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from tests.unit.play.test_traces import play
-
-provider = TracerProvider()
-provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-trace.set_tracer_provider(provider)
-with trace.get_tracer("trainer").start_as_current_span("training step"):
-    rollouts = play(sys.argv[1])
-provider.shutdown()
-import json
-print(json.dumps([rollout.model_dump(mode="json") for rollout in rollouts]))
-"""
+EXPORT = (SCRIPTS / "traces.txt").read_text("utf-8")
 """A trainer in a process of its own, since the provider of a process is set once."""
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from sandmill.sandbox.exchange import Caps, collect, fill
 from sandmill.sandbox.launchers import remove_tree
+from tests.data import SCRIPTS
 from tests.unit.sandbox.test_exchange import caps_of, names, places
 
 __all__ = ["places"]
@@ -80,23 +81,7 @@ def test_files_in_the_sum_of_their_lengths_are_bounded_even_if_they_are_all_hole
     assert (copied.skipped, len(names(scratch))) == (7, 3)
 
 
-MEASURE = """
-import os, sys
-from pathlib import Path
-from sandmill.sandbox.exchange import Caps, collect, fill
-
-def peak():
-    text = Path("/proc/self/status").read_text()
-    return int(text.partition("VmHWM:")[2].split()[0]) >> 10
-
-scratch, work = map(Path, sys.argv[1:])
-at = os.open(work, os.O_RDONLY)
-caps = Caps(1 << 30, 18_742, 18_742 * 200)
-before = peak()
-for _ in range(2):
-    collect(at, scratch, fill(scratch, at, 0, caps), caps)
-print(peak() - before)
-"""
+MEASURE = (SCRIPTS / "deep_trees.txt").read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunLimits
+from tests.data import SCRIPTS
 from tests.unit.sandbox.conftest import make_box
 
 
@@ -25,22 +26,7 @@ def living(marker: str) -> list[str]:
     return found
 
 
-BOMB = """
-import ctypes, os, signal, sys, time
-for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-    signal.signal(number, signal.SIG_IGN)
-ctypes.CDLL(None).prctl(15, b"MARKER", 0, 0, 0)
-started = 0
-while True:
-    try:
-        if os.fork():
-            started += 1
-            print(started, flush=True)
-        else:
-            os.setsid()
-    except OSError:
-        time.sleep(0.01)
-"""
+BOMB = (SCRIPTS / "fork_bomb.txt").read_text("utf-8")
 
 
 def test_no_process_survives_a_time_out(warm, public):

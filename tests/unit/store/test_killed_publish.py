@@ -11,58 +11,13 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
+from tests.data import SCRIPTS
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
 _CHANGES = 33
 """Writes of two shards, and of the version that is made of them."""
 
-_DIE_AT_EACH = """
-import os, signal, sys
-from pathlib import Path
-from sandmill.store.files import Store
-from tests.publishing import fill_shard, publish_shards
-
-def die_at(last, level):
-    changes = []
-
-    def dying(act):
-        def wrapped(*args, **kwargs):
-            if len(changes) == last:
-                os.kill(os.getpid(), signal.SIGKILL)
-            changes.append(0)
-            return act(*args, **kwargs)
-        return wrapped
-
-    if level == "write":
-        for name in ("write", "create", "copy"):
-            setattr(Store, name, dying(getattr(Store, name)))
-    elif level == "system call":
-        os.link, os.fsync, Path.replace = dying(os.link), dying(os.fsync), dying(Path.replace)
-    else:
-        import s3fs
-        real = s3fs.S3FileSystem._call_s3
-        changing = dying(lambda: None)
-
-        async def dying_call(self, method, *args, **kwargs):
-            if method.startswith(("put", "copy")):
-                changing()
-            answer = await real(self, method, *args, **kwargs)
-            if method.startswith(("put", "copy")):
-                changing()
-            return answer
-
-        s3fs.S3FileSystem._call_s3 = dying_call
-
-level, first = sys.argv[1], int(sys.argv[2])
-for number, root in enumerate(sys.argv[3:], start=first):
-    child = os.fork()
-    if not child:
-        die_at(number, level)
-        store = Store(root)
-        publish_shards(store, [fill_shard(store, range(2)), fill_shard(store, range(2, 3))])
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
+_DIE_AT_EACH = (SCRIPTS / "die_at_each.txt").read_text("utf-8")
 
 
 def _die_at_each(level: str, first: int, roots: list[str]) -> list[bool]:
