@@ -14,7 +14,7 @@ from sandmill.store.versions import list_versions
 from tests.data import SCRIPTS
 from tests.publishing import fill_shard, publish_numbers, publish_shards
 
-_CHANGES = 33
+_CHANGES = 34
 """Writes of two shards, and of the version that is made of them."""
 
 _DIE_AT_EACH = (SCRIPTS / "die_at_each.txt").read_text("utf-8")
