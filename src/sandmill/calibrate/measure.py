@@ -163,14 +163,15 @@ def require_columns_lose(
             raise ItemRejected(Stage.CALIBRATE, "column_medal", detail)
 
 
-def require_informed_gold(measured: Calibration, informed: float) -> None:
-    """Refuse a task whose gold is above the score of the informed solver.
+def require_gold_in_reach(measured: Calibration, informed: float) -> None:
+    """Refuse a task whose gold is above the scores of the informed solver and of all readers.
 
     Raises:
         ItemRejected: `no_room`.
     """
     ends = measured.trivial, measured.oracle
-    require_room(gap_closed(informed, *ends), gap_closed(measured.thresholds.gold, *ends))
+    scores = [informed, *(entry.final for entry in measured.board if entry.tier is Tier.READER)]
+    require_room(max(gap_closed(one, *ends) for one in scores), gap_closed(measured.thresholds.gold, *ends))
 
 
 def with_scripts(measured: Calibration, scores: Sequence[ScriptScore]) -> Calibration:

@@ -209,18 +209,18 @@ def require_gain(measured: Calibration) -> None:
         raise ItemRejected(Stage.CALIBRATE, "no_margin", detail)
 
 
-def require_room(informed: float, gold: float) -> None:
-    """Refuse a task whose gold is out of reach even with the true form of all features.
+def require_room(reached: float, gold: float) -> None:
+    """Refuse a task whose gold is out of reach for all who know the forms of the rule, or those that texts state.
 
     Args:
-        informed: place of the informed solver on the gap scale.
+        reached: place of the informed solver on the gap scale, or of the best reader if that is higher.
         gold: place of gold.
 
     Raises:
         ItemRejected: `no_room`.
     """
-    if informed < gold:
-        detail = f"a solver that knows the form of every feature closes {informed:.3f} of the gap; gold asks {gold:.3f}"
+    if reached < gold:
+        detail = f"the best solver that knows forms of the rule closes {reached:.3f} of the gap; gold asks {gold:.3f}"
         raise ItemRejected(Stage.CALIBRATE, "no_room", detail)
 
 

@@ -17,7 +17,7 @@ from sandmill.calibrate.measure import (
     difficulty,
     draw_counts,
     require_columns_lose,
-    require_informed_gold,
+    require_gold_in_reach,
     with_scripts,
 )
 from sandmill.calibrate.milestones import LEAST_MARGIN, SINGLE_MARGIN, MilestoneRule, require_gain
@@ -117,7 +117,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         _require_columns_lose(contest, measured, rendered)
         informed = informed_score(contest, rendered)
         if informed is not None:
-            require_informed_gold(measured, informed)
+            require_gold_in_reach(measured, informed)
         scripts = _scripts(Path(name), contest, rendered, measured, test)
         measured = with_scripts(measured, [one.score for one in scripts])
         measured = measured.model_copy(update={"informed": informed})

@@ -118,7 +118,8 @@ def _require(found: Milestones, least_margin: float, leeway: float = 0.0) -> Non
     if found.margin is not None:
         require_margin(found.margin, least_margin - 2 * leeway)
     if found.informed is not None:
-        require_room(found.informed, gold_on_pilot(found) - leeway)
+        readers = [entry.shares[0] for entry in found.entries if entry.tier is Tier.READER]
+        require_room(max([found.informed, *readers]), gold_on_pilot(found) - leeway)
 
 
 def refuse_without_room(pilot: Pilot, contest: SolverRuns, runs: Sequence[PanelRun]) -> None:

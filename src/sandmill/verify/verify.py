@@ -127,14 +127,15 @@ def best_is_known(measured: Calibration) -> bool:
         return False
     tops = [*(entry.final for entry in measured.board[:1]), measured.informed]
     is_highest = all(gap_closed(top, trivial, best) <= 1 + LUCK for top in tops if top is not None)
-    return is_highest and informed_is_gold(measured)
+    return is_highest and gold_is_in_reach(measured)
 
 
-def informed_is_gold(measured: Calibration) -> bool:
-    """Whether the informed solver reaches gold, so that gold is within reach. The rule `ranks` does not ask for it."""
+def gold_is_in_reach(measured: Calibration) -> bool:
+    """Whether the informed solver or a reader reaches gold. The rule `ranks` does not ask for it."""
     if measured.rule == "ranks" or measured.informed is None:
         return True
-    return reaches(measured.informed, measured.thresholds.gold, measured.is_lower_better)
+    scores = (measured.informed, *(entry.final for entry in measured.board if entry.tier is Tier.READER))
+    return any(reaches(score, measured.thresholds.gold, measured.is_lower_better) for score in scores)
 
 
 def thresholds_hold(measured: Calibration) -> bool:

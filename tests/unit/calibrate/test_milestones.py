@@ -182,7 +182,7 @@ def test_the_margin_is_that_of_means_over_the_draws():
         require_margin(LEAST_MARGIN - 1e-6)
 
 
-def test_an_informed_solver_below_gold_leaves_no_room():
+def test_gold_above_all_who_know_forms_leaves_no_room():
     require_room(0.6, 0.6)
     with pytest.raises(ItemRejected, match="no_room"):
         require_room(0.599, 0.6)

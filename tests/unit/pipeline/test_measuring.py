@@ -37,7 +37,7 @@ def asked(monkeypatch) -> list[tuple[int, list[str]]]:
     """
     use_panel(monkeypatch, calls := [])
     monkeypatch.setattr(measuring, "appraise", lambda calibration, *_: calibration)
-    monkeypatch.setattr(measuring, "require_informed_gold", lambda *_: None)
+    monkeypatch.setattr(measuring, "require_gold_in_reach", lambda *_: None)
     monkeypatch.setattr("sandmill.calibrate.solvers.naive.single_columns", lambda *_: [])
     monkeypatch.setattr(training_draws, "_informed_share", lambda *_: None)
     monkeypatch.setattr(measuring, "_scripts", lambda *_: scripts())

@@ -137,6 +137,11 @@ def test_a_gold_beyond_the_informed_solver_leaves_no_room(monkeypatch):
     assert len(drawn) == DRAWS - 1
 
 
+def test_readers_that_reach_gold_leave_room_above_a_weak_informed_solver(monkeypatch):
+    found = measured(monkeypatch, Runs(readers_far=2.0, adversary_far=3.5, informed_far=8.0))
+    assert found.informed < gold_on_pilot(found)
+
+
 @pytest.mark.parametrize("readers_far", [None, 2.0], ids=["margin", "readers"])
 def test_a_design_without_room_is_refused_before_the_rest_of_its_runs(readers_far: float | None):
     own = Runs(readers_far=readers_far, adversary_far=3.5, informed_far=8.0)

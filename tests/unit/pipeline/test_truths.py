@@ -148,11 +148,14 @@ def test_milestones_must_follow_from_the_recorded_runs():
     assert not thresholds_hold(milestoned(milestones=sound.milestones.model_copy(update={"feedback_oracle": 0.91})))
 
 
-def test_gold_of_a_milestone_must_be_within_reach_of_the_informed_solver():
-    gold = milestoned().thresholds.gold
-    assert best_is_known(milestoned(informed=gold))
-    assert not best_is_known(milestoned(informed=round(gold - 1e-5, 5)))
-    assert best_is_known(milestoned(informed=None))
+def test_gold_of_a_milestone_must_be_within_reach_of_the_informed_solver_or_a_reader():
+    sound = milestoned()
+    gold, weak = sound.thresholds.gold, round(sound.thresholds.gold - 1e-5, 5)
+    assert best_is_known(milestoned(informed=weak))
+    blind = tuple(one for one in sound.board if one.tier != "reader")
+    assert best_is_known(milestoned(informed=gold, board=blind))
+    assert not best_is_known(milestoned(informed=weak, board=blind))
+    assert best_is_known(milestoned(informed=None, board=blind))
     assert best_is_known(changed(informed=calibrated().thresholds.bronze))
 
 
