@@ -99,7 +99,7 @@ def preload() -> None:
         # Other versions of a library may lack the function.
         with suppress(ImportError, AttributeError):
             getattr(import_module(name), question)()
-    # At the end of a run the finalizers of imported modules would clean up what ends with the process: 25 ms of PyTorch.
+    # At the end of a run, finalizers of imported modules clean up what ends with the process: 25 ms of PyTorch.
     for one in list(weakref.finalize._registry):  # type: ignore[attr-defined]
         one.atexit = False
 
