@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.cli.report import report
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
 from sandmill.export.carried import _read_by_pandas
@@ -20,6 +21,8 @@ from sandmill.store.files import Store
         ("pandas", "rerun", lambda: _read_by_pandas(["x"])),
         ("pandas", "rerun", _check_packages),
         ("PIL", "rerun", _check_packages),
+        ("duckdb", "report", lambda: report("samples", "none")),
+        ("PIL.Image", "report", lambda: report("samples", "none")),
         ("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", lambda: sign(Path("none"), b"")),
         ("cryptography.exceptions", "sign", lambda: signature_fault(Path("none"), b"", b"")),
     ],
