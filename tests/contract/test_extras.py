@@ -9,6 +9,7 @@ from sandmill.cli.report import report
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
 from sandmill.export.carried import _read_by_pandas
+from sandmill.export.sft import _chats
 from sandmill.publish.signature import sign, signature_fault
 from sandmill.store.files import Store
 
@@ -19,6 +20,7 @@ from sandmill.store.files import Store
         ("s3fs", "s3", lambda: Store("s3://bucket/releases").folders()),
         ("botocore.exceptions", "s3", lambda: Store("s3://bucket/releases").read("x")),
         ("pandas", "rerun", lambda: _read_by_pandas(["x"])),
+        ("pandas", "rerun", lambda: list(_chats(None))),
         ("pandas", "rerun", _check_packages),
         ("PIL", "rerun", _check_packages),
         ("duckdb", "report", lambda: report("samples", "none")),
