@@ -14,7 +14,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, require_extra
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.layout import PUBLIC
@@ -50,8 +50,6 @@ class FreshSource:
 
     @cached_property
     def _draw(self) -> "tuple[Rendered, GradedTask]":
-        from sandmill.draw import render
-
         task, answers = self._private()
         if not isinstance(task, TaskFile):
             problem = Problem("private half", "no design", "task.json with the design", "Pull the private half again.")
@@ -60,8 +58,11 @@ class FreshSource:
         # published rows.
         known = sha256("\n".join(answers.ids).encode() + str(answers.truth.tolist()).encode()).digest()
         key = hmac.new(known, f"fresh rows {self._group}".encode(), sha256).digest()
-        rendered = render(task.spec, key)
-        calibration = move_calibration(task.calibration, *measure_ends(rendered))
+        with require_extra("rerun", "fresh draws"):
+            from sandmill.draw import render
+
+            rendered = render(task.spec, key)
+            calibration = move_calibration(task.calibration, *measure_ends(rendered))
         return rendered, GradedTask(task_id=self.task_id, facts=rendered.package.facts, calibration=calibration)
 
     def description(self) -> str:
