@@ -14,7 +14,7 @@ from sandmill.cli.screen import (
     write_json,
     write_result,
 )
-from sandmill.errors import InputError, Problem, count
+from sandmill.errors import InputError, Problem, count, require_extra
 
 if TYPE_CHECKING:
     from sandmill.report.html.figure import Edition
@@ -38,6 +38,9 @@ def report(
 
     Every version has its public page in `reports/report.html` already.
     """
+    with require_extra("report", "sandmill report"):
+        import duckdb  # noqa: F401
+        import PIL.Image  # noqa: F401
     from sandmill.publish.release_report import PAGE, make_report
     from sandmill.store.files import Store
     from sandmill.store.new_folder import check_new_folder, write_new_folder

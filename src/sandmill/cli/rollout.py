@@ -36,6 +36,14 @@ def rollout(
     max_submissions: Annotated[int, option("N", "Valid submissions with feedback in an episode.", min=1)] = 5,
     time_budget: Annotated[float, option("S", "Seconds of all scripts of an episode together.", min=0.1)] = 600.0,
     timeout: Annotated[float, option("S", "Seconds of wall time of one script.", min=0.1, max=MOST_SECONDS)] = 30.0,
+    wall_clock: Annotated[
+        float | None,
+        option(
+            "S",
+            "Longest time of an episode, with the model and with waiting. Default: --time-budget and an hour.",
+            min=1,
+        ),
+    ] = None,
     concurrency: Annotated[
         int, option("N", "Episodes at a time; scripts run on as many cores as there are.", min=1)
     ] = 8,
@@ -89,7 +97,11 @@ def rollout(
         "model": model,
         "reward": reward,
         "limits": EpisodeLimits(
-            max_steps=max_steps, max_submissions=max_submissions, time_budget=time_budget, timeout=timeout
+            max_steps=max_steps,
+            max_submissions=max_submissions,
+            time_budget=time_budget,
+            timeout=timeout,
+            wall_clock=wall_clock,
         ),
         "temperature": temperature,
         "max_tokens": max_tokens,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from sandmill.errors import Problem, RequestError
+from sandmill.errors import Problem, RequestError, require_extra
 from sandmill.export.base import ExportTask, readme
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.release import Manifest
@@ -74,7 +74,8 @@ def _chats(task: ExportTask) -> Iterator[Row]:
 
     The published reader's script stands for its style; releases that have none get one of the same style.
     """
-    import pandas as pd
+    with require_extra("rerun", "export sft"):
+        import pandas as pd
 
     from sandmill.calibrate.readers import stated_facts
     from sandmill.calibrate.scripts.demonstrations import READER_STYLE, STYLES, demonstration

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
-from sandmill.errors import InputError, Problem, SandboxUnavailable
+from sandmill.errors import InputError, Problem, SandboxUnavailable, require_extra
 from sandmill.models.reports import GradeReport, Outcome
 from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, FactCredit, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
@@ -83,7 +83,7 @@ class MLEnv:
             numbers: single limits.
 
         Raises:
-            InputError: if the reward is unknown.
+            InputError: if the reward is unknown, or its measurement of facts needs pandas, which is missing.
             ValidationError: if a limit is out of range.
         """
         self.task = self._original = task
@@ -92,6 +92,9 @@ class MLEnv:
         """Share of the model's messages in the asked-for format, which an adapter may set before the end."""
         self._reward = get_reward(reward)
         self._explains = explains or self._reward.needs_facts
+        if self._explains:
+            with require_extra("rerun", "credit for stated facts"):
+                import pandas  # noqa: F401
         self._sandbox, self._instrument, self._sample = sandbox, instrument, sample
         self._folder: TemporaryDirectory[str] | None = None
         self._timer: asyncio.TimerHandle | None = None

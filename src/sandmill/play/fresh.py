@@ -14,12 +14,12 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from sandmill.calibrate.panel import TRIVIAL, run_panel
-from sandmill.errors import InputError, Problem
+from sandmill.errors import InputError, Problem, require_extra
 from sandmill.models.base import Part
 from sandmill.models.calibration import Calibration
 from sandmill.models.layout import PUBLIC
 from sandmill.models.names import fresh_id
-from sandmill.models.package import GradedTask, TaskFile
+from sandmill.models.package import TaskFile
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import SCORE_DECIMALS
 from sandmill.scoring.gap import gap_closed
@@ -43,15 +43,13 @@ class FreshSource:
         self._private, self._group, self._lock = private, group, RLock()
 
     @property
-    def _drawn(self) -> "tuple[Rendered, GradedTask]":
+    def _drawn(self) -> "tuple[Rendered, TaskFile]":
         # All episodes of a group share this object, and may ask at the same time.
         with self._lock:
             return self._draw
 
     @cached_property
-    def _draw(self) -> "tuple[Rendered, GradedTask]":
-        from sandmill.draw import render
-
+    def _draw(self) -> "tuple[Rendered, TaskFile]":
         task, answers = self._private()
         if not isinstance(task, TaskFile):
             problem = Problem("private half", "no design", "task.json with the design", "Pull the private half again.")
@@ -60,9 +58,13 @@ class FreshSource:
         # published rows.
         known = sha256("\n".join(answers.ids).encode() + str(answers.truth.tolist()).encode()).digest()
         key = hmac.new(known, f"fresh rows {self._group}".encode(), sha256).digest()
-        rendered = render(task.spec, key)
-        calibration = move_calibration(task.calibration, *measure_ends(rendered))
-        return rendered, GradedTask(task_id=self.task_id, facts=rendered.package.facts, calibration=calibration)
+        with require_extra("rerun", "fresh draws"):
+            from sandmill.draw import render
+
+            rendered = render(task.spec, key)
+            calibration = move_calibration(task.calibration, *measure_ends(rendered))
+        drawn = {"task_id": self.task_id, "facts": rendered.package.facts, "calibration": calibration}
+        return rendered, task.model_copy(update=drawn)
 
     def description(self) -> str:
         """Return the text of description.md."""

@@ -79,21 +79,32 @@ class ReactAgent:
         return self._calls > 0 and self._context is not None and self._tokens + new > self._context
 
     async def _ask(self, env: MLEnv) -> ChatReply | None:
-        """Return the next message. None if there is none: the episode is over then."""
+        """Return the next message. None if there is none: the episode is over then.
+
+        The first message must come a little earlier than others, so that an episode without it can still be masked.
+        """
+        earlier_s = 0.0 if self._calls else env.limits.closing_s
+        try:
+            async with asyncio.timeout(env.left_s - earlier_s):
+                found = await self._try_request()
+        except TimeoutError:
+            found, self._error = not self._calls, "" if self._calls else "no answer within the wall clock of an episode"
+        if isinstance(found, ChatReply):
+            return found
+        await env.stop(is_fault=found)
+        return None
+
+    async def _try_request(self) -> ChatReply | bool:
+        """Return the next message; without one, whether the server is at fault."""
         for attempt in range(_REQUESTS):
             try:
-                async with asyncio.timeout(env.left_s):
-                    return await self._request(self._messages)
-            except TimeoutError:
-                await env.stop()
-                break
+                return await self._request(self._messages)
             except RequestFailed as failure:
                 is_fault, is_full = await self._is_fault(failure), failure.is_too_long
                 if is_fault or is_full or attempt + 1 == _REQUESTS:
                     self._error = "" if is_full and not is_fault else str(failure)
-                    await env.stop(is_fault=is_fault)
                     break
-        return None
+        return is_fault
 
     async def _is_fault(self, failure: RequestFailed) -> bool:
         """Return whether the server is at fault for a failed request, and not what the agent wrote or printed.

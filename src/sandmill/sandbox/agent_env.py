@@ -154,10 +154,10 @@ def create_agent_env(
             raise InputError("agent environment", [problem])
         draft = place.with_name(f"{place.name}.{os.getpid()}.draft")
         packages = "numpy, pandas, scikit-learn, xgboost and others" + (" with PyTorch" if has_torch else "")
-        size = "2 GB" if has_torch else "1 GB"
-        say(f"Installing {packages} for agents' code into {place}: about {size}, one to five minutes, once.")
+        size_gb = 2 if has_torch else 1
+        say(f"Installing {packages} for agents' code into {place}: about {size_gb} GB, one to five minutes, once.")
         try:
-            with _growth(draft, say):
+            with _growth(draft, size_gb, say):
                 _make(draft, has_torch)
             shutil.rmtree(place, ignore_errors=True)
             draft.rename(place)
@@ -167,14 +167,14 @@ def create_agent_env(
 
 
 @contextmanager
-def _growth(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+def _growth(folder: Path, size_gb: int, say: Callable[[str], None]) -> Iterator[None]:
     """Tell now and then how large a folder has become, until the block ends."""
     is_over, started = Event(), time.monotonic()
 
     def watch() -> None:
         while not is_over.wait(_TELL_S):
             size = sum(entry.lstat().st_size for entry in folder.rglob("*") if os.path.lexists(entry))
-            say(f"  {size // 10**6} MB of about 1000 after {time.monotonic() - started:.0f} s")
+            say(f"  {size // 10**6} MB of about {1000 * size_gb} after {time.monotonic() - started:.0f} s")
 
     Thread(target=watch, name="sandmill-growth", daemon=True).start()
     try:

@@ -167,6 +167,6 @@ def _hub(ref: str) -> "Iterator[HfApi]":
     except SandmillError:
         raise
     except faults as error:
-        said = _TOKEN.sub("[token]", str(error).replace(get_token() or "[token]", "[token]"))
+        said = _TOKEN.sub("[token]", str(error).replace(get_token() or "[token]", "[token]")).rstrip(". ")
         hint = "Check reference, network, and the token that huggingface_hub reads (hf auth login, or HF_TOKEN)."
         raise StoreError(f"{ref}: {type(error).__name__}: {shorten(' '.join(said.split()), 300)}. {hint}") from None

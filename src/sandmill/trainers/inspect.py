@@ -35,6 +35,7 @@ def sandmill_release(
     max_submissions: int = EpisodeLimits().max_submissions,
     time_budget: float = EpisodeLimits().time_budget,
     timeout: float = EpisodeLimits().timeout,
+    wall_clock: float | None = EpisodeLimits().wall_clock,
 ) -> Task:
     """Return the selected tasks of a release as one task of Inspect, with a sample for each.
 
@@ -49,12 +50,17 @@ def sandmill_release(
         max_submissions: valid submissions that get feedback.
         time_budget: seconds of all runs of an episode together.
         timeout: seconds of one run.
+        wall_clock: seconds of the whole episode; None means one hour more than `time_budget`.
 
     Raises:
         InputError: if the private half cannot be read, or no task is selected.
     """
     limits = EpisodeLimits(
-        max_steps=max_steps, max_submissions=max_submissions, time_budget=time_budget, timeout=timeout
+        max_steps=max_steps,
+        max_submissions=max_submissions,
+        time_budget=time_budget,
+        timeout=timeout,
+        wall_clock=wall_clock,
     )
     opened = graded_tasks(release).release
     chosen = opened.select(split=split, band=band, metric=metric, structure=structure)

@@ -165,7 +165,8 @@ def environment(
         release: a release with its private half, or its reference. It is opened at once.
         reward: name of a preset, or a reward.
         sandbox: runs the scripts. None means the sandbox of the release.
-        limits: fields of `EpisodeLimits`: `max_steps`, `max_submissions`, `time_budget`, `timeout`.
+        limits: fields of `EpisodeLimits`: `max_steps`, `max_submissions`, `time_budget`, `timeout`,
+            `wall_clock`.
 
     Raises:
         ReleaseNotFound: the release does not exist.

@@ -60,6 +60,7 @@ class SandmillTaskConfig(vf.TaskConfig):
     max_submissions: int = EpisodeLimits().max_submissions
     time_budget: float = EpisodeLimits().time_budget
     timeout: float = EpisodeLimits().timeout
+    wall_clock: float | None = EpisodeLimits().wall_clock
 
     @property
     def limits(self) -> EpisodeLimits:

@@ -12,12 +12,13 @@ import polars as pl
 import pytest
 
 from sandmill.llm import client as client_module
+from sandmill.models.rollout import Ending
 from sandmill.play.release import load
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store
 from sandmill.store.rollouts import RolloutFolder
 from tests.llm_server import Answer, error, serve
-from tests.rollout_agents import AGENTS, script_for, turn_of
+from tests.rollout_agents import AGENTS, SAMPLE, run_code, script_for, turn_of
 from tests.unit.cli.invoking import run
 
 pytestmark = pytest.mark.slow
@@ -126,6 +127,19 @@ def test_a_model_that_never_answers_ends_the_command_with_one_error_and_writes_n
     assert "good: " in ran.stderr
     assert "Nothing was written." in ran.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_an_episode_ends_with_its_wall_clock_though_the_model_goes_on(release, tmp_path):
+    def script(received):
+        return Answer(text=run_code(SAMPLE), wait_s=600.0 if turn_of(received) else 0.0)
+
+    with serve(script) as server:
+        ran = roll_out(release, tmp_path / "r", server.base, "slow", "--limit", 1, "--wall-clock", 8)
+        other = roll_out(release, tmp_path / "r", server.base, "slow", "--limit", 1, "--wall-clock", 9)
+    assert ran.exit_code == 0, ran.output
+    for record in RolloutFolder(Store(str(tmp_path / "r"))).records():
+        assert (record.rollout.ending, record.rollout.mask, record.rollout.chosen) == (Ending.TIME, False, 1)
+    assert (other.exit_code, "wall clock: saw 9.0; expected 8.0" in other.stderr) == (2, True)
 
 
 def test_faults_of_the_server_mask_their_rollouts_and_the_next_run_plays_them_again(release, tmp_path):

@@ -191,3 +191,10 @@ def test_a_server_opens_fresh_tasks_by_name(task):
     assert files_of(served.open(name)) == files_of(sandmill.open_task(task).fresh(8))
     assert served.open(name) is served.open(name)
     assert served.open(task.name).id == task.name
+
+
+def test_credit_for_stated_facts_is_measured_on_fresh_rows_too():
+    release = sandmill.load("samples", sandbox=object())
+    task = release.task(release.select(structure="tabular/regression/random")[0])
+    credits = task.fresh(1).explain_submission(None)
+    assert credits == task.explain_submission(None) != ()

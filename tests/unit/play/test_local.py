@@ -94,7 +94,7 @@ def test_a_long_installation_says_how_far_it_is(monkeypatch, tmp_path):
     monkeypatch.setattr(agent_env, "_TELL_S", 0.01)
     (tmp_path / "library").write_bytes(bytes(3_000_000))
     told = []
-    with agent_env._growth(tmp_path, told.append):
+    with agent_env._growth(tmp_path, 2, told.append):
         while not told:
             pass
-    assert told[0].startswith("  3 MB of about 1000")
+    assert told[0].startswith("  3 MB of about 2000")

@@ -78,6 +78,29 @@ def test_a_model_that_never_answers_ends_with_the_wall_clock(task):
     )
 
 
+def test_a_model_that_never_answers_the_first_message_masks_the_rollout_at_the_wall_clock(task):
+    class Silent(Model):
+        async def reply(self, messages, seed=None, most_tokens=None):
+            await asyncio.Event().wait()
+
+    record = play(task, Silent(), limits={"wall_clock": 1.0})
+    assert (record.rollout.mask, record.failure) == (True, "model_error")
+    assert "wall clock" in record.error
+
+
+@pytest.mark.timeout(60)
+def test_the_question_whether_a_server_is_at_fault_ends_with_the_wall_clock(task):
+    class Failing(Model):
+        async def reply(self, messages, seed=None, most_tokens=None):
+            if most_tokens is not None:
+                await asyncio.Event().wait()
+            return await super().reply(messages, seed, most_tokens)
+
+    model = Failing(script("sample"), RequestFailed("stuck", is_transient=True))
+    record = play(task, model, limits={"wall_clock": 1.0})
+    assert (record.rollout.ending, record.rollout.chosen) == (Ending.TIME, 1)
+
+
 def test_an_episode_from_the_first_script_to_the_end(task):
     model = Model(script("sample"), SUBMIT, FINISH)
     record = play(task, model, seed=7)

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from sandmill.kinds.audio.render import aiff_bytes
+from sandmill.models.llm import Message
 from sandmill.models.release import VerifiedTask
 from sandmill.publish.release_report import PAGE, make_report
 from sandmill.store.files import Store
@@ -16,6 +17,7 @@ from sandmill.store.release import load
 from tests.chromium import CHROMIUM, Tab, open_tab
 from tests.factories import make_task
 from tests.publishing import fill_shard, publish_numbers, publish_shards
+from tests.rollout_records import make_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
@@ -185,3 +187,21 @@ def test_no_table_is_cut_on_a_phone(tab, page):
     assert tab.run(cut) == 0
     tab.run("location.hash = report.link(report.tasks[0].id), new Promise((done) => setTimeout(done, 200))")
     assert tab.run(cut) == 0
+
+
+def test_messages_of_rollouts_lie_inside_their_rollout_and_wrap_on_a_phone(tab, tmp_path):
+    store = Store(f"{tmp_path}/micro")
+    publish_numbers(store, range(1))
+    release = load(store.root)
+    long = Message(role="user", content="word " * 200)
+    record = make_record(release.task_ids[0]).model_copy(update={"messages": (long,)})
+    path = tmp_path / PAGE
+    path.write_bytes(make_report(release, "private", [record])[PAGE])
+    tab.resize(390, 1400, is_phone=True)
+    tab.open(path.as_uri())
+    tab.run("location.hash = report.link(report.tasks[0].id), new Promise((done) => setTimeout(done, 200))")
+    titles = "[...document.querySelectorAll('#task .rollout > .rollout > summary')].map((one) => one.textContent)"
+    assert {"credit", "steps", "message 1, user"} <= set(tab.run(titles))
+    tab.run("document.querySelectorAll('#task .rollout').forEach((one) => { one.open = true; })")
+    assert tab.run("[...document.querySelectorAll('.said')].some((one) => one.scrollWidth > one.clientWidth)") is False
+    assert tab.problems == []

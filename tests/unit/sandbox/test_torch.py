@@ -46,6 +46,13 @@ print(tuple(network(picture[None]).shape))
 loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(20.0)), 5, num_workers=2)
 print(sum(float(part.sum()) for (part,) in loader))
 """
+FINALIZERS = """
+import weakref
+print(sum(one.atexit for one in weakref.finalize._registry))
+class Mine: pass
+mine = Mine()
+weakref.finalize(mine, print, "mine")
+"""
 FORKS = 200
 
 
@@ -73,6 +80,10 @@ def test_it_is_loaded_ahead_with_one_thread_and_no_cuda_device(torch_box, public
 def test_networks_of_torchvision_transforms_and_workers_of_loaders_run(torch_box, public):
     result = torch_box.run(TOOLS, public=public, timeout=120)
     assert (result.stdout, result.stderr) == ("(1, 3)\n190.0\n", "")
+
+
+def test_a_run_ends_without_the_finalizers_of_imported_modules_and_with_its_own(torch_box, public):
+    assert torch_box.run(FINALIZERS, public=public, timeout=60).stdout == "0\nmine\n"
 
 
 def test_many_forks_in_a_row_train_networks_without_a_hang(torch_box, public):

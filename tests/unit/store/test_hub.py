@@ -118,13 +118,14 @@ def test_what_a_hub_changed_is_refused(hub, release, path):
 
 
 def test_no_error_and_no_file_shows_the_token(hub, release, tmp_path, caplog):
-    hub.says = f"the token {KEY} of hf_AnotherTokenOfSomebody is not valid"
+    hub.says = f"the token {KEY} of hf_AnotherTokenOfSomebody is not valid."
     with pytest.raises(StoreError, match=r"\[token\]") as caught:
         push(release, PUBLIC)
     assert KEY in str(hub.requests)
     shown = str(caught.value) + caplog.text
     assert KEY not in shown
     assert "AnotherToken" not in shown
+    assert ".. " not in str(caught.value)
     assert caught.value.__suppress_context__
     done = CliRunner().invoke(app, ["show", PUBLIC])
     assert (done.exit_code, KEY in done.output) == (1, False)

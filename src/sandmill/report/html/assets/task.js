@@ -126,10 +126,10 @@ report.taskPanel("truths", "Verified facts", (task, body, detail) => {
 
 report.taskPanel("rollouts", "Rollouts", (task, body, detail) => {
   if (!detail.rollouts) return false;
-  const { el } = report, block = ([title, text]) =>
-    el("details", {}, el("summary", {}, title), el("pre", { class: "prose", tabindex: 0 }, text));
+  const { el } = report, block = ([title, text], inner = []) => el("details", { class: "rollout" }, el("summary", {}, title),
+    el("pre", { class: /^(message|step) /.test(title) ? "prose said" : "prose", tabindex: 0 }, text), inner);
   for (const [[title, facts], ...rest] of detail.rollouts) {
-    body.append(el("details", {}, el("summary", {}, title), el("pre", { class: "prose", tabindex: 0 }, facts), rest.map(block)));
+    body.append(block([title.replace(`${task.id}, `, ""), facts], rest.map((one) => block(one))));
   }
   return true;
 });
