@@ -92,12 +92,12 @@ def features(train: pd.DataFrame, test: pd.DataFrame, rate: int) -> list[pd.Data
 def describe_sounds(sounds: np.ndarray, rate: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Describe the bands and the spectrum of each recording, and when wide bands are loud."""
     power = spectrogram(sounds)
-    pitches = np.linspace(0, rate / 2, power.shape[2])
+    pitches = np.linspace(0, rate / 2, power.shape[2], dtype=np.float32)
     bands = np.log(power @ mel_bands(pitches, 18).T + 1e-9)
     found = {f"band_{k}": bands[:, :, k].mean(axis=1) for k in range(18)}
     found |= {f"band_{k}_spread": bands[:, :, k].std(axis=1) for k in range(18)}
     loud = power.sum(axis=2)
-    centre = (power * pitches).sum(axis=2) / loud
+    centre = power @ pitches / loud
     found |= {"centre": centre.mean(axis=1), "centre_spread": centre.std(axis=1)}
     half = loud.shape[1] // 2
     found["growth"] = np.log(loud[:, half:].sum(axis=1) / loud[:, :half].sum(axis=1))
