@@ -2,14 +2,18 @@
 
 Run from the repository root: python -m benchmarks.structures --tries 5
 Tries go over all bands in turn and are accepted in any band, so the table shows which bands a structure reaches.
+With --adversaries, a blind adversary that is not on the board also tries each task with pictures, sounds or texts.
 """
 
 import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import mean
 
+from benchmarks.adversaries.judging import score_of
+from benchmarks.adversaries.media import adversary_of
 from benchmarks.first_tries import SECRET
 from sandmill.models.base import Band
 from sandmill.models.calibration import Calibration, Tier
@@ -43,11 +47,15 @@ class Try:
     public_files: int = 0
     golds: frozenset[str] = field(default_factory=frozenset)
     """Blind entries of the board that are gold."""
+    reader: float | None = None
+    """Final score of the reader that is best on feedback."""
+    adversary: float | None = None
+    """Final score of the adversary of media."""
     detail: str = ""
 
 
-def measure(slot: Slot) -> Try:
-    """Make one attempt at a slot and prove it."""
+def measure(slot: Slot, *, adversaries: bool = False) -> Try:
+    """Make one attempt at a slot and prove it. The adversary's seconds do not count."""
     one = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
     attempted = run_attempt(AttemptJob(one, "structures", SECRET))
     made, seconds = attempted.result, sum(attempted.seconds.values())
@@ -65,6 +73,8 @@ def measure(slot: Slot) -> Try:
         for entry in found.board
         if entry.tier not in _BESIDE and medal_of(entry.final, found.thresholds, found.is_lower_better) is Medal.GOLD
     }
+    readers = sorted((one.feedback, one.final) for one in found.board if one.tier is Tier.READER)
+    adversary = adversary_of(made.package.spec.kind.name) if adversaries else None
     return Try(
         seed_id=slot.seed.id,
         kind=kind,
@@ -75,6 +85,8 @@ def measure(slot: Slot) -> Try:
         public_bytes=sum(map(len, public.values())),
         public_files=len(public),
         golds=frozenset(golds),
+        reader=readers[0 if found.is_lower_better else -1][1] if readers else None,
+        adversary=score_of(adversary, made.package) if adversary else None,
     )
 
 
@@ -125,6 +137,30 @@ def _width(found: Calibration) -> float:
     return high - low
 
 
+def report_adversaries(tries: Sequence[Try]) -> None:
+    """Print for each structure which share of its tasks the adversary, the best blind entry and the reader win."""
+    tried = [one for one in tries if one.adversary is not None]
+    print("\n| seed | tasks | gold: adversary | any blind entry | reader that is best on feedback | adversary's gap |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for seed_id in (*sorted({one.seed_id for one in tried}), "all"):
+        some = [one for one in tried if seed_id in (one.seed_id, "all")]
+        golds = [(_is_gold(one, one.adversary), bool(one.golds), _is_gold(one, one.reader)) for one in some]
+        shares = " | ".join(f"{mean(column):.0%}" for column in zip(*golds, strict=True))
+        gaps = [
+            gap_closed(one.adversary, found.trivial, found.oracle)
+            for one in some
+            if (found := one.calibration) and one.adversary is not None
+        ]
+        print(f"| {seed_id} | {len(some)} | {shares} | {mean(gaps):.2f} |")
+
+
+def _is_gold(one: Try, score: float | None) -> bool:
+    found = one.calibration
+    if found is None or score is None:
+        return False
+    return medal_of(score, found.thresholds, found.is_lower_better) is Medal.GOLD
+
+
 def _report_golds(verified: Sequence[Try]) -> None:
     """Say how often the best single script, and the best of each kind, is gold."""
     counts = Counter(name for one in verified for name in one.golds)
@@ -148,6 +184,7 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=5, help="first tries of each structure (default 5)")
     parser.add_argument("--seed", type=int, default=1905, help="number that decides every draw (default 1905)")
     parser.add_argument("--workers", type=int, default=2, help="worker processes (default 2)")
+    parser.add_argument("--adversaries", action="store_true", help="measure blind adversaries of media too")
     parser.add_argument("--only", nargs="*", default=[], help="ids of seeds; all if left out")
     args = parser.parse_args()
     from benchmarks.structures import measure as piece  # by its own name: worker processes cannot import __main__
@@ -164,9 +201,11 @@ def main() -> None:
     with WorkerPool(args.workers) as pool:
         tries = [
             Try(slots[place].seed.id, "-", f"error {made!r}", 0.0) if isinstance(made, Exception) else made
-            for place, made in pool.map(piece, slots, 300)
+            for place, made in pool.map(partial(piece, adversaries=args.adversaries), slots, 300)
         ]
     report(tries)
+    if args.adversaries:
+        report_adversaries(tries)
 
 
 if __name__ == "__main__":

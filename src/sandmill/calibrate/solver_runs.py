@@ -10,7 +10,7 @@ from sandmill.calibrate.adversary import run_adversary, run_search, take_weights
 from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, loader, open_panel
-from sandmill.calibrate.readers import Stated, read_table, run_readers
+from sandmill.calibrate.readers import READERS, Stated, read_table, run_readers
 from sandmill.kinds.files.base import Layout, write_files
 from sandmill.kinds.panel import Entry
 from sandmill.models.calibration import Tier
@@ -62,11 +62,11 @@ class SolverRuns:
         """Run entries of the panel, or all of them."""
         return self.panel.run(names)
 
-    def run_readers(self) -> list[PanelRun]:
-        """Run the readers; nothing if nothing is stated."""
+    def run_readers(self, names: tuple[str, ...] = READERS) -> list[PanelRun]:
+        """Run the readers, or those named if the panel is that of tables; nothing if nothing is stated."""
         if isinstance(self.panel, OwnPanel):
             return [] if self.reader is None else self.panel.run_readers(self.reader)
-        return [] if self.reader is None else run_readers(self.panel, self.reader)
+        return [] if self.reader is None else run_readers(self.panel, self.reader, names)
 
     def run_adversaries(self) -> list[PanelRun]:
         """Run the solvers that are on no board."""

@@ -62,7 +62,7 @@ def compose(facts: TaskFacts, calibration: Calibration) -> str:
 
 def _task_facts(facts: TaskFacts, calibration: Calibration) -> dict[str, Any]:
     low, high = _range_of(facts)
-    board, ceiling = calibration.board, calibration.ceiling
+    board, ends = calibration.board, (calibration.trivial, calibration.oracle, calibration.reward_end)
     return {
         "id_column": facts.id_column,
         "columns": list(facts.submission_columns),
@@ -74,20 +74,16 @@ def _task_facts(facts: TaskFacts, calibration: Calibration) -> dict[str, Any]:
         "high": high,
         "cell_bytes": form_of(facts).cell_bytes(facts),
         "is_lower_better": calibration.is_lower_better,
-        "ceiling_is_loose": ceiling is not None and ceiling.is_loose(calibration.trivial),
         "parts": {
-            "final": _part_facts(
-                calibration.thresholds, [entry.final for entry in board], calibration.trivial, calibration.oracle
-            ),
+            "final": _part_facts(calibration.thresholds, [entry.final for entry in board], *ends),
             "feedback": _part_facts(calibration.feedback_thresholds, [entry.feedback for entry in board]),
         },
     }
 
 
-def _part_facts(
-    thresholds: Thresholds, board: list[float], trivial: float | None = None, oracle: float | None = None
-) -> dict[str, Any]:
-    return {"trivial": trivial, "oracle": oracle, "thresholds": thresholds.model_dump(), "board": board}
+def _part_facts(thresholds: Thresholds, board: list[float], *ends: float) -> dict[str, Any]:
+    known = dict(zip(("trivial", "oracle", "reward_end"), ends or (None,) * 3, strict=True))
+    return {**known, "thresholds": thresholds.model_dump(), "board": board}
 
 
 def _range_of(facts: TaskFacts) -> tuple[float | None, float | None]:

@@ -294,7 +294,7 @@ def report(task: Task, part: str, score: float | None, problem: str = "") -> Rep
 
     beaten = sum(map(reaches, board))
     gap, to_gold = share(score, facts), share(score, {**facts, "oracle": thresholds["gold"]})
-    progress = to_gold if task["ceiling_is_loose"] and to_gold is not None else gap
+    progress = share(score, {**facts, "oracle": facts["reward_end"]})
     return {
         "score": score,
         "valid": score is not None,

@@ -154,9 +154,7 @@ def reference_reward(task: ExportTask) -> float:
     score, board = task.record.verification.reference_score, task.record.calibration
     if score is None:
         return 0.0
-    is_loose = board.ceiling is not None and board.ceiling.is_loose(board.trivial)
-    top = board.thresholds.gold if is_loose and board.thresholds.gold != board.trivial else board.oracle
-    return min(1.0, max(0.0, round(gap_closed(score, board.trivial, top), 6)))
+    return min(1.0, max(0.0, round(gap_closed(score, board.trivial, board.reward_end), 6)))
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:

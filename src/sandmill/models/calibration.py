@@ -17,8 +17,8 @@ def band_ends(band: Band) -> tuple[float, float]:
     return low, min((floor for floor in BAND_FLOORS.values() if floor > low), default=1.0)
 
 
-LOOSE = 0.2
-"""Share of the gap between the ends of a ceiling above which it is loose."""
+LOOSE, LOOSE_BEFORE = 0.15, 0.2
+"""Share of the gap between the ends of a ceiling above which it is loose; the same in records of older releases."""
 
 
 class Tier(StrEnum):
@@ -173,7 +173,7 @@ class Ceiling(Private):
     """Between which scores the best possible one on the final part lies."""
 
     low: float
-    """Has been reached: by a solver of the board, or by one with as many more training items as the pilot has."""
+    """Has been reached: by a solver of the board, a script, or a solver with many more training items."""
     high: float
     """Of the oracle, which no solver can be expected to beat."""
     kind: Literal["exact", "plug_in", "bracket"]
@@ -181,10 +181,13 @@ class Ceiling(Private):
 
     `bracket`: the oracle knows latent columns that items show only in part, so the best possible score lies in between.
     """
+    loose_above: float | None = None
+    """Share of the gap between the ends above which the ceiling is loose. None in records of older releases."""
 
     def is_loose(self, trivial: float) -> bool:
-        """Whether the ends are further apart than a fifth of the gap."""
-        return abs(self.high - self.low) > LOOSE * abs(self.high - trivial)
+        """Whether the ends are so far apart that rewards end at the lower one."""
+        limit = LOOSE_BEFORE if self.loose_above is None else self.loose_above
+        return abs(self.high - self.low) > limit * abs(self.high - trivial)
 
     def width(self, trivial: float) -> float:
         """Return the distance of the ends as a share of the gap between the trivial solver and the oracle."""
@@ -228,6 +231,13 @@ class Calibration(Private):
     informed: float | None = None
     """Score of a solver that knows the true form of the features: headroom between leaderboard and oracle."""
     _former = model_validator(mode="before")(drops_former("feedback_steadiness", "solve_rate", "lifts"))
+
+    @property
+    def reward_end(self) -> float:
+        """Score at which rewards end: that of the oracle, or the lower end of a loose ceiling."""
+        ceiling = self.ceiling
+        is_loose = ceiling is not None and ceiling.is_loose(self.trivial) and ceiling.low != self.trivial
+        return ceiling.low if ceiling is not None and is_loose else self.oracle
 
     @property
     def reading_gain(self) -> float | None:

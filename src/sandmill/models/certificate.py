@@ -86,7 +86,8 @@ class GroupFigures(Explained):
     difficulty_width: Mean
     """Widths of the tasks' own 90 % intervals of difficulty."""
     ceilings: Counts
-    """Tasks by what is known of the best possible score: `exact`, `plug_in` or `bracket`."""
+    """Tasks by what is known of the best possible score: `exact`, `plug_in`, `bracket` or `wide_bracket`, whose rewards
+    end at its lower end."""
     bracket_width: Quantiles | None
     """Distance of both ends of a bracket as a share of the gap."""
     verified: Rate

@@ -50,7 +50,7 @@ class GroupCounts:
             "splits": record.split,
             "seeds": lineage.seed_id,
             "domains": spec.domain,
-            "ceilings": ceiling.kind,
+            "ceilings": "wide_bracket" if ceiling.loose_above and ceiling.is_loose(measured.trivial) else ceiling.kind,
             f"reading {spec.reading_level}": record.reached,
         }
         if record.reached is record.wanted:
@@ -209,7 +209,8 @@ def best_scores_in_words(counts: GroupCounts) -> str:
     said = [f"exact on {known['exact']} of {count(counts.tasks, 'task')}"]
     if widths:
         spread = f"median {median(widths):.0%} of the gap apart, at most {max(widths):.0%}"
-        said.append(f"between two bounds on {known['bracket']} ({spread})")
+        wide = f"; rewards of {known['wide_bracket']} end at the lower one" if known["wide_bracket"] else ""
+        said.append(f"between two bounds on {len(widths)} ({spread}{wide})")
     if known["plug_in"]:
         said.append(f"a plug-in estimate on {known['plug_in']}")
     return ", ".join(said)

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from sandmill.models.base import Frozen
 from sandmill.models.reports import Check, GradeReport, Outcome
 from sandmill.models.rollout import Ending, Marker, RewardParts, Rollout
+from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.medals import reaches
 
 MOST_FORMAT = 0.1
@@ -73,13 +74,13 @@ def valid_grade(rollout: Rollout) -> GradeReport | None:
 def closed_share(grade: GradeReport) -> float:
     """Return the unclipped share of the way from the trivial solver to the best possible score.
 
-    The end is the oracle. If the ceiling is loose, the oracle is not known well enough, and the end is the threshold of
-    gold.
+    The end is the oracle. If the ceiling is loose, the oracle is not known well enough, and the end is the lower end of
+    the ceiling.
     """
-    share = grade.gap_closed
-    if grade.ceiling_is_loose and grade.gap_to_gold is not None:
-        share = grade.gap_to_gold
-    return share or 0.0
+    score, trivial, low = grade.score, grade.trivial, grade.ceiling_low
+    if not grade.ceiling_is_loose or score is None or trivial is None or low is None or low == trivial:
+        return grade.gap_closed or 0.0
+    return gap_closed(score, trivial, low)
 
 
 def clip(value: float, low: float, high: float) -> float:
@@ -94,7 +95,8 @@ FORMAT_CHECKS = tuple(check for check in Check if check is not Check.BEATS_TRIVI
 class Gap(Reward):
     """Share of the gap between the trivial solver and the oracle: `clip(gap_closed, 0, 1)`.
 
-    If the ceiling of the task is loose, the reward is `clip(gap_to_gold, 0, 1)`. Without a valid submission it is 0.
+    If the ceiling of the task is loose, its lower end takes the place of the oracle. Without a valid submission the
+    reward is 0.
 
     Source: Sandmill's own scale, on which tasks of all metrics compare.
     """

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import adversaries
+from benchmarks.adversaries import media
 from benchmarks.adversaries.blind_v3 import Told, read_files
 from benchmarks.adversaries.induced import induce, load, parse_with, save
 from benchmarks.adversaries.texts import IN_WORDS, Doc, number_of, without_denied
@@ -27,7 +28,7 @@ FACTS = TaskFacts(
 
 def test_the_sources_of_a_frozen_adversary_never_change():
     kept = json.loads((FOLDER / "digests.json").read_text())
-    found = {name: adversaries.digest_of(name) for name in adversaries.SOURCES}
+    found = {name: adversaries.digest_of(name) for name in adversaries.SOURCES} | media.digests()
     assert found == kept, "give a changed adversary a new name, and add its digest"
 
 
@@ -110,3 +111,24 @@ def test_the_average_of_forms_finds_a_condition_on_two_columns(tmp_path):
     assert next(iter(bank.picked)) == "condition"
     found = bank.on_test(np.array([len(told.base.train)]))[:, 0]
     assert abs(np.corrcoef(found, (holds * columns.c)[120:])[0, 1]) > 0.9
+
+
+def test_media_adversaries_blend_what_cross_validation_prefers_and_serve_kinds_of_their_modality():
+    from benchmarks.adversaries.heads import answer, usual_models
+
+    rng = np.random.default_rng(4)
+    features = rng.normal(size=(260, 6))
+    label = (features[:, 0] + features[:, 1] * features[:, 2] + rng.normal(size=260) / 3 > 0).astype(int).astype(str)
+    facts = TaskFacts(
+        id_column="id", target_column="y", target="binary", metric="roc_auc", encoding="probability",
+        classes=("0", "1"), submission_columns=("y",),
+    )  # fmt: skip
+    table = pd.DataFrame({"id": [f"i{row}" for row in range(260)], "y": label})
+    tables = table[:100], table[100:].drop(columns="y").reset_index(drop=True)
+    found = answer(tables, facts, [((features[:100], features[100:]), usual_models()[:2]),
+                                   ((features[:100] ** 2, features[100:] ** 2), usual_models()[:1])])  # fmt: skip
+    assert found[label[100:] == "1"].mean() > found[label[100:] == "0"].mean() + 0.1
+    assert media.adversary_of("image_labels").__name__ == "pictures_v1"
+    assert media.adversary_of("json_rows").__name__ == "texts_v1"
+    assert media.adversary_of("table") is None
+    assert media.adversary_of("image_masks") is None

@@ -117,7 +117,7 @@ def test_the_feedback_part_is_scored_on_demand_and_pays_no_reward():
     assert report["thresholds"] == task.calibration.feedback_thresholds.model_dump()
 
 
-def test_the_reward_is_the_share_of_the_gap_or_of_the_way_to_gold_under_a_loose_ceiling():
+def test_the_reward_is_the_share_of_the_gap_which_a_loose_ceiling_shortens():
     task = make_graded((TargetKind.BINARY, MetricName.ROC_AUC))
     answers, calibration = answers_csv(task.facts, task.answers), task.calibration
     thresholds = calibration.thresholds.model_copy(update={"gold": calibration.trivial + 0.8})
@@ -127,7 +127,7 @@ def test_the_reward_is_the_share_of_the_gap_or_of_the_way_to_gold_under_a_loose_
     loose = Ceiling(low=calibration.trivial + 0.5, high=calibration.oracle, kind="bracket")
     report = load(compose(task.facts, calibration.model_copy(update={"ceiling": loose})))
     report = report.grade_bytes(task.honest, answers)
-    assert report["reward"] == min(1, max(0, report["gap_to_gold"]))
+    assert report["reward"] == pytest.approx(min(1, max(0, (report["score"] - calibration.trivial) / 0.5)))
 
 
 @pytest.mark.parametrize("fault", ["answers", "link", "folder", "absent"])

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sandmill.models.base import Band
-from sandmill.models.calibration import Ceiling, Tier
+from sandmill.models.calibration import LOOSE, Ceiling, Tier
 from sandmill.models.hints import Hint, Sentinel
 from sandmill.report.card import dataset_card
 from sandmill.report.digest import best_score_in_words, reading_table
@@ -89,6 +89,17 @@ def test_the_card_says_what_is_known_of_the_best_possible_scores():
         "(median 20% of the gap apart, at most 30%), a plug-in estimate on 1."
     )
     assert said in dataset_card(make_manifest(), counts)
+
+
+def test_brackets_that_rewards_end_in_are_counted_apart():
+    counts = make_counts([])
+    for name, low, limit in (("wide", 0.7, LOOSE), ("narrow", 0.88, LOOSE), ("older", 0.7, None)):
+        ceiling = Ceiling(low=low, high=CALIBRATION.oracle, kind="bracket", loose_above=limit)
+        measured = CALIBRATION.model_copy(update={"ceiling": ceiling})
+        counts.add(RECORDS[0].model_copy(update={"calibration": measured, "task_id": name}))
+    assert counts.names["ceilings"] == {"wide_bracket": 1, "bracket": 2}
+    assert "between two bounds on 3" in dataset_card(make_manifest(), counts)
+    assert "; rewards of 1 end at the lower one)" in dataset_card(make_manifest(), counts)
 
 
 def test_the_ending_table_names_the_band_that_was_missed():

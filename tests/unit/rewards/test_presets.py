@@ -53,11 +53,12 @@ def test_the_gap_is_clipped(share, reward):
     assert reward_of(grade_at(share)) == pytest.approx(reward)
 
 
-def test_under_a_loose_ceiling_gold_is_the_end_of_the_gap():
-    assert reward_of(grade_at(0.4, is_loose=True)) == pytest.approx(0.5)
-    assert reward_of(grade_at(0.9, is_loose=True)) == 1.0
-    without_gold = grade_at(0.4, is_loose=True).model_copy(update={"gap_to_gold": None})
-    assert reward_of(without_gold) == pytest.approx(0.4)
+@pytest.mark.parametrize("oracle", [0.9, 0.1], ids=["higher is better", "lower is better"])
+def test_the_gap_of_a_loose_ceiling_ends_at_its_lower_end(oracle):
+    assert reward_of(grade_at(0.45, oracle=oracle, is_loose=True)) == pytest.approx(0.5)
+    assert reward_of(grade_at(0.9, oracle=oracle, is_loose=True)) == 1.0
+    unknown = grade_at(0.4, oracle=oracle, is_loose=True).model_copy(update={"ceiling_low": None})
+    assert reward_of(unknown) == pytest.approx(0.4)
 
 
 RUNGS = [(-3.0, 0.0), (0.0, 0.0), (0.2, 0.1), (0.4, 0.2), (0.6, 0.4), (0.7, 0.6), (0.8, 0.8), (1.0, 1.0), (1.2, 1.0)]

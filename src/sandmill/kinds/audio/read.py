@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
+from sandmill.kinds.directions import main_directions
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.models.package import TaskFacts
@@ -73,38 +74,62 @@ def samples_of_wav(path: str) -> tuple[np.ndarray, int]:
 
 def source(facts: TaskFacts) -> list[str]:
     """Read all recordings: ids and targets, and features of the sounds."""
-    made = "train, test = features(train, rate), features(test, rate)"
-    return [*functions_source(features), *reading_lines(facts), made]
+    return [*functions_source(features), *reading_lines(facts), "train, test = features(train, test, rate)"]
 
 
-def features(table: pd.DataFrame, rate: int) -> pd.DataFrame:
-    """Put features in place of the sounds: bands, cepstrum, and how the spectrum moves."""
-    from scipy.fft import dct
+def features(train: pd.DataFrame, test: pd.DataFrame, rate: int) -> list[pd.DataFrame]:
+    """Put features in place of the sounds: bands, how the spectrum moves, and main directions of sounds in time."""
+    tables = (train, test)
+    spectra, moves = zip(*(describe_sounds(np.stack(list(table["sound"])), rate) for table in tables), strict=True)
+    moves = main_directions(moves, 8)
+    made = [
+        pd.DataFrame(found).join(pd.DataFrame(part).add_prefix("sounds_"))
+        for found, part in zip(spectra, moves, strict=True)
+    ]
+    return [table.drop(columns="sound").join(part) for table, part in zip(tables, made, strict=True)]
 
-    power = spectrogram(np.stack(list(table["sound"])))
-    pitches = np.linspace(0, rate / 2, power.shape[2])
-    bands = np.log(power @ mel_bands(pitches, 16).T + 1e-9)
-    cepstrum = dct(bands, norm="ortho")[:, :, 1:4].std(axis=1)
-    found = {f"band_{k}": bands[:, :, k].mean(axis=1) for k in range(16)}
-    found |= {f"band_{k}_spread": bands[:, :, k].std(axis=1) for k in range(16)}
-    found |= {f"cepstrum_{k}_spread": cepstrum[:, k] for k in range(3)}
+
+def describe_sounds(sounds: np.ndarray, rate: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Describe the bands and the spectrum of each recording, and when wide bands are loud."""
+    power = spectrogram(sounds)
+    pitches = np.linspace(0, rate / 2, power.shape[2], dtype=np.float32)
+    bands = np.log(power @ mel_bands(pitches, 18).T + 1e-9)
+    found = {f"band_{k}": bands[:, :, k].mean(axis=1) for k in range(18)}
+    found |= {f"band_{k}_spread": bands[:, :, k].std(axis=1) for k in range(18)}
     loud = power.sum(axis=2)
-    centre = (power * pitches).sum(axis=2) / loud
+    centre = power @ pitches / loud
     found |= {"centre": centre.mean(axis=1), "centre_spread": centre.std(axis=1)}
-    flux = np.maximum(np.diff(bands, axis=1), 0).mean(axis=2)
-    limit = flux.mean(axis=1, keepdims=True) + flux.std(axis=1, keepdims=True)
-    found |= {"flux": flux.mean(axis=1), "onsets": (flux > limit).sum(axis=1)}
     half = loud.shape[1] // 2
     found["growth"] = np.log(loud[:, half:].sum(axis=1) / loud[:, :half].sum(axis=1))
-    return table.drop(columns="sound").join(pd.DataFrame(found))
+    return found, times_of(bands.reshape(*bands.shape[:2], 6, -1).max(axis=3))
 
 
-def spectrogram(sounds: np.ndarray, width: int = 128) -> np.ndarray:
-    """Return powers (recordings, moments, frequencies) of windows that overlap by half."""
-    starts = np.arange(0, sounds.shape[1] - width + 1, width // 2)
-    frames = sounds[:, starts[:, None] + np.arange(width)] * np.hanning(width)
-    powers: np.ndarray = np.abs(np.fft.rfft(frames, axis=2)) ** 2
-    return powers
+def times_of(level: np.ndarray) -> np.ndarray:
+    """Measure slow and fast changes of each band, and the number, lengths, places and distances of its sounds."""
+    moving = np.exp(level - level.max(axis=1, keepdims=True))
+    moving -= moving.mean(axis=1, keepdims=True)
+    waves = np.abs(np.fft.rfft(moving * np.hanning(moving.shape[1])[:, None], axis=1)) ** 2
+    middle = round(waves.shape[1] ** 0.5)
+    slow, fast = (np.log(part.mean(axis=1) + 1e-9) for part in (waves[:, 1:middle], waves[:, middle:]))
+    smooth = (level[:, :-2] + level[:, 1:-1] + level[:, 2:]) / 3
+    quiet, loud = np.quantile(smooth, (0.3, 0.98), axis=1)[:, :, None]
+    is_loud = smooth > (quiet + loud) / 2
+    starts = is_loud[:, 1:] & ~is_loud[:, :-1]
+    count, times = starts.sum(axis=1), np.linspace(0, 1, starts.shape[1])[:, None]
+    length = np.log1p(is_loud.sum(axis=1) / np.maximum(count, 1))
+    place = np.where(count > 0, (starts * times).sum(axis=1) / np.maximum(count, 1), 0.5)
+    reach = (starts * times).max(axis=1) - np.where(starts, times, 1).min(axis=1)
+    return np.hstack([slow, fast, np.sqrt(count), length, place, np.maximum(reach, 0) / np.maximum(count - 1, 1)])
+
+
+def spectrogram(sounds: np.ndarray, width: int = 256) -> np.ndarray:
+    """Return powers (recordings, moments, frequencies) of windows that overlap by three quarters."""
+    starts = np.arange(0, sounds.shape[1] - width + 1, max(width // 4, sounds.shape[1] // 250))
+    window, parts = np.hanning(width).astype(np.float32), []
+    for first in range(0, len(sounds), 50):
+        frames = sounds[first : first + 50, starts[:, None] + np.arange(width)] * window
+        parts.append((np.abs(np.fft.rfft(frames, axis=2)) ** 2).astype(np.float32))
+    return np.concatenate(parts)
 
 
 def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
@@ -115,5 +140,5 @@ def mel_bands(pitches: np.ndarray, count: int) -> np.ndarray:
     return np.maximum(np.minimum(rising, falling), 0)
 
 
-spectrogram = once(spectrogram)
+describe_sounds = once(describe_sounds)
 read = Reader(source).read

@@ -1,4 +1,4 @@
-"""Generic features of pictures: colours, edges, small pictures and random filters, here and in scripts."""
+"""Generic features of pictures: colours, edges, small pictures, learned filters and things, here and in scripts."""
 
 # mypy: disable-error-code="no-any-return"
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from sandmill.kinds.directions import main_directions
 from sandmill.kinds.image import files
 from sandmill.kinds.image.files import reading_lines
 from sandmill.kinds.memo import once
@@ -52,12 +53,71 @@ def edges_and_small(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.stack(edges, axis=1).reshape(len(pixels), -1), small.reshape(len(pixels), -1)
 
 
-def random_filters(pixels: np.ndarray) -> np.ndarray:
-    """Mean and largest answer of random filters of 5 x 5 pixels, at every other place."""
+def things(pixels: np.ndarray, middles: np.ndarray) -> np.ndarray:
+    """Measure what is nearest to each colour: share, pieces, the largest piece and its place, places and outline."""
+    from scipy.ndimage import label, uniform_filter
+
+    # Neighbours are averaged first, so that noise makes no pieces
+    own = ((middles**2).sum(axis=1) - 2 * uniform_filter(pixels, (0, 3, 3, 0)) @ middles.T).argmin(axis=3)
+    beside, found = np.zeros((3, 3, 3), int), []
+    beside[1] = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
+    down, across = (np.linspace(-1, 1, side) for side in own.shape[1:])
+    for cluster in range(len(middles)):
+        mask = own == cluster
+        total = mask.sum(axis=(1, 2))
+        named, count = label(mask, beside)
+        place = np.nonzero(named)
+        number = named[place]
+        size, owner = np.bincount(number, minlength=count + 1), np.zeros(count + 1, int)
+        owner[number] = place[0]
+        # Pieces of one or two pixels are noise
+        real = np.flatnonzero((size > 2) & (np.arange(count + 1) > 0))
+        largest = np.zeros(len(mask), int)
+        rising = real[np.argsort(size[real], kind="stable")]
+        largest[owner[rising]] = rising
+        area = np.where(largest > 0, size[largest], 0)
+        found += [np.sqrt(total), np.sqrt(np.bincount(owner[real], minlength=len(mask))), np.sqrt(area)]
+        for line, at, axis in ((down, place[1], 2), (across, place[2], 1)):
+            middle = np.bincount(number, line[at], count + 1)[largest]
+            found += [np.where(area, middle / np.maximum(area, 1), 0), mask.sum(axis=axis) @ line / (total + 1)]
+        found.append((mask[:, 1:] != mask[:, :-1]).sum(axis=(1, 2)) / np.sqrt(np.maximum(total, 1)))
+    return np.column_stack(found)
+
+
+def middles_of(values: np.ndarray, count: int) -> np.ndarray:
+    """Return the middles of clusters of rows: k-means, from rows that lie far apart."""
+    rng, middles = np.random.default_rng(0), values[:1]
+    while len(middles) < count:
+        far = np.min([((values - middle) ** 2).sum(axis=1) for middle in middles], axis=0) + 1e-9
+        middles = np.vstack([middles, values[rng.choice(len(values), p=far / far.sum())]])
+    for _ in range(10):
+        nearest = ((middles**2).sum(axis=1) - 2 * values @ middles.T).argmin(axis=1)
+        members = [values[nearest == place] for place in range(count)]
+        middles = np.array([(part if len(part) else middles[:1]).mean(axis=0) for part in members])
+    return middles[np.argsort(middles.sum(axis=1))].astype(np.float32)
+
+
+def learned_filters(pixels: np.ndarray, side: int = 5, count: int = 24) -> np.ndarray:
+    """Return filters that look like usual pieces of pictures: clusters of patches whose pixels are made independent."""
     from numpy.lib.stride_tricks import sliding_window_view
 
-    filters = np.random.default_rng(0).normal(size=(25 * pixels.shape[3], 24)).astype(np.float32)
+    rng, windows = np.random.default_rng(0), sliding_window_view(pixels, (side, side), axis=(1, 2))
+    places = tuple(rng.integers(most, size=6000) for most in windows.shape[:3])
+    patches = windows[places].reshape(6000, -1).astype(float)
+    patches -= patches.mean(axis=1, keepdims=True)
+    spread, directions = np.linalg.eigh(np.cov(patches.T))
+    whitening = directions / np.sqrt(np.maximum(spread, 0) + 10)
+    patches = patches @ whitening
+    patches /= np.maximum(np.linalg.norm(patches, axis=1, keepdims=True), 1e-6)
+    filters = whitening @ middles_of(patches, count).T
     filters -= filters.mean(axis=0)
+    return (filters / np.maximum(np.linalg.norm(filters, axis=0), 1e-6)).astype(np.float32)
+
+
+def answers_of(pixels: np.ndarray, filters: np.ndarray) -> np.ndarray:
+    """Return the mean and the largest answer of filters of 5 x 5 pixels, at every other place."""
+    from numpy.lib.stride_tricks import sliding_window_view
+
     windows = sliding_window_view(pixels, (5, 5), axis=(1, 2))[:, ::2, ::2]
     pooled = []
     for start in range(0, len(pixels), 100):
@@ -67,32 +127,42 @@ def random_filters(pixels: np.ndarray) -> np.ndarray:
     return np.vstack(pooled)
 
 
-def features(train: np.ndarray, test: np.ndarray, most: tuple = (0, 8, 12, 10)) -> list[pd.DataFrame]:
-    """Statistics of colours, and the main directions of edges, small pictures and filters; 0 takes all as they are."""
+def shrunk(pixels: np.ndarray) -> np.ndarray:
+    """Halve pictures until they have at most 64 pixels a side."""
+    while pixels.shape[1] > 64:
+        even = pixels[:, : pixels.shape[1] // 2 * 2, : pixels.shape[2] // 2 * 2]
+        pixels = (even[:, ::2, ::2] + even[:, 1::2, ::2] + even[:, ::2, 1::2] + even[:, 1::2, 1::2]) / 4
+    return pixels
+
+
+def features(train: np.ndarray, test: np.ndarray, most: tuple = (0, 8, 12, 8, 6)) -> list[pd.DataFrame]:
+    """Statistics of colours, and main directions of edges, small pictures, filters and things; 0 takes all as they are.
+
+    Colours of things, filters and directions are those of the training pictures.
+    """
+    train, test = shrunk(train), shrunk(test)
+    colours, filters = middles_of(train.reshape(-1, 3)[::97], 6), learned_filters(train)
+    parts = [
+        (colour_statistics(pixels), *edges_and_small(pixels), answers_of(pixels, filters), things(pixels, colours))
+        for pixels in (train, test)
+    ]
     made: list[list[pd.DataFrame]] = [[], []]
-    parts = [(colour_statistics(pixels), *edges_and_small(pixels), random_filters(pixels)) for pixels in (train, test)]
-    for block, name in enumerate(("colour", "edges", "small", "filters")):
-        values = [part[block].astype(float) for part in parts]
-        middle, spread = values[0].mean(axis=0), values[0].std(axis=0) + 1e-3
-        values = [(value - middle) / spread for value in values]
-        if most[block]:
-            directions = np.linalg.svd(values[0], full_matrices=False)[2][: most[block]]
-            directions *= np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])[:, None]
-            values = [value @ directions.T for value in values]
+    for block, name in enumerate(("colour", "edges", "small", "filters", "things")):
+        values = main_directions([part[block].astype(float) for part in parts], most[block])
         for tables, value in zip(made, values, strict=True):
-            names = [f"{name}_{place}" for place in range(value.shape[1])]
-            tables.append(pd.DataFrame(np.round(value, 4), columns=names))
+            tables.append(pd.DataFrame(value).add_prefix(f"{name}_"))
     return [pd.concat(tables, axis=1) for tables in made]
 
 
 colour_statistics = once(colour_statistics)
 edges_and_small = once(edges_and_small)
-random_filters = once(random_filters)
+answers_of = once(answers_of)
+things = once(things)
 
 
 def few_features(train: np.ndarray, test: np.ndarray) -> list[pd.DataFrame]:
-    """Main directions of colours, edges, small pictures and filters, fewer of those that small samples show badly."""
-    return features(train, test, (4, 3, 8, 3))
+    """Fewer main directions of all, for tasks with few items of each class."""
+    return features(train, test, (4, 3, 8, 3, 3))
 
 
 GENERAL, FEW = _reader(features), _reader(few_features)

@@ -56,7 +56,7 @@ def read_objects(path: str) -> pd.DataFrame:
 
 
 def expand_texts(train: pd.DataFrame, test: pd.DataFrame, ident: str) -> list[pd.DataFrame]:
-    """Put numbers in place of texts: directions of word and letter groups, and counts of marks."""
+    """Put numbers in place of texts: directions of word and letter groups, lengths, and counts of marks."""
     strings = [name for name in test if not pd.api.types.is_numeric_dtype(test[name])]
     texts = [name for name in strings if test[name].astype(str).str.len().mean() > 30]
     parts = [[table.drop(columns=[name for name in texts if name != ident])] for table in (train, test)]
@@ -64,7 +64,7 @@ def expand_texts(train: pd.DataFrame, test: pd.DataFrame, ident: str) -> list[pd
         cells = [table[name].fillna("").astype(str) for table in (train, test)]
         # A Chinese character counts as a word
         words = r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+|[^\w\s]"
-        counter = CountVectorizer(token_pattern=words, min_df=3, max_features=800).fit(cells[0])
+        counter = CountVectorizer(token_pattern=words, ngram_range=(1, 2), min_df=3, max_features=1000).fit(cells[0])
         counted = [counter.transform(part).toarray() for part in cells]
         grouped = [count_letter_groups(part) for part in cells]
         made = (directions_of(counted, 20, f"{name} words"), directions_of(grouped, 10, f"{name} letters"))
@@ -99,11 +99,15 @@ def count_letter_groups(cells: pd.Series, groups: int = 512) -> np.ndarray:
 
 
 def count_marks(cells: pd.Series, name: str) -> pd.DataFrame:
-    """Length, marks, digits and capital letters."""
+    """Length, marks, digits and capital letters, and lengths of words and sentences."""
     patterns = {"words": r"\w+", "marks": r"[^\w\s]", "shouts": "[!！]", "questions": "[?？]"}
     patterns |= {"commas": "[,，]", "digits": r"\d", "capitals": "[A-ZÄÖÜА-Я]"}
     found = {mark: cells.str.count(pattern) for mark, pattern in patterns.items()}
-    return pd.DataFrame({"letters": cells.str.len(), **found}).add_prefix(f"{name} ")
+    found |= {"long words": cells.str.count(r"\w{8,}"), "short words": cells.str.count(r"\b\w{1,3}\b")}
+    found |= {"sentences": cells.str.count(r"[.!?。！？]+"), "letters": cells.str.len()}
+    found["different words"] = cells.map(lambda text: len(set(re.findall(r"\w+", text))))
+    of_sentences = found["letters"] / (found["sentences"] + 1)
+    return pd.DataFrame({**found, "letters of a sentence": of_sentences}).add_prefix(f"{name} ")
 
 
 def measure_texts(table: pd.DataFrame, ident: str, cues: list[tuple[str, str, list[str]]]) -> pd.DataFrame:

@@ -1,0 +1,44 @@
+"""The lower end of a ceiling is the best score that was reached, by readers with ten times the items among others."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from sandmill.calibrate import appraisal
+from sandmill.calibrate.panel import PanelRun
+from sandmill.calibrate.readers import stated_facts
+from sandmill.design import design_task
+from sandmill.draw import draw_pilot, render
+from sandmill.models.base import Band
+from sandmill.models.calibration import LOOSE, Tier
+from sandmill.models.plan import Slot
+from sandmill.models.spec import Sizes
+from sandmill.rng import Streams
+from sandmill.seeds import ingest
+from tests.designs import SECRET
+
+
+@pytest.mark.parametrize("script", [0.7, 1.0], ids=["readers are best", "a script is best"])
+def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_end(monkeypatch, script):
+    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == "text_labels")
+    spec = design_task(Slot(number=1, seed=seed, band=Band.MEDIUM), Streams(SECRET, "plan").child("slot 1"), 0.3)
+    spec = spec.model_copy(update={"sizes": Sizes(train=60, feedback=100, final=100)})
+    pilot = draw_pilot(spec, SECRET, rows=150)
+    rendered, asked = render(spec, SECRET, drawn=pilot.drawn), {}
+
+    class Runs:
+        def __init__(self, folder, files, facts, stated):
+            asked["items"] = [line.split(b",")[0] for line in files["train.csv"].splitlines()[1:] if b"," in line]
+
+        def run_readers(self, names):
+            return [PanelRun(name, Tier.READER, rendered.oracle, None) for name in names]
+
+    monkeypatch.setattr(appraisal, "SolverRuns", Runs)
+    measured = SimpleNamespace(board=[SimpleNamespace(final=0.6)], scripts=[SimpleNamespace(final=script)], oracle=1.0)
+    streams, stated = Streams(SECRET, "further"), stated_facts(spec, rendered.package.public)
+    found = appraisal.measure_ceiling(measured, pilot, rendered, stated, streams)
+    known = {identity for identity in asked["items"] if len(identity) == len(asked["items"][0])}
+    assert len(known) >= 10 * spec.sizes.train
+    assert found.loose_above == LOOSE
+    assert (found.low == 1.0) == (script == 1.0)
+    assert script <= found.low
