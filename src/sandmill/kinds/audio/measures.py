@@ -49,10 +49,13 @@ def measure_all(sounds: np.ndarray, rate: int, cues: list) -> pd.DataFrame:
 
 def powers(sounds: np.ndarray, rate: int, width: int, step: int) -> np.ndarray:
     """Return powers (recordings, moments, frequencies) in windows and steps of milliseconds. A tone has its power."""
+    from scipy.fft import rfft
+
     width, step = width * rate // 1000, step * rate // 1000
     places = np.arange(0, sounds.shape[1] - width + 1, step)[:, None] + np.arange(width)
     window = np.hanning(width).astype(np.float32)
-    return np.abs(np.fft.rfft(sounds[:, places] * window, axis=2)) ** 2 * (2 / window.sum() ** 2)
+    spectra = rfft(sounds[:, places] * (window * np.float32(2**0.5) / window.sum()), axis=2)
+    return spectra.real**2 + spectra.imag**2
 
 
 def decibels(power: np.ndarray) -> np.ndarray:
@@ -62,7 +65,7 @@ def decibels(power: np.ndarray) -> np.ndarray:
 
 def above_usual(values: np.ndarray) -> np.ndarray:
     """Return by how much each moment exceeds what is always there."""
-    return np.maximum(values - np.median(values[:, ::4], axis=1)[:, None], 0)
+    return np.maximum(values - np.median(values[:, ::5], axis=1)[:, None], 0)
 
 
 def smooth(values: np.ndarray, width: int) -> np.ndarray:
@@ -74,15 +77,14 @@ def smooth(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def runs(is_loud: np.ndarray, least: int = 1) -> np.ndarray:
-    """Return number, median length and median distance of the runs of loud moments, and the first and last moment."""
+    """Return number, median length and distance of the runs of loud moments, and the first moment."""
     found = []
     for row in np.pad(is_loud, ((0, 0), (1, 1))):
         edges = np.flatnonzero(row[1:] != row[:-1]).reshape(-1, 2)
         edges = edges[edges[:, 1] - edges[:, 0] >= least]
         apart = edges[1:, 0] - edges[:-1, 1]
-        ends = (edges[0, 0], edges[-1, 1]) if len(edges) else (0, 0)
-        lengths = (edges[:, 1] - edges[:, 0], apart)
-        found.append([len(edges), *(np.median(one) if len(one) else 10 for one in lengths), *ends])
+        lengths = (edges[:, 1] - edges[:, 0], apart, edges[:1, 0])
+        found.append([len(edges), *(np.median(one) if len(one) else 10 for one in lengths)])
     return np.array(found).T
 
 
@@ -99,7 +101,7 @@ def measure_call(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: fl
     found = above_usual(notes**0.25) @ weights
     best, track = smooth(found.max(axis=2), 3), np.log2(pitches)[found.argmax(axis=2)]
     is_loud = best > 0.5 * np.sort(best, axis=1)[:, -12, None]
-    count, length, gap, first, _ = runs(is_loud, 4)
+    count, length, gap, first = runs(is_loud, 4)
     steps = np.where(is_loud[:, 3:] & is_loud[:, :-3], track[:, 3:] - track[:, :-3], np.nan)
     slope = np.nanmean(np.where(np.abs(steps) < 0.4, steps, np.nan), axis=1) / 0.024
     middle = 2 ** np.nanmedian(np.where(is_loud, track, np.nan), axis=1)
@@ -119,8 +121,8 @@ def measure_trill(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: f
     turns = np.exp(-2j * np.pi * tempo[:, None] * 0.004 * np.arange(loud.shape[1]))
     strength = np.abs(smooth(smooth(loud[rows, :, tone] * turns, 17), 9))
     is_loud = strength > 0.5 * np.sort(strength, axis=1)[:, -16, None]
-    moments, (_, _, _, first, last) = is_loud.sum(axis=1), runs(is_loud)
-    return {"tempo": tempo, "bout": 0.002 * moments, "pause": 0.004 * (last - first - moments), "start": first}
+    _, _, apart, first = runs(is_loud, 12)
+    return {"tempo": tempo, "bout": 0.002 * is_loud.sum(axis=1), "pause": 0.004 * apart, "start": first}
 
 
 def measure_order(
@@ -134,7 +136,7 @@ def measure_order(
 
 def measure_hum(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, *hertz: float) -> dict:
     """Which fundamental the steady hum has, and its loudness in dB: powers of the harmonics."""
-    middle, contrast, loud = np.median(long, axis=1), [], []
+    middle, contrast, loud = np.median(long[:, :, :360], axis=1), [], []
     for base in hertz:
         pitches = base * np.linspace(0.98, 1.02, 9)[:, None] * np.arange(1, 9)
         at = middle[:, np.rint(pitches / 3.90625).astype(int)]
@@ -147,7 +149,7 @@ def measure_hum(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, *hertz: 
 
 def measure_wind(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict:
     """Loudness of the low noise in dB, between the lines of tones, and its change to the end relative to the mean."""
-    power = np.quantile(long[:, :, 20:154], 0.3, axis=2)
+    power = np.sort(long[:, :, 20:154], axis=2)[:, :, 40]
     loud, way = np.sqrt(power), np.linspace(-1, 1, power.shape[1])
     swell = (loud * way).mean(axis=1) / loud.mean(axis=1) / (way**2).mean()
     return {"hiss": decibels(power.mean(axis=1)) + 25, "swell": swell}
@@ -155,14 +157,14 @@ def measure_wind(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict
 
 def measure_rain(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict:
     """Loudness of the high noise in dB, between the lines of tones."""
-    return {"rain": decibels(np.quantile(np.median(long[:, :, 640:1000:2], axis=2), 0.25, axis=1)) + 26}
+    return {"rain": decibels(np.quantile(np.median(long[:, :, 640:1000:4], axis=2), 0.25, axis=1)) + 26}
 
 
 def measure_clicks(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict:
     """Number of moments that are louder than those shortly before and after at nearly all high frequencies at once."""
     levels = decibels(quick[:, :, 9:30])
     above = levels[:, 5:-5] - np.maximum(levels[:, :-10], levels[:, 10:])
-    return {"clicks": runs(np.quantile(above, 0.4, axis=2) > 6)[0]}
+    return {"clicks": runs(np.sort(above, axis=2)[:, :, 8] > 6)[0]}
 
 
 def measure_knocks(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: float, high: float) -> dict:
@@ -178,7 +180,7 @@ def measure_whistle(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low:
     for places in (course, course[::-1]):
         for shift in (-3, -2, -1, 0, 1, 2, 3):
             steps = [levels[:, k : levels.shape[1] - 40 + k, at + shift] for k, at in enumerate(places)]
-            scores.append(np.min([sum(steps[k : k + 10]) for k in (0, 10, 20, 30)], axis=0).max(axis=1) / 10)
+            scores.append(np.min([np.mean(steps[k : k + 10], axis=0) for k in (0, 10, 20, 30)], axis=0).max(axis=1))
     up, down = np.max(scores[:7], axis=0), np.max(scores[7:], axis=0)
     return {"closing": np.where(np.maximum(up, down) < 11.5, 0, np.where(up > down, 1, 2))}
 

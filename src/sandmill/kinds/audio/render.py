@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from sandmill.kinds.audio.channel import TRAITS, AudioChannel, Voice
 from sandmill.kinds.traits import generators, trait_values
@@ -31,9 +30,8 @@ _MOST_NOTES, _GRID, _HARMONICS, _LINES = 4, 16, 7, 14
 """Notes of a call; places in time that a click or knock can take; harmonics of a note; harmonics of the hum."""
 _TAIL = 2000
 """Samples of reflections after a sound."""
-_GLIDE = 0.35
-"""Seconds of a whistle."""
-_REFLECTIONS = 5
+_GLIDE, _TREMBLES, _REFLECTIONS = 0.35, 9, 5
+"""Seconds of a whistle; how often a second a note trembles; early reflections."""
 
 
 def render_recordings(channel: AudioChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
@@ -85,7 +83,7 @@ def _begin(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> tuple[Numb
     lasting = notes * shown["length"] + (notes - 1) * shown["gap"], 2 * shown["bout"] + shown["pause"]
     first, apart = _even(draws, "first", 0.03, 0.1), _even(draws, "apart", 0.25, 0.7)
     both = _even(draws, "both", 0.03, 0.5)
-    found = []
+    found: list[Numbers] = []
     for number, own in enumerate(lasting):
         late = np.select([shown["order"] == 2, shown["order"] == number], [both, first], first + apart)
         found.append(np.clip(late, 0.02, np.maximum(seconds - own - 0.03, 0.02)))
@@ -108,9 +106,9 @@ def _add_calls(
         _add_note(sound, channel, voice, (start, shown["length"]), course, loud, _even(draws, f"phase {number}"))
     lasting = _even(draws, "far length", 0.08, 0.2)
     start = _even(draws, "far start") * (channel.samples / channel.rate - lasting)
-    course = _even(draws, "far pitch", 0.8 * low, 1.2 * high), _even(draws, "far rise", -0.5, 0.5), arch
+    other = _even(draws, "far pitch", 0.8 * low, 1.2 * high), _even(draws, "far rise", -0.5, 0.5), arch
     far = np.full(len(sound), channel.passing)
-    _add_note(sound, channel, voice, (start, lasting), course, far, _even(draws, "far phase"))
+    _add_note(sound, channel, voice, (start, lasting), other, far, _even(draws, "far phase"))
 
 
 def _add_note(
@@ -127,27 +125,26 @@ def _add_note(
     Span: start and duration. Course: mean fundamental, octaves of its rise and of its arch.
     """
     pitch, rise, arch = course
-    harmonics = np.arange(1, _HARMONICS + 1) * pitch[:, None]
+    numbers = np.arange(1, _HARMONICS + 1)
+    harmonics = numbers * pitch[:, None]
     loud = 0.12 + sum(1 / (1 + ((harmonics - middle) / width) ** 2) for middle, width in voice.formants)
-    loud = (
-        np.where(harmonics * 2 ** (np.abs(rise[:, None]) / 2) < channel.rate * 0.48, loud, 0)
-        / np.arange(1, _HARMONICS + 1) ** 0.5
-    )
+    loud = np.where(harmonics * 2 ** (np.abs(rise[:, None]) / 2) < channel.rate * 0.48, loud, 0) / np.sqrt(numbers)
     loud *= (amplitude / np.sqrt((loud**2).sum(axis=1)))[:, None]
     swells, fades = voice.attack
 
     def made(since: Sound, seconds: Sound) -> Sound:
-        shake = 1 + voice.vibrato * np.sin(2 * np.pi * 9 * seconds)
         octaves = _wide(rise) * (since - np.float32(0.5)) + _wide(arch) * (np.float32(0.083) - (since - 0.5) ** 2)
-        turns = np.cumsum(_wide(pitch) * 2**octaves * shake, axis=1)
-        once = np.exp(np.complex64(2j * np.pi) * (turns / np.float32(channel.rate) + _wide(phase)))
-        wanted, power = np.zeros(once.shape, np.float32), once
-        for number in range(_HARMONICS):
-            wanted += _wide(loud[:, number]) * power.imag
-            power = power * once
-        return wanted * np.minimum(np.minimum(since / swells, (1 - since) / fades), 1)
+        octaves += np.float32(voice.vibrato) * np.sin(2 * np.float32(np.pi) * _TREMBLES * seconds)
+        wanted = _harmonics(_angle(channel.rate, pitch, octaves, since) + 2 * np.float32(np.pi) * _wide(phase), loud)
+        return np.asarray(wanted * np.minimum(np.minimum(since / swells, (1 - since) / fades), 1), dtype=np.float32)
 
     _add(sound, channel.rate, span, amplitude > 0, made)
+
+
+def _angle(rate: int, pitch: Numbers, octaves: Sound, since: Sound) -> Sound:
+    """Return the phase of a tone that is so many octaves above a pitch at each moment since its start."""
+    turns = np.cumsum(np.where(since > 0, _wide(pitch) * 2**octaves, 0), axis=1, dtype=np.float64) % rate
+    return np.asarray(turns * (2 * np.pi / rate), dtype=np.float32)
 
 
 def _add(
@@ -185,10 +182,9 @@ def _add_trill(
 
     def made(since: Sound, seconds: Sound) -> Sound:
         pulse = seconds * _wide(shown["tempo"]) % 1
-        turns = np.cumsum(_wide(tone) * 2 ** (np.float32(voice.bend) * (pulse - np.float32(0.5))), axis=1)
-        angle = np.float32(2 * np.pi / channel.rate) * turns
+        angle = _angle(channel.rate, tone, np.float32(voice.bend) * (pulse - np.float32(0.5)), since)
         shape = np.minimum(pulse / 0.12, 1) * np.exp(-4 * pulse) * 1.6
-        return _wide(level) * shape * (np.sin(angle) + np.float32(0.2) * np.sin(2 * angle))
+        return np.asarray(_wide(level) * shape * (np.sin(angle) + 0.2 * np.sin(2 * angle)), dtype=np.float32)
 
     for start in (begins, begins + shown["bout"] + shown["pause"]):
         _add(sound, channel.rate, (start, shown["bout"]), np.ones(len(sound), np.bool_), made)
@@ -203,10 +199,8 @@ def _add_whistle(sound: Sound, channel: AudioChannel, voice: Voice, shown: Shown
     level = WHISTLE * _even(draws, "whistle near", 0.8, 1.1)
 
     def made(since: Sound, seconds: Sound) -> Sound:
-        turns = np.cumsum(_wide(np.sqrt(low * high)) * 2 ** (_wide(octaves) * (since - np.float32(0.5))), axis=1)
-        return (
-            _wide(level) * np.sqrt(np.abs(np.sin(np.pi * since))) * np.sin(np.float32(2 * np.pi / channel.rate) * turns)
-        )
+        angle = _angle(channel.rate, np.sqrt(low * high), _wide(octaves) * (since - np.float32(0.5)), since)
+        return np.asarray(_wide(level) * np.sqrt(np.abs(np.sin(np.pi * since))) * np.sin(angle), dtype=np.float32)
 
     _add(sound, channel.rate, (start, lasting), shown["closing"] > 0, made)
 
@@ -253,13 +247,18 @@ def _hum(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -
     loud = np.stack([_even(draws, f"hum {number}", 0.4, 1.0) for number in range(_LINES)], axis=1)
     loud /= 1 + (np.arange(_LINES) / 6) ** 3
     loud *= (10 ** (shown["steady"] / 20) * np.sqrt(2) / np.sqrt((loud**2).sum(axis=1)))[:, None]
-    turns = _wide(pitch) * np.arange(channel.samples, dtype=np.float32) / np.float32(channel.rate)
-    once = np.exp(np.complex64(2j * np.pi) * (turns + _wide(_even(draws, "hum phase"))))
-    hum, power = np.zeros(once.shape, np.float32), once
+    turns = pitch[:, None] * np.arange(channel.samples) / channel.rate + _even(draws, "hum phase")[:, None]
+    return _harmonics(np.asarray(2 * np.pi * (turns % 1), dtype=np.float32), loud)
+
+
+def _harmonics(angle: Sound, loud: Numbers) -> Sound:
+    """Add up harmonics of a phase, of which each follows from the two before it."""
+    twice, before, this = 2 * np.cos(angle), np.zeros_like(angle), np.sin(angle)
+    total = np.zeros_like(angle)
     for number in range(loud.shape[1]):
-        hum += _wide(loud[:, number]) * power.imag
-        power = power * once
-    return hum
+        total += _wide(loud[:, number]) * this
+        before, this = this, twice * this - before
+    return total
 
 
 def _normals(draws: RowNumbers, name: str, count: int) -> NDArray[np.complex64]:
@@ -272,21 +271,21 @@ def _normals(draws: RowNumbers, name: str, count: int) -> NDArray[np.complex64]:
 def _in_the_room(channel: AudioChannel, voice: Voice, sound: Sound, shown: Shown, draws: RowNumbers) -> Sound:
     """Add early reflections and a tail of reverberation, then the background noise and rain."""
     size = channel.samples + _TAIL
-    tail = np.stack([rng.standard_normal(_TAIL, np.float32) for rng in generators("tail", draws)] or [np.empty(0)])
+    tail = _normals(draws, "tail", _TAIL).real
     seconds = np.arange(_TAIL, dtype=np.float32) / np.float32(channel.rate)
-    answer = np.float32(0.06) * tail.reshape(len(sound), _TAIL) * 10 ** (-3 * seconds / voice.reverberation)
+    answer = np.float32(0.085) * tail * 10 ** (-3 * seconds / voice.reverberation)
     for number in range(_REFLECTIONS):
         delay = np.rint(_even(draws, f"delay {number}", 0.006, 0.07) * channel.rate).astype(np.intp)
         answer[np.arange(len(sound)), delay] += _even(draws, f"reflection {number}", -0.6, 0.6)
     answer *= _wide(channel.echo * _even(draws, "echo"))
     answer[:, 0] = 1
-    spectrum = fft.rfft(sound, size, axis=1) * fft.rfft(answer, size, axis=1)
+    spectrum = np.fft.rfft(sound, size, axis=1) * np.fft.rfft(answer, size, axis=1)
     pitch = np.linspace(0, channel.rate / 2, size // 2 + 1, dtype=np.float32)
     high = (1 / (1 + (2300 / np.maximum(pitch, 1)) ** 6)).astype(np.float32)
     high /= high.mean()
     power = np.float32(channel.noise) ** 2 + high * _wide(10 ** (shown["rain"] / 10))
     spectrum += _normals(draws, "background", len(pitch)) * np.sqrt(power * size)
-    return np.asarray(fft.irfft(spectrum, size, axis=1)[:, : channel.samples], dtype=np.float32)
+    return np.asarray(np.fft.irfft(spectrum, size, axis=1)[:, : channel.samples], dtype=np.float32)
 
 
 def _wind(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> Sound:
@@ -299,7 +298,7 @@ def _wind(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> Sound:
     way = np.linspace(-1, 1, channel.samples, dtype=np.float32)
     gust = 1 + np.float32(0.15) * np.sin(7 * way + 2 * np.pi * _wide(_even(draws, "gust")))
     level = 10 ** (shown["hiss"] / 20)
-    wind = fft.irfft(spectrum, channel.samples, axis=1) * gust * (1 + _wide(shown["swell"]) * way) * _wide(level)
+    wind = np.fft.irfft(spectrum, channel.samples, axis=1) * gust * (1 + _wide(shown["swell"]) * way) * _wide(level)
     return np.asarray(wind, dtype=np.float32)
 
 
