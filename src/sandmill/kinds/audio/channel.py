@@ -152,7 +152,7 @@ class AudioDesign:
 
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
-    faint: tuple[str, ...] = ()
+    faint: tuple[str, ...] = ("rise", "gap", "tempo", "pause", "swell", "repeats", "marker", "closing", "order")
     """Traits that general features hardly hear: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> AudioMedium:
@@ -190,5 +190,5 @@ def disturb(channel: AudioChannel, hardness: float) -> AudioChannel:
     return channel.model_copy(update={name: round(value * factor, 4) for name, value in drawn.items()})
 
 
-ARCHIVE = AudioDesign("audio_archive", "aiff", faint=("rise", "length", "gap", "swell"))
+ARCHIVE = AudioDesign("audio_archive", "aiff")
 PAIRS = AudioDesign("audio_pairs", "wav")
