@@ -152,8 +152,8 @@ class AudioDesign:
 
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
-    faint: tuple[str, ...] = ("rise", "gap", "tempo", "pause", "swell", "repeats", "marker", "closing", "order")
-    """Traits that general features hardly hear: see `Medium.not_leading`."""
+    faint: tuple[str, ...] = tuple(name for name in TRAITS if name not in ("pitch", "steady", "hiss", "rain"))
+    """Traits that general features hardly hear, in which no loudness or pitch shows: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> AudioMedium:
         """Return the domain of a design by its place among all."""
