@@ -75,7 +75,10 @@ def test_columns_are_heard_in_the_samples(place, hardness):
         made, wanted = found[cue.column].to_numpy(), latents[cue.column]
         if channels.TRAITS[cue.measure].levels:
             levels = np.array([part for part in cue.parameters if isinstance(part, str)])
-            assert np.mean(made == levels[wanted.astype(int)]) >= LEAST_RIGHT - hardness * 0.05, cue.measure
+            assert np.mean(made == levels[wanted.astype(int)]) >= LEAST_RIGHT - hardness * 0.05, (
+                cue.measure,
+                np.mean(made == levels[wanted.astype(int)]),
+            )
         else:
             close = spearmanr(made, wanted)[0]
             assert close >= LEAST_CLOSE - hardness * 0.05, (cue.measure, close)

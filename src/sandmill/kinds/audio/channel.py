@@ -143,7 +143,10 @@ _MOVED = (0.87, 1.15)
 """Factors on the frequencies of a domain's sounds in its designs."""
 _NOISE, _PASSING, _GAIN, _ECHO = 0.006, 0.05, 2.5, 0.32
 _CALM, _LOUD = 0.2, 1.2
-"""Factor on the above at hardness 0 and 1, for kinds that scale it."""
+"""Factor on the above at hardness 0 and 1."""
+
+_PLAIN = frozenset({"pitch", "length", "steady", "hiss", "rain"})
+"""Traits that general features hear well."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +155,8 @@ class AudioDesign:
 
     kind: Literal["audio_archive", "audio_pairs"]
     container: Literal["aiff", "wav"]
-    faint: tuple[str, ...] = tuple(name for name in TRAITS if name not in ("pitch", "steady", "hiss", "rain"))
-    """Traits that general features hardly hear, in which no loudness or pitch shows: see `Medium.not_leading`."""
+    faint: tuple[str, ...] = tuple(name for name in TRAITS if name not in _PLAIN)
+    """Traits that general features hardly hear: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> AudioMedium:
         """Return the domain of a design by its place among all."""

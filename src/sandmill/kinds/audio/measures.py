@@ -100,7 +100,7 @@ def measure_call(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: fl
             weights += sign * np.maximum(1 - np.abs(bins[:, None] - place * pitches / 31.25), 0)
     found = above_usual(notes**0.25) @ weights
     best, track = smooth(found.max(axis=2), 3), np.log2(pitches)[found.argmax(axis=2)]
-    is_loud = best > 0.5 * np.sort(best, axis=1)[:, -12, None]
+    is_loud = best > 0.56 * np.sort(best, axis=1)[:, -12, None]
     count, length, gap, first = runs(is_loud, 4)
     steps = np.where(is_loud[:, 3:] & is_loud[:, :-3], track[:, 3:] - track[:, :-3], np.nan)
     slope = np.nanmean(np.where(np.abs(steps) < 0.4, steps, np.nan), axis=1) / 0.024

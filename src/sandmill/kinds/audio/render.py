@@ -22,7 +22,7 @@ Numbers: TypeAlias = NDArray[np.floating[Any]]
 Shown = Mapping[str, Floats]
 """For each trait: how much of it each recording shows, in the unit of the trait; for categories, a whole number."""
 
-CALL, TRILL, WHISTLE, KNOCK, CLICK = 0.34, 0.3, 0.16, 0.4, 0.26
+CALL, TRILL, WHISTLE, KNOCK, CLICK = 0.34, 0.28, 0.17, 0.45, 0.28
 """Amplitudes; full scale is 1."""
 _CHUNK = 50
 """Recordings that are rendered at a time, which keeps arrays small."""
@@ -242,10 +242,10 @@ def _add_bursts(
 
 
 def _hum(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -> Sound:
-    """A steady hum of many harmonics."""
+    """A steady hum of many harmonics, which reach higher in those of higher pitch."""
     pitch = np.asarray(voice.hum)[shown["marker"].astype(np.intp)] * _even(draws, "hum pitch", 0.985, 1.015)
     loud = np.stack([_even(draws, f"hum {number}", 0.4, 1.0) for number in range(_LINES)], axis=1)
-    loud /= 1 + (np.arange(_LINES) / 6) ** 3
+    loud /= 1 + (np.arange(_LINES) / (3 + 3 * shown["marker"][:, None])) ** 3
     loud *= (10 ** (shown["steady"] / 20) * np.sqrt(2) / np.sqrt((loud**2).sum(axis=1)))[:, None]
     turns = pitch[:, None] * np.arange(channel.samples) / channel.rate + _even(draws, "hum phase")[:, None]
     return _harmonics(np.asarray(2 * np.pi * (turns % 1), dtype=np.float32), loud)
