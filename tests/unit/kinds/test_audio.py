@@ -84,6 +84,16 @@ def test_columns_are_heard_in_the_samples(place, hardness):
             assert close >= LEAST_CLOSE - hardness * 0.05, (cue.measure, close)
 
 
+def test_measures_of_silence_are_numbers_above_zero():
+    medium = channels.ARCHIVE.choose_medium(0.4)
+    channel = channels.ARCHIVE.choose_channel(medium, columns_of(medium), Streams(b"s" * 32, "sounds"))
+    cues = [(cue.column, cue.measure, *cue.parameters) for cue in channel.cues]
+    numbers = measure_all(np.zeros((3, channel.samples)), channel.rate, cues).select_dtypes("number").to_numpy()
+    assert numbers.shape[1] > 10
+    assert np.isfinite(numbers).all()
+    assert (numbers > 0).all()
+
+
 def test_a_recording_depends_on_its_own_row_alone():
     streams = Streams(b"s" * 32, "sounds")
     medium = channels.ARCHIVE.choose_medium(0.4)

@@ -42,7 +42,9 @@ def measure_all(sounds: np.ndarray, rate: int, cues: list) -> pd.DataFrame:
             if key not in seen:
                 seen[key] = MEASURES[measure](quick, notes, long, *hertz)
             value = seen[key][measure]
-            made[column] = np.array(levels)[value] if levels else (value - first) / (last - first)
+            share = np.nan_to_num((value - first) / (last - first), nan=0.5)
+            # Columns are between 0 and 1, and ratios need them above 0.
+            made[column] = np.array(levels)[value] if levels else np.clip(share, 0.03, 1.2)
         parts.append(pd.DataFrame(made))
     return pd.concat(parts, ignore_index=True)
 
@@ -102,8 +104,9 @@ def measure_call(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: fl
     best, track = smooth(found.max(axis=2), 3), np.log2(pitches)[found.argmax(axis=2)]
     is_loud = best > 0.56 * np.sort(best, axis=1)[:, -12, None]
     count, length, gap, first = runs(is_loud, 4)
-    steps = np.where(is_loud[:, 3:] & is_loud[:, :-3], track[:, 3:] - track[:, :-3], np.nan)
-    slope = np.nanmean(np.where(np.abs(steps) < 0.4, steps, np.nan), axis=1) / 0.024
+    steps = track[:, 3:] - track[:, :-3]
+    is_inside = is_loud[:, 3:] & is_loud[:, :-3] & (np.abs(steps) < 0.4)
+    slope = (steps * is_inside).sum(axis=1) / np.maximum(is_inside.sum(axis=1), 1) / 0.024
     middle = 2 ** np.nanmedian(np.where(is_loud, track, np.nan), axis=1)
     length, gap, number = 0.008 * length + 0.015, 0.008 * gap - 0.015, np.clip(count, 2, 4).astype(int) - 2
     return {"pitch": middle, "rise": slope * length, "length": length, "gap": gap, "repeats": number, "start": first}
