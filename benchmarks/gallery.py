@@ -25,7 +25,7 @@ PICTURES, SOUNDS, ROWS, COLUMNS = 8, 4, 3, 7
 """Items of a sheet, and rows and columns of a table, that are shown."""
 HEIGHT, GAP, COLOURS, WIDTH = 96, 6, 64, 1000
 """Pixels of a sheet's row, pixels between items, colours of a sheet, widest sheet in pixels."""
-WINDOW, STEP = 128, 32
+WINDOW, STEP = 256, 64
 """Samples of one column of a spectrogram, and from one column to the next."""
 LONGEST = 220
 """Characters of a text that is shown."""
@@ -140,7 +140,7 @@ def _spectrogram(content: bytes) -> Image.Image:
     else:
         bits = struct.unpack_from(">h", chunks[b"COMM"], 6)[0]
         samples = np.frombuffer(chunks[b"SSND"][8:], dtype=">i2" if bits == 16 else "i1")
-    frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), WINDOW)[::STEP]
+    frames = np.lib.stride_tricks.sliding_window_view(samples - samples.mean(), WINDOW)[::STEP]
     power = np.abs(np.fft.rfft(frames * np.hanning(WINDOW)))[:, ::-1].T
     decibels = 20 * np.log10(np.maximum(power / power.max(), 1e-3))
     grey = np.round(255 * (decibels + 60) / 60).astype(np.uint8)

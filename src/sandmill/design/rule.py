@@ -156,9 +156,10 @@ def choose_rule(
     # Kinds may repeat, so their counts vary between designs.
     order = [str(kind) for kind in rng.choice(PLAIN_KINDS, size=4 * MOST_PLAIN)]
     count = int(rng.integers(FEWEST_PLAIN, MOST_PLAIN + 1))
-    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS][:MOST_PLAIN]
-    if not_leading and not plain:
-        plain = _choose(order, 1, vocabulary, {*taken, *not_leading}, rng)
+    plain = [motif for motif in wanted if motif.motif in PLAIN_KINDS]
+    plain = sorted(plain, key=lambda motif: not set(not_leading).isdisjoint(columns_of(motif)))[:MOST_PLAIN]
+    if not_leading and (not plain or set(not_leading) & set(columns_of(plain[0]))):
+        plain = [*_choose(order, 1, vocabulary, {*taken, *not_leading}, rng), *plain]
         taken.update(name for motif in plain for name in columns_of(motif))
     plain += _choose(order, count - len(plain), vocabulary, taken, rng)
     if not plain and not hidden:

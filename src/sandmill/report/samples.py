@@ -172,9 +172,12 @@ def _sound(suffix: str, content: bytes) -> bytes | None:
         rate, held = mantissa >> max(0, 16446 - exponent), chunks[b"SSND"][8:]
     if suffix == "wav" and rate >= _LEAST_RATE:
         return content
-    if bits != 16 or not _SLOWEST <= rate <= 192_000:
+    if bits not in (8, 16) or not _SLOWEST <= rate <= 192_000:
         return None
-    samples = np.frombuffer(held, "<i2" if suffix == "wav" else ">i2")
+    samples = np.frombuffer(held, {"wav": ("u1", "<i2"), "aif": ("i1", ">i2")}[suffix][bits // 8 - 1]).astype(
+        np.float64
+    )
+    samples = samples if bits == 16 else 256 * (samples - (128 if suffix == "wav" else 0))
     times = -(-_LEAST_RATE // rate)
     finer = np.interp(np.arange(times * len(samples)) / times, np.arange(len(samples)), samples)
     out = BytesIO()

@@ -12,7 +12,7 @@ from sandmill.kinds.image import channel as images
 from sandmill.kinds.text import channel as texts
 from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
 from sandmill.models.base import Band
-from sandmill.models.motifs import columns_of
+from sandmill.models.motifs import Linear, columns_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
@@ -85,8 +85,10 @@ def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(design, place
     assert len(medium.not_leading) == len(design.faint) > 0
     conditions = Conditions(SplitKind.RANDOM, frozenset())
     vocabulary = choose_vocabulary(medium.domain, conditions, Streams(SECRET, "words"))
+    wanted = (Linear(column=next(word.name for word in medium.domain.numeric if word.name in medium.not_leading)),)
     rules = [
-        choose_rule(vocabulary, conditions, np.random.default_rng(n), not_leading=medium.not_leading) for n in range(30)
+        choose_rule(vocabulary, conditions, np.random.default_rng(n), wanted * (n % 2), (), medium.not_leading)
+        for n in range(30)
     ]
     for rule in rules:
         assert set(columns_of(rule.plain[0])).isdisjoint(medium.not_leading)

@@ -4,24 +4,32 @@ from functools import cache
 
 import numpy as np
 import polars as pl
+import pytest
+from scipy.stats import spearmanr
 
 from sandmill.design import design_task
 from sandmill.draw import render
+from sandmill.kinds.audio import channel as channels
 from sandmill.kinds.audio import read as audio
-from sandmill.kinds.audio.render import aiff_bytes, wav_bytes
+from sandmill.kinds.audio.measures import measure_all
+from sandmill.kinds.audio.render import aiff_bytes, render_recordings, wav_bytes
 from sandmill.kinds.files.base import layout_of
 from sandmill.kinds.files.item_files import audio_findings
+from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
-from tests.designs import SECRET
+from tests.designs import SECRET, columns_of
 
 SEEDS = {
     "audio_archive": "the-icml-2013-whale-challenge-right-whale-redux",
     "audio_pairs": "mlsp-2013-birds",
 }
+
+LEAST_CLOSE, LEAST_RIGHT = 0.8, 0.85
+"""Rank correlation of a measured number with its column, and share of levels that are right, at least."""
 
 
 @cache
@@ -32,11 +40,77 @@ def rendered_task(kind):
     return render(spec.model_copy(update={"sizes": Sizes(train=80, feedback=100, final=100)}), SECRET)
 
 
-def test_both_formats_hold_samples_and_rate():
-    samples = np.array([0, 1, -2, 32767, -32767], dtype=np.int16)
-    found, rate = audio.samples_of_aiff(aiff_bytes(samples, 2500))
-    assert rate == 2500
-    np.testing.assert_array_equal(np.rint(found * 32768), samples)
+@pytest.mark.parametrize("kind", [np.int8, np.int16])
+def test_both_formats_hold_samples_and_rate(kind, tmp_path):
+    most = np.iinfo(kind).max
+    samples = np.array([0, 1, -2, 5, most, -most], dtype=kind)
+    (tmp_path / "sound.wav").write_bytes(wav_bytes(samples, 2500))
+    for found, rate in (
+        audio.samples_of_aiff(aiff_bytes(samples, 2500)),
+        audio.samples_of_wav(str(tmp_path / "sound.wav")),
+    ):
+        assert rate == 2500
+        np.testing.assert_array_equal(np.rint(found * (most + 1)), samples)
+
+
+@pytest.mark.parametrize("hardness", [0.0, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("place", [0.1, *(pytest.param(place, marks=pytest.mark.slow) for place in (0.4, 0.6, 0.9))])
+def test_columns_are_heard_in_the_samples(place, hardness):
+    rows, rng, streams = 120, np.random.default_rng(0), Streams(b"s" * 32, "sounds")
+    medium = channels.PAIRS.choose_medium(place)
+    drawn = channels.PAIRS.choose_channel(medium, columns_of(medium), streams)
+    laws = {word.name: word.distribution for word in medium.domain.numeric}
+    latents = {
+        name: law.median * np.exp(law.sigma * rng.normal(size=rows)) if law.kind == "lognormal" else rng.random(rows)
+        for name, law in laws.items()
+    }
+    latents |= {word.name: rng.integers(0, len(word.levels), rows) * 1.0 for word in medium.domain.categorical}
+    channel = channels.disturb(drawn, hardness)
+    files = render_recordings(channel, latents, RowNumbers.of(streams, range(rows)))
+    sounds = np.stack([np.frombuffer(file[44:], "u1") / 128.0 - 1 for file in files])
+    cues = [(cue.column, cue.measure, *cue.parameters) for cue in channel.cues]
+    found = measure_all(sounds, channel.rate, cues)
+    assert len(cues) == len(channels.TRAITS)
+    for cue in channel.cues:
+        made, wanted = found[cue.column].to_numpy(), latents[cue.column]
+        if channels.TRAITS[cue.measure].levels:
+            levels = np.array([part for part in cue.parameters if isinstance(part, str)])
+            assert np.mean(made == levels[wanted.astype(int)]) >= LEAST_RIGHT - hardness * 0.05, (
+                cue.measure,
+                np.mean(made == levels[wanted.astype(int)]),
+            )
+        else:
+            close = spearmanr(made, wanted)[0]
+            assert close >= LEAST_CLOSE - hardness * 0.05, (cue.measure, close)
+
+
+def test_measures_of_silence_are_numbers_above_zero():
+    medium = channels.ARCHIVE.choose_medium(0.4)
+    channel = channels.ARCHIVE.choose_channel(medium, columns_of(medium), Streams(b"s" * 32, "sounds"))
+    cues = [(cue.column, cue.measure, *cue.parameters) for cue in channel.cues]
+    numbers = measure_all(np.zeros((3, channel.samples)), channel.rate, cues).select_dtypes("number").to_numpy()
+    assert numbers.shape[1] > 10
+    assert np.isfinite(numbers).all()
+    assert (numbers > 0).all()
+
+
+def test_a_recording_depends_on_its_own_row_alone():
+    streams = Streams(b"s" * 32, "sounds")
+    medium = channels.ARCHIVE.choose_medium(0.4)
+    channel = channels.ARCHIVE.choose_channel(medium, (), streams)
+    whole = render_recordings(channel, {}, RowNumbers.of(streams, range(80)))
+    for row in range(40, 80, 2):
+        assert render_recordings(channel, {}, RowNumbers.of(streams, range(row, row + 1))) == [whole[row]]
+
+
+def test_channels_of_older_releases_load_and_say_nothing():
+    old = {"column": "sound", "meaning": "Sound", "rate": 2000, "samples": 2000, "noise": 0.05, "passing": 0.02}
+    heard = [{"trait": "colour", "column": "hue"}, {"trait": "carrier"}]
+    spots = [{"place": "floor", "low": 10, "high": 50}]
+    loaded = channels.AudioChannel.model_validate({**old, "gain": 4, "echo": 0.2, "spots": spots, "heard": heard})
+    assert loaded.cues == ()
+    with pytest.raises(ValueError, match="older release"):
+        render_recordings(loaded, {}, RowNumbers.of(Streams(b"s" * 32, "sounds"), range(2)))
 
 
 def test_sounds_of_several_lengths_or_with_remarks_are_found():

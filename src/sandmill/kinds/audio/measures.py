@@ -7,161 +7,197 @@ import numpy as np
 import pandas as pd
 
 from sandmill.kinds.audio.read import reading_lines
+from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.traits import cue_lines
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-FRAMES = 256
-"""Points in time at which a band is looked at."""
-
 _READING = """\
-measured = measure_all(pd.concat([train, test])["sound"], rate, CUES)
-train = train.drop(columns="sound").join(measured[: len(train)])
-test = test.drop(columns="sound").join(measured[len(train) :].reset_index(drop=True))
+train = train.drop(columns="sound").join(measure_all(np.stack(train["sound"]), rate, CUES))
+test = test.drop(columns="sound").join(measure_all(np.stack(test["sound"]), rate, CUES))
 """
 
 
 def source(facts: TaskFacts, cues: Sequence[Cue]) -> list[str]:
     """Read all recordings, and estimate the column of each cue."""
     used = dict.fromkeys(cue.measure for cue in cues)
-    lines = ["", "", f"FRAMES = {FRAMES}", *functions_source(measure_all, *(MEASURES[name] for name in used))]
+    lines = functions_source(measure_all, *dict.fromkeys(MEASURES[name] for name in used))
     table = ", ".join(f'"{name}": {MEASURES[name].__name__}' for name in used)
     lines += ["", "", f"MEASURES = {{{table}}}"]
-    lines += cue_lines("Column, measure, band in Hz, value at 0 and at 1, the two quiet bands", cues)
+    lines += cue_lines("Column, measure, frequencies in Hz, then levels or the values at 0 and at 1", cues)
     return [*lines, *reading_lines(facts), *_READING.splitlines()]
 
 
-def measure_all(sounds: pd.Series, rate: int, cues: list) -> pd.DataFrame:
-    """Estimate one column for each cue. Sounds: arrays of samples, equally long."""
-    samples = np.stack(list(sounds)).astype(float)
-    spectra = 2 * np.fft.rfft(samples, axis=1) / samples.shape[1]
-    seconds = samples.shape[1] / rate
-    made = {}
-    for column, measure, low, high, *more in cues:
-        bins = round(low * seconds), round(high * seconds)
-        quiet = [] if len(more) < 6 else [round(edge * seconds) for edge in more[2:]]
-        noise = noise_around(spectra, bins, quiet)
-        value = MEASURES[measure](in_band(spectra, *bins), bins, seconds, noise)
-        is_named = isinstance(more[0], str)
-        made[column] = np.array(more)[value] if is_named else (value - more[0]) / (more[1] - more[0])
-    return pd.DataFrame(made)
+def measure_all(sounds: np.ndarray, rate: int, cues: list) -> pd.DataFrame:
+    """Estimate one column for each cue. Sounds: an array of (recordings, samples)."""
+    parts = []
+    for start in range(0, len(sounds), 50):
+        some, seen, made = sounds[start : start + 50].astype(np.float32), {}, {}
+        quick, notes, long = (powers(some, rate, *spans) for spans in ((8, 4), (32, 8), (256, 64)))
+        for column, measure, *numbers in cues:
+            levels = [one for one in numbers if isinstance(one, str)]
+            *hertz, first, last = [*numbers[: -len(levels)], 0, 1] if levels else numbers
+            key = MEASURES[measure].__name__, *hertz
+            if key not in seen:
+                seen[key] = MEASURES[measure](quick, notes, long, *hertz)
+            value = seen[key][measure]
+            share = np.nan_to_num((value - first) / (last - first), nan=0.5)
+            # Columns are between 0 and 1, and ratios need them above 0.
+            made[column] = np.array(levels)[value] if levels else np.clip(share, 0.03, 1.2)
+        parts.append(pd.DataFrame(made))
+    return pd.concat(parts, ignore_index=True)
 
 
-def noise_around(spectra: np.ndarray, bins: tuple, quiet: list) -> tuple:
-    """Return the power of the background below and above, and in a band between; all in a bin."""
-    if not quiet:
-        return ()
-    floor, roof = (np.mean(np.abs(spectra[:, a:b]) ** 2, axis=1) for a, b in (quiet[:2], quiet[2:]))
-    return floor, roof, np.sqrt(floor * roof) * (bins[1] - bins[0])
+def powers(sounds: np.ndarray, rate: int, width: int, step: int) -> np.ndarray:
+    """Return powers (recordings, moments, frequencies) in windows and steps of milliseconds. A tone has its power."""
+    from scipy.fft import rfft
+
+    width, step = width * rate // 1000, step * rate // 1000
+    places = np.arange(0, sounds.shape[1] - width + 1, step)[:, None] + np.arange(width)
+    window = np.hanning(width).astype(np.float32)
+    spectra = rfft(sounds[:, places] * (window * np.float32(2**0.5) / window.sum()), axis=2)
+    return spectra.real**2 + spectra.imag**2
 
 
-def in_band(spectra: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Return the complex amplitude over time of what lies between two bins of the spectrum."""
-    return FRAMES * np.fft.ifft(spectra[:, first:last], FRAMES, axis=1)
+def decibels(power: np.ndarray) -> np.ndarray:
+    """Turn powers into dB of full scale."""
+    return 10 * np.log10(power + 1e-10)
 
 
-def decibels(ratio: np.ndarray) -> np.ndarray:
-    """Turn a ratio of powers into dB."""
-    return 10 * np.log10(ratio)
+def above_usual(values: np.ndarray) -> np.ndarray:
+    """Return by how much each moment exceeds what is always there."""
+    return np.maximum(values - np.median(values[:, ::5], axis=1)[:, None], 0)
 
 
-def smoothed(band: np.ndarray, width: int) -> np.ndarray:
-    """Return the power over time, averaged over a window without edges."""
-    window = np.hanning(width + 2)[1:-1]
-    kernel = np.fft.rfft(window / window.sum(), 2 * FRAMES)
-    whole = np.fft.irfft(np.fft.rfft(np.abs(band) ** 2, 2 * FRAMES, axis=1) * kernel, axis=1)
-    return whole[:, width // 2 : width // 2 + FRAMES]
+def smooth(values: np.ndarray, width: int) -> np.ndarray:
+    """Average over so many moments, an odd number."""
+    edges = [(0, 0)] * values.ndim
+    edges[1] = (width // 2 + 1, width // 2)
+    sums = np.cumsum(np.pad(values, edges, mode="edge"), axis=1)
+    return (sums[:, width:] - sums[:, :-width]) / width
 
 
-def starts(above: np.ndarray) -> np.ndarray:
-    """Count how many times a sound begins."""
-    return above[:, 0] + (above[:, 1:] & ~above[:, :-1]).sum(axis=1)
+def runs(is_loud: np.ndarray, least: int = 1) -> np.ndarray:
+    """Return number, median length and distance of the runs of loud moments, and the first moment."""
+    found = []
+    for row in np.pad(is_loud, ((0, 0), (1, 1))):
+        edges = np.flatnonzero(row[1:] != row[:-1]).reshape(-1, 2)
+        edges = edges[edges[:, 1] - edges[:, 0] >= least]
+        apart = edges[1:, 0] - edges[:-1, 1]
+        lengths = (edges[:, 1] - edges[:, 0], apart, edges[:1, 0])
+        found.append([len(edges), *(np.median(one) if len(one) else 10 for one in lengths)])
+    return np.array(found).T
 
 
-def sweep(band: np.ndarray, seconds: float, lag: int = 7) -> np.ndarray:
-    """Return how fast the frequency rises, in Hz a second, from second differences of the phase."""
-    turn = band[:, lag:] * np.conj(band[:, :-lag])
-    turns = (turn[:, lag:] * np.conj(turn[:, :-lag])).sum(axis=1)
-    return np.angle(turns) / (2 * np.pi) * (FRAMES / seconds / lag) ** 2
+def measure_call(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: float, high: float) -> dict:
+    """Follow the notes with harmonics: fundamental, octaves of the rise, seconds of notes and gaps, notes less two.
+
+    Harmonics count for a fundamental, and what lies halfway between them counts against it.
+    """
+    pitches, bins = np.geomspace(0.75 * low, 1.3 * high, 72), np.arange(notes.shape[2])
+    weights = np.zeros((len(bins), len(pitches)), np.float32)
+    for k in (1, 2, 3, 4):
+        for place, sign in ((k, 1), (k + 0.5, -1)):
+            weights += sign * np.maximum(1 - np.abs(bins[:, None] - place * pitches / 31.25), 0)
+    found = above_usual(notes**0.25) @ weights
+    best, track = smooth(found.max(axis=2), 3), np.log2(pitches)[found.argmax(axis=2)]
+    is_loud = best > 0.56 * np.sort(best, axis=1)[:, -12, None]
+    count, length, gap, first = runs(is_loud, 4)
+    steps = track[:, 3:] - track[:, :-3]
+    is_inside = is_loud[:, 3:] & is_loud[:, :-3] & (np.abs(steps) < 0.4)
+    slope = (steps * is_inside).sum(axis=1) / np.maximum(is_inside.sum(axis=1), 1) / 0.024
+    middle = 2 ** np.nanmedian(np.where(is_loud, track, np.nan), axis=1)
+    length, gap, number = 0.008 * length + 0.015, 0.008 * gap - 0.015, np.clip(count, 2, 4).astype(int) - 2
+    return {"pitch": middle, "rise": slope * length, "length": length, "gap": gap, "repeats": number, "start": first}
 
 
-def pitch(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Mean frequency, by moments at which the sound is loud."""
-    power = np.abs(band[:, :-1]) ** 2
-    turn = (power * band[:, 1:] * np.conj(band[:, :-1])).sum(axis=1)
-    return (bins[0] + np.angle(turn) % (2 * np.pi) / (2 * np.pi) * FRAMES) / seconds
+def measure_trill(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: float, high: float) -> dict:
+    """Find the quick pulses: pulses a second, and seconds of one of two runs and between the runs."""
+    loud = np.sqrt(quick[:, :, int(0.85 * low / 125) : int(1.15 * high / 125) + 2])
+    loud -= smooth(loud, 25)
+    rates, rows = np.fft.rfftfreq(2048, 0.004)[123:344], np.arange(len(loud))
+    beats = np.abs(np.fft.rfft(loud, 2048, axis=1))[:, 123:344]
+    # Single notes have most power at few beats a second, so these count less in the choice of the tone.
+    tone = (beats * rates[:, None]).max(axis=1).argmax(axis=1)
+    tempo = rates[beats[rows, :, tone].argmax(axis=1)]
+    turns = np.exp(-2j * np.pi * tempo[:, None] * 0.004 * np.arange(loud.shape[1]))
+    strength = np.abs(smooth(smooth(loud[rows, :, tone] * turns, 17), 9))
+    is_loud = strength > 0.5 * np.sort(strength, axis=1)[:, -16, None]
+    _, _, apart, first = runs(is_loud, 12)
+    return {"tempo": tempo, "bout": 0.002 * is_loud.sum(axis=1), "pause": 0.004 * apart, "start": first}
 
 
-def rise(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Rise of the frequency, Hz a second."""
-    return sweep(band, seconds)
+def measure_order(
+    quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: float, high: float, least: float, most: float
+) -> dict:
+    """Which begins first: 0 for the notes with harmonics, 1 for the pulses, 2 for both together."""
+    call = measure_call(quick, notes, long, low, high)["start"]
+    apart = 0.004 * measure_trill(quick, notes, long, least, most)["start"] - 0.008 * call
+    return {"order": np.where(apart > 0.13, 0, np.where(apart < -0.13, 1, 2))}
 
 
-def level(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Loudness at the loudest moments over the background, in dB."""
-    return decibels(np.quantile(smoothed(band, 15), 0.96, axis=1) / noise[2])
+def measure_hum(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, *hertz: float) -> dict:
+    """Which fundamental the steady hum has, and its loudness in dB: powers of the harmonics."""
+    middle, contrast, loud = np.median(long[:, :, :360], axis=1), [], []
+    for base in hertz:
+        pitches = base * np.linspace(0.98, 1.02, 9)[:, None] * np.arange(1, 9)
+        at = middle[:, np.rint(pitches / 3.90625).astype(int)]
+        off = middle[:, np.rint((pitches + base / 2) / 3.90625).astype(int)]
+        contrast.append((decibels(at) - decibels(off)).mean(axis=2).max(axis=1))
+        loud.append(decibels(at.sum(axis=2).max(axis=1)))
+    which = np.argmax(contrast, axis=0)
+    return {"marker": which, "steady": np.array(loud)[which, np.arange(len(which))]}
 
 
-def steady(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Mean loudness over the background, in dB."""
-    return decibels(np.mean(np.abs(band) ** 2, axis=1) / noise[2])
+def measure_wind(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict:
+    """Loudness of the low noise in dB, between the lines of tones, and its change to the end relative to the mean."""
+    power = np.sort(long[:, :, 20:154], axis=2)[:, :, 40]
+    loud, way = np.sqrt(power), np.linspace(-1, 1, power.shape[1])
+    swell = (loud * way).mean(axis=1) / loud.mean(axis=1) / (way**2).mean()
+    return {"hiss": decibels(power.mean(axis=1)) + 25, "swell": swell}
 
 
-def length(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Duration of one call: the time for which it is loud, by the number of calls."""
-    power = smoothed(band, 17)
-    is_loud = power > 0.4 * np.quantile(power, 0.98, axis=1, keepdims=True)
-    return 1.3 * is_loud.mean(axis=1) * seconds / (1 + repeats(band, bins, seconds, noise))
+def measure_rain(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict:
+    """Loudness of the high noise in dB, between the lines of tones."""
+    return {"rain": decibels(np.quantile(np.median(long[:, :, 640:1000:4], axis=2), 0.25, axis=1)) + 26}
 
 
-def repeats(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """How often the call sounds, less one."""
-    power = smoothed(band, 31)
-    return np.clip(starts(power > 0.55 * power.max(axis=1, keepdims=True)), 1, 3) - 1
+def measure_clicks(quick: np.ndarray, notes: np.ndarray, long: np.ndarray) -> dict:
+    """Number of moments that are louder than those shortly before and after at nearly all high frequencies at once."""
+    levels = decibels(quick[:, :, 9:30])
+    above = levels[:, 5:-5] - np.maximum(levels[:, :-10], levels[:, 10:])
+    return {"clicks": runs(np.sort(above, axis=2)[:, :, 8] > 6)[0]}
 
 
-def tempo(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Pulses a second: the strongest period of the loudness."""
-    power = np.abs(band) ** 2
-    beats = np.abs(np.fft.rfft(power - power.mean(axis=1, keepdims=True), 4 * FRAMES, axis=1))
-    return (beats[:, 24:100].argmax(axis=1) + 24) / (4 * seconds)
+def measure_knocks(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: float, high: float) -> dict:
+    """Number of blows: moments much louder at low frequencies than those around them."""
+    levels = decibels(notes[:, :, int(low / 31.25) : int(high / 31.25) + 2].sum(axis=2))
+    return {"knocks": runs(smooth(levels, 3) - smooth(levels, 61) > 6)[0]}
 
 
-def swell(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Change of the amplitude from the middle to the end, relative to the mean."""
-    power = np.abs(band) ** 2
-    return 1.9 * (power * np.linspace(-1, 1, FRAMES)).mean(axis=1) / power.mean(axis=1)
-
-
-def colour(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """How much louder the background is at the bottom than at the top, in dB."""
-    return decibels(noise[0] / noise[1])
-
-
-def clicks(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Number of short bursts."""
-    power = smoothed(band, 7)
-    return starts(power > 5.5 * np.median(power, axis=1, keepdims=True))
-
-
-def marker(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """Which quarter of the band is loudest."""
-    power = np.abs(np.fft.fft(band, axis=1)[:, : bins[1] - bins[0]]) ** 2
-    quarters = np.array_split(power, 4, axis=1)
-    return np.argmax([quarter.max(axis=1) for quarter in quarters], axis=0)
-
-
-def closing(band: np.ndarray, bins: tuple, seconds: float, noise: tuple) -> np.ndarray:
-    """The last sixth: 0 for nothing, 1 for a rising and 2 for a falling tone."""
-    before, end = np.split(band, [round(0.84 * FRAMES)], axis=1)
-    is_loud = np.mean(np.abs(end) ** 2, axis=1) > 3 * np.mean(np.abs(before) ** 2, axis=1)
-    return np.where(is_loud, np.where(sweep(end, seconds) > 0, 1, 2), 0)
+def measure_whistle(quick: np.ndarray, notes: np.ndarray, long: np.ndarray, low: float, high: float) -> dict:
+    """The long glide: 0 for none, 1 for upwards and 2 for downwards. All four quarters of it have to be there."""
+    levels, scores = above_usual(decibels(notes)), []
+    course = np.rint(np.geomspace(low, high, 40) / 31.25).astype(int)
+    for places in (course, course[::-1]):
+        for shift in (-3, -2, -1, 0, 1, 2, 3):
+            steps = [levels[:, k : levels.shape[1] - 40 + k, at + shift] for k, at in enumerate(places)]
+            scores.append(np.min([np.mean(steps[k : k + 10], axis=0) for k in (0, 10, 20, 30)], axis=0).max(axis=1))
+    up, down = np.max(scores[:7], axis=0), np.max(scores[7:], axis=0)
+    return {"closing": np.where(np.maximum(up, down) < 11.5, 0, np.where(up > down, 1, 2))}
 
 
 MEASURES: dict[str, Callable[..., Any]] = {
-    "pitch": pitch, "rise": rise, "level": level, "length": length, "steady": steady, "tempo": tempo,
-    "carrier": pitch, "hiss": steady, "swell": swell, "colour": colour, "clicks": clicks, "knocks": clicks,
-    "repeats": repeats, "marker": marker, "closing": closing,
-}  # fmt: skip
+    **dict.fromkeys(("pitch", "rise", "length", "gap", "repeats"), measure_call),
+    **dict.fromkeys(("tempo", "bout", "pause"), measure_trill),
+    **dict.fromkeys(("marker", "steady"), measure_hum),
+    **dict.fromkeys(("hiss", "swell"), measure_wind),
+    "rain": measure_rain,
+    "clicks": measure_clicks,
+    "knocks": measure_knocks,
+    "closing": measure_whistle,
+    "order": measure_order,
+}
+measure_all = once(measure_all)
 read = Reader(source).read

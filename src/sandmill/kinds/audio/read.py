@@ -59,17 +59,18 @@ def read_folder(folder: str, id_name: str, target: str) -> tuple:
 
 
 def samples_of_aiff(content: bytes) -> tuple[np.ndarray, int]:
-    """Return the samples, between -1 and 1, and the rate of a plain 16-bit AIFF file."""
-    exponent, mantissa = struct.unpack_from(">HQ", content, content.index(b"COMM") + 16)
-    samples = np.frombuffer(content[content.index(b"SSND") + 16 :], ">i2")
-    return samples / 32768, round(mantissa * 2.0 ** (exponent - 16446))
+    """Return the samples, between -1 and 1, and the rate of a plain AIFF file."""
+    bits, exponent, mantissa = struct.unpack_from(">HHQ", content, content.index(b"COMM") + 14)
+    samples = np.frombuffer(content[content.index(b"SSND") + 16 :], f">i{bits // 8}")
+    return (samples / 2.0 ** (bits - 1)).astype(np.float32), round(mantissa * 2.0 ** (exponent - 16446))
 
 
 def samples_of_wav(path: str) -> tuple[np.ndarray, int]:
-    """Return the samples, between -1 and 1, and the rate of a plain 16-bit WAV file."""
+    """Return the samples, between -1 and 1, and the rate of a plain WAV file. Samples of 8 bits are from 0 to 255."""
     with wave.open(path) as file:
-        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
-        return samples / 32768, file.getframerate()
+        held, is_small = file.readframes(file.getnframes()), file.getsampwidth() == 1
+        samples = np.frombuffer(held, "u1") / 128.0 - 1 if is_small else np.frombuffer(held, "<i2") / 32768
+        return samples.astype(np.float32), file.getframerate()
 
 
 def source(facts: TaskFacts) -> list[str]:

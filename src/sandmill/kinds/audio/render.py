@@ -1,8 +1,8 @@
-"""Render short recordings from latent columns: calls, tones, bursts and noise, each in a band of its own."""
+"""Render short recordings from latent columns: several sounds over each other, in a room, with wind and rain."""
 
 import struct
 import wave
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from math import frexp
 from typing import Any, TypeAlias
@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sandmill.kinds.audio import channel as ends
-from sandmill.kinds.audio.channel import MOST_MARKS, TRAITS, AudioChannel, Place
+from sandmill.kinds.audio.channel import TRAITS, AudioChannel, Voice
 from sandmill.kinds.traits import generators, trait_values
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -21,178 +20,286 @@ Sound = NDArray[np.float32]
 Numbers: TypeAlias = NDArray[np.floating[Any]]
 """A number for each recording."""
 Shown = Mapping[str, Floats]
-"""For each trait: how much of it each recording shows, from 0 to 1; for categories, a whole number."""
+"""For each trait: how much of it each recording shows, in the unit of the trait; for categories, a whole number."""
 
-_CHUNK = 400
+CALL, TRILL, WHISTLE, KNOCK, CLICK = 0.34, 0.28, 0.17, 0.45, 0.28
+"""Amplitudes; full scale is 1."""
+_CHUNK = 50
 """Recordings that are rendered at a time, which keeps arrays small."""
-_MOST_REPEATS, _MARKERS, _GRID = 3, 4, 16
-"""Calls of a recording; places of the thin tone; places in time that a click or knock can take."""
-_ECHO_DELAYS = (0.012, 0.021, 0.034, 0.047)
-"""Seconds."""
+_MOST_NOTES, _GRID, _HARMONICS, _LINES = 4, 16, 7, 14
+"""Notes of a call; places in time that a click or knock can take; harmonics of a note; harmonics of the hum."""
+_TAIL = 2000
+"""Samples of reflections after a sound."""
+_GLIDE, _TREMBLES, _REFLECTIONS = 0.35, 9, 5
+"""Seconds of a whistle; how often a second a note trembles; early reflections."""
 
 
 def render_recordings(channel: AudioChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[bytes]:
     """Write one sound file for each row. Row i depends on its own numbers and latent values alone."""
+    if channel.voice is None:
+        raise ValueError("recordings of an older release cannot be rendered")
     values = {one.trait: trait_values("heard", one, TRAITS[one.trait], latents, row_numbers) for one in channel.heard}
     encode = {"aiff": aiff_bytes, "wav": wav_bytes}[channel.container]
     files = []
     for rows, draws in row_numbers.in_parts(_CHUNK):
-        sound = _mix(channel, {trait: found[rows] for trait, found in values.items()}, draws)
-        whole = np.clip(np.rint(sound * 32767), -32767, 32767).astype(np.int16)
+        sound = _mix(channel, channel.voice, {trait: found[rows] for trait, found in values.items()}, draws)
+        whole = np.clip(np.rint(sound * 127), -127, 127).astype(np.int8)
         files += [encode(one, channel.rate) for one in whole]
     return files
 
 
-def _even(draws: RowNumbers, name: str) -> NDArray[np.float32]:
-    return draws.uniforms(name).astype(np.float32)
+def _even(draws: RowNumbers, name: str, low: float = 0.0, high: float = 1.0) -> NDArray[np.float32]:
+    return (low + (high - low) * draws.uniforms(name)).astype(np.float32)
+
+
+def _mix(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -> Sound:
+    """Add all sounds, let the room answer, add noise, and turn the gain."""
+    sound = np.zeros((len(draws.numbers), channel.samples), np.float32)
+    begins = _begin(channel, shown, draws)
+    _add_calls(sound, channel, voice, shown, begins[0], draws)
+    _add_trill(sound, channel, voice, shown, begins[1], draws)
+    _add_whistle(sound, channel, voice, shown, draws)
+    low, high = voice.knock
+    knock = _even(draws, "knock pitch", low, high), 0.02, 0.12
+    _add_bursts(sound, channel, "knock", KNOCK, np.rint(shown["knocks"]), (np.stack([knock[0]]), *knock[1:]), draws)
+    click = np.stack(
+        [_even(draws, f"click pitch {number}", end, end + 200) for number, end in enumerate(range(*_CLICK))]
+    )
+    _add_bursts(sound, channel, "click", CLICK, np.rint(shown["clicks"]), (click, 0.0025, 0.016), draws)
+    sound += _hum(channel, voice, shown, draws)
+    sound = _in_the_room(channel, voice, sound, shown, draws)
+    sound += _wind(channel, shown, draws)
+    gain = 10 ** (_even(draws, "gain", -1, 1) * channel.gain / 20)
+    return np.asarray(sound * _wide(gain), dtype=np.float32)
+
+
+_CLICK = (900, 3900, 250)
+"""Lowest and highest frequency at which a click rings, and the step between them, Hz."""
+
+
+def _begin(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> tuple[Numbers, Numbers]:
+    """Return when the call and the trill begin: one after the other, or together."""
+    notes, seconds = shown["repeats"] + 2, channel.samples / channel.rate
+    lasting = notes * shown["length"] + (notes - 1) * shown["gap"], 2 * shown["bout"] + shown["pause"]
+    first, apart = _even(draws, "first", 0.03, 0.1), _even(draws, "apart", 0.25, 0.7)
+    both = _even(draws, "both", 0.03, 0.5)
+    found: list[Numbers] = []
+    for number, own in enumerate(lasting):
+        late = np.select([shown["order"] == 2, shown["order"] == number], [both, first], first + apart)
+        found.append(np.clip(late, 0.02, np.maximum(seconds - own - 0.03, 0.02)))
+    together = np.minimum(*found)
+    call, trill = (np.where(shown["order"] == 2, together, one) for one in found)
+    return call, trill + np.where(shown["order"] == 2, _even(draws, "not quite", -0.015, 0.015), 0)
+
+
+def _add_calls(
+    sound: Sound, channel: AudioChannel, voice: Voice, shown: Shown, begins: Numbers, draws: RowNumbers
+) -> None:
+    """Add two to four notes of one caller, and a note of another far away."""
+    low, high = voice.call
+    pitch, step = low + (high - low) * shown["pitch"], shown["length"] + shown["gap"]
+    level, arch = CALL * _even(draws, "near", 0.7, 1.1), 4 * _even(draws, "arch", *voice.arch)
+    for number in range(_MOST_NOTES):
+        loud = np.where(number < shown["repeats"] + 2, level * _even(draws, f"loud {number}", 0.8, 1.0), 0.0)
+        start = begins + number * step * (1 + _even(draws, f"early {number}", -0.02, 0.02))
+        course = pitch * (1 + _even(draws, f"off {number}", -0.015, 0.015)), shown["rise"], arch
+        _add_note(sound, channel, voice, (start, shown["length"]), course, loud, _even(draws, f"phase {number}"))
+    lasting = _even(draws, "far length", 0.08, 0.2)
+    start = _even(draws, "far start") * (channel.samples / channel.rate - lasting)
+    other = _even(draws, "far pitch", 0.8 * low, 1.2 * high), _even(draws, "far rise", -0.5, 0.5), arch
+    far = np.full(len(sound), channel.passing)
+    _add_note(sound, channel, voice, (start, lasting), other, far, _even(draws, "far phase"))
+
+
+def _add_note(
+    sound: Sound,
+    channel: AudioChannel,
+    voice: Voice,
+    span: tuple[Numbers, Numbers],
+    course: tuple[Numbers, Numbers, Numbers],
+    amplitude: Numbers,
+    phase: Numbers,
+) -> None:
+    """Add a note with harmonics.
+
+    Span: start and duration. Course: mean fundamental, octaves of its rise and of its arch.
+    """
+    pitch, rise, arch = course
+    numbers = np.arange(1, _HARMONICS + 1)
+    harmonics = numbers * pitch[:, None]
+    loud = 0.12 + sum(1 / (1 + ((harmonics - middle) / width) ** 2) for middle, width in voice.formants)
+    loud = np.where(harmonics * 2 ** (np.abs(rise[:, None]) / 2) < channel.rate * 0.48, loud, 0) / np.sqrt(numbers)
+    loud *= (amplitude / np.sqrt((loud**2).sum(axis=1)))[:, None]
+    swells, fades = voice.attack
+
+    def made(since: Sound, seconds: Sound) -> Sound:
+        octaves = _wide(rise) * (since - np.float32(0.5)) + _wide(arch) * (np.float32(0.083) - (since - 0.5) ** 2)
+        octaves += np.float32(voice.vibrato) * np.sin(2 * np.float32(np.pi) * _TREMBLES * seconds)
+        wanted = _harmonics(_angle(channel.rate, pitch, octaves, since) + 2 * np.float32(np.pi) * _wide(phase), loud)
+        return np.asarray(wanted * np.minimum(np.minimum(since / swells, (1 - since) / fades), 1), dtype=np.float32)
+
+    _add(sound, channel.rate, span, amplitude > 0, made)
+
+
+def _angle(rate: int, pitch: Numbers, octaves: Sound, since: Sound) -> Sound:
+    """Return the phase of a tone that is so many octaves above a pitch at each moment since its start."""
+    turns = np.cumsum(np.where(since > 0, _wide(pitch) * 2**octaves, 0), axis=1, dtype=np.float64) % rate
+    return np.asarray(turns * (2 * np.pi / rate), dtype=np.float32)
+
+
+def _add(
+    sound: Sound,
+    rate: int,
+    span: tuple[Numbers, Numbers],
+    is_there: NDArray[np.bool_],
+    made: Callable[[Sound, Sound], Sound],
+) -> None:
+    """Add a sound that begins somewhere and lasts for a while.
+
+    Args:
+        sound: to add to.
+        rate: samples a second.
+        span: start and duration in seconds.
+        is_there: whether a recording has the sound.
+        made: makes it of the time since its start, as a share of its duration and in seconds.
+    """
+    start, lasting = span
+    window = int(np.ceil(float(lasting.max(initial=0.01)) * rate)) + 1
+    first = np.clip(np.ceil(start * rate).astype(np.intp), 0, sound.shape[1] - window)
+    seconds = ((first[:, None] + np.arange(window)) / rate - start[:, None]).astype(np.float32)
+    since = seconds / _wide(lasting)
+    inside = (since > 0) & (since < 1) & is_there[:, None]
+    added = np.where(inside, made(np.clip(since, 0, 1), seconds), 0)
+    for row, place in enumerate(first):
+        sound[row, place : place + window] += added[row]
+
+
+def _add_trill(
+    sound: Sound, channel: AudioChannel, voice: Voice, shown: Shown, begins: Numbers, draws: RowNumbers
+) -> None:
+    """Add two runs of quick pulses."""
+    tone, level = _even(draws, "tone", *voice.trill), TRILL * _even(draws, "trill near", 0.7, 1.1)
+
+    def made(since: Sound, seconds: Sound) -> Sound:
+        pulse = seconds * _wide(shown["tempo"]) % 1
+        angle = _angle(channel.rate, tone, np.float32(voice.bend) * (pulse - np.float32(0.5)), since)
+        shape = np.minimum(pulse / 0.12, 1) * np.exp(-4 * pulse) * 1.6
+        return np.asarray(_wide(level) * shape * (np.sin(angle) + 0.2 * np.sin(2 * angle)), dtype=np.float32)
+
+    for start in (begins, begins + shown["bout"] + shown["pause"]):
+        _add(sound, channel.rate, (start, shown["bout"]), np.ones(len(sound), np.bool_), made)
+
+
+def _add_whistle(sound: Sound, channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -> None:
+    """Add a long glide upwards or downwards, or none."""
+    low, high = (end * _even(draws, f"whistle {end}", 0.95, 1.05) for end in voice.whistle)
+    octaves = np.log2(high / low) * np.where(shown["closing"] == 2, -1, 1)
+    lasting = np.full(len(sound), _GLIDE)
+    start = _even(draws, "whistle start", 0.03, channel.samples / channel.rate - _GLIDE - 0.03)
+    level = WHISTLE * _even(draws, "whistle near", 0.8, 1.1)
+
+    def made(since: Sound, seconds: Sound) -> Sound:
+        angle = _angle(channel.rate, np.sqrt(low * high), _wide(octaves) * (since - np.float32(0.5)), since)
+        return np.asarray(_wide(level) * np.sqrt(np.abs(np.sin(np.pi * since))) * np.sin(angle), dtype=np.float32)
+
+    _add(sound, channel.rate, (start, lasting), shown["closing"] > 0, made)
+
+
+def _add_bursts(
+    sound: Sound,
+    channel: AudioChannel,
+    name: str,
+    amplitude: float,
+    marks: Floats,
+    ring: tuple[Sound, float, float],
+    draws: RowNumbers,
+) -> None:
+    """Add bursts at different places of a grid, so that they can be counted.
+
+    Args:
+        sound: to add to.
+        channel: with the rate.
+        name: of the bursts.
+        amplitude: of each tone of a burst.
+        marks: how many bursts a recording has.
+        ring: tones in Hz, one row for each; seconds in which a burst dies away; seconds after which it is over.
+        draws: random numbers.
+    """
+    tones, fades, lasts = ring
+    seconds = np.arange(round(lasts * channel.rate), dtype=np.float32) / np.float32(channel.rate)
+    cell = channel.samples / _GRID
+    order = np.argsort(np.stack([_even(draws, f"{name} {number}") for number in range(_GRID)]), axis=0)
+    burst = sum(
+        np.sin(np.float32(2 * np.pi) * _wide(tone) * seconds + 2.4 * place**2) for place, tone in enumerate(tones)
+    )
+    burst = burst * np.minimum(seconds / 0.0005, 1) * np.exp(-seconds / np.float32(fades))
+    for number in range(int(marks.max(initial=0))):
+        rows = np.flatnonzero(number < marks)
+        middle = (order[number] + _even(draws, f"{name} jitter {number}", 0.2, 0.8)) * cell
+        first = np.clip(np.rint(middle).astype(np.intp)[rows], 0, channel.samples - len(seconds))
+        loud = amplitude * _even(draws, f"{name} level {number}", 0.75, 1.25)[rows]
+        sound[rows[:, None], first[:, None] + np.arange(len(seconds))] += _wide(loud) * burst[rows]
+
+
+def _hum(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -> Sound:
+    """A steady hum of many harmonics, which reach higher in those of higher pitch."""
+    pitch = np.asarray(voice.hum)[shown["marker"].astype(np.intp)] * _even(draws, "hum pitch", 0.985, 1.015)
+    loud = np.stack([_even(draws, f"hum {number}", 0.4, 1.0) for number in range(_LINES)], axis=1)
+    loud /= 1 + (np.arange(_LINES) / (3 + 3 * shown["marker"][:, None])) ** 3
+    loud *= (10 ** (shown["steady"] / 20) * np.sqrt(2) / np.sqrt((loud**2).sum(axis=1)))[:, None]
+    turns = pitch[:, None] * np.arange(channel.samples) / channel.rate + _even(draws, "hum phase")[:, None]
+    return _harmonics(np.asarray(2 * np.pi * (turns % 1), dtype=np.float32), loud)
+
+
+def _harmonics(angle: Sound, loud: Numbers) -> Sound:
+    """Add up harmonics of a phase, of which each follows from the two before it."""
+    twice, before, this = 2 * np.cos(angle), np.zeros_like(angle), np.sin(angle)
+    total = np.zeros_like(angle)
+    for number in range(loud.shape[1]):
+        total += _wide(loud[:, number]) * this
+        before, this = this, twice * this - before
+    return total
 
 
 def _normals(draws: RowNumbers, name: str, count: int) -> NDArray[np.complex64]:
     """Return complex normal numbers of variance one, from a generator for each row."""
-    rows = [rng.standard_normal(2 * count, np.float32) for rng in generators(name, draws)]
-    both = np.stack(rows) if rows else np.empty((0, 2 * count), np.float32)
-    return np.asarray((both[:, :count] + 1j * both[:, count:]) / np.sqrt(2), dtype=np.complex64)
+    rows = [rng.standard_normal((count, 2), np.float32) for rng in generators(name, draws)]
+    both = np.stack(rows) if rows else np.empty((0, count, 2), np.float32)
+    return both.view(np.complex64)[:, :, 0] * np.float32(np.sqrt(0.5))
 
 
-def _mix(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> Sound:
-    """Add all sounds, then the echo, then the gain."""
-    time = np.arange(channel.samples, dtype=np.float32) / np.float32(channel.rate)
-    sound = _noise(channel, shown, draws, time)
-    sound += _calls(channel, shown, draws, time)
-    sound += _tones(channel, shown, draws, time)
-    _add_bursts(sound, channel, "clicks", ends.CLICK, np.rint(MOST_MARKS * shown["clicks"]), draws)
-    _add_bursts(sound, channel, "knocks", ends.KNOCK, np.rint(MOST_MARKS * shown["knocks"]), draws)
-    sound = _echo(channel, sound, draws)
-    gain = 10 ** ((2 * _even(draws, "gain") - 1) * channel.gain / 20)
-    return np.asarray(sound * gain[:, None], dtype=np.float32)
+def _in_the_room(channel: AudioChannel, voice: Voice, sound: Sound, shown: Shown, draws: RowNumbers) -> Sound:
+    """Add early reflections and a tail of reverberation, then the background noise and rain."""
+    size = channel.samples + _TAIL
+    tail = _normals(draws, "tail", _TAIL).real
+    seconds = np.arange(_TAIL, dtype=np.float32) / np.float32(channel.rate)
+    answer = np.float32(0.085) * tail * 10 ** (-3 * seconds / voice.reverberation)
+    for number in range(_REFLECTIONS):
+        delay = np.rint(_even(draws, f"delay {number}", 0.006, 0.07) * channel.rate).astype(np.intp)
+        answer[np.arange(len(sound)), delay] += _even(draws, f"reflection {number}", -0.6, 0.6)
+    answer *= _wide(channel.echo * _even(draws, "echo"))
+    answer[:, 0] = 1
+    spectrum = np.fft.rfft(sound, size, axis=1) * np.fft.rfft(answer, size, axis=1)
+    pitch = np.linspace(0, channel.rate / 2, size // 2 + 1, dtype=np.float32)
+    high = (1 / (1 + (2300 / np.maximum(pitch, 1)) ** 6)).astype(np.float32)
+    high /= high.mean()
+    power = np.float32(channel.noise) ** 2 + high * _wide(10 ** (shown["rain"] / 10))
+    spectrum += _normals(draws, "background", len(pitch)) * np.sqrt(power * size)
+    return np.asarray(np.fft.irfft(spectrum, size, axis=1)[:, : channel.samples], dtype=np.float32)
 
 
-def _noise(channel: AudioChannel, shown: Shown, draws: RowNumbers, time: NDArray[np.float32]) -> Sound:
-    """Background noise of a colour, and a hiss that swells or fades."""
-    bins = channel.samples // 2 + 1
-    pitch = np.linspace(0, 1, bins, dtype=np.float32)
-    first, last = ends.ends_of(channel, "colour")
-    tilt = _wide(first + (last - first) * shown["colour"])
-    spectrum = _normals(draws, "background", bins)
-    spectrum *= channel.noise * 10 ** (tilt * (1 - 2 * pitch) / 40)
-    background = np.fft.irfft(spectrum, channel.samples) * np.sqrt(channel.samples)
-    low, high = (round(edge * channel.samples / channel.rate) for edge in channel.band("hiss"))
-    hiss = np.zeros((len(background), bins), np.complex64)
-    hiss[:, low:high] = _normals(draws, "hiss", high - low)
-    hiss *= np.sqrt(bins / (high - low))
-    swell = 1 + ends.SWELL * (2 * _wide(shown["swell"]) - 1) * (2 * time / np.float32(channel.seconds) - 1)
-    level = ends.HISS[0] * (ends.HISS[1] / ends.HISS[0]) ** _wide(shown["hiss"])
-    hissing = np.fft.irfft(hiss, channel.samples) * np.sqrt(channel.samples)
-    return np.asarray(background + hissing * level * swell, dtype=np.float32)
-
-
-def _calls(channel: AudioChannel, shown: Shown, draws: RowNumbers, time: NDArray[np.float32]) -> Sound:
-    """One to three equal sweeps, and a weak one that passes by anywhere."""
-    seconds = channel.seconds
-    pitch, rise, length = (_between(channel, shown, trait) for trait in ("pitch", "rise", "length"))
-    level = ends.CALL[0] * (ends.CALL[1] / ends.CALL[0]) ** shown["level"]
-    repeats = shown["repeats"] + 1
-    step = (0.24 + 0.04 * _even(draws, "call step")) * seconds
-    start = _even(draws, "call start") * (seconds - (repeats - 1) * step - length)
-    sound = np.zeros((len(pitch), len(time)), np.float32)
-    for number in range(_MOST_REPEATS):
-        loud = np.where(number < repeats, level, 0.0)
-        phase = _even(draws, f"call phase {number}")
-        _add_sweep(sound, time, (start + number * step, length), (pitch, rise), loud, phase)
-    low, high = channel.band("call")
-    where = low + (0.2 + 0.6 * _even(draws, "passing pitch")) * (high - low)
-    slope = (2 * _even(draws, "passing rise") - 1) * (high - low) / seconds
-    lasting = (0.05 + 0.1 * _even(draws, "passing length")) * seconds
-    begins = _even(draws, "passing start") * (seconds - lasting)
-    _add_sweep(
-        sound, time, (begins, lasting), (where, slope), channel.passing + 0 * where, _even(draws, "passing phase")
-    )
-    return sound
-
-
-def _add_sweep(
-    sound: Sound,
-    time: NDArray[np.float32],
-    span: tuple[Numbers, Numbers],
-    course: tuple[Numbers, Numbers],
-    amplitude: Numbers,
-    phase: Numbers,
-) -> None:
-    """Add a sweep with soft ends. Span: start and duration; course: mean frequency and its change a second."""
-    rate = 1 / float(time[1])
-    window = int(np.ceil(float(span[1].max()) * rate)) + 1 if len(sound) else 1
-    first = np.clip(np.floor(span[0] * rate).astype(np.intp), 0, len(time) - window)
-    places = first[:, None] + np.arange(window)
-    since = (time[places] - _wide(span[0])) / _wide(span[1])
-    shape = np.where((since > 0) & (since < 1), np.sin(np.pi * np.clip(since, 0, 1)), 0) ** np.float32(0.5)
-    apart = (since - np.float32(0.5)) * _wide(span[1])
-    angle = 2 * np.pi * (_wide(course[0]) * apart + _wide(course[1]) * apart**2 / 2 + _wide(phase))
-    rows = np.arange(len(sound))[:, None]
-    sound[rows, places] += (_wide(amplitude) * shape * np.sin(angle)).astype(np.float32)
-
-
-def _tones(channel: AudioChannel, shown: Shown, draws: RowNumbers, time: NDArray[np.float32]) -> Sound:
-    """A steady tone, a trill, a thin tone in one of four places, and a sound that closes the recording."""
-    low, high = channel.band("steady")
-    level = ends.STEADY[0] * (ends.STEADY[1] / ends.STEADY[0]) ** shown["steady"]
-    steady = low + (0.35 + 0.3 * _even(draws, "steady pitch")) * (high - low)
-    sound = _wide(level) * _tone(time, steady, _even(draws, "steady phase"))
-    tempo, carrier = _between(channel, shown, "tempo"), _between(channel, shown, "carrier")
-    pulses = np.float32(ends.TRILL) * (0.5 + 0.5 * _tone(time, tempo, _even(draws, "pulse phase"))) ** 2
-    sound += np.asarray(pulses * _tone(time, carrier, _even(draws, "trill phase")), dtype=np.float32)
-    low, high = channel.band("marker")
-    thin = low + (high - low) * (shown["marker"] + 0.3 + 0.4 * _even(draws, "marker pitch")) / _MARKERS
-    sound += np.float32(ends.MARKER) * _tone(time, thin, _even(draws, "marker phase"))
-    low, high = channel.band("closing")
-    left = (1 - ends.CLOSING_STARTS) * channel.seconds
-    way = np.choose(shown["closing"].astype(np.intp), (0.0, 1.0, -1.0))
-    lasting = left * (0.8 + 0.15 * _even(draws, "closing length"))
-    begins = channel.seconds - lasting - 0.04 * left * _even(draws, "closing start")
-    course = (np.full(len(way), (low + high) / 2), way * 0.6 * (high - low) / left)
-    _add_sweep(sound, time, (begins, lasting), course, ends.CLOSING * np.abs(way), _even(draws, "closing phase"))
-    return sound
-
-
-def _tone(time: NDArray[np.float32], pitch: Numbers, phase: Numbers) -> Sound:
-    angle = np.float32(2 * np.pi) * (_wide(pitch) * time + _wide(phase))
-    return np.asarray(np.sin(angle), dtype=np.float32)
-
-
-def _add_bursts(
-    sound: Sound, channel: AudioChannel, place: Place, amplitude: float, marks: Floats, draws: RowNumbers
-) -> None:
-    """Add short bursts at different places of a grid, so that they can be counted."""
-    low, high = channel.band(place)
-    spread = 1.2 / (high - low)
-    half = round(2.5 * spread * channel.rate)
-    around = np.arange(-half, half + 1)
-    cell = channel.samples / _GRID
-    order = np.argsort(np.stack([_even(draws, f"{place} {number}") for number in range(_GRID)]), axis=0)
-    shape = np.exp(-0.5 * (around / (spread * channel.rate * 0.4)) ** 2).astype(np.float32)
-    turns = (2 * np.pi * (low + high) / 2 * around / channel.rate).astype(np.float32)
-    for number in range(MOST_MARKS):
-        rows = np.flatnonzero(number < marks)
-        jitter = 0.35 + 0.3 * _even(draws, f"{place} jitter {number}")
-        middle = np.clip(np.rint((order[number] + jitter) * cell).astype(np.intp), half, channel.samples - half - 1)
-        loud = amplitude * (0.85 + 0.3 * _even(draws, f"{place} level {number}")[rows])
-        angle = turns + np.float32(2 * np.pi) * _wide(_even(draws, f"{place} phase {number}")[rows])
-        sound[rows[:, None], middle[rows, None] + around] += _wide(loud) * shape * np.sin(angle)
-
-
-def _echo(channel: AudioChannel, sound: Sound, draws: RowNumbers) -> Sound:
-    """Add one echo of a drawn delay and loudness."""
-    which = np.floor(_even(draws, "echo delay") * len(_ECHO_DELAYS)).astype(np.intp)
-    loudness = np.float32(channel.echo) * _even(draws, "echo")
-    result = sound.copy()
-    for number, delay in enumerate(_ECHO_DELAYS):
-        rows, steps = which == number, round(delay * channel.rate)
-        result[rows, steps:] += loudness[rows, None] * sound[rows, :-steps]
-    return result
-
-
-def _between(channel: AudioChannel, shown: Shown, trait: str) -> Floats:
-    first, last = ends.ends_of(channel, trait)
-    return first + (last - first) * shown[trait]
+def _wind(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> Sound:
+    """Low noise in gusts that swells or fades."""
+    pitch = np.arange(0, 1200, channel.rate / channel.samples, dtype=np.float32)
+    shape = (pitch / 60) ** 2 / (1 + (pitch / 60) ** 2) / (1 + (pitch / 260) ** 4)
+    shape *= channel.samples / 2 / shape.sum()
+    spectrum = np.zeros((len(draws.numbers), channel.samples // 2 + 1), np.complex64)
+    spectrum[:, : len(pitch)] = _normals(draws, "wind", len(pitch)) * np.sqrt(shape * channel.samples)
+    way = np.linspace(-1, 1, channel.samples, dtype=np.float32)
+    gust = 1 + np.float32(0.15) * np.sin(7 * way + 2 * np.pi * _wide(_even(draws, "gust")))
+    level = 10 ** (shown["hiss"] / 20)
+    wind = np.fft.irfft(spectrum, channel.samples, axis=1) * gust * (1 + _wide(shown["swell"]) * way) * _wide(level)
+    return np.asarray(wind, dtype=np.float32)
 
 
 def _wide(values: Numbers) -> NDArray[np.float32]:
@@ -200,21 +307,22 @@ def _wide(values: Numbers) -> NDArray[np.float32]:
     return values.astype(np.float32)[:, None]
 
 
-def wav_bytes(samples: NDArray[np.int16], rate: int) -> bytes:
-    """Write 16-bit mono PCM as WAV."""
+def wav_bytes(samples: NDArray[np.integer[Any]], rate: int) -> bytes:
+    """Write mono PCM of 8 or 16 bits as WAV, in which samples of 8 bits are from 0 to 255."""
     out = BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)
-        file.setsampwidth(2)
+        file.setsampwidth(samples.itemsize)
         file.setframerate(rate)
-        file.writeframes(samples.astype("<i2").tobytes())
+        held = (samples + np.int16(128)).astype("u1") if samples.itemsize == 1 else samples.astype("<i2")
+        file.writeframes(held.tobytes())
     return out.getvalue()
 
 
-def aiff_bytes(samples: NDArray[np.int16], rate: int) -> bytes:
-    """Write 16-bit mono PCM as AIFF: a form of the chunks COMM and SSND."""
-    data = samples.astype(">i2").tobytes()
-    common = struct.pack(">hIh", 1, len(samples), 16) + extended(rate)
+def aiff_bytes(samples: NDArray[np.integer[Any]], rate: int) -> bytes:
+    """Write mono PCM of 8 or 16 bits as AIFF: a form of the chunks COMM and SSND."""
+    data = samples.astype(f">i{samples.itemsize}").tobytes()
+    common = struct.pack(">hIh", 1, len(samples), 8 * samples.itemsize) + extended(rate)
     chunks = b"COMM" + struct.pack(">I", len(common)) + common
     chunks += b"SSND" + struct.pack(">III", 8 + len(data), 0, 0) + data
     return b"FORM" + struct.pack(">I", 4 + len(chunks)) + b"AIFF" + chunks
