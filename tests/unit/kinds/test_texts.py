@@ -30,7 +30,7 @@ CHANNEL = TextChannel.model_validate(
     {
         "column": "note",
         "meaning": "A note",
-        "plans": [["sky", "sky", "who", "sky", "sky"]],
+        "plans": [["sky", "sky", "who", "sky", "end"]],
         "extras": ["rain"],
         "once": ["name"],
         "slots": {
@@ -55,6 +55,7 @@ CHANNEL = TextChannel.model_validate(
                 "meaning": "Rain",
                 "lists": ["it [rained] on {name.1} | it [rained] hard | it [rained] a little"],
             },
+            "end": "the sky {tense} {gloom} at last",
             "who": "{name} saw {name.1}",
             "name": "he / him | she / her",
             "ending": ".",
