@@ -23,7 +23,13 @@ HARDNESS = (0.0, 0.5, 1.0)
 PASSAGES = TextChannel(
     column="passage",
     meaning="A passage",
-    slots={"act": Slot(lists=(("It rains", "It snows"),)), "ending": Slot(lists=((".",),))},
+    slots={
+        "act": Slot(lists=(("{name} is {mood}.",),)),
+        "name": Slot(lists=(("Ann", "Ben", "Cem", "Dan", "Eva"),)),
+        "mood": Slot(
+            by="grade", column="gloom", meaning="Gloom", lists=(("glad", "gay", "merry"), ("sad", "low", "grim"))
+        ),
+    },
     plans=(("act", "act"),),
     nuisance=Nuisance(typos=0.02, loose=0.1, asides=0.1, quotes=0.2),
 )
@@ -52,13 +58,15 @@ def test_what_disturbs_items_rises_with_hardness(kind_name, fields):
         assert values[0] < values[-1], name
 
 
-def test_passages_of_easy_designs_are_long_and_have_few_slips():
+def test_passages_of_easy_designs_are_long_and_have_few_names_and_slips():
     made = [texts.disturb_passages(PASSAGES, hardness) for hardness in HARDNESS]
     lengths = [channel.repeats for channel in made]
     assert lengths == sorted(lengths, reverse=True)
-    assert lengths[0] >= 3 * lengths[-1] == 3
-    assert made[-1] == texts.disturb(PASSAGES, 1.0)
+    assert lengths[0] > 2 * lengths[-1]
+    assert [len(channel.slots["name"].lists[0]) for channel in made] == [2, 5, 5]
+    assert [len(channel.slots["mood"].lists[0]) for channel in made] == [3, 3, 3]
     assert made[0].nuisance == Nuisance(quotes=0.2)
+    assert made[-1].nuisance == PASSAGES.nuisance
 
 
 @pytest.mark.parametrize(
