@@ -145,7 +145,7 @@ class TextMedium(TextParts, Medium):
 _KEPT, _FEWEST_KEPT, _MOST_KEPT = 0.4, 2, 5
 """Share of the templates of a list that one design uses, and the least and the largest number of them. Two designs of a
 domain share hardly a sentence."""
-_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.006, 0.15, 0.2, 0.4
+_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.004, 0.15, 0.2, 0.4
 """Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
 _MOST_RATED = 3
 """Columns that training items alone hold, at most."""
