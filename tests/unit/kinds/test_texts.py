@@ -67,7 +67,7 @@ CHANNEL = TextChannel.model_validate(
 )
 DISTURBED = CHANNEL.model_copy(update={"nuisance": Nuisance(typos=0.2, asides=0.5, quotes=1.0), "is_quoted": True})
 FOLDERS = {"passages": PASSAGES, "comments": COMMENTS, "posts": POSTS, "requests": REQUESTS}
-REPEATS = {"passages": 2, "comments": 1, "posts": 1, "requests": 1}
+REPEATS = {"passages": 3, "comments": 1, "posts": 1, "requests": 1}
 MEDIA = [(folder, medium) for folder in FOLDERS for medium in load_folder(f"text/domains/{folder}", TextMedium)]
 _REFERENCE = re.compile(r"\{(\w+)(?:\.(\d))?\}")
 

@@ -223,16 +223,14 @@ def disturb(channel: TextChannel, hardness: float) -> TextChannel:
     return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
 
 
-_MOST_REPEATS, _FEWEST_REPEATS = 5, 2
+_MOST_REPEATS, _FEWEST_REPEATS = 6, 3
 """How often passages of the easiest and of the hardest designs go through their plan."""
-_ALL_NAMES = 0.5
-"""Hardness from which passages have all of their names and other templates that tell nothing."""
 
 
 def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
     """Let easy designs have long passages with few names, places and turns."""
     repeats = round(_MOST_REPEATS + (_FEWEST_REPEATS - _MOST_REPEATS) * hardness)
-    count = _FEWEST_KEPT + round((_MOST_KEPT - _FEWEST_KEPT) * min(1.0, hardness / _ALL_NAMES))
+    count = _FEWEST_KEPT + round((_MOST_KEPT - _FEWEST_KEPT) * hardness)
     slots = {
         name: slot.model_copy(update={"lists": (slot.lists[0][:count],)}) if slot.by == "chance" else slot
         for name, slot in channel.slots.items()

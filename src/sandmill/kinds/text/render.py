@@ -103,8 +103,9 @@ class _Pen:
         if slot.by == "presence":
             return None if self._step(name, _USUAL_PRESENCE if value is None else min(value, 1.0)) == 0 else 0
         if slot.by == "level":
-            is_free = value is None or self.chance() > slot.follows
-            return self._levels.setdefault(column, int(self.chance() * len(slot.lists) if is_free else value))
+            if value is None or self.chance() > slot.follows:
+                value = self.chance() * len(slot.lists)
+            return self._levels.setdefault(column, int(value))
         return (
             int(self.chance() * len(slot.lists)) if value is None else self._step(name, value * (len(slot.lists) - 1))
         )
@@ -130,7 +131,8 @@ def _parts(template: str) -> list[list[str | tuple[str, ...]]]:
 
 
 def _pens(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Iterator[_Pen]:
-    columns = {slot.column: latents[slot.column].tolist() for slot in channel.slots.values() if slot.meaning}
+    told = {slot.column for slot in channel.slots.values() if slot.column and slot.meaning}
+    columns = {name: latents[name].tolist() for name in sorted(told)}
     for row, rng in enumerate(generators("text", row_numbers)):
         values = {column: cells[row] for column, cells in columns.items()}
         yield _Pen(channel, values, rng)
