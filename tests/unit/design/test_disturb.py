@@ -64,7 +64,7 @@ def test_passages_of_easy_designs_are_long_and_have_few_names_and_slips():
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] >= 2 * lengths[-1]
     assert [len(channel.slots["name"].lists[0]) for channel in made] == [2, 4, 5]
-    assert [len(channel.slots["mood"].lists[0]) for channel in made] == [3, 3, 3]
+    assert [len(channel.slots["mood"].lists[0]) for channel in made] == [1, 3, 3]
     assert made[0].nuisance == Nuisance(quotes=0.2)
     assert made[-1].nuisance == PASSAGES.nuisance
 

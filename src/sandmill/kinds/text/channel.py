@@ -217,12 +217,23 @@ def _kept(templates: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ..
 
 
 def disturb(channel: TextChannel, hardness: float) -> TextChannel:
-    """Let easy designs have little of what disturbs the reading of texts."""
+    """Let easy designs have little of what disturbs the reading of texts, and one template in each list that tells."""
     drawn = channel.nuisance
     scaled = {name: round(value * hardness, 4) for name, value in drawn.model_dump().items() if name != "quotes"}
-    return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
+    update: dict[str, Any] = {"nuisance": drawn.model_copy(update=scaled)}
+    if hardness < _SEVERAL:
+        update["slots"] = {
+            name: _shortened(slot, 1) if slot.by in ("grade", "level") else slot for name, slot in channel.slots.items()
+        }
+    return channel.model_copy(update=update)
 
 
+def _shortened(slot: Slot, count: int) -> Slot:
+    return slot.model_copy(update={"lists": tuple(templates[:count] for templates in slot.lists)})
+
+
+_SEVERAL = 0.3
+"""Hardness from which grades and categories are told by several templates."""
 _MOST_REPEATS, _FEWEST_REPEATS = 6, 3
 """How often passages of the easiest and of the hardest designs go through their plan."""
 
@@ -231,11 +242,8 @@ def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
     """Let easy designs have long passages with few names, places and turns."""
     repeats = round(_MOST_REPEATS + (_FEWEST_REPEATS - _MOST_REPEATS) * hardness)
     count = _FEWEST_KEPT + round((_MOST_KEPT - _FEWEST_KEPT) * hardness)
-    slots = {
-        name: slot.model_copy(update={"lists": (slot.lists[0][:count],)}) if slot.by == "chance" else slot
-        for name, slot in channel.slots.items()
-    }
-    return disturb(channel, hardness).model_copy(update={"repeats": repeats, "slots": slots})
+    slots = {name: _shortened(slot, count) if slot.by == "chance" else slot for name, slot in channel.slots.items()}
+    return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)
 
 
 PASSAGES = TextDesign("text", "text/domains/passages", disturbance=0.3)
