@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from sandmill.check.description_gate import prose_faults
 from sandmill.design import design_task
 from sandmill.draw.rows import draw_test
 from sandmill.kinds.library import load_folder
@@ -141,6 +142,12 @@ def test_templates_name_known_slots_and_markers_tell_one_list(medium):
                 whole = re.compile(f"{ends}{re.escape(marker)}{ends if marker[-1].isalnum() else ''}", re.IGNORECASE)
                 assert not set("{<[") & set(marker)
                 assert not [one for one in others if whole.search(one) and marker not in (".", "!", "。", "！")], marker
+    stated = {
+        name: slot.model_copy(update={"meaning": "How it is said", "levels": tuple("abcdefgh")[: len(slot.lists)]})
+        for name, slot in told
+    }
+    cues = TextChannel.model_construct(column="x", slots=stated).cues
+    assert prose_faults("".join(f"- `{cue.column}`: {cue.text}\n" for cue in cues)) == []
     levels = {word.name: len(word.levels) for word in medium.domain.categorical}
     numbers = {word.name for word in medium.domain.numeric}
     for name, slot in told:
