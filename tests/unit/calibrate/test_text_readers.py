@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sandmill.kinds.text.read import expand_texts, measure_texts
+from sandmill.kinds.text.measures import measure_texts
+from sandmill.kinds.text.read import expand_texts
 
 
 @pytest.mark.parametrize(
@@ -28,14 +29,14 @@ def test_topics_show_in_any_script(first, second, space):
 
 
 def test_measures_count_own_words_and_not_those_of_a_quotation():
-    text = "You said “Dark, dark, dark.” Bright lamps shine on us today! The bright hill, what a pity. DARK it is not."
+    text = "You said “Dark, dark, dark.” Bright lamps shine on us today! The dull hill, what a pity. DARK it is not."
     table = pd.DataFrame({"id": ["a"], "note": [text]})
     cues = [
-        ("gloom", "share", ['"dark"', '"bright"']),
+        ("gloom", "grade", ['"bright"', '"dull"', '"dark"']),
         ("pity", "presence", ['"what a pity", "alas"']),
         ("place", "level", ['sea: "wave", "gull"', 'land: "hill", "barn"']),
     ]
     found = measure_texts(table, "id", cues).iloc[0]
-    assert found["gloom"] == pytest.approx(0.5 / 3)
-    assert found["pity"] == pytest.approx(1.25 / 4)
+    assert found["gloom"] == pytest.approx((0.5 + 0.25) / 2.5)
+    assert found["pity"] == 1.25
     assert found["place"] == "land"

@@ -10,38 +10,35 @@ from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.kinds.audio import channel as audio
 from sandmill.kinds.image import channel as images
 from sandmill.kinds.text import channel as texts
-from sandmill.kinds.text.channel import Nuisance, TextChannel, WordSlot
+from sandmill.kinds.text.channel import Nuisance, Slot, TextChannel
 from sandmill.models.base import Band
 from sandmill.models.motifs import Linear, columns_of
-from sandmill.models.plan import Slot
+from sandmill.models.plan import Slot as PlanSlot
 from sandmill.models.structure import SplitKind
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 
 HARDNESS = (0.0, 0.5, 1.0)
-RAIN, SUN, PHRASES = ("rain", "fog", "storm"), ("sun", "warmth", "light"), ("in the morning", "at noon")
 PASSAGES = TextChannel(
     column="passage",
     meaning="A passage",
-    fewest_sentences=7,
-    most_sentences=9,
-    sentence=(
-        WordSlot(by="share", column="gloom", lists=(RAIN, SUN)),
-        WordSlot(by="level", column="place", lists=(RAIN, SUN), levels=("sea", "land"), follows=0.8),
-        WordSlot(by="share", lists=(RAIN, SUN)),
-        WordSlot(by="presence", lists=(PHRASES,)),
-        WordSlot(lists=((".",),)),
-    ),
-    asides=("It was a Monday.",),
-    nuisance=Nuisance(typos=0.02, loose=0.1, asides=0.1),
+    slots={
+        "act": Slot(lists=(("{name} is {mood}.",),)),
+        "name": Slot(lists=(("Ann", "Ben", "Cem", "Dan", "Eva"),)),
+        "mood": Slot(
+            by="grade", column="gloom", meaning="Gloom", lists=(("glad", "gay", "merry"), ("sad", "low", "grim"))
+        ),
+    },
+    plans=(("act", "act"),),
+    nuisance=Nuisance(typos=0.02, loose=0.1, asides=0.1, quotes=0.2),
 )
 
 
 def channels_of(kind_name):
     """Channels of one design at each hardness."""
     seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind_name)
-    slot = Slot(number=1, seed=seed, band=Band.HARD)
+    slot = PlanSlot(number=1, seed=seed, band=Band.HARD)
     return [design_task(slot, Streams(SECRET, kind_name), hardness).channel for hardness in HARDNESS]
 
 
@@ -61,20 +58,15 @@ def test_what_disturbs_items_rises_with_hardness(kind_name, fields):
         assert values[0] < values[-1], name
 
 
-def test_passages_of_easy_designs_are_long_and_of_few_words():
+def test_passages_of_easy_designs_are_long_and_have_few_names_and_slips():
     made = [texts.disturb_passages(PASSAGES, hardness) for hardness in HARDNESS]
-    lengths = [channel.fewest_sentences for channel in made]
-    words = [sum(len(names) for slot in channel.sentence for names in slot.lists) for channel in made]
+    lengths = [channel.repeats for channel in made]
     assert lengths == sorted(lengths, reverse=True)
-    assert lengths[0] > 3 * PASSAGES.fewest_sentences
-    assert words == sorted(words)
-    assert words[0] < words[-1]
-    assert made[-1] == texts.disturb(PASSAGES, 1.0)
-    assert [slot.follows for slot in made[0].sentence] == [1.0] * 4
-    for channel in made:
-        columns = {slot.column for slot in channel.sentence if slot.column}
-        assert columns == {"gloom", "place"}
-        assert [cue.column for cue in channel.cues] == ["gloom", "place"]
+    assert lengths[0] >= 2 * lengths[-1]
+    assert [len(channel.slots["name"].lists[0]) for channel in made] == [2, 4, 5]
+    assert [len(channel.slots["mood"].lists[0]) for channel in made] == [1, 3, 3]
+    assert made[0].nuisance == Nuisance(quotes=0.2)
+    assert made[-1].nuisance == PASSAGES.nuisance
 
 
 @pytest.mark.parametrize(

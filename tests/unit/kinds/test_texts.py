@@ -1,97 +1,203 @@
-"""Texts: each word follows from its own row and from the latent values of that row."""
+"""Texts: each sentence follows from its own row and from the latent values of that row, and can be read back."""
 
 import json
 import re
-from collections import Counter
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 
+from sandmill.check.description_gate import prose_faults
+from sandmill.design import design_task
+from sandmill.draw.rows import draw_test
 from sandmill.kinds.library import load_folder
-from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium, WordSlot
+from sandmill.kinds.text.channel import COMMENTS, PASSAGES, POSTS, REQUESTS, Nuisance, TextChannel, TextMedium
+from sandmill.kinds.text.measures import measure_texts
 from sandmill.kinds.text.render import render_texts, render_titled
 from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.base import Band
+from sandmill.models.columns import Categorical, Column
+from sandmill.models.kind import kind_named
+from sandmill.models.plan import Slot as PlanSlot
 from sandmill.rng import Streams
+from sandmill.seeds import ingest
 from tests.designs import SECRET
 
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))
-FACTORS = {"gloom": np.linspace(0, 1, 400), "tense": np.arange(400.0) % 3, "rain": np.full(400, 0.25)}
-CHANNEL = TextChannel(
-    column="note",
-    meaning="A note",
-    fewest_sentences=3,
-    most_sentences=5,
-    sentence=(
-        WordSlot(by="level", column="tense", lists=(("was",), ("is",), ("will",)), levels=("past", "now", "later")),
-        WordSlot(by="share", column="gloom", lists=(("dark",), ("bright",))),
-        WordSlot(by="presence", column="rain", lists=(("rain",),)),
-        WordSlot(by="level", column="absent", lists=(("north",), ("south",)), levels=("n", "s")),
-        WordSlot(lists=((".",), ("!",))),
-    ),
-    asides=("Nothing else.",),
-    quote_lead=("You said",),
-    title=(WordSlot(lists=(("About",),)), WordSlot(lists=(("rain", "sun"),))),
+LATENTS = {"gloom": np.linspace(0, 1, 400), "tense": np.arange(400.0) % 3, "rain": np.full(400, 0.25)}
+CHANNEL = TextChannel.model_validate(
+    {
+        "column": "note",
+        "meaning": "A note",
+        "plans": [["sky", "sky", "who", "sky", "end"]],
+        "extras": ["rain"],
+        "once": ["name"],
+        "slots": {
+            "sky": "the sky {tense} {gloom} at <3-9> | it {tense} {gloom} for {name}",
+            "tense": {
+                "by": "level",
+                "column": "tense",
+                "meaning": "Tense",
+                "follows": 1,
+                "levels": ["past", "now", "later"],
+                "lists": ["was", "is", "will be"],
+            },
+            "gloom": {
+                "by": "grade",
+                "column": "gloom",
+                "meaning": "Gloom",
+                "lists": ["bright | sunny", "dull | grey", "dark | [black] as ink"],
+            },
+            "rain": {
+                "by": "presence",
+                "column": "rain",
+                "meaning": "Rain",
+                "lists": ["it [rained] on {name.1} | it [rained] hard | it [rained] a little"],
+            },
+            "end": "the sky {tense} {gloom} at last",
+            "who": "{name} saw {name.1}",
+            "name": "he / him | she / her",
+            "ending": ".",
+            "aside": "nothing else",
+            "quotation": "You said: “{gloom}.”",
+            "title": "about {name.1}",
+        },
+    }
 )
-DISTURBED = CHANNEL.model_copy(update={"nuisance": Nuisance(typos=0.2, asides=1.0, quotes=1.0), "is_quoted": True})
+DISTURBED = CHANNEL.model_copy(update={"nuisance": Nuisance(typos=0.2, asides=0.5, quotes=1.0), "is_quoted": True})
+FOLDERS = {"passages": PASSAGES, "comments": COMMENTS, "posts": POSTS, "requests": REQUESTS}
+REPEATS = {"passages": 3, "comments": 1, "posts": 1, "requests": 1}
+MEDIA = [(folder, medium) for folder in FOLDERS for medium in load_folder(f"text/domains/{folder}", TextMedium)]
+_REFERENCE = re.compile(r"\{(\w+)(?:\.(\d))?\}")
 
 
-def words_of(text):
-    return Counter(re.findall(r"\w+", text.lower()))
+def counts_of(texts, *words):
+    return np.array([len(re.findall(rf"\b({'|'.join(words)})\b", text)) for text in texts])
 
 
-def test_words_follow_the_latent_values_of_their_row():
-    texts = render_texts(CHANNEL, FACTORS, ROWS)
-    words = [words_of(text) for text in texts]
-    tenses = [set(count) & {"was", "is", "will"} for count in words]
-    assert [found == {("was", "is", "will")[row % 3]} for row, found in enumerate(tenses)] == [True] * 400
-    share = np.array([count["dark"] / (count["dark"] + count["bright"]) for count in words])
-    assert np.corrcoef(share, FACTORS["gloom"])[0, 1] > 0.9
-    rain = sum(count["rain"] for count in words) / sum(count["dark"] + count["bright"] for count in words)
-    assert rain == pytest.approx(0.25, abs=0.04)
-    assert {count["north"] > 0 for count in words} == {True, False}
-    assert {sum(text.count(mark) for mark in ".!") for text in texts} == {3, 4, 5}
-    assert not any(" ." in text or " !" in text or "  " in text for text in texts)
+def test_sentences_follow_the_latent_values_of_their_row():
+    texts = render_texts(CHANNEL, LATENTS, ROWS)
+    for level, words in enumerate(("was", "is", "will")):
+        assert (counts_of(texts, words)[LATENTS["tense"] == level] == 4).all()
+    grade = counts_of(texts, "dull", "grey") + 2 * counts_of(texts, "dark", "black")
+    assert np.abs(grade / 8 - LATENTS["gloom"]).max() <= 1 / 8
+    assert counts_of(texts, "rained").mean() == pytest.approx(0.25 * 4, abs=0.06)
+    assert not any(("He " in text) and ("her" in text) for text in texts), "the same name all over a text"
+    assert all(text[0].isupper() and text.endswith(".") and "[" not in text for text in texts)
 
 
 def test_no_text_depends_on_the_rows_before_it():
     later = RowNumbers.of(Streams(SECRET, "texts"), range(200, 400))
-    half = {name: values[200:] for name, values in FACTORS.items()}
-    assert render_texts(DISTURBED, FACTORS, ROWS)[200:] == render_texts(DISTURBED, half, later)
+    half = {name: values[200:] for name, values in LATENTS.items()}
+    assert render_texts(DISTURBED, LATENTS, ROWS)[200:] == render_texts(DISTURBED, half, later)
 
 
-def test_disturbances_add_words_of_others_and_slips_but_change_no_own_word():
-    plain, disturbed = render_texts(CHANNEL, FACTORS, ROWS), render_texts(DISTURBED, FACTORS, ROWS)
-    calm = DISTURBED.model_copy(update={"nuisance": Nuisance(asides=1.0, quotes=1.0)})
-    for own, text in zip(plain, render_texts(calm, FACTORS, ROWS), strict=True):
-        lead, _, rest = text.strip('"').partition("”")
-        assert lead.startswith("You said “")
-        assert rest.replace(" Nothing else.", "").strip() == own
-    assert all(text.startswith('"') and text.endswith('"') for text in disturbed)
-    before = render_texts(calm, FACTORS, ROWS)
-    assert [sorted(text) for text in disturbed] == [sorted(text) for text in before]
-    assert 0.8 < np.mean([text != other for text, other in zip(disturbed, before, strict=True)]) <= 1
+def test_disturbances_add_words_of_others_and_slips():
+    calm = render_texts(DISTURBED.model_copy(update={"nuisance": Nuisance(asides=0.5, quotes=1.0)}), LATENTS, ROWS)
+    texts = render_texts(DISTURBED, LATENTS, ROWS)
+    assert all(text.startswith('"You said: “') and text.endswith('"') for text in calm)
+    assert counts_of(calm, "Nothing else").mean() == pytest.approx(2.5, abs=0.2)
+    assert [sorted(text) for text in texts] == [sorted(text) for text in calm]
+    assert 0.8 < np.mean([text != other for text, other in zip(texts, calm, strict=True)]) <= 1
+    quoted = {
+        text.split("“")[1].split(".")[0] for text, gloom in zip(calm, LATENTS["gloom"], strict=True) if gloom < 0.1
+    }
+    assert {"dark", "bright"} <= quoted, "a quotation follows no column"
 
 
-def test_chinese_has_no_spaces_and_a_title_stands_beside_its_body():
-    assert not any(
-        " " in text for text in render_texts(CHANNEL.model_copy(update={"language": "chinese"}), FACTORS, ROWS)
+def test_chinese_has_no_spaces_between_sentences_and_a_title_agrees_with_its_body():
+    chinese = render_texts(CHANNEL.model_copy(update={"language": "chinese"}), LATENTS, ROWS)
+    assert not any(". " in text for text in chinese)
+    for item in map(json.loads, render_titled(CHANNEL, LATENTS, ROWS)):
+        assert ("him" in item["title"]) == ("He saw him" in item["body"])
+
+
+def test_channels_of_older_releases_still_load():
+    old = {"column": "note", "meaning": "A note", "fewest_sentences": 3, "most_sentences": 5, "title": []}
+    assert TextChannel.model_validate({**old, "sentence": [{"lists": [["."]]}], "asides": ["So."]}).cues == ()
+
+
+@pytest.mark.parametrize("medium", [medium for _, medium in MEDIA], ids=lambda medium: medium.domain.name)
+def test_templates_name_known_slots_and_markers_tell_one_list(medium):
+    plain = {
+        name: [re.sub(r"[\[\]]", "", one) for group in slot.lists for one in group]
+        for name, slot in medium.slots.items()
+    }
+    for one in (one for templates in plain.values() for one in templates):
+        for name, form in _REFERENCE.findall(one):
+            assert name in medium.slots, one
+            assert all(len(target.split(" / ")) > int(form or 0) for target in plain[name]), (one, name)
+    used = {*medium.extras, "ending", "aside", "quotation", "title"} | {act for plan in medium.plans for act in plan}
+    used |= {name for templates in plain.values() for one in templates for name, _ in _REFERENCE.findall(one)}
+    assert medium.slots.keys() <= used
+    told = [(name, slot) for name, slot in medium.slots.items() if slot.by != "chance"]
+    for name, slot in told:
+        for place, markers in enumerate(slot.markers):
+            others = [one for other in plain if other != name for one in plain[other]]
+            others += [re.sub(r"[\[\]]", "", one) for k, group in enumerate(slot.lists) for one in group if k != place]
+            for marker in markers:
+                ends = r"\b" if re.match(r"\w", marker) and medium.language != "chinese" else ""
+                whole = re.compile(f"{ends}{re.escape(marker)}{ends if marker[-1].isalnum() else ''}", re.IGNORECASE)
+                assert not set("{<[") & set(marker)
+                assert not [one for one in others if whole.search(one) and marker not in (".", "!", "。", "！")], marker
+    stated = {
+        name: slot.model_copy(update={"meaning": "How it is said", "levels": tuple("abcdefgh")[: len(slot.lists)]})
+        for name, slot in told
+    }
+    cues = TextChannel.model_construct(column="x", slots=stated).cues
+    assert prose_faults("".join(f"- `{cue.column}`: {cue.text}\n" for cue in cues)) == []
+    levels = {word.name: len(word.levels) for word in medium.domain.categorical}
+    numbers = {word.name for word in medium.domain.numeric}
+    for name, slot in told:
+        assert len(slot.lists) == levels[slot.column] if slot.by == "level" else slot.column in numbers, name
+        assert min(map(len, slot.lists)) >= 3 or name == "ending", name
+    assert levels.keys() | numbers <= {*(slot.column for _, slot in told), *medium.cells}
+
+
+@pytest.mark.parametrize(("folder", "medium"), MEDIA, ids=lambda one: one if isinstance(one, str) else one.domain.name)
+def test_readers_read_every_latent_column_back(folder, medium):
+    domain, rng = medium.domain, np.random.default_rng(0)
+    words = [word for word in (*domain.numeric, *domain.categorical) if word.name not in medium.cells]
+    columns = [
+        Column(
+            name=word.name,
+            distribution=Categorical(levels=word.levels, shares=(1 / len(word.levels),) * len(word.levels)),
+        )
+        if word in domain.categorical
+        else Column(name=word.name, distribution=word.distribution, decimals=3)
+        for word in words
+    ]
+    channel = FOLDERS[folder].choose_channel(medium, columns, Streams(SECRET, "read back"))
+    channel = channel.model_copy(
+        update={"nuisance": Nuisance(quotes=channel.nuisance.quotes), "repeats": REPEATS[folder]}
     )
-    titled = [json.loads(text) for text in render_titled(CHANNEL, FACTORS, ROWS)]
-    assert {item["title"] for item in titled} == {"About rain", "About sun"}
-    assert [item["body"] for item in titled] == render_texts(CHANNEL, FACTORS, ROWS)
+    latents = {
+        word.name: rng.integers(len(word.levels), size=400).astype(float)
+        if word in domain.categorical
+        else rng.uniform(size=400)
+        if word.distribution.kind == "uniform"
+        else rng.lognormal(np.log(word.distribution.median), word.distribution.sigma, 400)
+        for word in words
+    }
+    texts = pd.DataFrame({"id": [f"i{row}" for row in range(400)], "text": render_texts(channel, latents, ROWS)})
+    found = measure_texts(texts, "id", [(cue.column, cue.measure, list(cue.parameters)) for cue in channel.cues])
+    for word in words:
+        if word in domain.categorical:
+            assert np.mean(np.array(word.levels)[latents[word.name].astype(int)] == found[word.name]) >= 0.9, word.name
+        else:
+            assert spearmanr(latents[word.name], found[word.name])[0] >= 0.8, word.name
 
 
-@pytest.mark.parametrize("folder", ["passages", "comments", "posts", "requests"])
-def test_words_of_a_vocabulary_occur_in_one_list_and_slots_show_all_columns(folder):
-    found = load_folder(f"text/domains/{folder}", TextMedium)
-    assert len(found) >= 2
-    for vocabulary in found:
-        words = [word for slot in vocabulary.sentence for names in slot.lists for word in names]
-        assert {word for word, times in Counter(words).items() if times > 1} <= {",", "，"}
-        levels = {word.name: len(word.levels) for word in vocabulary.domain.categorical}
-        numbers = dict.fromkeys(word.name for word in vocabulary.domain.numeric)
-        for slot in vocabulary.slots:
-            wanted = levels.get(slot.column) if slot.by == "level" else {"share": 2, "presence": 1}.get(slot.by)
-            assert slot.by == "chance" or len(slot.lists) == wanted
-            assert slot.by == "chance" or slot.column in (levels if slot.by == "level" else numbers)
-        assert levels.keys() | numbers.keys() <= {*(slot.column for slot in vocabulary.slots), *vocabulary.cells}
+@pytest.mark.parametrize("kind", ["text", "text_dated", "text_labels", "json_rows"])
+def test_two_tasks_of_a_kind_share_few_sentences(kind):
+    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind)
+    found = []
+    for number in range(6):
+        streams = Streams(SECRET, f"{kind} {number}")
+        spec = design_task(PlanSlot(number=number, seed=seed, band=Band.HARD, place=number / 6), streams, 0.6)
+        rows = draw_test(spec.mechanism, streams, 200)
+        texts = kind_named(kind).load("render")(spec.channel, rows.draw.complete, rows.numbers)
+        found.append({one for text in texts for one in re.split(r"(?<=[.!?。！？])\s*", text) if len(one) > 3})
+    assert np.mean([len(one & other) / len(one) for one, other in combinations(found, 2)]) < 0.01

@@ -1,11 +1,12 @@
-"""Texts of sentences whose words depend on latent columns, and their design."""
+"""Texts whose sentences say what latent columns hold, and their design."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sandmill.kinds.library import draw_medium
 from sandmill.models.base import Frozen
@@ -13,32 +14,52 @@ from sandmill.models.channel import Channel, Cue, Medium
 from sandmill.models.columns import Categorical, Column, Date, Unit
 from sandmill.rng import Streams
 
-WordsBy = Literal["chance", "level", "share", "presence"]
-"""What decides which list a word comes from.
+SaidBy = Literal["chance", "level", "grade", "presence"]
+"""What decides which list a slot takes a template from.
 
-`chance`: nothing. `level`: the level of a category. `share`: a number in 0..1 is the share of sentences with a word of
-the first of two lists. `presence`: the number is the share of sentences that have the words at all.
+`chance`: nothing. `level`: the level of a category. `grade`: a number in 0..1; lists are in rising order, and a number
+between two of them is said with the one or the other in turn. `presence`: the number is the share of places at which
+the slot says anything at all.
 """
-Place = Literal["each", "first", "last"]
-"""Sentences of a text that have a slot."""
 Language = Literal["english", "german", "russian", "chinese"]
+_BETWEEN = re.compile(r"\s*[|\n]\s*")
+_FORMER = ("sentence", "quote_lead", "fewest_sentences", "most_sentences")
 
-_MARKS = frozenset("!?.！？。")
 
+class Slot(Frozen):
+    """Templates for one place of a text, in one or several lists.
 
-class WordSlot(Frozen):
-    """One place of a sentence: a word from one of several lists."""
+    In a template, `{name}` stands for another slot and `<3-27>` for a number. A template may have forms for different
+    places of a sentence, such as cases of a noun, with ` / ` between them: `{name.1}` stands for the second. A latent
+    column is told by the part in square brackets, or by the whole template where there are none.
+    """
 
-    by: WordsBy = "chance"
+    by: SaidBy = "chance"
     column: str | None = None
-    """Latent column that decides; a design without it draws the list evenly."""
+    """Latent column that decides. In a design without it, chance does; categories then agree within a text."""
     lists: tuple[tuple[str, ...], ...] = Field(min_length=1)
-    """An empty word leaves the place empty."""
     levels: tuple[str, ...] = ()
     """Names of the levels, one for each list, where a category decides."""
-    follows: float = Field(default=1.0, gt=0, le=1)
-    """Share of sentences in which a category decides; in the others the list is drawn evenly."""
-    place: Place = "each"
+    meaning: str = ""
+    """Meaning of the column. Empty in a design without it."""
+    follows: float = Field(default=0.95, gt=0, le=1)
+    """Share of texts in which a category decides."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_text(cls, data: Any) -> Any:
+        """Read lists that are one text, with `|` or a new line between templates. A text alone is a list of chance."""
+        given = {"lists": [data]} if isinstance(data, str) else data
+        if not isinstance(given, dict):
+            return given
+        lists = (_BETWEEN.split(one.strip()) if isinstance(one, str) else one for one in given.get("lists", ()))
+        return {**given, "lists": tuple(lists)}
+
+    @property
+    def markers(self) -> Iterator[list[str]]:
+        """Parts of the templates that tell the column, for each list."""
+        for templates in self.lists:
+            yield [re.sub(r".*\[(.*)\].*", r"\1", template) for template in templates]
 
 
 class Nuisance(Frozen):
@@ -47,54 +68,73 @@ class Nuisance(Frozen):
     typos: float = Field(default=0.0, ge=0, le=0.2)
     """Chance that two neighbouring letters of a word are swapped."""
     loose: float = Field(default=0.0, ge=0, le=0.9)
-    """Chance that a word ignores its latent column."""
+    """Chance that a slot ignores its latent column."""
     asides: float = Field(default=0.0, ge=0, le=1)
-    """Chance that a sentence which says nothing follows a sentence."""
+    """Chance that a sentence of the slot `aside` follows a sentence."""
     quotes: float = Field(default=0.0, ge=0, le=1)
-    """Chance that a text begins with a quotation: words of somebody else, which follow no latent column."""
+    """Chance that a text begins with the slot `quotation`: words of somebody else, which follow no latent column."""
 
 
 class TextParts(Frozen):
-    """What texts of a domain are made of, in a design and in the vocabulary that it draws from."""
+    """What texts of a domain are made of, in a design and in the stock that it draws from."""
 
     language: Language = "english"
-    sentence: tuple[WordSlot, ...] = Field(min_length=1)
-    """Slots of every sentence, in order. A word of punctuation joins the word before it."""
-    asides: tuple[str, ...] = ()
-    """Sentences that say nothing."""
-    quote_lead: tuple[str, ...] = ()
-    """What introduces a quotation, such as `You wrote:`."""
-    title: tuple[WordSlot, ...] = ()
-    """Slots of the title, if a text has one."""
-
-    @property
-    def slots(self) -> tuple[WordSlot, ...]:
-        """All slots of sentences and title."""
-        return (*self.sentence, *self.title)
+    slots: Mapping[str, Slot] = {}
+    """By name. `ending` closes sentences that have no mark; `aside`, `quotation` and `title` are optional."""
+    plans: tuple[tuple[str, ...], ...] = ()
+    """Orders of the slots that are sentences. A text follows one of them."""
+    extras: tuple[str, ...] = ()
+    """Slots that may add a sentence after each sentence but the last."""
+    once: tuple[str, ...] = ()
+    """Slots that say the same wherever they stand in a text, such as the place that it is about."""
 
 
 class TextChannel(TextParts, Channel):
-    """Texts of sentences whose words depend on latent columns."""
+    """Texts whose sentences say what latent columns hold."""
 
     kind: Literal["text", "text_dated", "text_labels", "json_rows"] = "text"
-    fewest_sentences: int = Field(ge=1)
-    most_sentences: int = Field(ge=1, le=40)
+    repeats: int = Field(default=1, ge=1, le=9)
+    """How often a text goes through its plan."""
     nuisance: Nuisance = Nuisance()
     is_quoted: bool = False
     """Whether double quotes stand around every text, as some exports of forums write it."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_former(cls, data: Any) -> Any:
+        """Leave out how channels of older releases made sentences. Their texts are stored, and not rendered again."""
+        if isinstance(data, dict) and "sentence" in data:
+            return {key: value for key, value in data.items() if key not in (*_FORMER, "title", "asides")}
+        return data
+
     @property
     def cues(self) -> tuple[Cue, ...]:
         """How each latent column shows in the words."""
-        shown: dict[str, WordSlot] = {}
-        for slot in self.slots:
-            if slot.column and slot.by != "chance":
-                shown.setdefault(slot.column, slot)
-        return tuple(_cue_of(slot, column, self.column.replace("_", " ")) for column, slot in shown.items())
+        columns = dict.fromkeys(slot.column for slot in self.slots.values() if slot.column and slot.meaning)
+        return tuple(self._cue_of(column) for column in columns)
+
+    def _cue_of(self, column: str) -> Cue:
+        """Describe a column. A parameter is a list of words in quotes, after its level where a category decides."""
+        own = [slot for slot in self.slots.values() if slot.column == column]
+        lists = [", ".join(f'"{word}"' for group in groups for word in group) for groups in _side_by_side(own)]
+        first = own[0]
+        if first.by == "presence":
+            text = f"{first.meaning}. Such sentences have one of {lists[0]}."
+        elif first.by == "level":
+            lists = [f"{level}: {listed}" for level, listed in zip(first.levels, lists, strict=True)]
+            text = f"{first.meaning}. {'; '.join(lists)}."
+        else:
+            text = f"{first.meaning}, from 0 to 1 in equal steps: {'; then '.join(lists)}."
+        return Cue(column=column, measure=first.by, parameters=tuple(lists), text=text)
+
+
+def _side_by_side(slots: Sequence[Slot]) -> Iterator[tuple[list[str], ...]]:
+    """Yield the markers of each list of all slots of a column."""
+    return zip(*(slot.markers for slot in slots), strict=True)
 
 
 class TextMedium(TextParts, Medium):
-    """Texts of a domain, with more words than one design uses."""
+    """Texts of a domain, with more templates than one design uses."""
 
     rated: tuple[str, ...] = ()
     """Latent columns that become known only afterwards: training items alone may hold them."""
@@ -102,33 +142,11 @@ class TextMedium(TextParts, Medium):
     """Columns that files hold as cells beside the text. They show in no word."""
 
 
-def _cue_of(slot: WordSlot, column: str, item: str) -> Cue:
-    """Describe a slot. A parameter is a list of words in quotes, after its level where a category decides."""
-    words = [", ".join(f'"{word}"' for word in names if word) for names in slot.lists]
-    if slot.by == "presence":
-        text = f"Share of the sentences of a {item} that have one of {words[0]}."
-    elif slot.by == "level":
-        words = [f"{level}: {listed}" for level, listed in zip(slot.levels, words, strict=True)]
-        text = f"The group that most sentences of a {item} take a word or a phrase from. {'; '.join(words)}."
-    elif set(slot.lists[0]) <= _MARKS:
-        text = f"Share of the sentences of a {item} that end with {words[0]} and not with {words[1]}."
-    else:
-        text = (
-            f"How often a {item} has one of {words[0]}, as a share of its places that have these or one of {words[1]}."
-        )
-    return Cue(column=column, measure=slot.by, parameters=tuple(words), text=text)
-
-
-_WORDS_OF_A_LIST = 3
-"""Words of a longer list that one design uses, so that no word means the same in all designs."""
-_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.05, 0.25, 0.3, 0.4
+_KEPT, _FEWEST_KEPT, _MOST_KEPT = 0.4, 2, 5
+"""Share of the templates of a list that one design uses, and the least and the largest number of them. Two designs of a
+domain share hardly a sentence."""
+_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.004, 0.15, 0.2, 0.4
 """Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
-_LONG_PASSAGES = 3.6
-"""Length of passages at hardness 0, relative to that at 1."""
-_ALL_WORDS = 0.5
-"""Hardness from which passages have all of their words."""
-_FEWEST_TELLING = 2
-"""Words that are left of a list in slots that follow a column. With one, general features find what readers measure."""
 _MOST_RATED = 3
 """Columns that training items alone hold, at most."""
 _QUOTED = "Some begin with what somebody else wrote, between quotation marks"
@@ -141,8 +159,6 @@ class TextDesign:
     kind: Literal["text", "text_dated", "text_labels", "json_rows"]
     folder: str
     """Folder with the domains of the kind."""
-    fewest_sentences: int
-    most_sentences: int
     is_quoted: bool = False
     has_quotations: bool = False
     """Whether texts may quote other texts."""
@@ -154,85 +170,83 @@ class TextDesign:
         return draw_medium(self.folder, TextMedium, place)
 
     def choose_channel(self, medium: TextMedium, columns: Sequence[Column], streams: Streams) -> TextChannel:
-        """Draw which words stand for which latent value. A slot whose column the design lacks follows nothing."""
-        known, rng = {column.name: column for column in columns}, streams.generator("text channel")
+        """Draw the templates of a design. A slot whose column the design lacks follows nothing."""
+        known = {column.name: column for column in columns}
+        meanings = {word.name: word.meaning for word in (*medium.domain.numeric, *medium.domain.categorical)}
         strengths = self.disturbance * streams.generator("nuisance of texts").random(4)
         most = (_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES if self.has_quotations else 0.0)
-        typos, loose, asides, quotes = (
-            round(strength * top, 4) for strength, top in zip(strengths.tolist(), most, strict=True)
-        )
-        nuisance = Nuisance(typos=typos, loose=loose, asides=asides, quotes=quotes)
+        drawn = zip(Nuisance.model_fields, strengths.tolist(), most, strict=True)
+        nuisance = Nuisance.model_validate({name: round(strength * top, 4) for name, strength, top in drawn})
         held = [column.name for column in columns if isinstance(column.distribution, Date | Unit)]
-        shown = [name for name in known if name in medium.cells or name in held]
         return TextChannel(
             kind=self.kind,
             column=medium.column,
             meaning=f"{medium.meaning}. {_QUOTED}" if nuisance.quotes else medium.meaning,
-            shown=tuple(shown),
+            shown=tuple(name for name in known if name in medium.cells or name in held),
             only_in_training=tuple(name for name in medium.rated if name in known)[:_MOST_RATED],
-            fewest_sentences=self.fewest_sentences,
-            most_sentences=self.most_sentences,
             language=medium.language,
-            sentence=tuple(_drawn(slot, known, medium.rated, rng) for slot in medium.sentence),
-            title=tuple(_drawn(slot, known, medium.rated, rng) for slot in medium.title),
-            asides=medium.asides,
-            quote_lead=medium.quote_lead,
+            slots={
+                name: _drawn(slot, known, meanings, streams.generator(f"slot {name}"))
+                for name, slot in medium.slots.items()
+            },
+            plans=medium.plans,
+            extras=medium.extras,
+            once=medium.once,
             nuisance=nuisance,
             is_quoted=self.is_quoted,
         )
 
 
-def _drawn(slot: WordSlot, known: dict[str, Column], rated: Sequence[str], rng: np.random.Generator) -> WordSlot:
-    """Draw the words of a slot, and which list a large share stands for unless files state the share."""
-    kept = [sorted(rng.permutation(len(words))[:_WORDS_OF_A_LIST]) for words in slot.lists]
-    lists = tuple(tuple(words[place] for place in places) for words, places in zip(slot.lists, kept, strict=True))
-    turned = rng.random() < 0.5 and slot.by == "share" and slot.column not in rated
+def _drawn(slot: Slot, known: Mapping[str, Column], meanings: Mapping[str, str], rng: np.random.Generator) -> Slot:
+    """Draw the templates of a slot."""
     column = known.get(slot.column or "")
     law = column.distribution if column else None
     return slot.model_copy(
         update={
-            "lists": lists[::-1] if turned else lists,
-            "column": column.name if column else None,
+            "lists": tuple(_kept(templates, rng) for templates in slot.lists),
+            "meaning": meanings[column.name] if column else "",
             "levels": law.levels if slot.by == "level" and isinstance(law, Categorical) else (),
         }
     )
 
 
+def _kept(templates: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
+    count = min(max(_FEWEST_KEPT, round(_KEPT * len(templates))), _MOST_KEPT)
+    places = rng.permutation(len(templates))[:count]
+    return tuple(templates[place] for place in sorted(places))
+
+
 def disturb(channel: TextChannel, hardness: float) -> TextChannel:
-    """Let easy designs have little of what disturbs the reading of texts."""
+    """Let easy designs have little of what disturbs the reading of texts, and one template in each list that tells."""
     drawn = channel.nuisance
     scaled = {name: round(value * hardness, 4) for name, value in drawn.model_dump().items() if name != "quotes"}
-    return channel.model_copy(update={"nuisance": drawn.model_copy(update=scaled)})
+    update: dict[str, Any] = {"nuisance": drawn.model_copy(update=scaled)}
+    if hardness < _SEVERAL:
+        update["slots"] = {
+            name: _shortened(slot, 1) if slot.by in ("grade", "level") else slot for name, slot in channel.slots.items()
+        }
+    return channel.model_copy(update=update)
+
+
+def _shortened(slot: Slot, count: int) -> Slot:
+    return slot.model_copy(update={"lists": tuple(templates[:count] for templates in slot.lists)})
+
+
+_SEVERAL = 0.3
+"""Hardness from which grades and categories are told by several templates."""
+_MOST_REPEATS, _FEWEST_REPEATS = 6, 3
+"""How often passages of the easiest and of the hardest designs go through their plan."""
 
 
 def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
-    """Let easy designs have long passages of few words, and no phrases that follow no column.
-
-    Hard designs have the passages that were drawn.
-    """
-    longer = _LONG_PASSAGES + (1 - _LONG_PASSAGES) * hardness
-    share = min(1.0, hardness / _ALL_WORDS)
-    slots = []
-    for slot in channel.sentence:
-        if hardness < _ALL_WORDS and not slot.column and slot.by == "presence":
-            continue
-        # Slots have fewer words, and follow their columns in more sentences.
-        lists, fewest = (slot.lists, _FEWEST_TELLING) if slot.column or share == 1 else (slot.lists[:1], 1)
-        kept = tuple(words[: max(fewest, round(len(words) * share))] for words in lists)
-        follows = round(1 - (1 - slot.follows) * share, 4)
-        slots.append(slot.model_copy(update={"lists": kept, "follows": follows}))
-    return disturb(channel, hardness).model_copy(
-        update={
-            "fewest_sentences": round(channel.fewest_sentences * longer),
-            "most_sentences": round(channel.most_sentences * longer),
-            "sentence": tuple(slots),
-        }
-    )
+    """Let easy designs have long passages with few names, places and turns."""
+    repeats = round(_MOST_REPEATS + (_FEWEST_REPEATS - _MOST_REPEATS) * hardness)
+    count = _FEWEST_KEPT + round((_MOST_KEPT - _FEWEST_KEPT) * hardness)
+    slots = {name: _shortened(slot, count) if slot.by == "chance" else slot for name, slot in channel.slots.items()}
+    return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)
 
 
-PASSAGES = TextDesign("text", "text/domains/passages", fewest_sentences=7, most_sentences=9, disturbance=0.3)
-COMMENTS = TextDesign(
-    "text_dated", "text/domains/comments", fewest_sentences=3, most_sentences=5, is_quoted=True, has_quotations=True
-)
-POSTS = TextDesign("text_labels", "text/domains/posts", fewest_sentences=3, most_sentences=5, has_quotations=True)
-REQUESTS = TextDesign("json_rows", "text/domains/requests", fewest_sentences=3, most_sentences=5)
+PASSAGES = TextDesign("text", "text/domains/passages", disturbance=0.3)
+COMMENTS = TextDesign("text_dated", "text/domains/comments", is_quoted=True, has_quotations=True)
+POSTS = TextDesign("text_labels", "text/domains/posts", has_quotations=True)
+REQUESTS = TextDesign("json_rows", "text/domains/requests")

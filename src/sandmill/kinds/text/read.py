@@ -1,4 +1,4 @@
-"""Read files of texts as tables of numbers: general ones, or quantities that the description explains."""
+"""Read files of texts as tables of general numbers."""
 
 import json
 import re
@@ -10,7 +10,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.table import read as tables_reader
-from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
 _JSON_READING = """\
@@ -25,17 +24,7 @@ def source(facts: TaskFacts) -> list[str]:
     return [*files_source(facts), *functions_source(expand_texts), "", "", making]
 
 
-def _measured_source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
-    known = ["CUES = ["]
-    for cue in cues:
-        lists = [f"        {str(words)!r}," for words in cue.parameters]
-        known += [f"    ({cue.column!r}, {cue.measure!r}, [", *lists, "    ]),"]
-    measuring = "train, test = (measure_texts(table, ID, CUES) for table in (train, test))"
-    return [*files_source(facts), *known, "]", *functions_source(measure_texts), "", "", measuring]
-
-
-read, MEASURED = Reader(source).read, Reader(_measured_source)
-"""Read general numbers, or measure every quantity that the description explains."""
+read = Reader(source).read
 
 
 def files_source(facts: TaskFacts) -> list[str]:
@@ -108,34 +97,3 @@ def count_marks(cells: pd.Series, name: str) -> pd.DataFrame:
     found["different words"] = cells.map(lambda text: len(set(re.findall(r"\w+", text))))
     of_sentences = found["letters"] / (found["sentences"] + 1)
     return pd.DataFrame({**found, "letters of a sentence": of_sentences}).add_prefix(f"{name} ")
-
-
-def measure_texts(table: pd.DataFrame, ident: str, cues: list[tuple[str, str, list[str]]]) -> pd.DataFrame:
-    """Put what the description explains in place of texts; quotations of others do not count."""
-    strings = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
-    texts = [name for name in strings if table[name].astype(str).str.len().mean() > 30]
-    found = {}
-    for name in texts:
-        own = table[name].astype(str).str.replace(r"[“„«「][^”“»」]*[”“»」]", " ", regex=True)
-        sentences = np.maximum(own.str.count(r"[.!?。！？]+").to_numpy(float), 1)
-        for column, measure, lists in cues:
-            counts = [count_words(own, re.findall('"([^"]+)"', words)) for words in lists]
-            if measure == "presence":
-                found[column] = (counts[0] + 0.25) / (sentences + 1)
-            elif measure == "share":
-                found[column] = (counts[0] + 0.5) / (counts[0] + counts[1] + 1)
-            else:
-                levels = np.array([words.split(":")[0] for words in lists])
-                found[column] = levels[np.argmax(counts, axis=0)]
-    gone = {*texts, *found} - {ident}
-    return pd.concat([table[[name for name in table if name not in gone]], pd.DataFrame(found)], axis=1)
-
-
-def count_words(texts: pd.Series, words: list[str]) -> np.ndarray:
-    """Count whole words and phrases; the first letter may be a capital."""
-    parts = [
-        f"[{word[0]}{word[0].upper()}]{re.escape(word[1:])}" if word[0].isalpha() else re.escape(word) for word in words
-    ]
-    ends = [r"\b" if re.search(r"[a-zа-яäöüß]$", word, re.IGNORECASE) else "" for word in words]
-    pattern = "|".join(f"{end}{part}{end}" for end, part in zip(ends, parts, strict=True))
-    return texts.str.count(pattern).to_numpy(float)

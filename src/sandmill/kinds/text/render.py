@@ -1,163 +1,163 @@
-"""Render texts from latent columns: each word is drawn from a list that a latent value makes likely."""
+"""Write texts from latent columns: what each row says, and how, follows from its own values."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sandmill.kinds.text.channel import Language, TextChannel, WordSlot
+from sandmill.kinds.text.channel import Slot, TextChannel
 from sandmill.kinds.traits import generators
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
-Words = NDArray[np.object_]
-Counts = NDArray[np.intp]
-
-_BEFORE_MARK = re.compile(r" +(?=[,;:.!?])")
-_SPACES: Mapping[Language, str] = {"english": " ", "german": " ", "russian": " ", "chinese": ""}
-_COMMAS: Mapping[Language, str] = {"english": ", ", "german": ", ", "russian": ", ", "chinese": "，"}
-_USUAL_PRESENCE = 0.25
-"""Share of sentences with a phrase that follows no latent column."""
-_QUOTATIONS: Mapping[Language, tuple[str, str]] = {
-    "english": ("“", "”"),
-    "german": ("„", "“"),
-    "russian": ("«", "»"),
-    "chinese": ("「", "」"),
-}
+_MARKS = frozenset(".!?…。！？")
+_USUAL_PRESENCE = 0.1
+"""Share of places with a sentence that follows no latent column."""
+_PART = re.compile(r"\{([\w.]+)\}|<(\d+)-(\d+)>")
 
 
 def render_texts(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
     """Write one text for each row. Row i depends on its own numbers and latent values alone."""
-    span = channel.most_sentences - channel.fewest_sentences + 1
-    lengths = channel.fewest_sentences + np.floor(row_numbers.uniforms("sentences") * span).astype(np.intp)
-    texts = _write(channel, channel.sentence, latents, row_numbers, lengths, "")
-    _add_asides(channel, texts, row_numbers)
-    _add_quotations(channel, texts, row_numbers)
-    joined = [_SPACES[channel.language].join(sentences) for sentences in texts]
-    spelled = swap_letters(joined, channel.nuisance.typos, row_numbers)
+    joined = [_text(channel, pen) for pen in _pens(channel, latents, row_numbers)]
+    # Swapped characters would be other words in Chinese.
+    slips = 0.0 if channel.language == "chinese" else channel.nuisance.typos
+    spelled = swap_letters(joined, slips, row_numbers)
     return [f'"{text}"' for text in spelled] if channel.is_quoted else spelled
 
 
 def render_titled(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> list[str]:
     """Write one JSON object with `title` and `body` for each row."""
-    once = np.ones(len(row_numbers.numbers), dtype=np.intp)
-    titles = _write(channel, channel.title, latents, row_numbers, once, "title ")
-    bodies = render_texts(channel, latents, row_numbers)
-    return [
-        json.dumps({"title": title, "body": body}, ensure_ascii=False)
-        for (title,), body in zip(titles, bodies, strict=True)
-    ]
+    pens = _pens(channel, latents, row_numbers)
+    titles, bodies = zip(*((_capitalized(pen.write("title")), _text(channel, pen)) for pen in pens), strict=True)
+    pairs = zip(titles, swap_letters(bodies, channel.nuisance.typos, row_numbers), strict=True)
+    return [json.dumps({"title": title, "body": body}, ensure_ascii=False) for title, body in pairs]
 
 
-def _write(
-    channel: TextChannel,
-    slots: Sequence[WordSlot],
-    latents: Mapping[str, Floats],
-    row_numbers: RowNumbers,
-    lengths: Counts,
-    name: str,
-) -> list[list[str]]:
-    """Return the sentences of each row."""
-    drawn = [
-        _slot_words(channel, slot, latents.get(slot.column or ""), row_numbers, lengths, f"{name}{place}")
-        for place, slot in enumerate(slots)
-    ]
-    written = []
-    for row, length in zip(np.stack(drawn, axis=2).tolist(), lengths.tolist(), strict=True):
-        joined = (_SPACES[channel.language].join(filter(None, words)) for words in row[:length])
-        sentences = (_BEFORE_MARK.sub("", sentence) for sentence in joined)
-        written.append([sentence[:1].upper() + sentence[1:] for sentence in sentences])
-    return written
+def _text(channel: TextChannel, pen: "_Pen") -> str:
+    return ("" if channel.language == "chinese" else " ").join(_sentences(channel, pen))
 
 
-def _slot_words(
-    channel: TextChannel,
-    slot: WordSlot,
-    value: Floats | None,
-    row_numbers: RowNumbers,
-    lengths: Counts,
-    name: str,
-) -> Words:
-    """Return the words of a slot, (rows, sentences).
+class _Pen:
+    """Writes the templates of one text, none of them twice before all of its list were used.
 
-    A share decides how many sentences of a text have a word of a list, and chance decides which sentences they are, so
-    that short texts show shares well.
+    Args:
+        channel: that says how.
+        values: latent values of the row.
+        rng: generator of the row.
     """
-    most = int(lengths.max(initial=1))
-    even = np.floor(_uniforms(row_numbers, f"list {name}", most) * len(slot.lists)).astype(np.intp)
-    chosen, usual = even, np.ones(even.shape, dtype=bool)
-    if slot.by == "presence":
-        usual = _uniforms(row_numbers, f"presence {name}", most) < _USUAL_PRESENCE
-    is_there = usual
-    if value is not None and slot.by != "chance":
-        share = np.full(len(lengths), slot.follows) if slot.by == "level" else value
-        is_marked = _marked(share, row_numbers, lengths, name, most)
+
+    def __init__(self, channel: TextChannel, values: dict[str, float], rng: np.random.Generator) -> None:
+        self._slots, self._loose, self._rng = channel.slots, channel.nuisance.loose, rng
+        self.values = values
+        self._said: dict[str, str] = dict.fromkeys(channel.once, "")
+        self._draws: list[float] = []
+        self._left: dict[tuple[str, int], list[int]] = {}
+        self._sums: dict[str, float] = {}
+        self._levels: dict[str, int] = {}
+
+    def chance(self) -> float:
+        """Return a number from 0 to 1."""
+        if not self._draws:
+            self._draws = self._rng.random(128).tolist()
+        return self._draws.pop()
+
+    def write(self, name: str) -> str:
+        """Write a slot; an empty text if it says nothing here."""
+        name, _, form = name.partition(".")
+        if not (template := self._said.get(name) or self._template(name)):
+            return ""
+        if name in self._said:
+            self._said[name] = template = _PART.sub(lambda found: self._part(found.groups()), template)
+        return "".join(map(self._part, _parts(template)[int(form or 0)]))
+
+    def _template(self, name: str) -> str:
+        """Choose a template of a slot; an empty text if it says nothing here."""
+        slot = self._slots[name]
+        place = self._list_of(name, slot)
+        if place is None:
+            return ""
+        left = self._left.get((name, place))
+        if not left:
+            if left is not None and slot.by == "presence":
+                return ""
+            left = sorted(range(len(slot.lists[place])), key=lambda _: self.chance())
+            self._left[name, place] = left
+        return slot.lists[place][left.pop()]
+
+    def begin(self) -> None:
+        """Begin a pass through the plan, in which no sentence that may be absent stands twice."""
+        self._left = {key: left for key, left in self._left.items() if self._slots[key[0]].by != "presence"}
+
+    def _part(self, part: str | tuple[str, ...]) -> str:
+        if isinstance(part, str):
+            return part
+        name, low, high = part
+        return self.write(name) if name else str(int(low) + int(self.chance() * (int(high) - int(low) + 1)))
+
+    def _list_of(self, name: str, slot: Slot) -> int | None:
+        """Choose the list of a slot; None if it says nothing here."""
+        column = slot.column or name
+        value = None if self.chance() < self._loose else self.values.get(column)
+        if slot.by == "presence":
+            return None if self._step(name, _USUAL_PRESENCE if value is None else min(value, 1.0)) == 0 else 0
         if slot.by == "level":
-            chosen = np.where(is_marked, value.astype(np.intp)[:, None] % len(slot.lists), even)
-        elif slot.by == "share":
-            chosen = np.where(is_marked, 0, 1)
-        else:
-            is_there = is_marked
-        if loose := channel.nuisance.loose:
-            is_free = _uniforms(row_numbers, f"loose {name}", most) < loose
-            chosen, is_there = np.where(is_free, even, chosen), np.where(is_free, usual, is_there)
-    if slot.place != "each":
-        last = lengths[:, None] - 1 if slot.place == "last" else 0
-        is_there = is_there & (np.arange(most)[None, :] == last)
-    which = _uniforms(row_numbers, f"word {name}", most)
-    sizes = np.array([len(names) for names in slot.lists])
-    table = np.full((len(slot.lists), sizes.max()), "", dtype=object)
-    for place, names in enumerate(slot.lists):
-        table[place, : len(names)] = names
-    words: Words = table[chosen, np.floor(which * sizes[chosen]).astype(np.intp)]
-    if slot.by == "presence":
-        words[:] = _COMMAS[channel.language] + words
-    words[~is_there] = ""
-    return words
+            if value is None or self.chance() > slot.follows:
+                value = self.chance() * len(slot.lists)
+            return self._levels.setdefault(column, int(value))
+        return (
+            int(self.chance() * len(slot.lists)) if value is None else self._step(name, value * (len(slot.lists) - 1))
+        )
+
+    def _step(self, name: str, value: float) -> int:
+        """Return one of the whole numbers around a value, so that those of a text have the value as their mean."""
+        before = self._sums.setdefault(name, self.chance())
+        self._sums[name] = before + value
+        return int(before + value) - int(before)
 
 
-def _marked(share: Floats, row_numbers: RowNumbers, lengths: Counts, name: str, most: int) -> NDArray[np.bool_]:
-    """Choose a share of the sentences of each row, rounded up or down by chance."""
-    keys = _uniforms(row_numbers, f"decision {name}", most)
-    keys = np.where(np.arange(most)[None, :] < lengths[:, None], keys, 2.0)
-    ranks = keys.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
-    wanted = np.floor(lengths * np.clip(share, 0, 1) + row_numbers.uniforms(f"rounding {name}"))
-    return np.asarray(ranks < wanted[:, None])
+@cache
+def _parts(template: str) -> list[list[str | tuple[str, ...]]]:
+    """Split each form of a template into words and slots or numbers."""
+    forms = []
+    for form in re.sub(r"[\[\]]", "", template).split(" / "):
+        pieces = _PART.split(form)
+        found: list[str | tuple[str, ...]] = [pieces[0]]
+        for name, low, high, words in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True):
+            found += [(name, low, high), words]
+        forms.append(found)
+    return forms
 
 
-def _uniforms(row_numbers: RowNumbers, name: str, sentences: int) -> NDArray[np.float64]:
-    return np.column_stack([row_numbers.uniforms(f"{name} {number}") for number in range(sentences)])
+def _pens(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowNumbers) -> Iterator[_Pen]:
+    told = {slot.column for slot in channel.slots.values() if slot.column and slot.meaning}
+    columns = {name: latents[name].tolist() for name in sorted(told)}
+    for row, rng in enumerate(generators("text", row_numbers)):
+        values = {column: cells[row] for column, cells in columns.items()}
+        yield _Pen(channel, values, rng)
 
 
-def _add_asides(channel: TextChannel, texts: list[list[str]], row_numbers: RowNumbers) -> None:
-    """Put sentences that say nothing between the others."""
-    chance, asides = channel.nuisance.asides, channel.asides
-    if not chance or not asides:
-        return
-    lengths = np.array(list(map(len, texts)), dtype=np.intp)
-    for number in range(int(lengths.max(initial=0)) - 1, -1, -1):
-        has_one = row_numbers.uniforms(f"aside {number}") < chance
-        which = np.floor(row_numbers.uniforms(f"which aside {number}") * len(asides)).astype(np.intp)
-        for row in np.flatnonzero(has_one & (number < lengths)):
-            texts[row].insert(number + 1, asides[which[row]])
+def _sentences(channel: TextChannel, pen: _Pen) -> Iterator[str]:
+    """Yield the sentences of a text."""
+    nuisance = channel.nuisance
+    if pen.chance() < nuisance.quotes and "quotation" in channel.slots:
+        own, pen.values = pen.values, {}
+        yield _capitalized(pen.write("quotation"))
+        pen.values = own
+    plan = channel.plans[int(pen.chance() * len(channel.plans))]
+    for _ in range(channel.repeats):
+        pen.begin()
+        for act in plan:
+            names = [act, *(channel.extras if act != plan[-1] else ())]
+            if pen.chance() < nuisance.asides and "aside" in channel.slots:
+                names.insert(-1, "aside")
+            for sentence in filter(None, map(pen.write, names)):
+                yield _capitalized(sentence if sentence[-1] in _MARKS else sentence + pen.write("ending"))
 
 
-def _add_quotations(channel: TextChannel, texts: list[list[str]], row_numbers: RowNumbers) -> None:
-    """Begin some texts with a sentence of somebody else."""
-    chance, leads = channel.nuisance.quotes, channel.quote_lead
-    if not chance or not leads:
-        return
-    once = np.ones(len(texts), dtype=np.intp)
-    others = _write(channel, channel.sentence, {}, row_numbers, once, "quoted ")
-    has_one = row_numbers.uniforms("has quotation") < chance
-    which = np.floor(row_numbers.uniforms("lead of quotation") * len(leads)).astype(np.intp)
-    opening, closing = _QUOTATIONS[channel.language]
-    space = _SPACES[channel.language]
-    for row in np.flatnonzero(has_one):
-        (said,) = others[row]
-        texts[row].insert(0, f"{leads[which[row]]}{space}{opening}{said}{closing}")
+def _capitalized(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
