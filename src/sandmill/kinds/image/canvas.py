@@ -1,14 +1,17 @@
 """A stack of small pictures to draw on: all rows at once, each from its own random numbers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.rng import Streams
 
 Pixels = NDArray[np.float32]
 """Grey levels from 0 to 255, of shape (colours, pictures, height, width)."""
@@ -21,6 +24,8 @@ Place = tuple[NDArray[np.float64], ...]
 
 _RUN = 1 << 17
 """Random numbers of a run that the noise of all pictures is cut from. Two pictures hardly ever share a place."""
+_SURFACE = 256
+"""Pixels a side of the surface of a task that the textures of its pictures are cut from. It goes on at its edges."""
 
 
 @dataclass
@@ -30,24 +35,48 @@ class Canvas:
     row_numbers: RowNumbers
     side: int
     pixels: Pixels = field(init=False)
+    across: Cover = field(init=False)
+    """Place of each column of pixels."""
+    down: Cover = field(init=False)
+    """Place of each row of pixels."""
+    window: Any = field(init=False, default=...)
+    """Which pixels of the whole pictures these are."""
 
     def __post_init__(self) -> None:
         """Start with black pictures."""
         self.pixels = np.zeros((3, len(self.row_numbers.numbers), self.side, self.side), np.float32)
+        middles = ((np.arange(self.side) + 0.5) / self.side).astype(np.float32)
+        self.across, self.down = middles[None, None, :], middles[None, :, None]
 
     @cached_property
-    def _middles(self) -> NDArray[np.float32]:
-        return ((np.arange(self.side) + 0.5) / self.side).astype(np.float32)
+    def sun(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Direction in which light falls across each picture: from the upper left, more or less."""
+        angle = np.radians(self.draw("sun", 10, 80))
+        return np.cos(angle), np.sin(angle)
 
-    @cached_property
-    def across(self) -> Cover:
-        """Place of each column of pixels."""
-        return self._middles[None, None, :]
+    def each(self, amount: Floats, places: Sequence[Place], reach: float) -> Iterator[tuple["Canvas", Any, Any]]:
+        """Yield a window around each place, and the place. What is drawn on the window is put into the pictures.
 
-    @cached_property
-    def down(self) -> Cover:
-        """Place of each row of pixels."""
-        return self._middles[None, :, None]
+        Args:
+            amount: share of the places that have a thing in each picture; at others the place lies far outside.
+            places: middles of the things.
+            reach: how far a thing reaches from its middle, as a share of the side. Small windows save time.
+        """
+        size, count = min(self.side, 2 * int(np.ceil(reach * self.side)) + 2), np.rint(amount * len(places))
+        steps, pictures = np.arange(size), np.arange(self.pixels.shape[1])[:, None, None]
+        for number, (x, y) in enumerate(places):
+            left, top = (np.clip(np.rint(at * self.side - size / 2), 0, self.side - size).astype(int) for at in (x, y))
+            columns, rows = left[:, None, None] + steps, top[:, None, None] + steps[:, None]
+            part = copy(self)
+            part.window = (pictures, rows, columns)
+            part.across, part.down = (((at + 0.5) / self.side).astype(np.float32) for at in (columns, rows))
+            part.pixels = self.pixels[(slice(None), *part.window)]
+            yield part, np.where(number < count, x, -9.0), y
+            self.pixels[(slice(None), *part.window)] = part.pixels
+
+    def cut(self, whole: Cover) -> Cover:
+        """Return what lies in the window, of something made for whole pictures."""
+        return np.asarray(whole[self.window])
 
     @cached_property
     def stripes(self) -> Cover:
@@ -67,17 +96,113 @@ class Canvas:
         """Make pixels brighter or darker."""
         self.pixels += wide(change)
 
-    def paint(self, cover: Cover, colour: ArrayLike) -> None:
-        """Put a colour over the pixels that are covered: one colour, or one for each picture."""
-        paints = np.asarray(colour, np.float32).T
+    def light(self, share: ArrayLike) -> None:
+        """Multiply all colours, as light on a surface does."""
+        self.pixels *= wide(share)
+
+    def paint(self, cover: Cover, colour: Any) -> None:
+        """Put a colour over the pixels that are covered.
+
+        Args:
+            cover: share of each pixel.
+            colour: an array with a colour for each picture; or red, green and blue, each a number, one for each
+                picture, or one for each pixel.
+        """
+        paints = colour.T if isinstance(colour, np.ndarray) else colour
         for pixels, paint in zip(self.pixels, paints, strict=True):
             pixels += cover * (wide(paint) - pixels)
 
-    def disc(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike, stretch: ArrayLike = 1.0) -> Cover:
-        """Cover a disc, or an ellipse that is wider than high by the square of the stretch."""
-        long, radii = wide(stretch), wide(radius)
-        far = np.sqrt(((self.across - wide(x)) / long) ** 2 + ((self.down - wide(y)) * long) ** 2)
-        return _soft((radii - far) * self.side)
+    def far(self, x: ArrayLike, y: ArrayLike, stretch: ArrayLike = 1.0, angle: ArrayLike | None = None) -> Any:
+        """Return places from a middle, in the directions of an ellipse that is turned clockwise by radians."""
+        over, under = self.across - wide(x), self.down - wide(y)
+        if angle is not None:
+            cos, sin = wide(np.cos(angle)), wide(np.sin(angle))
+            over, under = cos * over + sin * under, cos * under - sin * over
+        return over / wide(stretch), under * wide(stretch)
+
+    def disc(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        radius: ArrayLike,
+        stretch: ArrayLike = 1.0,
+        angle: ArrayLike | None = None,
+        soft: float = 1.0,
+    ) -> Cover:
+        """Cover a disc, or an ellipse that is wider than high by the square of the stretch.
+
+        Args:
+            x: middle from left to right.
+            y: middle from top to bottom.
+            radius: mean of both half axes, as a product.
+            stretch: square root of the long axis divided by the other.
+            angle: by which the long axis is turned clockwise from a horizontal line, in radians.
+            soft: width of the edge in pixels; more for shadows and things out of focus.
+        """
+        over, under = self.far(x, y, stretch, angle)
+        return _soft((wide(radius) - np.sqrt(over**2 + under**2)) * self.side, soft)
+
+    def blob(
+        self,
+        name: str,
+        place: tuple[ArrayLike, ArrayLike],
+        radius: ArrayLike,
+        ragged: ArrayLike = 0.3,
+        stretch: ArrayLike = 1.0,
+        angle: ArrayLike | None = None,
+        soft: float = 1.0,
+    ) -> Cover:
+        """Cover something like an ellipse whose edge goes in and out by chance, by up to a share of its radius."""
+        over, under = self.far(*place, stretch, angle)
+        around, reach = np.arctan2(under, over), np.float32(0)
+        for waves in (2, 3, 5):
+            reach = reach + np.cos(waves * around + wide(self.draw(f"{name} edge {waves}", 0, 2 * np.pi))) / waves
+        edge = wide(radius) * (1 + wide(ragged) * reach)
+        return _soft((edge - np.sqrt(over**2 + under**2)) * self.side, soft)
+
+    def ball(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike, stretch: ArrayLike = 1.0) -> Cover:
+        """Return how much light each pixel of a ball gets: 1 towards the sun, 0 on the dark side."""
+        over, under = (at / wide(radius) for at in self.far(x, y, stretch))
+        up = np.sqrt(np.clip(1 - over**2 - under**2, 0, 1))
+        return np.asarray(np.clip(0.65 * up - 0.55 * (wide(self.sun[0]) * over + wide(self.sun[1]) * under), 0, 1))
+
+    def shaded(self, x: ArrayLike, y: ArrayLike, far: Any) -> tuple[Any, Any]:
+        """Return the place where the shadow of a thing lies that is so far above the ground."""
+        return np.asarray(x) + self.sun[0] * far, np.asarray(y) + self.sun[1] * far
+
+    def relief(self, height: Cover) -> Cover:
+        """Return how much brighter slopes are that face the sun; heights are pixels."""
+        down, across = np.gradient(height, axis=(1, 2))
+        return np.asarray(wide(self.sun[0]) * across + wide(self.sun[1]) * down, np.float32)
+
+    def texture(self, name: str, size: float = 0.25, rough: float = 1.5, stretch: float = 1.0) -> Cover:
+        """Draw a rough surface: standard normal numbers with structures of many sizes.
+
+        Args:
+            name: of its random numbers.
+            size: of the largest structures, as a share of the side.
+            rough: how fast smaller structures fade: 1 for sand or cloth, 2 for clouds, 3 for something smooth.
+            stretch: 3 for fibres from left to right, 1/3 for fibres from top to bottom.
+        """
+        surface = _surface(self.row_numbers.streams, name, (self.side, size, rough, stretch))
+        return self._pieces(name, surface) * wide(np.where(self.draw(f"{name} sign") < 0.5, -1, 1))
+
+    def grains(self, name: str, size: float) -> tuple[Cover, Cover]:
+        """Draw cells side by side, such as gravel, scales or a crackled glaze.
+
+        Returns:
+            How deep each pixel lies inside its cell, from 0 at the border to about 1; and an even number from 0 to 1
+            for each cell.
+        """
+        return tuple(  # type: ignore[return-value]
+            self._pieces(name, surface) for surface in _cells(self.row_numbers.streams, name, size * self.side)
+        )
+
+    def _pieces(self, name: str, surface: NDArray[np.float32]) -> Cover:
+        """Cut a piece of a surface for each picture."""
+        top, left = (np.floor(self.draw(f"{name} {axis}") * _SURFACE).astype(int) for axis in ("top", "left"))
+        wider = np.pad(surface, ((0, self.side), (0, self.side)), mode="wrap")
+        return np.asarray(np.lib.stride_tricks.sliding_window_view(wider, (self.side, self.side))[top, left])
 
     def block(self, x: ArrayLike, y: ArrayLike, half_width: ArrayLike, half_height: ArrayLike) -> Cover:
         """Cover an upright block."""
@@ -86,7 +211,11 @@ class Canvas:
         return _soft(beside * self.side) * _soft(below * self.side)
 
     def line(
-        self, start: tuple[ArrayLike, ArrayLike], end: tuple[ArrayLike, ArrayLike], half_width: ArrayLike
+        self,
+        start: tuple[ArrayLike, ArrayLike],
+        end: tuple[ArrayLike, ArrayLike],
+        half_width: ArrayLike,
+        soft: float = 1.0,
     ) -> Cover:
         """Cover a straight line from one place to another."""
         (x, y), (to_x, to_y) = ((wide(a), wide(b)) for a, b in (start, end))
@@ -94,7 +223,7 @@ class Canvas:
         along = ((self.across - x) * long_x + (self.down - y) * long_y) / np.maximum(long_x**2 + long_y**2, 1e-6)
         along = np.clip(along, 0, 1)
         far = np.sqrt((self.across - x - along * long_x) ** 2 + (self.down - y - along * long_y) ** 2)
-        return _soft((wide(half_width) - far) * self.side)
+        return _soft((wide(half_width) - far) * self.side, soft)
 
     def cloud(self, name: str, cells: int) -> Cover:
         """Draw a smooth random surface: standard normal numbers on a grid with a given number of places a side."""
@@ -112,15 +241,15 @@ class Canvas:
         return pieces[starts].reshape(len(starts), *shape)
 
     def places(
-        self, name: str, cells: int, margin: float = 0.0
+        self, name: str, cells: int, margin: float = 0.0, jitter: float = 0.12
     ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Draw places in different cells of a grid, in random order, so that things do not touch."""
         ranks = np.stack([self.draw(f"{name} cell {cell}") for cell in range(cells**2)]).argsort(axis=0)
         width = (1 - 2 * margin) / cells
         drawn = []
         for number, cell in enumerate(ranks):
-            jitter = [0.5 + self.draw(f"{name} {axis} {number}", -0.12, 0.12) for axis in ("x", "y")]
-            x, y = (margin + (place + jitter[axis]) * width for axis, place in enumerate((cell % cells, cell // cells)))
+            inside = [0.5 + self.draw(f"{name} {axis} {number}", -jitter, jitter) for axis in ("x", "y")]
+            x, y = (margin + (place + inside[axis]) * width for axis, place in enumerate((cell % cells, cell // cells)))
             drawn.append((x, y))
         return drawn
 
@@ -158,6 +287,32 @@ def together(covers: list[Cover]) -> Cover:
     return np.asarray(np.maximum.reduce(covers))
 
 
-def _soft(inside: NDArray[np.float32]) -> Cover:
+def _soft(inside: NDArray[np.float32], soft: float = 1.0) -> Cover:
     """Turn distances inside an edge, in pixels, into shares of pixels."""
-    return np.asarray(np.clip(inside + 0.5, 0, 1), np.float32)
+    return np.asarray(np.clip(inside / soft + 0.5, 0, 1), np.float32)
+
+
+@lru_cache(8)
+def _surface(streams: Streams, name: str, form: tuple[float, ...]) -> NDArray[np.float32]:
+    """Filter white noise so that structures above a size are equally strong and smaller ones fade."""
+    side, size, rough, stretch = form
+    white = streams.generator(f"surface of {name}").standard_normal((_SURFACE, _SURFACE))
+    down, across = np.fft.fftfreq(_SURFACE)[:, None] * stretch, np.fft.rfftfreq(_SURFACE) / stretch
+    fading = (1 + (side * size) ** 2 * (down**2 + across**2)) ** (-rough / 2)
+    made = np.fft.irfft2(np.fft.rfft2(white) * fading)
+    return np.asarray((made - made.mean()) / made.std(), np.float32)
+
+
+@lru_cache(4)
+def _cells(streams: Streams, name: str, size: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Give each pixel to the nearest of many random places."""
+    from scipy.spatial import cKDTree
+
+    rng = streams.generator(f"cells of {name}")
+    middles = rng.random((round((_SURFACE / size) ** 2), 2)) * _SURFACE
+    pixels = np.indices((_SURFACE, _SURFACE)).reshape(2, -1).T
+    tree: Any = cKDTree(middles, boxsize=np.full(2, float(_SURFACE)))
+    far, nearest = tree.query(pixels, k=2)
+    parts = (far[:, 1] - far[:, 0]) / size, rng.random(len(middles))[nearest[:, 0]]
+    depth, level = (np.asarray(part, np.float32).reshape(_SURFACE, _SURFACE) for part in parts)
+    return depth, level

@@ -22,7 +22,7 @@ from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
 INDICES, READINGS = load_texts("image/colours.yaml"), load_texts("image/readings.yaml")
-"""Colour index of each pixel as source, and what each measure reads."""
+"""Names that readings may use, such as a colour index of each pixel, as source; and what each measure reads."""
 _MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
 """Pixels that differ from the background."""
 _PICTURES = Reader(reading_lines)
@@ -44,7 +44,7 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
     """The same as lines of a script."""
     lines = measuring_lines(cues)
     text = "\n".join(lines)
-    used = [function for function in FUNCTIONS if f"{function.__name__}(" in text]
+    used = [function for function in FUNCTIONS if re.search(rf"\b{function.__name__}\(", text)]
     return [
         *functions_source(*used),
         "",
@@ -76,7 +76,7 @@ def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
         line = f"    made[{quoted(cue.column)}] = on_scale({reading}, {low:g}, {high:g})"
         is_long = len(line) > WIDTH
         made += [f"    reading = {reading}", line.replace(reading, "reading", 1)] if is_long else [line]
-    colours = {colour for sight in sights for colour in _colours(sight)}
+    colours = _needed({colour for sight in sights for colour in _colours(sight)})
     return (
         "def measure(pixels):",
         '    """Measure on each picture what the description says that it shows."""',
@@ -95,8 +95,18 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
     return names["measure"](pixels)
 
 
+def _needed(names: set[str]) -> set[str]:
+    """Add the names that the sources of names need, which stand before them."""
+    for name, text in reversed(INDICES.items()):
+        if name in names:
+            names = names | (INDICES.keys() & set(re.findall(r"\w+", text)))
+    return names
+
+
 def _colours(sight: Sight) -> set[str]:
     """Name the colour indices that a sight needs."""
+    if "(" in sight.measure:
+        return INDICES.keys() & set(re.findall(r"\w+", sight.measure))
     also = {"hue": {"grey"}, "inside": {"object"}, "tint_inside": {"object", "warm", "green_part"}}
     own = sight.colours if sight.measure == "which_colour" else (sight.colour,)
     return {*own, *also.get(sight.measure, ())}
@@ -105,6 +115,8 @@ def _colours(sight: Sight) -> set[str]:
 def _reading(sight: Sight) -> str:
     """Write what is measured as an expression of the colour indices."""
     box, name = sight.boxes[0], sight.measure
+    if "(" in name:
+        return name
     colour = "unlike" if sight.colour == "object" else sight.colour
     usual = "of_values" if name in _OF_VALUES else "of_things"
     form = "level_of_boxes" if name == "level" and len(sight.boxes) > 1 else name if name in READINGS else usual

@@ -22,7 +22,8 @@ class Sight(Frozen):
     levels: int = 0
     """Levels of the category that it shows; 0 for a number."""
     measure: str
-    """What `sandmill.kinds.image.measures` computes."""
+    """What `sandmill.kinds.image.measures` computes: the name of a reading, or its source, such as `area(blade)`, from
+    its functions and the names in `colours.yaml`."""
     colour: str = "grey"
     """Colour index that the measure reads, such as how green a pixel is."""
     cut: float = 0.0
