@@ -45,19 +45,14 @@ USUAL = {
     "vignette": 0.17,
     "shift": 0.01,
 }
-SCENES = {"objects": {"side": 48}, "ground": {"file": "jpg"}, "leaf": {"file": "jpg"}, "glyphs": {"file": "jpg"}}
-SCENES["outline"] = {"file": "jpg", "is_grey": True}
-FAINT = {
-    "plant_length": 0.7,
-    "stones": 0.72,
-    "scab": 0.7,
-    "scab_size": 0.75,
-    "gulls": 0.75,
-    "size": 0.75,
-    "rough": 0.75,
-    "veins": 0.75,
-    "holes": 0.75,
+SCENES = {
+    "objects": {"side": 48},
+    "ground": {"side": 56, "file": "jpg", "grain": 4.0},
+    "leaf": {"side": 60, "file": "jpg", "grain": 4.0},
+    "glyphs": {"file": "jpg", "grain": 3.5},
+    "outline": {"file": "jpg", "is_grey": True},
 }
+FAINT = {"plant_length": 0.7, "stones": 0.72, "size": 0.75, "gulls": 0.75}
 """Sights that other things hide more often: rank correlation of the measure with the column."""
 
 

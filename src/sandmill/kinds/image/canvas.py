@@ -39,8 +39,8 @@ class Canvas:
     """Place of each column of pixels."""
     down: Cover = field(init=False)
     """Place of each row of pixels."""
-    window: Any = field(init=False, default=...)
-    """Which pixels of the whole pictures these are."""
+    window: NDArray[np.intp] | None = field(init=False, default=None)
+    """Places of these pixels in the whole pictures, laid out in one line; None for whole pictures."""
 
     def __post_init__(self) -> None:
         """Start with black pictures."""
@@ -64,20 +64,22 @@ class Canvas:
         """
         size, count = min(self.side, 2 * int(np.ceil(reach * self.side)) + 2), np.rint(amount * len(places))
         steps, pictures = np.arange(size), np.arange(self.pixels.shape[1])[:, None, None]
-        for number, (x, y) in enumerate(places):
+        flat = self.pixels.reshape(3, -1)
+        for number, (x, y) in enumerate(places[: int(count.max(initial=0))]):
             left, top = (np.clip(np.rint(at * self.side - size / 2), 0, self.side - size).astype(int) for at in (x, y))
             columns, rows = left[:, None, None] + steps, top[:, None, None] + steps[:, None]
             part = copy(self)
-            part.window = (pictures, rows, columns)
+            part.window = (pictures * self.side + rows) * self.side + columns
             part.across, part.down = (((at + 0.5) / self.side).astype(np.float32) for at in (columns, rows))
-            part.pixels = self.pixels[(slice(None), *part.window)]
+            part.pixels = np.take(flat, part.window, axis=1)
             yield part, np.where(number < count, x, -9.0), y
-            self.pixels[(slice(None), *part.window)] = part.pixels
+            flat[:, part.window] = part.pixels
 
     def cut(self, whole: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what lies in the window, of a cover or of pixels made for whole pictures."""
-        window = self.window if whole.ndim == 3 else (slice(None), *self.window)
-        return np.asarray(whole[window])
+        if self.window is None:
+            return whole
+        return np.take(whole.reshape(*whole.shape[:-3], -1), self.window, axis=-1)
 
     @cached_property
     def stripes(self) -> Cover:

@@ -146,11 +146,12 @@ def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.round((reading - low) / (high - low), 5)
 
 
-def smooth(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
-    """Average every pixel with its neighbours, the nearest most."""
+def soften(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
+    """Average every pixel with its neighbours, the nearest most; widths are 64ths of a side."""
     from scipy.ndimage import gaussian_filter
 
-    return gaussian_filter(values, (high or wide, wide), axes=(1, 2), truncate=2.5)
+    scale = values.shape[2] / 64
+    return gaussian_filter(values, ((high or wide) * scale, wide * scale), axes=(1, 2), truncate=2.5)
 
 
 def tint(pixels: np.ndarray, red: float, green: float, blue: float) -> np.ndarray:
@@ -479,7 +480,7 @@ def piece(thing: np.ndarray) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    on_scale, smooth, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
+    on_scale, soften, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
     filled, pattern, steepest, unlike_edges, biggest, share_within, top_width, hilly_ends, row_middles, ripples,
     above_median, unlike_background, box,
     level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
