@@ -319,10 +319,97 @@ def piece(thing: np.ndarray) -> np.ndarray:
     return area(thing) / np.maximum(pieces(thing), 1)
 
 
+def line_end(values: np.ndarray, rise: float = 15) -> tuple[np.ndarray, np.ndarray]:
+    """Follow a thin bright line from the upper edge down: height and place of its end, as shares of the box."""
+    wider = np.pad(values, ((0, 0), (0, 0), (2, 2)), mode="edge")
+    ridge = values - np.maximum(wider[:, :, :-4], wider[:, :, 4:])
+    total, found = ridge[:, 0] * 0, []
+    for row in np.clip(ridge, -rise, 3 * rise).swapaxes(0, 1):
+        beside = np.pad(total, ((0, 0), (1, 1)), mode="edge")
+        total = np.maximum.reduce([beside[:, :-2], total, beside[:, 2:]]) + row - rise
+        found.append(total)
+    last = np.stack(found, axis=1).reshape(len(values), -1).argmax(axis=1)
+    return last // values.shape[2] / values.shape[1], last % values.shape[2] / values.shape[2]
+
+
+def dots(values: np.ndarray, far: float, cut: float) -> np.ndarray:
+    """Find small round things: brighter by the cut than one of any two opposite places at a distance, a share."""
+    from scipy.ndimage import gaussian_filter
+
+    far, found = far * values.shape[1], []
+    smooth = gaussian_filter(values, (0, far / 4, far / 4))
+    for angle in np.arange(8) * np.pi / 8:
+        step = round(far * np.sin(angle)), round(far * np.cos(angle))
+        found.append(np.minimum(np.roll(smooth, step, (1, 2)), np.roll(smooth, (-step[0], -step[1]), (1, 2))))
+    return smooth - np.maximum.reduce(found) > cut
+
+
+def layers(values: np.ndarray, strips: int) -> np.ndarray:
+    """How much rows differ from rows above and below, in each of several strips side by side."""
+    from scipy.ndimage import uniform_filter1d
+
+    rows = np.stack([strip.mean(axis=2) for strip in np.array_split(values, strips, axis=2)], axis=1)
+    return (uniform_filter1d(rows, 3, axis=2) - uniform_filter1d(rows, 9, axis=2)).std(axis=2).min(axis=1)
+
+
+def smooth(values: np.ndarray, pixels: float = 1.0) -> np.ndarray:
+    """Average each pixel with its neighbours."""
+    from scipy.ndimage import gaussian_filter
+
+    return gaussian_filter(values, (0, pixels, pixels, 0)[: values.ndim])
+
+
+def opened(values: np.ndarray, size: int) -> np.ndarray:
+    """Take away what is brighter than its surroundings and narrower than some pixels."""
+    from scipy.ndimage import grey_opening
+
+    return grey_opening(values, (1, size, size))
+
+
+def relative(values: np.ndarray) -> np.ndarray:
+    """Divide by the median of the inner part of the picture."""
+    return values / np.maximum(middle(box(values, 0.14, 0.14, 0.86, 0.86)), 1e-6)[:, None, None]
+
+
+def largest(thing: np.ndarray) -> np.ndarray:
+    """Return the largest piece of the thing in each picture, without holes."""
+    from scipy.ndimage import binary_fill_holes, label
+
+    found = np.zeros_like(thing)
+    for one, whole in zip(thing, found, strict=True):
+        named = label(one)[0]
+        sizes = np.bincount(named.ravel())
+        sizes[0] = 0
+        whole |= binary_fill_holes((named == sizes.argmax()) & one)
+    return found
+
+
+def elongation(thing: np.ndarray) -> np.ndarray:
+    """Logarithm of how much longer the thing is than wide, in whatever direction."""
+    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
+    down, across = places[:, None] * np.ones(len(places)), places * np.ones((len(places), 1))
+    x, y, xx, yy, xy = (inside(one[None], thing) for one in (across, down, across**2, down**2, across * down))
+    sides, between = np.hypot(xx - x * x - yy + y * y, 2 * (xy - x * y)), xx - x * x + yy - y * y + 1e-4
+    return np.log((between + sides) / (between - sides))
+
+
+def from_middle(thing: np.ndarray) -> np.ndarray:
+    """How far the pixels of the thing lie from the middle of the box, on average."""
+    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1] - 0.5
+    return inside(np.hypot(places[:, None], places)[None], thing)
+
+
+def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
+    """Mean of the largest indices, those of a share of the pixels."""
+    ordered = np.sort(values.reshape(len(values), -1), axis=1)
+    return ordered[:, -max(1, round(share * ordered.shape[1])) :].mean(axis=1)
+
+
 FUNCTIONS: Sequence[Any] = (
     on_scale, above_median, unlike_background, box,
     level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
     inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
+    line_end, dots, layers, smooth, opened, relative, largest, elongation, from_middle, top,
 )  # fmt: skip
 """Functions that readings are written with."""
 
