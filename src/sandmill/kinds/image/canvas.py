@@ -20,7 +20,7 @@ Cover = NDArray[np.float32]
 
 Box = tuple[float, float, float, float]
 """Top, left, bottom and right edge of a part of the picture, as shares of its side."""
-Place = tuple[NDArray[np.float64], ...]
+Place = tuple[NDArray[np.floating[Any]], ...]
 
 _RUN = 1 << 17
 """Random numbers of a run that the noise of all pictures is cut from. Two pictures hardly ever share a place."""
@@ -74,9 +74,10 @@ class Canvas:
             yield part, np.where(number < count, x, -9.0), y
             self.pixels[(slice(None), *part.window)] = part.pixels
 
-    def cut(self, whole: Cover) -> Cover:
-        """Return what lies in the window, of something made for whole pictures."""
-        return np.asarray(whole[self.window])
+    def cut(self, whole: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what lies in the window, of a cover or of pixels made for whole pictures."""
+        window = self.window if whole.ndim == 3 else (slice(None), *self.window)
+        return np.asarray(whole[window])
 
     @cached_property
     def stripes(self) -> Cover:
@@ -100,7 +101,7 @@ class Canvas:
         """Multiply all colours, as light on a surface does."""
         self.pixels *= wide(share)
 
-    def paint(self, cover: Cover, colour: Any) -> None:
+    def paint(self, cover: NDArray[Any], colour: Any) -> None:
         """Put a colour over the pixels that are covered.
 
         Args:
@@ -204,10 +205,12 @@ class Canvas:
         wider = np.pad(surface, ((0, self.side), (0, self.side)), mode="wrap")
         return np.asarray(np.lib.stride_tricks.sliding_window_view(wider, (self.side, self.side))[top, left])
 
-    def block(self, x: ArrayLike, y: ArrayLike, half_width: ArrayLike, half_height: ArrayLike) -> Cover:
-        """Cover an upright block."""
-        beside = wide(half_width) - abs(self.across - wide(x))
-        below = wide(half_height) - abs(self.down - wide(y))
+    def block(
+        self, x: ArrayLike, y: ArrayLike, half_width: ArrayLike, half_height: ArrayLike, angle: ArrayLike | None = None
+    ) -> Cover:
+        """Cover a block, which may be turned clockwise by radians."""
+        over, under = self.far(x, y, 1.0, angle)
+        beside, below = wide(half_width) - abs(over), wide(half_height) - abs(under)
         return _soft(beside * self.side) * _soft(below * self.side)
 
     def line(
@@ -297,7 +300,7 @@ def _surface(streams: Streams, name: str, form: tuple[float, ...]) -> NDArray[np
     """Filter white noise so that structures above a size are equally strong and smaller ones fade."""
     side, size, rough, stretch = form
     white = streams.generator(f"surface of {name}").standard_normal((_SURFACE, _SURFACE))
-    down, across = np.fft.fftfreq(_SURFACE)[:, None] * stretch, np.fft.rfftfreq(_SURFACE) / stretch
+    down, across = np.fft.fftfreq(_SURFACE)[:, None] / stretch, np.fft.rfftfreq(_SURFACE) * stretch
     fading = (1 + (side * size) ** 2 * (down**2 + across**2)) ** (-rough / 2)
     made = np.fft.irfft2(np.fft.rfft2(white) * fading)
     return np.asarray((made - made.mean()) / made.std(), np.float32)

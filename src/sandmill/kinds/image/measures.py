@@ -95,6 +95,10 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
     return names["measure"](pixels)
 
 
+def _is_source(measure: str) -> bool:
+    return measure in INDICES or not measure.isidentifier()
+
+
 def _needed(names: set[str]) -> set[str]:
     """Add the names that the sources of names need, which stand before them."""
     for name, text in reversed(INDICES.items()):
@@ -105,7 +109,7 @@ def _needed(names: set[str]) -> set[str]:
 
 def _colours(sight: Sight) -> set[str]:
     """Name the colour indices that a sight needs."""
-    if "(" in sight.measure:
+    if _is_source(sight.measure):
         return INDICES.keys() & set(re.findall(r"\w+", sight.measure))
     also = {"hue": {"grey"}, "inside": {"object"}, "tint_inside": {"object", "warm", "green_part"}}
     own = sight.colours if sight.measure == "which_colour" else (sight.colour,)
@@ -115,7 +119,7 @@ def _colours(sight: Sight) -> set[str]:
 def _reading(sight: Sight) -> str:
     """Write what is measured as an expression of the colour indices."""
     box, name = sight.boxes[0], sight.measure
-    if "(" in name:
+    if _is_source(name):
         return name
     colour = "unlike" if sight.colour == "object" else sight.colour
     usual = "of_values" if name in _OF_VALUES else "of_things"
@@ -140,6 +144,162 @@ def _boxed(values: str, box: Box) -> str:
 def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
     """Put a reading on the scale of its column, which is 0 at one end and 1 at the other."""
     return np.round((reading - low) / (high - low), 5)
+
+
+def smooth(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
+    """Average every pixel with its neighbours, the nearest most."""
+    from scipy.ndimage import gaussian_filter
+
+    return gaussian_filter(values, (high or wide, wide), axes=(1, 2), truncate=2.5)
+
+
+def tint(pixels: np.ndarray, red: float, green: float, blue: float) -> np.ndarray:
+    """A colour index that light and shadow do not change."""
+    return pixels @ np.array([red, green, blue], np.float32) / (pixels.sum(axis=3) + 20)
+
+
+def beyond(values: np.ndarray) -> np.ndarray:
+    """Difference from the median of the picture."""
+    return values - np.median(values, axis=(1, 2), keepdims=True)
+
+
+def peaks(values: np.ndarray, cut: float, apart: int = 5) -> np.ndarray:
+    """Number of places with more than a cut that are higher than all around them."""
+    from scipy.ndimage import maximum_filter
+
+    return ((values == maximum_filter(values, apart, axes=(1, 2))) & (values > cut)).sum(axis=(1, 2))
+
+
+def most(values: np.ndarray) -> np.ndarray:
+    """Largest value of each picture, its lowest fifth left out."""
+    return values[:, : values.shape[1] * 4 // 5].max(axis=(1, 2))
+
+
+def highest_quarter(values: np.ndarray) -> np.ndarray:
+    """Quarter with the largest value: 0 top left, 1 top right, 2 bottom left, 3 bottom right."""
+    half, end = values.shape[1] // 2, values.shape[1] * 17 // 20
+    rows, columns = (slice(half), slice(half, end)), (slice(half), slice(half, None))
+    return np.argmax([values[:, row, column].max(axis=(1, 2)) for row in rows for column in columns], axis=0)
+
+
+def corner_with(values: np.ndarray, high: float, wide: float) -> np.ndarray:
+    """Corner with the largest mean: 0 top left, 1 top right, 2 bottom left, 3 bottom right."""
+    corners = [(top, left, top + high, left + wide) for top in (0, 1 - high) for left in (0, 1 - wide)]
+    return np.argmax([level(box(values, *one)) for one in corners], axis=0)
+
+
+def waves(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Strength of parallel waves of which so many fit into the side of a picture."""
+    side = values.shape[1]
+    strength = np.abs(np.fft.rfft2(beyond(values))) / side**2
+    count = np.hypot(np.fft.fftfreq(side, 1 / side)[:, None], np.arange(side // 2 + 1))
+    return strength[:, (count >= low) & (count <= high)].max(axis=1) / values.mean(axis=(1, 2))
+
+
+def border(values: np.ndarray) -> np.ndarray:
+    """Median along the edges of each picture."""
+    wide = max(2, values.shape[1] // 20)
+    parts = values[:, :wide], values[:, -wide:], values[:, :, :wide].swapaxes(1, 2), values[:, :, -wide:].swapaxes(1, 2)
+    return np.median(np.concatenate(parts, axis=1), axis=(1, 2), keepdims=True)
+
+
+def lying(thing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Place of each pixel across and down an upright thing, from its middle along its own axes, as shares of a side."""
+    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
+    total = np.maximum(thing.sum(axis=(1, 2)), 1)[:, None, None]
+    over, under = np.broadcast_arrays(
+        places - across(thing)[:, None, None], (places - down(thing)[:, None])[:, :, None]
+    )
+    spread = [(thing * one).sum(axis=(1, 2), keepdims=True) / total for one in (over**2, under**2, over * under)]
+    angle = np.arctan2(-2 * spread[2], spread[1] - spread[0]) / 2
+    return np.cos(angle) * over + np.sin(angle) * under, np.cos(angle) * under - np.sin(angle) * over
+
+
+def sides(over: np.ndarray, under: np.ndarray) -> list[np.ndarray]:
+    """Upper end, right edge, lower end and left edge of an upright thing."""
+    return [under < -0.25, over > 0.13, under > 0.25, over < -0.13]
+
+
+def within(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
+    """Median index of the pixels of the thing, or of all pixels where there is none."""
+    thing = thing | ~thing.any(axis=(1, 2), keepdims=True)
+    ordered = np.sort(np.where(thing, values, np.inf).reshape(len(values), -1), axis=1)
+    return np.take_along_axis(ordered, thing.sum(axis=(1, 2))[:, None] // 2, axis=1)[:, 0]
+
+
+def filled(thing: np.ndarray) -> np.ndarray:
+    """The thing without holes."""
+    from scipy.ndimage import binary_fill_holes
+
+    return binary_fill_holes(thing, np.ones((1, 3, 3), int))
+
+
+def pattern(values: np.ndarray, thing: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Strength of waves of the index within the thing, whose place in a wave is given in turns."""
+    values = np.where(thing, np.clip(values / within(values, thing)[:, None, None] - 1, -0.3, 0.3), 0)
+    return np.abs((values * np.exp(2j * np.pi * turns)).sum(axis=(1, 2))) / np.maximum(thing.sum(axis=(1, 2)), 1)
+
+
+def steepest(rows: np.ndarray) -> np.ndarray:
+    """Place from top to bottom where a value of rows falls most, in the upper two thirds."""
+    falls = rows[:, :-3] - rows[:, 3:]
+    return (falls[:, : falls.shape[1] * 2 // 3].argmax(axis=1) + 2) / rows.shape[1]
+
+
+def unlike_edges(pixels: np.ndarray) -> np.ndarray:
+    """How much each pixel differs in brightness and in colour from the left and right end of its row."""
+    wide = pixels.shape[2] // 6
+    ends = np.median(np.concatenate([pixels[:, :, :wide], pixels[:, :, -wide:]], axis=2), axis=2, keepdims=True)
+    hues, of_ends = (values / values.sum(axis=3, keepdims=True) for values in (pixels, ends))
+    return np.abs(pixels - ends).sum(axis=3) / ends.sum(axis=3) + 4 * np.abs(hues - of_ends).sum(axis=3)
+
+
+def biggest(thing: np.ndarray) -> np.ndarray:
+    """The largest piece of the thing in each picture."""
+    from scipy.ndimage import label
+
+    beside = np.zeros((3, 3, 3), int)
+    beside[1] = 1
+    named, count = label(thing, beside)
+    size = np.bincount(named.ravel(), minlength=count + 1)
+    size[0] = 0
+    sizes = size[named]
+    return (sizes > 0) & (sizes == sizes.max(axis=(1, 2), keepdims=True))
+
+
+def share_within(part: np.ndarray, thing: np.ndarray) -> np.ndarray:
+    """Share of the thing that the part makes up."""
+    return (part & thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
+
+
+def top_width(thing: np.ndarray) -> np.ndarray:
+    """Width of the second and third row of the thing, as a share of its greatest width."""
+    width = thing.sum(axis=2)
+    rows = np.minimum((width > 0).argmax(axis=1)[:, None] + [1, 2], thing.shape[1] - 1)
+    return np.take_along_axis(width, rows, axis=1).mean(axis=1) / np.maximum(width.max(axis=1), 1)
+
+
+def hilly_ends(values: np.ndarray, horizon: np.ndarray) -> np.ndarray:
+    """Whether it is dark above the horizon: 1 on the left, 2 on the right, 3 on both sides."""
+    places = np.arange(values.shape[1]) / values.shape[1]
+    above = horizon[:, None, None] - places[:, None]
+    levels = [
+        within(values, (above > 0.005) & (above < 0.05) & (places >= start) & (places < start + 0.12))
+        for start in (0, 0.44, 0.88)
+    ]
+    return (levels[0] < 0.75 * levels[1]) + 2 * (levels[2] < 0.75 * levels[1])
+
+
+def row_middles(thing: np.ndarray) -> np.ndarray:
+    """Middle of each row of the thing from left to right."""
+    total, places = thing.sum(axis=2), np.arange(thing.shape[2]) / thing.shape[2]
+    return np.where(total, thing @ places / np.maximum(total, 1), 0.5)[:, :, None]
+
+
+def ripples(thing: np.ndarray, count: float) -> np.ndarray:
+    """How much the width of the thing goes up and down, so many times over the whole height of a picture."""
+    width, places = thing.sum(axis=2), np.arange(thing.shape[1]) / thing.shape[1]
+    return np.abs(width @ np.exp(2j * np.pi * count * places)) / np.maximum(width.sum(axis=1), 1)
 
 
 def above_median(pixels: np.ndarray) -> np.ndarray:
@@ -172,10 +332,9 @@ def middle(values: np.ndarray) -> np.ndarray:
 
 
 def slope(values: np.ndarray) -> np.ndarray:
-    """How much the index rises from left to right, things that stand out left aside."""
-    values = values - np.median(values, axis=(1, 2), keepdims=True)
-    places = np.linspace(-1, 1, values.shape[2])
-    return np.clip(values, -40, 40).mean(axis=1) @ places / (places @ places)
+    """How much higher the index is in the right quarter than in the left."""
+    quarter = values.shape[2] // 4
+    return middle(values[:, :, -quarter:]) - middle(values[:, :, :quarter])
 
 
 def stripes(values: np.ndarray) -> np.ndarray:
@@ -191,8 +350,8 @@ def hue(values: np.ndarray, grey: np.ndarray) -> np.ndarray:
 
 
 def rough(values: np.ndarray) -> np.ndarray:
-    """How much pixels that lie three apart typically differ."""
-    return np.median(np.abs(values[:, :, 3:] - values[:, :, :-3]), axis=(1, 2))
+    """How much pixels that lie two apart typically differ, from top to bottom."""
+    return np.median(np.abs(values[:, 2:] - values[:, :-2]), axis=(1, 2))
 
 
 def area(thing: np.ndarray) -> np.ndarray:
@@ -352,13 +511,6 @@ def layers(values: np.ndarray, strips: int) -> np.ndarray:
     return (uniform_filter1d(rows, 3, axis=2) - uniform_filter1d(rows, 9, axis=2)).std(axis=2).min(axis=1)
 
 
-def smooth(values: np.ndarray, pixels: float = 1.0) -> np.ndarray:
-    """Average each pixel with its neighbours."""
-    from scipy.ndimage import gaussian_filter
-
-    return gaussian_filter(values, (0, pixels, pixels, 0)[: values.ndim])
-
-
 def opened(values: np.ndarray, size: int) -> np.ndarray:
     """Take away what is brighter than its surroundings and narrower than some pixels."""
     from scipy.ndimage import grey_opening
@@ -369,28 +521,6 @@ def opened(values: np.ndarray, size: int) -> np.ndarray:
 def relative(values: np.ndarray) -> np.ndarray:
     """Divide by the median of the inner part of the picture."""
     return values / np.maximum(middle(box(values, 0.14, 0.14, 0.86, 0.86)), 1e-6)[:, None, None]
-
-
-def largest(thing: np.ndarray) -> np.ndarray:
-    """Return the largest piece of the thing in each picture, without holes."""
-    from scipy.ndimage import binary_fill_holes, label
-
-    found = np.zeros_like(thing)
-    for one, whole in zip(thing, found, strict=True):
-        named = label(one)[0]
-        sizes = np.bincount(named.ravel())
-        sizes[0] = 0
-        whole |= binary_fill_holes((named == sizes.argmax()) & one)
-    return found
-
-
-def elongation(thing: np.ndarray) -> np.ndarray:
-    """Logarithm of how much longer the thing is than wide, in whatever direction."""
-    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
-    down, across = places[:, None] * np.ones(len(places)), places * np.ones((len(places), 1))
-    x, y, xx, yy, xy = (inside(one[None], thing) for one in (across, down, across**2, down**2, across * down))
-    sides, between = np.hypot(xx - x * x - yy + y * y, 2 * (xy - x * y)), xx - x * x + yy - y * y + 1e-4
-    return np.log((between + sides) / (between - sides))
 
 
 def from_middle(thing: np.ndarray) -> np.ndarray:
@@ -406,10 +536,12 @@ def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    on_scale, above_median, unlike_background, box,
+    on_scale, smooth, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
+    filled, pattern, steepest, unlike_edges, biggest, share_within, top_width, hilly_ends, row_middles, ripples,
+    above_median, unlike_background, box,
     level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
     inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
-    line_end, dots, layers, smooth, opened, relative, largest, elongation, from_middle, top,
+    line_end, dots, layers, opened, relative, from_middle, top,
 )  # fmt: skip
 """Functions that readings are written with."""
 

@@ -75,7 +75,7 @@ def _moved(pixels: Pixels, angles: np.ndarray, x: np.ndarray, y: np.ndarray) -> 
 
 
 JPEG_QUALITY = 75
-_JPEG_BYTES = {True: (250, 0.42), False: (400, 0.65)}
+_JPEG_BYTES = {True: (250, 0.6), False: (400, 0.9)}
 """Bytes of a JPEG file, and of each of its pixels, in grey and in colour. A picture with more detail is smoothed until
 it fits."""
 _COMMENT_HEAD = 4
