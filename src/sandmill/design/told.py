@@ -11,7 +11,7 @@ from sandmill.design.laws import is_fine
 from sandmill.models.channel import Medium
 from sandmill.models.columns import Cycle, LogNormal
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
-from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
+from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, NormWord, When
 
 _Item = TypeVar("_Item")
 _One = TypeVar("_One", bound=Named)
@@ -116,9 +116,10 @@ def _drawn(items: Sequence[_Item], rng: np.random.Generator) -> list[_Item]:
 
 
 def with_told_forms(medium: Medium) -> Domain:
-    """Return the domain of a medium with what its host can tell.
+    """Return the domain of a medium with what its host can tell: the forms that the domain knows, else general ones.
 
-    The forms are those that blind solvers hardly find: sums in quotients, conditions on two things, norms by category.
+    General forms are those that blind solvers hardly find: sums in quotients, conditions on two things, norms by
+    category.
     Quotients are of every two pairs of positive columns that share none. Every number counts only where the two of a
     pair are large and small, and has a norm by a category, each in turn.
     """
@@ -132,18 +133,19 @@ def with_told_forms(medium: Medium) -> Domain:
         column = next(name for name in names[place:] + names if name not in (one, two))
         when = (When(column=one, side="above"), When(column=two, side="at_most"))
         conditions.append(ConditionWord(name=f"{column}_where_{one}_{two}", when=when, column=column))
-    knows = Knowledge(
-        formulas=tuple(
+    knows = domain.knows
+    forms = {
+        "formulas": knows.formulas
+        or tuple(
             FormulaWord(name=f"{pair[0]}_to_{other[0]}_ratio", top=(pair,), bottom=(other,))
             for pair, other in combinations(pairs, 2)
             if not set(pair) & set(other)
         ),
-        conditions=tuple(conditions),
-        norms=tuple(
+        "conditions": knows.conditions or tuple(conditions),
+        "norms": knows.norms
+        or tuple(
             NormWord(name=f"{number.name}_off_norm", column=number.name, by=category.name)
             for number, category in zip(domain.numeric, domain.categorical, strict=False)
         ),
-        overviews=domain.knows.overviews,
-        asides=domain.knows.asides,
-    )
-    return domain.model_copy(update={"knows": knows})
+    }
+    return domain.model_copy(update={"knows": knows.model_copy(update=forms)})

@@ -479,12 +479,70 @@ def piece(thing: np.ndarray) -> np.ndarray:
     return area(thing) / np.maximum(pieces(thing), 1)
 
 
+def line_end(values: np.ndarray, rise: float = 15) -> tuple[np.ndarray, np.ndarray]:
+    """Follow a thin bright line from the upper edge down: height and place of its end, as shares of the box."""
+    wider = np.pad(values, ((0, 0), (0, 0), (2, 2)), mode="edge")
+    ridge = values - np.maximum(wider[:, :, :-4], wider[:, :, 4:])
+    total, found = ridge[:, 0] * 0, []
+    for row in np.clip(ridge, -rise, 3 * rise).swapaxes(0, 1):
+        beside = np.pad(total, ((0, 0), (1, 1)), mode="edge")
+        total = np.maximum.reduce([beside[:, :-2], total, beside[:, 2:]]) + row - rise
+        found.append(total)
+    last = np.stack(found, axis=1).reshape(len(values), -1).argmax(axis=1)
+    return last // values.shape[2] / values.shape[1], last % values.shape[2] / values.shape[2]
+
+
+def dots(values: np.ndarray, far: float, cut: float) -> np.ndarray:
+    """Find small round things: brighter by the cut than one of any two opposite places at a distance, a share."""
+    from scipy.ndimage import gaussian_filter
+
+    far, found = far * values.shape[1], []
+    smooth = gaussian_filter(values, (0, far / 4, far / 4))
+    for angle in np.arange(8) * np.pi / 8:
+        step = round(far * np.sin(angle)), round(far * np.cos(angle))
+        found.append(np.minimum(np.roll(smooth, step, (1, 2)), np.roll(smooth, (-step[0], -step[1]), (1, 2))))
+    return smooth - np.maximum.reduce(found) > cut
+
+
+def layers(values: np.ndarray, strips: int) -> np.ndarray:
+    """How much rows differ from rows above and below, in each of several strips side by side."""
+    from scipy.ndimage import uniform_filter1d
+
+    rows = np.stack([strip.mean(axis=2) for strip in np.array_split(values, strips, axis=2)], axis=1)
+    return (uniform_filter1d(rows, 3, axis=2) - uniform_filter1d(rows, 9, axis=2)).std(axis=2).min(axis=1)
+
+
+def opened(values: np.ndarray, size: int) -> np.ndarray:
+    """Take away what is brighter than its surroundings and narrower than some pixels."""
+    from scipy.ndimage import grey_opening
+
+    return grey_opening(values, (1, size, size))
+
+
+def relative(values: np.ndarray) -> np.ndarray:
+    """Divide by the median of the inner part of the picture."""
+    return values / np.maximum(middle(box(values, 0.14, 0.14, 0.86, 0.86)), 1e-6)[:, None, None]
+
+
+def from_middle(thing: np.ndarray) -> np.ndarray:
+    """How far the pixels of the thing lie from the middle of the box, on average."""
+    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1] - 0.5
+    return inside(np.hypot(places[:, None], places)[None], thing)
+
+
+def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
+    """Mean of the largest indices, those of a share of the pixels."""
+    ordered = np.sort(values.reshape(len(values), -1), axis=1)
+    return ordered[:, -max(1, round(share * ordered.shape[1])) :].mean(axis=1)
+
+
 FUNCTIONS: Sequence[Any] = (
     on_scale, soften, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
     filled, pattern, steepest, unlike_edges, biggest, share_within, top_width, hilly_ends, row_middles, ripples,
     above_median, unlike_background, box,
     level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
     inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
+    line_end, dots, layers, opened, relative, from_middle, top,
 )  # fmt: skip
 """Functions that readings are written with."""
 
