@@ -46,7 +46,8 @@ USUAL = {
     "shift": 0.01,
 }
 SCENES = {"objects": {"side": 48}, "ground": {"file": "jpg"}, "leaf": {"file": "jpg"}, "glyphs": {"file": "jpg"}}
-SCENES["outline"] = {"file": "jpg", "is_grey": True}
+SCENES |= {"outline": {"file": "jpg", "is_grey": True}, "chest": {"file": "jpg", "is_grey": True, "blur": 0.08}}
+SCENES |= {"fundus": {"side": 48}, "tissue": {"file": "tif", "side": 48}, "mole": {"file": "jpg", "side": 48}}
 FAINT = {
     "plant_length": 0.7,
     "stones": 0.72,
@@ -57,6 +58,12 @@ FAINT = {
     "rough": 0.75,
     "veins": 0.75,
     "holes": 0.75,
+    "tip_down": 0.72,
+    "bleed_size": 0.72,
+    "deposits": 0.72,
+    "nuclei": 0.75,
+    "nuclei_size": 0.72,
+    "pigment": 0.75,
 }
 """Sights that other things hide more often: rank correlation of the measure with the column."""
 
