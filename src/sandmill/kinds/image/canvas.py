@@ -1,6 +1,6 @@
 """A stack of small pictures to draw on: all rows at once, each from its own random numbers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -18,8 +18,6 @@ Pixels = NDArray[np.float32]
 Cover = NDArray[np.float32]
 """Share of each pixel that a thing covers, of shape (pictures, height, width)."""
 
-Box = tuple[float, float, float, float]
-"""Top, left, bottom and right edge of a part of the picture, as shares of its side."""
 Place = tuple[NDArray[np.floating[Any]], ...]
 
 _RUN = 1 << 17
@@ -39,8 +37,8 @@ class Canvas:
     """Place of each column of pixels."""
     down: Cover = field(init=False)
     """Place of each row of pixels."""
-    window: Any = field(init=False, default=...)
-    """Which pixels of the whole pictures these are."""
+    window: NDArray[np.intp] | None = field(init=False, default=None)
+    """Places of these pixels in the whole pictures, laid out in one line; None for whole pictures."""
 
     def __post_init__(self) -> None:
         """Start with black pictures."""
@@ -64,25 +62,22 @@ class Canvas:
         """
         size, count = min(self.side, 2 * int(np.ceil(reach * self.side)) + 2), np.rint(amount * len(places))
         steps, pictures = np.arange(size), np.arange(self.pixels.shape[1])[:, None, None]
-        for number, (x, y) in enumerate(places):
+        flat = self.pixels.reshape(3, -1)
+        for number, (x, y) in enumerate(places[: int(count.max(initial=0))]):
             left, top = (np.clip(np.rint(at * self.side - size / 2), 0, self.side - size).astype(int) for at in (x, y))
             columns, rows = left[:, None, None] + steps, top[:, None, None] + steps[:, None]
             part = copy(self)
-            part.window = (pictures, rows, columns)
+            part.window = (pictures * self.side + rows) * self.side + columns
             part.across, part.down = (((at + 0.5) / self.side).astype(np.float32) for at in (columns, rows))
-            part.pixels = self.pixels[(slice(None), *part.window)]
+            part.pixels = np.take(flat, part.window, axis=1)
             yield part, np.where(number < count, x, -9.0), y
-            self.pixels[(slice(None), *part.window)] = part.pixels
+            flat[:, part.window] = part.pixels
 
     def cut(self, whole: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what lies in the window, of a cover or of pixels made for whole pictures."""
-        window = self.window if whole.ndim == 3 else (slice(None), *self.window)
-        return np.asarray(whole[window])
-
-    @cached_property
-    def stripes(self) -> Cover:
-        """Return 1 for two rows of pixels, -1 for the next two, and so on."""
-        return np.where(np.arange(self.side) % 4 < 2, 1.0, -1.0)[None, :, None].astype(np.float32)
+        if self.window is None:
+            return whole
+        return np.take(whole.reshape(*whole.shape[:-3], -1), self.window, axis=-1)
 
     def draw(self, name: str, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
         """Draw an even number for each picture."""
@@ -228,13 +223,6 @@ class Canvas:
         far = np.sqrt((self.across - x - along * long_x) ** 2 + (self.down - y - along * long_y) ** 2)
         return _soft((wide(half_width) - far) * self.side, soft)
 
-    def cloud(self, name: str, cells: int) -> Cover:
-        """Draw a smooth random surface: standard normal numbers on a grid with a given number of places a side."""
-        coarse = self.noise(name, (cells, cells))
-        places = np.linspace(0, cells - 1, self.side)
-        spread = np.maximum(0, 1 - abs(places[:, None] - np.arange(cells))).astype(np.float32)
-        return np.asarray(spread @ coarse @ spread.T, np.float32)
-
     def noise(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
         """Draw standard normal numbers: a piece of a long run for each picture, from a place of its own."""
         size = int(np.prod(shape))
@@ -255,28 +243,6 @@ class Canvas:
             x, y = (margin + (place + inside[axis]) * width for axis, place in enumerate((cell % cells, cell // cells)))
             drawn.append((x, y))
         return drawn
-
-    def some(self, amount: Floats, places: Sequence[Place], cover: Callable[[ArrayLike, ArrayLike], Cover]) -> Cover:
-        """Cover as many things as the amount says: none at 0, one at each place at 1."""
-        count = np.rint(amount * len(places))
-        return together(
-            [cover(x, y) * (number < count)[:, None, None].astype(np.float32) for number, (x, y) in enumerate(places)]
-        )
-
-    def in_one_box(self, which: Floats, boxes: Sequence[Box], colour: ArrayLike) -> None:
-        """Fill the box whose number is shown."""
-        covers = [self._box(box) * (which == number)[:, None, None] for number, box in enumerate(boxes)]
-        self.paint(together(covers), colour)
-
-    def of_one_colour(self, which: Floats, box: Box, colours: Sequence[Sequence[float]]) -> None:
-        """Fill a box with the colour whose number is shown."""
-        cover = np.broadcast_to(self._box(box), self.pixels.shape[1:])
-        self.paint(cover, np.asarray(colours, np.float32)[which.astype(np.intp)])
-
-    def _box(self, box: Box) -> Cover:
-        top, left, bottom, right = box
-        is_inside = (self.down > top) & (self.down < bottom) & (self.across > left) & (self.across < right)
-        return is_inside.astype(np.float32)
 
 
 def wide(values: ArrayLike) -> NDArray[np.float32]:

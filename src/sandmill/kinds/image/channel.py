@@ -50,7 +50,7 @@ class ImageChannel(Channel):
     blur: float = Field(default=0.0, ge=0, le=1)
     """Largest share of each pixel that comes from its neighbours."""
     motion: float = Field(default=0.0, ge=0, le=1)
-    """Largest share of each pixel that comes from its neighbours in a row or a column, as if the camera moved."""
+    """Largest share of each pixel that comes from its neighbours in its row, as if the camera moved."""
     vignette: float = Field(default=0.0, ge=0, le=0.8)
     """Largest share of light that the corners lack."""
     shift: float = Field(default=0.0, ge=0, le=0.2)
@@ -147,7 +147,7 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
 
 
 IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(48,))
-IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(56, 64), turn=(0.0, 3.0), blur=(0.0, 0.3))
+IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(56,), grain=(2.0, 6.0), blur=(0.0, 0.3))
 IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(48,))
 IMAGE_CLASSES = ImageDesign(
     kind="image_classes",
@@ -160,7 +160,7 @@ IMAGE_CLASSES = ImageDesign(
     faint=("corner", "bar_width", "weight", "ring", "dots", "rough", "stem_across"),
 )
 IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(48,), turn=(0.0, 3.0))
-IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(64,))
+IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(60,), grain=(2.0, 6.0))
 IMAGE_NOTES = ImageDesign(kind="image_notes", file="jpg", sides=(64,), blur=(0.0, 0.15), is_grey=True)
 
 

@@ -4,7 +4,6 @@
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,23 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.image.canvas import Box
 from sandmill.kinds.image.files import reading_lines
-from sandmill.kinds.image.scenes import WHOLE, Sight, sights_of
+from sandmill.kinds.image.scenes import sights_of
 from sandmill.kinds.library import load_texts
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import WIDTH, Reader, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-INDICES, READINGS = load_texts("image/colours.yaml"), load_texts("image/readings.yaml")
-"""Names that readings may use, such as a colour index of each pixel, as source; and what each measure reads."""
-_MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
-"""Pixels that differ from the background."""
+PARTS = load_texts("image/parts.yaml")
+"""Names that measures of sights may use, as source."""
 _PICTURES = Reader(reading_lines)
 """Reads ids, cells and targets, and the pixels of both parts."""
-_OF_VALUES = ("level", "middle", "slope", "rough")
-"""Measures that read the index in a box; most others read which pixels of the box belong to a thing."""
 
 
 def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -59,29 +53,19 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
 def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
     """Write a function that estimates the column of each cue: its reading, put on the scale of the column."""
     sights = [sights_of(scene)[name] for scene, _, name in (cue.measure.partition(".") for cue in cues)]
-    readings = [_reading(sight) for sight in sights]
-    # The pixels of the object get a name if several readings need them
-    counts = Counter(mask for reading in readings for mask in _MASK.findall(reading))
-    repeated = [mask for mask, count in counts.items() if count > 1]
-    masks = {mask: f"thing_{number}" if number > 1 else "thing" for number, mask in enumerate(repeated, 1)}
-    made, boxes = list[str](), None
-    for cue, sight, reading in zip(cues, sights, readings, strict=True):
-        if len(sight.boxes) > 1 and sight.boxes != boxes:
-            boxes = sight.boxes
-            listed = (str(tuple(round(edge, 4) for edge in one)) for one in boxes)
-            made.append(f"    boxes = [{', '.join(listed)}]")
-        for mask, name in masks.items():
-            reading = reading.replace(mask, name)
+    used, made = set[str](), list[str]()
+    for cue, sight in zip(cues, sights, strict=True):
+        used |= set(re.findall(r"\w+", sight.measure))
         low, high = sight.scale(is_turned=bool(cue.parameters))
-        line = f"    made[{quoted(cue.column)}] = on_scale({reading}, {low:g}, {high:g})"
+        line = f"    made[{quoted(cue.column)}] = on_scale({sight.measure}, {low:g}, {high:g})"
         is_long = len(line) > WIDTH
-        made += [f"    reading = {reading}", line.replace(reading, "reading", 1)] if is_long else [line]
-    colours = _needed({colour for sight in sights for colour in _colours(sight)})
+        made += [f"    reading = {sight.measure}", line.replace(sight.measure, "reading", 1)] if is_long else [line]
+    for name, text in reversed(PARTS.items()):
+        used |= set(re.findall(r"\w+", text)) if name in used else set()
     return (
         "def measure(pixels):",
         '    """Measure on each picture what the description says that it shows."""',
-        *(f"    {'unlike' if one == 'object' else one} = {text}" for one, text in INDICES.items() if one in colours),
-        *(f"    {name} = {mask}" for mask, name in masks.items()),
+        *(f"    {name} = {text}" for name, text in PARTS.items() if name in used),
         "    made = {}",
         *made,
         "    return pd.DataFrame(made)",
@@ -95,62 +79,17 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
     return names["measure"](pixels)
 
 
-def _is_source(measure: str) -> bool:
-    return measure in INDICES or not measure.isidentifier()
-
-
-def _needed(names: set[str]) -> set[str]:
-    """Add the names that the sources of names need, which stand before them."""
-    for name, text in reversed(INDICES.items()):
-        if name in names:
-            names = names | (INDICES.keys() & set(re.findall(r"\w+", text)))
-    return names
-
-
-def _colours(sight: Sight) -> set[str]:
-    """Name the colour indices that a sight needs."""
-    if _is_source(sight.measure):
-        return INDICES.keys() & set(re.findall(r"\w+", sight.measure))
-    also = {"hue": {"grey"}, "inside": {"object"}, "tint_inside": {"object", "warm", "green_part"}}
-    own = sight.colours if sight.measure == "which_colour" else (sight.colour,)
-    return {*own, *also.get(sight.measure, ())}
-
-
-def _reading(sight: Sight) -> str:
-    """Write what is measured as an expression of the colour indices."""
-    box, name = sight.boxes[0], sight.measure
-    if _is_source(name):
-        return name
-    colour = "unlike" if sight.colour == "object" else sight.colour
-    usual = "of_values" if name in _OF_VALUES else "of_things"
-    form = "level_of_boxes" if name == "level" and len(sight.boxes) > 1 else name if name in READINGS else usual
-    inner = {one: _boxed(one, box) for one in ("grey", "unlike", "warm", "green_part")}
-    return READINGS[form].format(
-        **inner,
-        name=name,
-        colour=colour,
-        values=_boxed(colour, box),
-        striped=_boxed(f"stripes({colour})", box),
-        each=", ".join(_boxed(one, box) for one in sight.colours),
-        cut=f"{sight.cut:g}",
-        limits=list(sight.cuts),
-    )
-
-
-def _boxed(values: str, box: Box) -> str:
-    return values if box == WHOLE else f"box({values}, {', '.join(f'{round(edge, 4):g}' for edge in box)})"
-
-
 def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
     """Put a reading on the scale of its column, which is 0 at one end and 1 at the other."""
     return np.round((reading - low) / (high - low), 5)
 
 
-def smooth(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
-    """Average every pixel with its neighbours, the nearest most."""
+def soften(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
+    """Average every pixel with its neighbours, the nearest most; widths are 64ths of a side."""
     from scipy.ndimage import gaussian_filter
 
-    return gaussian_filter(values, (high or wide, wide), axes=(1, 2), truncate=2.5)
+    scale = values.shape[2] / 64
+    return gaussian_filter(values, ((high or wide) * scale, wide * scale), axes=(1, 2), truncate=2.5)
 
 
 def tint(pixels: np.ndarray, red: float, green: float, blue: float) -> np.ndarray:
@@ -302,19 +241,6 @@ def ripples(thing: np.ndarray, count: float) -> np.ndarray:
     return np.abs(width @ np.exp(2j * np.pi * count * places)) / np.maximum(width.sum(axis=1), 1)
 
 
-def above_median(pixels: np.ndarray) -> np.ndarray:
-    """Brightness relative to the median of the picture."""
-    grey = pixels.mean(axis=3)
-    return grey - np.median(grey, axis=(1, 2), keepdims=True)
-
-
-def unlike_background(pixels: np.ndarray) -> np.ndarray:
-    """Difference from the background, which changes in a straight line from left to right."""
-    left, right = (pixels[:, :, part].mean(axis=2)[:, :, None] for part in (slice(1, 4), slice(-4, -1)))
-    run = np.linspace(0, 1, pixels.shape[2], dtype=pixels.dtype)[:, None]
-    return np.abs(pixels - left * (1 - run) - right * run).sum(axis=3)
-
-
 def box(values: np.ndarray, *edges: float) -> np.ndarray:
     """Cut out a part of each picture: top, left, bottom and right edge as shares of the side."""
     top, left, bottom, right = (round(edge * values.shape[1]) for edge in edges)
@@ -337,18 +263,6 @@ def slope(values: np.ndarray) -> np.ndarray:
     return middle(values[:, :, -quarter:]) - middle(values[:, :, :quarter])
 
 
-def stripes(values: np.ndarray) -> np.ndarray:
-    """Height of stripes of two bright and two dark rows: each row against those two above and two below."""
-    rises = values[:, 2:-2] - (values[:, :-4] + values[:, 4:]) / 2
-    sign = np.where(np.arange(2, values.shape[1] - 2) % 4 < 2, 1, -1)[None, :, None]
-    return np.pad(rises * sign, ((0, 0), (2, 2), (0, 0)), mode="edge")
-
-
-def hue(values: np.ndarray, grey: np.ndarray) -> np.ndarray:
-    """Median index, relative to the median brightness."""
-    return middle(values) / np.maximum(middle(grey), 10)
-
-
 def rough(values: np.ndarray) -> np.ndarray:
     """How much pixels that lie two apart typically differ, from top to bottom."""
     return np.median(np.abs(values[:, 2:] - values[:, :-2]), axis=(1, 2))
@@ -362,11 +276,6 @@ def area(thing: np.ndarray) -> np.ndarray:
 def inside(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
     """Mean index of the pixels of the object."""
     return (values * thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
-
-
-def tint_inside(warm: np.ndarray, green: np.ndarray, thing: np.ndarray) -> np.ndarray:
-    """How much redder than blue the object is, relative to its brightness."""
-    return inside(warm, thing) / np.maximum(inside(green, thing), 10)
 
 
 def spreads(thing: np.ndarray) -> list[np.ndarray]:
@@ -384,19 +293,6 @@ def aspect(thing: np.ndarray) -> np.ndarray:
     """Logarithm of the width of the thing divided by its height."""
     wide, high = spreads(thing)
     return np.log((wide + 0.3) / (high + 0.3))
-
-
-def form(thing: np.ndarray) -> np.ndarray:
-    """Shape of the thing: 0 disc, 1 block, 2 wedge that is wide below, 3 ring."""
-    wide, high = spreads(thing)
-    size = np.maximum(thing.sum(axis=(1, 2)), 1)
-    filled = size / (12 * wide * high + 1)
-    half = down(thing)
-    rows = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
-    width = thing.sum(axis=2)
-    below, above = ((width * side).max(axis=1) for side in (rows > half[:, None], rows < half[:, None]))
-    is_wedge = below > 1.5 * above
-    return np.where(filled < 0.8, 3.0, np.where(is_wedge, 2.0, np.where(filled > 0.97, 1.0, 0.0)))
 
 
 def across(thing: np.ndarray) -> np.ndarray:
@@ -435,20 +331,6 @@ def fullness(thing: np.ndarray) -> np.ndarray:
     """Pixels of the thing, as a share of the disc that would be as wide."""
     wide, high = (thing.any(axis=axis).sum(axis=1) for axis in (1, 2))
     return thing.sum(axis=(1, 2)) / np.maximum(0.785 * wide * high, 4)
-
-
-def columns_of(values: np.ndarray, cut: float) -> np.ndarray:
-    """Number of columns whose index is above the middle one by the cut."""
-    columns = np.median(values, axis=1)
-    return (columns - np.median(columns, axis=1, keepdims=True) > cut).sum(axis=1)
-
-
-def jag(thing: np.ndarray) -> np.ndarray:
-    """How much the width of the thing changes from row to row and back, as a share of its mean width."""
-    width = thing.sum(axis=2).astype(float)
-    turns = np.abs(width[:, :-4] - 2 * width[:, 2:-2] + width[:, 4:])
-    is_inside = (width[:, :-4] > 0) & (width[:, 4:] > 0)
-    return (turns * is_inside).sum(axis=1) / np.maximum(width.sum(axis=1), 1)
 
 
 def tip_across(thing: np.ndarray) -> np.ndarray:
@@ -536,14 +418,13 @@ def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    on_scale, smooth, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
+    on_scale, soften, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
     filled, pattern, steepest, unlike_edges, biggest, share_within, top_width, hilly_ends, row_middles, ripples,
-    above_median, unlike_background, box,
-    level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
-    inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
-    line_end, dots, layers, opened, relative, from_middle, top,
+    box, level, middle, slope, rough, area, inside, spreads, aspect, across, down, right_end, lower_end,
+    extent_across, extent_down, fullness, tip_across, pieces, piece, line_end, dots, layers, opened, relative,
+    from_middle, top,
 )  # fmt: skip
-"""Functions that readings are written with."""
+"""Functions that measures are written with."""
 
 
 estimates = once(estimates)

@@ -26,16 +26,16 @@ def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
         dirt = canvas.blob("dirt", place, np.where(is_dirty, _DIRT, -1.0), soft=6.0)
         canvas.paint(0.85 * dirt, canvas.pixels.mean(axis=(2, 3)).T * 0.5)
     pixels = canvas.pixels
-    if channel.turn or channel.shift:
-        angles = np.radians(canvas.draw("turn", -channel.turn, channel.turn))
-        pixels = _moved(pixels, angles, *(canvas.draw(f"shift {axis}", -channel.shift, channel.shift) for axis in "xy"))
+    if channel.turn:
+        pixels = _turned(pixels, np.radians(canvas.draw("turn", -channel.turn, channel.turn)))
+    if channel.shift:
+        most = channel.shift * channel.side
+        pixels = _moved(pixels, *(np.rint(canvas.draw(f"shift {axis}", -most, most)).astype(np.intp) for axis in "xy"))
     if channel.blur:
         share = wide(canvas.draw("blur", 0, channel.blur))
         pixels = pixels + share * (_blurred(pixels) - pixels)
     if channel.motion:
-        moved = canvas.draw("motion", -channel.motion, channel.motion)
-        for axis, part in ((2, np.maximum(moved, 0)), (3, np.maximum(-moved, 0))):
-            pixels = np.asarray(pixels + wide(part) * (_blurred(pixels, (axis,), 5) - pixels), np.float32)
+        pixels = pixels + wide(canvas.draw("motion", 0, channel.motion)) * (_blurred(pixels, (3,), 5) - pixels)
     if channel.lighting or channel.vignette:
         light = wide(canvas.draw("lighting", 1 - channel.lighting, 1 + channel.lighting))
         corners = (canvas.across - 0.5) ** 2 + (canvas.down - 0.5) ** 2
@@ -55,13 +55,19 @@ def _blurred(pixels: Pixels, axes: tuple[int, ...] = (2, 3), length: int = 3) ->
     return pixels
 
 
-def _moved(pixels: Pixels, angles: np.ndarray, x: np.ndarray, y: np.ndarray) -> Pixels:
-    """Turn each picture around its middle, and move it by shares of its side; edges are continued outwards."""
+def _moved(pixels: Pixels, x: NDArray[np.intp], y: NDArray[np.intp]) -> Pixels:
+    """Move each picture by whole pixels; edges are continued outwards."""
+    steps, last = np.arange(pixels.shape[2]), pixels.shape[2] - 1
+    rows, columns = (np.clip(steps - by[:, None], 0, last) for by in (y, x))
+    return pixels[:, np.arange(len(x))[:, None, None], rows[:, :, None], columns[:, None, :]]
+
+
+def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
+    """Turn each picture around its middle; edges are continued outwards."""
     side = pixels.shape[2]
     middle = (side - 1) / 2
     down, across = (np.indices((side, side), np.float32) - middle)[:, None]
     cos, sin = wide(np.cos(angles)), wide(np.sin(angles))
-    down, across = down - wide(y) * side, across - wide(x) * side
     rows, columns = (
         np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across)
     )

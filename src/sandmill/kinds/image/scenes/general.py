@@ -165,7 +165,7 @@ def _grow(canvas: Canvas, shown: Shown) -> None:
         part.paint(part.blob("shrub", (x, y), 0.056, 0.2, soft=1.6), (66 * leaves, 68 * leaves, 46 * leaves))
     tall = 0.04 + 0.13 * shown["plant_length"]
     for part, x, y in canvas.each(
-        1 / _PLANTS + (1 - 1 / _PLANTS) * shown["plants"], cells[_SHRUBS : _SHRUBS + _PLANTS], 0.24
+        1 / _PLANTS + (1 - 1 / _PLANTS) * shown["plants"], cells[_SHRUBS : _SHRUBS + _PLANTS], 0.21
     ):
         foot = x, y + 0.5 * tall
         shadow = part.line(foot, part.shaded(*foot, 1.2 * tall), 0.022, soft=2.5)
@@ -242,9 +242,9 @@ def draw_leaf(canvas: Canvas, shown: Shown) -> None:
     veins = np.cos(2 * np.pi * (8.5 * under - 6 * abs(over)))
     yellow = np.clip(0.06 + 0.86 * yellow + 0.1 * patches - 0.12 * veins * wide(shown["veins"]), 0, 1)
     bumps = canvas.relief(canvas.texture("bumps", 0.06, 1.6))
-    lit = (1 + 0.05 * patches + 0.4 * wide(shown["rough"]) * bumps) * (1 - 0.1 * beside * wide(canvas.sun[0]))
+    lit = (1 + 0.05 * patches + 0.36 * wide(shown["rough"]) * bumps) * (1 - 0.1 * beside * wide(canvas.sun[0]))
     lit = lit * (1 + wide(0.03 + 0.38 * shown["veins"]) * (np.clip(veins, -0.4, 1) - 0.15))
-    canvas.paint(leaf, ((68 + 118 * yellow) * lit, (116 + 52 * yellow) * lit, (44 + 18 * yellow) * lit))
+    canvas.paint(leaf, ((84 + 94 * yellow) * lit, (134 + 28 * yellow) * lit, (52 + 10 * yellow) * lit))
     _wither(canvas, shown, leaf, (along, beside, patches))
     rib = wide(np.array([-1.0, 0.011, 0.036])[shown["midrib"].astype(int)]) * (0.5 + 0.7 * along)
     stripe = np.clip((rib - abs(beside) * wide(broad)) * canvas.side + 0.5, 0, 1)
@@ -300,7 +300,7 @@ def _infect(canvas: Canvas, shown: Shown, leaf: tuple[Any, Floats, Any], cloth: 
     size = 0.027 + 0.026 * shown["scab_size"]
     for part, x, y in canvas.each(1 / _SPOTS + (1 - 1 / _SPOTS) * shown["scab"], spots[:_SPOTS], 0.1):
         part.paint(0.4 * part.disc(x, y, 1.5 * size, soft=3.0), (150, 140, 60))
-        part.paint(0.92 * part.blob("scab", (x, y), size, 0.35, soft=1.6), (40, 32, 24))
+        part.paint(0.92 * part.blob("scab", (x, y), size, 0.35, soft=1.6), (34, 26, 20))
     for part, x, y in canvas.each(shown["rust"], spots[_SPOTS : 2 * _SPOTS], 0.07):
         part.paint(0.5 * part.disc(x, y, 0.045, soft=3.0), (190, 160, 60))
         part.paint(0.95 * part.disc(x, y, 0.031, soft=1.4), (188, 88, 30))
