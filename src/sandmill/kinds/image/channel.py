@@ -148,7 +148,13 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
 
 IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(48,))
 IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(56,), grain=(2.0, 6.0), blur=(0.0, 0.3))
-IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(48,), grain=(2.0, 6.0))
+IMAGE_GRADES = ImageDesign(
+    kind="image_grades",
+    file="png",
+    sides=(48,),
+    grain=(2.0, 6.0),
+    faint=("vessels", "bleed_size", "deposits", "naevus_across", "disc_down", "notch"),
+)
 IMAGE_CLASSES = ImageDesign(
     kind="image_classes",
     file="jpg",
@@ -159,12 +165,33 @@ IMAGE_CLASSES = ImageDesign(
     blur=(0.0, 0.2),
     faint=("corner", "bar_width", "weight", "ring", "dots", "rough", "stem_across"),
 )
-IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(48,), grain=(2.0, 6.0), turn=(0.0, 3.0))
+IMAGE_TILES = ImageDesign(
+    kind="image_tiles",
+    file="tif",
+    sides=(48,),
+    grain=(2.0, 6.0),
+    turn=(0.0, 3.0),
+    faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width"),
+)
 IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(60,), grain=(2.0, 6.0))
-IMAGE_NOTES = ImageDesign(kind="image_notes", file="jpg", sides=(64,), grain=(2.0, 6.0), blur=(0.0, 0.15), is_grey=True)
+IMAGE_NOTES = ImageDesign(
+    kind="image_notes",
+    file="jpg",
+    sides=(64,),
+    grain=(2.0, 6.0),
+    blur=(0.0, 0.15),
+    is_grey=True,
+    faint=("tip_down", "tip_across", "reach", "reach_down", "leads", "ribs", "marker"),
+)
 
 
 TABLE_IMAGE = ImageDesign(
     kind="table_image", file="jpg", sides=(64,), is_grey=True, faint=("veins", "midrib", "teeth", "lobes", "specks")
 )
-IMAGE_PATIENTS = ImageDesign(kind="image_patients", file="jpg", sides=(48,), grain=(2.0, 6.0))
+IMAGE_PATIENTS = ImageDesign(
+    kind="image_patients",
+    file="jpg",
+    sides=(48,),
+    grain=(2.0, 6.0),
+    faint=("stretch", "globules", "scar", "ruler", "hairs"),
+)
