@@ -34,9 +34,10 @@ def draw_fundus(canvas: Canvas, shown: Shown) -> None:
     pale = canvas.draw("pale", 0, 40)
     for number, (part, a, b) in enumerate(canvas.each(shown["deposits"], cells[_MOST_SPOTS : 2 * _MOST_SPOTS], 0.06)):
         size = 0.034 + 0.008 * part.draw(f"deposit {number}")
-        part.paint(part.blob("deposit", (a, b), size, 0.3), (236, 190 + 0.5 * pale, 84 + pale))
-    for part, a, b in canvas.each(shown["bleeds"], cells[:_MOST_SPOTS], 0.11):
-        part.paint(0.92 * part.blob("bleed", (a, b), 0.044 + 0.032 * shown["bleed_size"], 0.3), (70 + pale, 10, 12))
+        part.paint(part.blob(f"deposit {number}", (a, b), size, 0.3), (236, 190 + 0.5 * pale, 84 + pale))
+    for number, (part, a, b) in enumerate(canvas.each(shown["bleeds"], cells[:_MOST_SPOTS], 0.11)):
+        bleed = part.blob(f"bleed {number}", (a, b), 0.044 + 0.032 * shown["bleed_size"], 0.3)
+        part.paint(0.92 * bleed, (70 + pale, 10, 12))
     lid = _one_of([-0.3, 0.19, 0.33], shown["lid"])
     canvas.light(1 - 0.45 * _within(canvas, wide(lid) - 1.2 * (canvas.across - 0.5) ** 2 - canvas.down, 6))
     x, y = (_one_of(places, shown["notch"]) for places in ([0.5, 0.955, 0.5, 0.045], [0.045, 0.5, 0.955, 0.5]))
