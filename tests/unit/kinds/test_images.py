@@ -60,7 +60,7 @@ FAINT = {"plant_length": 0.7, "stones": 0.72, "size": 0.72, "gulls": 0.75}
 FAINT |= {
     "tip_down": 0.75,
     "reach": 0.72,
-    "bleed_size": 0.75,
+    "bleed_size": 0.7,
     "deposits": 0.75,
     "nuclei": 0.75,
     "nuclei_size": 0.75,
