@@ -51,8 +51,21 @@ SCENES = {
     "leaf": {"side": 60, "file": "jpg", "grain": 4.0},
     "glyphs": {"file": "jpg", "grain": 3.5},
     "outline": {"file": "jpg", "is_grey": True},
+    "chest": {"file": "jpg", "is_grey": True, "blur": 0.08},
+    "fundus": {"side": 48},
+    "tissue": {"side": 48, "file": "tif"},
+    "mole": {"side": 48, "file": "jpg"},
 }
 FAINT = {"plant_length": 0.7, "stones": 0.72, "size": 0.72, "gulls": 0.75}
+FAINT |= {
+    "tip_down": 0.75,
+    "reach": 0.72,
+    "bleed_size": 0.7,
+    "deposits": 0.75,
+    "nuclei": 0.75,
+    "nuclei_size": 0.75,
+    "holes": 0.75,
+}
 """Sights that other things hide more often: rank correlation of the measure with the column."""
 
 

@@ -34,9 +34,10 @@ def draw_fundus(canvas: Canvas, shown: Shown) -> None:
     pale = canvas.draw("pale", 0, 40)
     for number, (part, a, b) in enumerate(canvas.each(shown["deposits"], cells[_MOST_SPOTS : 2 * _MOST_SPOTS], 0.06)):
         size = 0.034 + 0.008 * part.draw(f"deposit {number}")
-        part.paint(part.blob("deposit", (a, b), size, 0.3), (236, 190 + 0.5 * pale, 84 + pale))
-    for part, a, b in canvas.each(shown["bleeds"], cells[:_MOST_SPOTS], 0.11):
-        part.paint(0.92 * part.blob("bleed", (a, b), 0.044 + 0.032 * shown["bleed_size"], 0.3), (70 + pale, 10, 12))
+        part.paint(part.blob(f"deposit {number}", (a, b), size, 0.3), (236, 190 + 0.5 * pale, 84 + pale))
+    for number, (part, a, b) in enumerate(canvas.each(shown["bleeds"], cells[:_MOST_SPOTS], 0.11)):
+        bleed = part.blob(f"bleed {number}", (a, b), 0.044 + 0.032 * shown["bleed_size"], 0.3)
+        part.paint(0.92 * bleed, (70 + pale, 10, 12))
     lid = _one_of([-0.3, 0.19, 0.33], shown["lid"])
     canvas.light(1 - 0.45 * _within(canvas, wide(lid) - 1.2 * (canvas.across - 0.5) ** 2 - canvas.down, 6))
     x, y = (_one_of(places, shown["notch"]) for places in ([0.5, 0.955, 0.5, 0.045], [0.045, 0.5, 0.955, 0.5]))
@@ -86,8 +87,8 @@ def draw_tissue(canvas: Canvas, shown: Shown) -> None:
     angle, large = canvas.draw("fibres", 0, np.pi), canvas.texture("stroma", 0.3, 2)
     run = (wide(np.cos(angle)) * canvas.across + wide(np.sin(angle)) * canvas.down) * wide(canvas.draw("pitch", 7, 10))
     waves = wide(42 * shown["fibres"]) * np.sin(2 * np.pi * run + 1.6 * large)
-    for pixels, part in zip(canvas.pixels, (0.35, 1.0, 0.6), strict=True):
-        pixels += part * (waves + 4 * canvas.texture("fine", 0.08, 1.4) + 3 * large)
+    for pixels, much in zip(canvas.pixels, (0.35, 1.0, 0.6), strict=True):
+        pixels += much * (waves + 4 * canvas.texture("fine", 0.08, 1.4) + 3 * large)
     spot = canvas.places("gap", 4, 0.17, 0.2)
     brown = canvas.blob("brown", spot[1], 0.05 + 0.09 * shown["pigment"], 0.35, 1.15, angle, soft=3)
     canvas.paint(0.88 * brown, (138, 96, 62))
@@ -115,7 +116,7 @@ def _nuclei(canvas: Canvas, shown: Shown) -> tuple[Cover, Cover]:
     down, across = (np.clip(numbers[:, axis], -1.5, 1.5) * 0.15 + 0.5 for axis in (1, 2))
     size = wide(0.023 + 0.029 * shown["nuclei_size"]) * np.exp(0.15 * numbers[:, 3])
     place = np.floor(np.stack([canvas.down[0, :, 0], canvas.across[0, 0]]) * _NUCLEI).astype(int)
-    best, shade = np.full(canvas.pixels.shape[1:], -9.0, np.float32), np.float32(0)
+    best, shade = (np.full(canvas.pixels.shape[1:], value, np.float32) for value in (-9, 0))
     for step in np.ndindex(3, 3):
         # A nucleus may reach into the cells beside its own
         row, column = (np.clip(at + one - 1, 0, _NUCLEI - 1) for at, one in zip(place, step, strict=True))
@@ -126,7 +127,7 @@ def _nuclei(canvas: Canvas, shown: Shown) -> tuple[Cover, Cover]:
         inside = np.where(is_there[cell], size[cell] - np.sqrt(over**2 + under**2 + 0.5 * turned**2), -9)
         shade = np.where(inside > best, numbers[:, 5][cell], shade)
         best = np.maximum(best, inside)
-    return _within(canvas, best), np.clip(0.5 + 0.25 * shade, 0, 1)
+    return _within(canvas, best), np.asarray(np.clip(0.5 + 0.25 * shade, 0, 1), np.float32)
 
 
 def _margin(canvas: Canvas, shown: Shown, white: tuple[Floats, ...], large: Cover) -> None:
