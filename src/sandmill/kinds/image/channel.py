@@ -157,7 +157,7 @@ IMAGE_CLASSES = ImageDesign(
     "image_classes",
     "jpg",
     (64,),
-    faint="corner bar_width weight ring ring_down dots bars rough stem stem_across",
+    faint="corner bar_width weight ring dots stem",
     grain=(2.0, 5.0),
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),
