@@ -56,7 +56,7 @@ SCENES = {
     "tissue": {"side": 48, "file": "tif"},
     "mole": {"side": 48, "file": "jpg"},
 }
-FAINT = {"plant_length": 0.7, "stones": 0.72, "size": 0.72, "gulls": 0.75}
+FAINT = {"plant_length": 0.7, "stones": 0.72, "gulls": 0.75}
 FAINT |= {
     "tip_down": 0.75,
     "reach": 0.72,

@@ -105,13 +105,13 @@ class ImageDesign:
     vignette: Range = (0.0, 0.35)
     shift: Range = (0.0, 0.02)
     is_grey: bool = False
-    faint: str = ""
+    faint: tuple[str, ...] = ()
     """Sights that general features hardly show: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> ImageMedium:
         """Return the domain of a design by its place among all of the kind. No faint sight leads its rules."""
         medium = draw_medium(f"image/domains/{self.kind}", ImageMedium, place)
-        faint = tuple(one.column for one in medium.seen if one.sight in self.faint.split() and one.column)
+        faint = tuple(one.column for one in medium.seen if one.sight in self.faint and one.column)
         return medium.model_copy(update={"not_leading": faint})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
@@ -146,34 +146,46 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
     return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness / _VARIED), 4)})
 
 
-IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,), faint="foam gulls waves shape coast width")
+IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,), faint=("foam", "gulls", "waves", "shape", "coast", "width"))
 IMAGE_LABELS = ImageDesign(
-    "image_labels", "jpg", (56,), faint="plants plant_length shrubs stones furrows corner flag", blur=(0.0, 0.3)
+    "image_labels",
+    "jpg",
+    (56,),
+    faint=("plants", "plant_length", "shrubs", "stones", "furrows", "corner", "flag"),
+    blur=(0.0, 0.3),
 )
 IMAGE_GRADES = ImageDesign(
-    "image_grades", "png", (48,), faint="vessels bleed_size deposits naevus_across disc_down notch"
+    "image_grades", "png", (48,), faint=("vessels", "bleed_size", "deposits", "naevus_across", "disc_down", "notch")
 )
 IMAGE_CLASSES = ImageDesign(
     "image_classes",
     "jpg",
     (64,),
-    faint="corner bar_width weight ring dots stem",
+    faint=("corner", "bar_width", "weight", "ring", "dots", "stem"),
     grain=(2.0, 5.0),
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),
     blur=(0.0, 0.2),
 )
 IMAGE_TILES = ImageDesign(
-    "image_tiles", "tif", (48,), faint="nuclei nuclei_size crowd holes red_cells ink_width", turn=(0.0, 3.0)
+    "image_tiles",
+    "tif",
+    (48,),
+    faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width"),
+    turn=(0.0, 3.0),
 )
-IMAGE_FLAGS = ImageDesign("image_flags", "jpg", (60,), faint="scab scab_size rust holes veins rough midrib clip")
+IMAGE_FLAGS = ImageDesign(
+    "image_flags", "jpg", (60,), faint=("scab", "scab_size", "rust", "holes", "veins", "rough", "midrib", "clip")
+)
 IMAGE_NOTES = ImageDesign(
     "image_notes",
     "jpg",
     (64,),
-    faint="tip_down tip_across reach reach_down leads ribs marker",
+    faint=("tip_down", "tip_across", "reach", "reach_down", "leads", "ribs", "marker"),
     blur=(0.0, 0.15),
     is_grey=True,
 )
-TABLE_IMAGE = ImageDesign("table_image", "jpg", (64,), faint="veins midrib teeth lobes specks", is_grey=True)
-IMAGE_PATIENTS = ImageDesign("image_patients", "jpg", (48,), faint="stretch globules scar ruler hairs")
+TABLE_IMAGE = ImageDesign(
+    "table_image", "jpg", (64,), faint=("veins", "midrib", "teeth", "lobes", "specks"), is_grey=True
+)
+IMAGE_PATIENTS = ImageDesign("image_patients", "jpg", (48,), faint=("stretch", "globules", "scar", "ruler", "hairs"))

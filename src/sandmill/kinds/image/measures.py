@@ -180,9 +180,9 @@ def pattern(values: np.ndarray, thing: np.ndarray, turns: np.ndarray) -> np.ndar
 
 
 def steepest(rows: np.ndarray) -> np.ndarray:
-    """Place from top to bottom where a value of rows falls most, in the upper two thirds."""
+    """Place from top to bottom where a value of rows falls most, in the upper half."""
     falls = rows[:, :-3] - rows[:, 3:]
-    return (falls[:, : falls.shape[1] * 2 // 3].argmax(axis=1) + 2) / rows.shape[1]
+    return (falls[:, : falls.shape[1] // 2].argmax(axis=1) + 2) / rows.shape[1]
 
 
 def unlike_edges(pixels: np.ndarray) -> np.ndarray:
