@@ -18,11 +18,11 @@ Pixels = NDArray[np.float32]
 Cover = NDArray[np.float32]
 """Share of each pixel that a thing covers, of shape (pictures, height, width)."""
 
-Place = tuple[NDArray[np.floating[Any]], ...]
+Place = tuple[Any, Any]
 
 _RUN = 1 << 17
 """Random numbers of a run that the noise of all pictures is cut from. Two pictures hardly ever share a place."""
-_SURFACE = 256
+_SURFACE = 192
 """Pixels a side of the surface of a task that the textures of its pictures are cut from. It goes on at its edges."""
 
 
@@ -53,12 +53,9 @@ class Canvas:
         return np.cos(angle), np.sin(angle)
 
     def each(self, amount: Floats, places: Sequence[Place], reach: float) -> Iterator[tuple["Canvas", Any, Any]]:
-        """Yield a window around each place, and the place. What is drawn on the window is put into the pictures.
+        """Yield a window around each place, and the place; what is drawn on the window is put into the pictures.
 
-        Args:
-            amount: share of the places that have a thing in each picture; at others the place lies far outside.
-            places: middles of the things.
-            reach: how far a thing reaches from its middle, as a share of the side. Small windows save time.
+        Places beyond the amount, a share of all, lie far outside. The reach of things is a share of the side.
         """
         size, count = min(self.side, 2 * int(np.ceil(reach * self.side)) + 2), np.rint(amount * len(places))
         steps, pictures = np.arange(size), np.arange(self.pixels.shape[1])[:, None, None]
@@ -99,62 +96,42 @@ class Canvas:
     def paint(self, cover: NDArray[Any], colour: Any) -> None:
         """Put a colour over the pixels that are covered.
 
-        Args:
-            cover: share of each pixel.
-            colour: an array with a colour for each picture; or red, green and blue, each a number, one for each
-                picture, or one for each pixel.
+        It is an array with one for each picture; or red, green and blue: numbers for all, for pictures or for pixels.
         """
         paints = colour.T if isinstance(colour, np.ndarray) else colour
         for pixels, paint in zip(self.pixels, paints, strict=True):
             pixels += cover * (wide(paint) - pixels)
 
     def far(self, x: ArrayLike, y: ArrayLike, stretch: ArrayLike = 1.0, angle: ArrayLike | None = None) -> Any:
-        """Return places from a middle, in the directions of an ellipse that is turned clockwise by radians."""
+        """Return places from a middle, in the directions of an ellipse.
+
+        `stretch` is the square root of its width divided by its height, and `angle` turns it clockwise by radians.
+        """
         over, under = self.across - wide(x), self.down - wide(y)
         if angle is not None:
             cos, sin = wide(np.cos(angle)), wide(np.sin(angle))
             over, under = cos * over + sin * under, cos * under - sin * over
         return over / wide(stretch), under * wide(stretch)
 
-    def disc(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        radius: ArrayLike,
-        stretch: ArrayLike = 1.0,
-        angle: ArrayLike | None = None,
-        soft: float = 1.0,
-    ) -> Cover:
-        """Cover a disc, or an ellipse that is wider than high by the square of the stretch.
+    def soft(self, inside: Any, pixels: float = 1.0) -> Cover:
+        """Cover what lies inside an edge, by distances from it. Shadows and things out of focus have wider edges."""
+        return np.asarray(np.clip(inside * (self.side / pixels) + 0.5, 0, 1), np.float32)
 
-        Args:
-            x: middle from left to right.
-            y: middle from top to bottom.
-            radius: mean of both half axes, as a product.
-            stretch: square root of the long axis divided by the other.
-            angle: by which the long axis is turned clockwise from a horizontal line, in radians.
-            soft: width of the edge in pixels; more for shadows and things out of focus.
-        """
-        over, under = self.far(x, y, stretch, angle)
-        return _soft((wide(radius) - np.sqrt(over**2 + under**2)) * self.side, soft)
+    def disc(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike, *ellipse: Any, soft: float = 1.0) -> Cover:
+        """Cover a disc, or an ellipse that has its stretch and angle; see `far`."""
+        over, under = self.far(x, y, *ellipse)
+        return self.soft(wide(radius) - np.sqrt(over**2 + under**2), soft)
 
     def blob(
-        self,
-        name: str,
-        place: tuple[ArrayLike, ArrayLike],
-        radius: ArrayLike,
-        ragged: ArrayLike = 0.3,
-        stretch: ArrayLike = 1.0,
-        angle: ArrayLike | None = None,
-        soft: float = 1.0,
+        self, name: str, place: Place, radius: ArrayLike, ragged: ArrayLike = 0.3, *ellipse: Any, soft: float = 1.0
     ) -> Cover:
-        """Cover something like an ellipse whose edge goes in and out by chance, by up to a share of its radius."""
-        over, under = self.far(*place, stretch, angle)
+        """Cover something like a disc or an ellipse whose edge goes in and out by chance, by a share of its radius."""
+        over, under = self.far(*place, *ellipse)
         around, reach = np.arctan2(under, over), np.float32(0)
         for waves in (2, 3, 5):
             reach = reach + np.cos(waves * around + wide(self.draw(f"{name} edge {waves}", 0, 2 * np.pi))) / waves
         edge = wide(radius) * (1 + wide(ragged) * reach)
-        return _soft((edge - np.sqrt(over**2 + under**2)) * self.side, soft)
+        return self.soft(edge - np.sqrt(over**2 + under**2), soft)
 
     def ball(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike, stretch: ArrayLike = 1.0) -> Cover:
         """Return how much light each pixel of a ball gets: 1 towards the sun, 0 on the dark side."""
@@ -172,23 +149,18 @@ class Canvas:
         return np.asarray(wide(self.sun[0]) * across + wide(self.sun[1]) * down, np.float32)
 
     def texture(self, name: str, size: float = 0.25, rough: float = 1.5, stretch: float = 1.0) -> Cover:
-        """Draw a rough surface: standard normal numbers with structures of many sizes.
+        """Draw a rough surface: standard normal numbers.
 
-        Args:
-            name: of its random numbers.
-            size: of the largest structures, as a share of the side.
-            rough: how fast smaller structures fade: 1 for sand or cloth, 2 for clouds, 3 for something smooth.
-            stretch: 3 for fibres from left to right, 1/3 for fibres from top to bottom.
+        Structures smaller than `size`, a share of the side, fade: little at `rough` 1, as in sand, more at 2, as in
+        clouds. A stretch above 1 gives fibres from left to right.
         """
         surface = _surface(self.row_numbers.streams, name, (self.side, size, rough, stretch))
         return self._pieces(name, surface) * wide(np.where(self.draw(f"{name} sign") < 0.5, -1, 1))
 
     def grains(self, name: str, size: float) -> tuple[Cover, Cover]:
-        """Draw cells side by side, such as gravel, scales or a crackled glaze.
+        """Draw cells side by side, such as gravel.
 
-        Returns:
-            How deep each pixel lies inside its cell, from 0 at the border to about 1; and an even number from 0 to 1
-            for each cell.
+        Returns how deep each pixel lies in its cell, from 0 to about 1, and an even number for each cell.
         """
         return tuple(  # type: ignore[return-value]
             self._pieces(name, surface) for surface in _cells(self.row_numbers.streams, name, size * self.side)
@@ -206,22 +178,16 @@ class Canvas:
         """Cover a block, which may be turned clockwise by radians."""
         over, under = self.far(x, y, 1.0, angle)
         beside, below = wide(half_width) - abs(over), wide(half_height) - abs(under)
-        return _soft(beside * self.side) * _soft(below * self.side)
+        return self.soft(beside) * self.soft(below)
 
-    def line(
-        self,
-        start: tuple[ArrayLike, ArrayLike],
-        end: tuple[ArrayLike, ArrayLike],
-        half_width: ArrayLike,
-        soft: float = 1.0,
-    ) -> Cover:
+    def line(self, start: Place, end: Place, half_width: ArrayLike, soft: float = 1.0) -> Cover:
         """Cover a straight line from one place to another."""
         (x, y), (to_x, to_y) = ((wide(a), wide(b)) for a, b in (start, end))
         long_x, long_y = to_x - x, to_y - y
         along = ((self.across - x) * long_x + (self.down - y) * long_y) / np.maximum(long_x**2 + long_y**2, 1e-6)
         along = np.clip(along, 0, 1)
         far = np.sqrt((self.across - x - along * long_x) ** 2 + (self.down - y - along * long_y) ** 2)
-        return _soft((wide(half_width) - far) * self.side, soft)
+        return self.soft(wide(half_width) - far, soft)
 
     def noise(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
         """Draw standard normal numbers: a piece of a long run for each picture, from a place of its own."""
@@ -231,9 +197,7 @@ class Canvas:
         pieces = np.lib.stride_tricks.sliding_window_view(run, size)
         return pieces[starts].reshape(len(starts), *shape)
 
-    def places(
-        self, name: str, cells: int, margin: float = 0.0, jitter: float = 0.12
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def places(self, name: str, cells: int, margin: float = 0.0, jitter: float = 0.12) -> list[tuple[Floats, Floats]]:
         """Draw places in different cells of a grid, in random order, so that things do not touch."""
         ranks = np.stack([self.draw(f"{name} cell {cell}") for cell in range(cells**2)]).argsort(axis=0)
         width = (1 - 2 * margin) / cells
@@ -256,9 +220,10 @@ def together(covers: list[Cover]) -> Cover:
     return np.asarray(np.maximum.reduce(covers))
 
 
-def _soft(inside: NDArray[np.float32], soft: float = 1.0) -> Cover:
-    """Turn distances inside an edge, in pixels, into shares of pixels."""
-    return np.asarray(np.clip(inside / soft + 0.5, 0, 1), np.float32)
+def each_level(values: ArrayLike, level: Floats) -> Any:
+    """Return the value of each picture's level: a number for arithmetic with pixels, or a colour."""
+    chosen = np.asarray(values, np.float32)[level.astype(np.intp)]
+    return wide(chosen) if chosen.ndim == 1 else chosen
 
 
 @lru_cache(8)

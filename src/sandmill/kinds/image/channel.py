@@ -66,7 +66,7 @@ class ImageChannel(Channel):
         return tuple(
             sights[one.sight].cue(self.scene, one.sight, one.column, is_turned=one.is_turned)
             for one in self.seen
-            if one.column is not None
+            if one.column is not None and one.sight in sights  # tasks of older versions may show what is gone
         )
 
 
@@ -85,7 +85,7 @@ Range = tuple[float, float]
 NUISANCE = ("grain", "turn", "lighting", "occlusion", "blur", "motion", "vignette", "shift")
 """Fields of a channel that disturb pictures, each drawn from a range of its own."""
 _LEAST_GRAIN = 0.5
-_VARIED = 0.5
+_VARIED = 1.0
 """Hardness from which sights that follow no column vary over their whole range."""
 
 
@@ -146,8 +146,17 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
     return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness / _VARIED), 4)})
 
 
-IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(48,))
-IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(56,), grain=(2.0, 6.0), blur=(0.0, 0.3))
+IMAGE_ARCHIVE = ImageDesign(
+    kind="image_archive", file="png", sides=(48,), faint=("foam", "gulls", "waves", "shape", "coast", "width")
+)
+IMAGE_LABELS = ImageDesign(
+    kind="image_labels",
+    file="jpg",
+    sides=(56,),
+    grain=(2.0, 6.0),
+    blur=(0.0, 0.3),
+    faint=("plants", "plant_length", "shrubs", "stones", "furrows", "corner", "flag"),
+)
 IMAGE_GRADES = ImageDesign(
     kind="image_grades",
     file="png",
@@ -163,7 +172,7 @@ IMAGE_CLASSES = ImageDesign(
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),
     blur=(0.0, 0.2),
-    faint=("corner", "bar_width", "weight", "ring", "dots", "rough", "stem_across"),
+    faint=("corner", "bar_width", "weight", "ring", "ring_down", "dots", "bars", "rough", "stem", "stem_across"),
 )
 IMAGE_TILES = ImageDesign(
     kind="image_tiles",
@@ -173,7 +182,13 @@ IMAGE_TILES = ImageDesign(
     turn=(0.0, 3.0),
     faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width"),
 )
-IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(60,), grain=(2.0, 6.0))
+IMAGE_FLAGS = ImageDesign(
+    kind="image_flags",
+    file="jpg",
+    sides=(60,),
+    grain=(2.0, 6.0),
+    faint=("scab", "scab_size", "rust", "holes", "veins", "rough", "midrib", "clip"),
+)
 IMAGE_NOTES = ImageDesign(
     kind="image_notes",
     file="jpg",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sandmill.kinds.image.canvas import Canvas, Cover, Pixels, together, wide
+from sandmill.kinds.image.canvas import Canvas, Cover, Pixels, Place, each_level, together, wide
 from sandmill.kinds.image.scenes import Draw, Shown
 from sandmill.mechanism.columns import Floats
 
@@ -23,18 +23,15 @@ def draw_objects(canvas: Canvas, shown: Shown) -> None:
     sky = [(cool + (glow - cool) * warm) * (0.8 + 0.28 * above) * clouds for cool, glow in _SKY]
     canvas.fill(*sky)
     _coast(canvas, shown, level)
-    below = (canvas.down - wide(level)) * canvas.side
-    near = np.clip(below / (0.7 * canvas.side), 0, 1)
+    below = canvas.down - wide(level)
+    near = np.clip(below / 0.7, 0, 1)
     swell = wide(0.03 + 0.3 * shown["waves"]) * (0.35 + 0.65 * near)
-    water = 1 + swell * (
-        canvas.texture("swell", 0.12, 2.0, 3.0) * near + canvas.texture("ripples", 0.05, 1.5, 3.0) * (1 - near)
-    )
-    sea = [(deep + 0.28 * glow) * (1.1 - 0.3 * near) * water for deep, glow in zip((24, 46, 54), sky, strict=True)]
-    canvas.paint(np.clip(below + 0.5, 0, 1), [one.astype(np.float32) for one in sea])
+    swells, ripples = canvas.texture("swell", 0.12, 2.0, 3.0), canvas.texture("ripples", 0.05, 1.5, 3.0)
+    water = (1.1 - 0.3 * near) * (1 + swell * (swells * near + ripples * (1 - near)))
+    canvas.paint(canvas.soft(below), [(deep + 0.28 * one) * water for deep, one in zip((24, 46, 54), sky, strict=True)])
     places = canvas.places("crest", 4, margin=0.02, jitter=0.3)[:_CRESTS]
-    for part, x, y in canvas.each(
-        shown["foam"], [(x, level + 0.1 + 0.88 * y * (0.9 - level)) for x, y in places], 0.09
-    ):
+    crests = [(x, level + 0.1 + 0.88 * y * (0.9 - level)) for x, y in places]
+    for part, x, y in canvas.each(shown["foam"], crests, 0.09):
         part.paint(0.9 * part.blob("crest", (x, y), 0.024, 0.3, 1.6), (222, 226, 226))
     _buoy(canvas, shown, level)
     flock, row = canvas.draw("flock"), [canvas.draw(f"gull {number}") for number in range(_GULLS)]
@@ -51,52 +48,37 @@ _SKY = (158, 236), (180, 172), (204, 118)
 
 def _coast(canvas: Canvas, shown: Shown, level: Floats) -> None:
     """Draw hills on the left, on the right, or on both sides of the horizon."""
-    side = shown["coast"].astype(int)
-    left, right = wide(np.isin(side, (1, 3)).astype(float)), wide(np.isin(side, (2, 3)).astype(float))
-    rise = canvas.texture("hills", 0.2, 2.0)[:, :1]
-    over = canvas.across
-    hills = (left * np.clip(0.42 - over, 0, 0.2) + right * np.clip(over - 0.58, 0, 0.2)) * (0.5 + 0.1 * rise)
-    inside = (canvas.down - wide(level) + np.clip(hills, 0, 0.08)) * canvas.side
-    canvas.paint(
-        np.clip(inside + 0.5, 0, 1) * (hills > 0.004),
-        [0.42 * canvas.pixels[n] + add for n, add in enumerate((10, 18, 16))],
-    )
+    left, right = each_level([0, 1, 0, 1], shown["coast"]), each_level([0, 0, 1, 1], shown["coast"])
+    rise = 0.5 + 0.1 * canvas.texture("hills", 0.2, 2.0)[:, :1]
+    hills = rise * (left * np.clip(0.42 - canvas.across, 0, 0.2) + right * np.clip(canvas.across - 0.58, 0, 0.2))
+    cover = canvas.soft(canvas.down - wide(level) + np.clip(hills, 0, 0.08)) * (hills > 0.004)
+    canvas.paint(cover, [0.42 * one + add for one, add in zip(canvas.pixels, (10, 18, 16), strict=True)])
 
 
 def _buoy(canvas: Canvas, shown: Shown, level: Floats) -> None:
     """Draw a ball, a can, a cone or a ring that floats, lit from one side, with a reflection below."""
-    radius, stretch = 0.115 + 0.085 * shown["size"], np.exp(0.6 * (shown["width"] - 0.5))
+    radius, stretch = 0.122 + 0.098 * shown["size"], np.exp(0.6 * (shown["width"] - 0.5))
     x, y = 0.35 + 0.3 * shown["across"], 0.5 + 0.24 * (1 - shown["height"])
     over, under = (at / wide(radius) for at in canvas.far(x, y, stretch))
-    far, soft = np.sqrt(over**2 + under**2), canvas.side * wide(radius)
+    far, scale = np.sqrt(over**2 + under**2), wide(radius)
     wedge = np.minimum(0.9 * ((1 + under) / 2 + 0.12) - abs(over), 0.9 - abs(under))
     edges = 1 - far, 0.86 - np.maximum(abs(over), abs(under)), wedge, np.minimum(1 - far, far - 0.5)
     shape = wide(shown["shape"]).astype(int)
-    body = np.clip(np.choose(shape, edges) * soft + 0.5, 0, 1) * np.clip((0.72 - under) * soft + 0.5, 0, 1)
-    tilt = -wide(canvas.sun[0]) * over
-    lit = np.choose(
-        shape,
-        [
-            0.75 + 0.45 * tilt - 0.3 * under,
-            0.85 + 0.45 * tilt,
-            0.85 + 0.5 * tilt,
-            0.8 + 0.35 * tilt - 0.35 * under * (far > 0.74),
-        ],
-    )
+    body = canvas.soft(np.choose(shape, edges) * scale) * canvas.soft((0.72 - under) * scale)
+    tilt = 0.85 - 0.45 * wide(canvas.sun[0]) * over
+    lit = np.choose(shape, [tilt - 0.3 * under - 0.1, tilt, tilt, tilt - 0.35 * under * (far > 0.74)])
     paint, glow = wide(shown["colour"]), wide(0.62 + 0.55 * shown["glow"])
-    band = np.clip(
-        (wide(np.array([-1.0, 0.13, 0.36])[shown["band"].astype(int)]) - abs(under + 0.05)) * soft + 0.5, 0, 1
-    )
+    band = canvas.soft((each_level([-1.0, 0.13, 0.36], shown["band"]) - abs(under + 0.05)) * scale)
     shades = [(low + (high - low) * paint) * glow for low, high in ((210, 188), (160, 48), (44, 42))]
     shades = [(one + band * (228 * glow**0.5 - one)) * np.clip(lit, 0.25, 1.3) for one in shades]
-    mirror = np.clip((1 - np.hypot(over * 1.05, (under - 1.15) / 0.55)) * soft / 3, 0, 1) * (under > 0.6)
+    mirror = canvas.soft((1 - np.hypot(over * 1.05, (under - 1.15) / 0.55)) * scale, 3.0) * (under > 0.6)
     canvas.paint(0.4 * mirror, [0.4 * one + 12 for one in shades])
     canvas.paint(body, shades)
 
 
 _PLANTS, _SHRUBS, _STONES = 7, 7, 9
 """The most that a picture of ground shows."""
-_PANELS = (58.0, 92.0, 158.0), (214.0, 184.0, 66.0), (228.0, 226.0, 220.0)
+_PANELS = (58, 92, 158), (214, 184, 66), (228, 226, 220)
 
 
 def draw_ground(canvas: Canvas, shown: Shown) -> None:
@@ -121,10 +103,12 @@ def draw_ground(canvas: Canvas, shown: Shown) -> None:
     for part, x, y in canvas.each(np.ones(len(red)), [place], 0.12):
         part.light(1 - 0.5 * part.block(*part.shaded(x, y, 0.02), 0.07, 0.055, turned))
         panel = part.block(x, y, 0.07, 0.055, turned) * (1 + 0.05 * part.cut(soil))
-        part.paint(panel, np.array(_PANELS)[shown["flag"].astype(int)])
-    bank = 1.02 - wide(np.array([0.0, 0.09, 0.17])[shown["edge"].astype(int)]) + 0.012 * soil
-    water = np.clip((canvas.down - bank) * canvas.side / 2, 0, 1)
-    canvas.paint(water, [one * (1 + 0.12 * canvas.texture("water", 0.2, 1.5, 3)) for one in (56, 80, 100)])
+        part.paint(panel, each_level(_PANELS, shown["flag"]))
+    bank = 1.02 - each_level([0.0, 0.09, 0.17], shown["edge"]) + 0.012 * soil
+    canvas.paint(
+        canvas.soft(canvas.down - bank, 2.0),
+        [one * (1 + 0.12 * canvas.texture("water", 0.2, 1.5, 3)) for one in (56, 80, 100)],
+    )
     canvas.light(0.66 + 0.58 * wide(shown["light"]))
 
 
@@ -132,11 +116,10 @@ def _scars(canvas: Canvas, shown: Shown, soil: Cover) -> None:
     """Draw a track that winds from top to bottom, and a patch where water has laid red soil bare."""
     bend = 0.05 * np.sin(6 * canvas.down + wide(canvas.draw("bend", 0, 6)))
     far = abs(canvas.across - wide(canvas.draw("path", 0.25, 0.75)) - bend)
-    inside = (wide(0.01 + 0.125 * shown["path"]) - far + 0.012 * soil) * canvas.side
-    ruts = np.clip(inside / 2 + 0.5, 0, 1)
+    ruts = canvas.soft(wide(0.01 + 0.125 * shown["path"]) - far + 0.012 * soil, 2.0)
     canvas.pixels += ruts * (canvas.pixels * [[[[0.36]]], [[[0.45]]], [[[0.6]]]] + 8)
-    place = 0.2 + 0.6 * shown["patch_across"], canvas.draw("patch", 0.25, 0.75)
-    bare = canvas.blob("patch", place, 0.07 + 0.13 * shown["patch"], 0.35, 1.15, canvas.draw("patch turn", 0, 3), 3.0)
+    place, turned = (0.2 + 0.6 * shown["patch_across"], canvas.draw("patch", 0.25, 0.75)), canvas.draw("turn", 0, 3)
+    bare = canvas.blob("patch", place, 0.07 + 0.13 * shown["patch"], 0.35, 1.15, turned, soft=3.0)
     for pixels, share in zip(canvas.pixels, (0.96, 0.74, 0.62), strict=True):
         pixels *= 1 - bare * (1 - share * (1 + 0.08 * soil))
 
@@ -164,19 +147,21 @@ def _grow(canvas: Canvas, shown: Shown) -> None:
         leaves = (0.55 + 0.6 * part.ball(x, y, 0.062)) * (1 + 0.16 * part.cut(canvas.texture("leaves", 0.05, 1.0)))
         part.paint(part.blob("shrub", (x, y), 0.056, 0.2, soft=1.6), (66 * leaves, 68 * leaves, 46 * leaves))
     tall = 0.04 + 0.13 * shown["plant_length"]
-    for part, x, y in canvas.each(
-        1 / _PLANTS + (1 - 1 / _PLANTS) * shown["plants"], cells[_SHRUBS : _SHRUBS + _PLANTS], 0.21
-    ):
+    for part, x, y in canvas.each(_one_more(shown["plants"], _PLANTS), cells[_SHRUBS : _SHRUBS + _PLANTS], 0.21):
         foot = x, y + 0.5 * tall
-        shadow = part.line(foot, part.shaded(*foot, 1.2 * tall), 0.022, soft=2.5)
-        part.light(1 - 0.5 * shadow)
+        part.light(1 - 0.5 * part.line(foot, part.shaded(*foot, 1.2 * tall), 0.022, soft=2.5))
         lit = 1 - 0.35 * np.clip((part.across - wide(x)) / 0.03, -1, 1)
         column = part.line(foot, (x, y - 0.5 * tall), 0.024, soft=1.3)
         part.paint(column, (80 * lit, 130 * lit, 58 * lit))
 
 
+def _one_more(amount: Floats, most: int) -> Floats:
+    """Show at least one of at most so many things, so that their size can be seen."""
+    return np.asarray(1 / most + (1 - 1 / most) * amount)
+
+
 _MOST_BARS, _MOST_DOTS = 6, 7
-_PAINTS = np.array([(52.0, 104.0, 58.0), (52.0, 78.0, 148.0), (164.0, 56.0, 42.0)])
+_PAINTS = (52, 104, 58), (52, 78, 148), (164, 56, 42)
 
 
 def draw_glyphs(canvas: Canvas, shown: Shown) -> None:
@@ -195,13 +180,10 @@ def draw_glyphs(canvas: Canvas, shown: Shown) -> None:
     thin, x = 0.019, 0.17 + 0.2 * shown["stem_across"]
     stem = canvas.line((x, 0.52 - 0.09 - 0.24 * shown["stem"]), (x, 0.52 + 0.09 + 0.24 * shown["stem"]), thin)
     canvas.paint(worn * stem, _PAINTS[0])
-    count, left = 1 + np.rint((_MOST_BARS - 1) * shown["bars"]), canvas.draw("bars", 0.37, 0.43)
-    across, fits = 0.05 + 0.12 * shown["bar_width"], range(_MOST_BARS)
-    bars = [
-        canvas.line((left, y), (np.where(n < count, left + across, left), y), np.where(n < count, thin, -1.0))
-        for n in fits
-        for y in [0.2 + 0.115 * n]
-    ]
+    left, bars = canvas.draw("bars", 0.37, 0.43), []
+    for number in range(_MOST_BARS):
+        y = np.where(number < np.rint(_MOST_BARS * _one_more(shown["bars"], _MOST_BARS)), 0.2 + 0.115 * number, -9)
+        bars.append(canvas.line((left, y), (left + 0.05 + 0.12 * shown["bar_width"], y), thin))
     canvas.paint(worn * together(bars), _PAINTS[1])
     radius, far, y = 0.075 + 0.07 * shown["ring"], canvas.draw("ring", 0.7, 0.78), 0.3 + 0.36 * shown["ring_down"]
     hole = canvas.disc(far, y, radius * (0.74 - 0.58 * shown["weight"]))
@@ -210,29 +192,32 @@ def draw_glyphs(canvas: Canvas, shown: Shown) -> None:
     for part, a, b in canvas.each(shown["dots"], dots, 0.07):
         part.paint(0.92 * part.disc(a, b, 0.036), (222, 178, 58))
     cap = canvas.draw("cap", 0.42, 0.58)
-    canvas.paint(worn * canvas.line((cap - 0.09, 0.08), (cap + 0.09, 0.08), 0.034), _PAINTS[shown["cap"].astype(int)])
+    canvas.paint(worn * canvas.line((cap - 0.09, 0.08), (cap + 0.09, 0.08), 0.045), each_level(_PAINTS, shown["cap"]))
     canvas.across, canvas.down = straight
-    height = wide(np.array([-0.1, 0.07, 0.15])[shown["base"].astype(int)])
-    moss = np.clip((canvas.down - 1 + height + 0.012 * soil) * canvas.side / 1.5, 0, 1)
+    height = each_level([-0.1, 0.08, 0.18], shown["base"])
+    moss = canvas.soft(canvas.down - 1 + height + 0.012 * soil, 1.5)
     canvas.paint(0.9 * moss, [one * (1 + 0.2 * canvas.texture("moss", 0.05, 1.2)) for one in (64, 72, 44)])
     side = shown["corner"]
     over, under = (abs(place - wide(edge)) for place, edge in zip(straight, (side % 2, side // 2), strict=True))
-    chip = np.clip((0.2 - over - under + 0.02 * soil) * canvas.side / 1.5, 0, 1)
-    canvas.paint(chip, [one * (1 + 0.12 * soil) for one in (62, 54, 48)])
+    canvas.paint(canvas.soft(0.2 - over - under + 0.02 * soil, 1.5), [one * (1 + 0.12 * soil) for one in (62, 54, 48)])
     canvas.light(0.74 + 0.44 * wide(shown["light"]))
 
 
 _SPOTS = 5
 """The most scabs, spots of rust, or holes of a leaf."""
-_CLOTHS = np.array([(104.0, 108.0, 116.0), (168.0, 140.0, 102.0), (92.0, 118.0, 160.0)])
+_CLOTHS = (104, 108, 116), (168, 140, 102), (92, 118, 160)
 
 
 def draw_leaf(canvas: Canvas, shown: Shown) -> None:
     """Draw the cloth, the leaf with its shadow and its veins, then what has grown on it."""
     threads = canvas.texture("weft", 0.03, 1.0, 2.5) + canvas.texture("warp", 0.03, 1.0, 0.4)
-    canvas.fill(*_CLOTHS[shown["tag"].astype(int)].T)
+    canvas.fill(*each_level(_CLOTHS, shown["tag"]).T)
     canvas.light((0.72 + 0.56 * wide(shown["light"])) * (1 + 0.05 * threads + 0.04 * canvas.texture("folds", 0.6, 2.5)))
-    cloth, place, turned = canvas.pixels.copy(), (0.5 + canvas.draw("leaf x", -0.04, 0.04), 0.5), _angle(canvas)
+    cloth, place, turned = (
+        canvas.pixels.copy(),
+        (0.5 + canvas.draw("leaf x", -0.04, 0.04), 0.5),
+        canvas.draw("leaf turn", -0.3, 0.3),
+    )
     tall, broad = 0.35 + 0.12 * shown["length"], 0.19 + 0.14 * shown["width"]
     form = tall, broad, 0.56 + canvas.draw("widest", -0.06, 0.06)
     canvas.light(1 - 0.5 * _blade(canvas, canvas.shaded(*place, 0.025), turned, form, 5.0)[0])
@@ -246,35 +231,25 @@ def draw_leaf(canvas: Canvas, shown: Shown) -> None:
     lit = lit * (1 + wide(0.03 + 0.38 * shown["veins"]) * (np.clip(veins, -0.4, 1) - 0.15))
     canvas.paint(leaf, ((84 + 94 * yellow) * lit, (134 + 28 * yellow) * lit, (52 + 10 * yellow) * lit))
     _wither(canvas, shown, leaf, (along, beside, patches))
-    rib = wide(np.array([-1.0, 0.011, 0.036])[shown["midrib"].astype(int)]) * (0.5 + 0.7 * along)
-    stripe = np.clip((rib - abs(beside) * wide(broad)) * canvas.side + 0.5, 0, 1)
-    canvas.paint(0.8 * leaf * stripe, (206, 204, 138))
+    rib = each_level([-1.0, 0.011, 0.036], shown["midrib"]) * (0.5 + 0.7 * along)
+    canvas.paint(0.8 * leaf * canvas.soft(rib - abs(beside) * wide(broad)), (206, 204, 138))
     _infect(canvas, shown, (place, turned, form), cloth)
 
 
-def _angle(canvas: Canvas) -> Floats:
-    """Draw by how much a leaf is turned."""
-    return canvas.draw("leaf turn", -0.3, 0.3)
-
-
 def _blade(
-    canvas: Canvas,
-    place: tuple[ArrayLike, ArrayLike],
-    turned: Floats,
-    form: tuple[Floats, Floats, ArrayLike],
-    soft: float = 1.5,
+    canvas: Canvas, place: Place, turned: Floats, form: tuple[ArrayLike, ...], soft: float = 1.5
 ) -> tuple[Cover, Cover, Cover]:
-    """Cover a leaf by half its length, half its width and the place of its greatest width from tip to base.
+    """Cover a leaf by half its length, half its width and the place of its greatest width.
 
     Returns:
-        The cover, the place of each pixel from tip to base, and its place across as a share of the half width there.
+        The cover, and for each pixel its place from tip to base, and across as a share of the half width there.
     """
     tall, broad, middle = map(wide, form)
     over, under = canvas.far(*place, 1.0, turned)
     along = np.clip(0.5 + under / (2 * tall), 1e-3, 1 - 1e-3)
     width = broad * ((along / middle) ** middle * ((1 - along) / (1 - middle)) ** (1 - middle)) ** 1.3
-    inside = np.minimum(width - abs(over), tall - abs(under)) * canvas.side
-    return np.clip(inside / soft + 0.5, 0, 1), along, over / np.maximum(width, 0.01)
+    cover = canvas.soft(np.minimum(width - abs(over), tall - abs(under)), soft)
+    return cover, along, over / np.maximum(width, 0.01)
 
 
 def _wither(canvas: Canvas, shown: Shown, leaf: Cover, parts: tuple[Cover, Cover, Cover]) -> None:
@@ -298,7 +273,7 @@ def _infect(canvas: Canvas, shown: Shown, leaf: tuple[Any, Floats, Any], cloth: 
         over, under = 1.3 * (over - 0.5) * broad, 1.5 * (under - 0.5) * tall
         spots.append((x + cos * over - sin * under, y + sin * over + cos * under))
     size = 0.027 + 0.026 * shown["scab_size"]
-    for part, x, y in canvas.each(1 / _SPOTS + (1 - 1 / _SPOTS) * shown["scab"], spots[:_SPOTS], 0.1):
+    for part, x, y in canvas.each(_one_more(shown["scab"], _SPOTS), spots[:_SPOTS], 0.1):
         part.paint(0.4 * part.disc(x, y, 1.5 * size, soft=3.0), (150, 140, 60))
         part.paint(0.92 * part.blob("scab", (x, y), size, 0.35, soft=1.6), (34, 26, 20))
     for part, x, y in canvas.each(shown["rust"], spots[_SPOTS : 2 * _SPOTS], 0.07):
@@ -319,15 +294,15 @@ def draw_outline(canvas: Canvas, shown: Shown) -> None:
     paper = paper + 2.5 * canvas.texture("fibres", 0.04, 1.0) - 3 * canvas.texture("stains", 0.5, 2.5)
     canvas.fill(paper, paper, paper)
     _label(canvas, shown["tick"].astype(int))
-    thick = wide(np.array([-1.0, 0.014, 0.038])[shown["stalk"].astype(int)])
+    thick = each_level([-1.0, 0.014, 0.038], shown["stalk"])
     stalk = canvas.line((0.5, 0.2), (canvas.draw("stalk", 0.45, 0.55), 0.03), thick)
     canvas.light(1 - 0.62 * stalk)
     shadow, _, _ = _outline(canvas, shown, canvas.shaded(0.5, 0.52, 0.02), 5.0)
     leaf, along, beside = _outline(canvas, shown, (0.5, 0.52))
     canvas.light(1 - 0.35 * shadow * (1 - leaf))
     veins = np.clip(np.cos(2 * np.pi * (8.5 * canvas.down - 6 * abs(beside))), -0.4, 1) - 0.15
-    rib = wide(np.array([-1.0, 0.012, 0.04])[shown["midrib"].astype(int)])
-    rib = np.clip((rib * (1.2 - 0.6 * along) - abs(beside)) * canvas.side + 0.5, 0, 1)
+    rib = each_level([-1.0, 0.012, 0.04], shown["midrib"])
+    rib = canvas.soft(rib * (1.2 - 0.6 * along) - abs(beside))
     lit = 1 + 0.05 * canvas.texture("blade", 0.2, 1.4) + 0.22 * wide(shown["veins"]) * veins + 0.4 * rib
     shade = (60 + 52 * wide(shown["shade"])) * lit
     canvas.paint(leaf, [shade] * 3)
@@ -347,9 +322,7 @@ def _label(canvas: Canvas, corner: np.ndarray) -> None:
         part.paint(rows * np.clip(part.cut(writing), 0.1, 0.9), (70, 70, 70))
 
 
-def _outline(
-    canvas: Canvas, shown: Shown, place: tuple[ArrayLike, ArrayLike], soft: float = 1.2
-) -> tuple[Cover, Cover, Cover]:
+def _outline(canvas: Canvas, shown: Shown, place: Place, soft: float = 1.2) -> tuple[Cover, Cover, Cover]:
     """Cover the leaf: its width at every height, seen from a midline that bends towards the tip.
 
     Returns:
@@ -363,8 +336,7 @@ def _outline(
     broad = wide(0.17 + 0.17 * shown["width"]) * round_part**1.3 * bays
     broad = broad * (1 + 0.3 * wide(shown["teeth"]) * (2 * (14 * canvas.down % 1) - 1))
     beside = canvas.across - x - 0.4 * (wide(shown["tip"]) - 0.5) * along**2
-    inside = np.minimum(broad - abs(beside), half - abs(canvas.down - y))
-    return np.clip(inside * canvas.side / soft + 0.5, 0, 1), along, beside
+    return canvas.soft(np.minimum(broad - abs(beside), half - abs(canvas.down - y)), soft), along, beside
 
 
 DRAWINGS: Mapping[str, Draw] = {
