@@ -179,7 +179,6 @@ IMAGE_TILES = ImageDesign(
     file="tif",
     sides=(48,),
     grain=(2.0, 6.0),
-    turn=(0.0, 3.0),
     faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width"),
 )
 IMAGE_FLAGS = ImageDesign(
