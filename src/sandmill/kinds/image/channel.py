@@ -168,11 +168,7 @@ IMAGE_CLASSES = ImageDesign(
     blur=(0.0, 0.2),
 )
 IMAGE_TILES = ImageDesign(
-    "image_tiles",
-    "tif",
-    (48,),
-    faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width"),
-    turn=(0.0, 3.0),
+    "image_tiles", "tif", (48,), faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width")
 )
 IMAGE_FLAGS = ImageDesign(
     "image_flags", "jpg", (60,), faint=("scab", "scab_size", "rust", "holes", "veins", "rough", "midrib", "clip")

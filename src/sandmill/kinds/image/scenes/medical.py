@@ -114,18 +114,20 @@ def _nuclei(canvas: Canvas, shown: Shown) -> tuple[Cover, Cover]:
     order = (numbers[:, 0] + 14 * wide(shown["crowd"] - 0.5) * far).reshape(len(numbers), -1).argsort().argsort()
     is_there = (order < np.rint(6 + 46 * shown["nuclei"])[:, None]).reshape(numbers[:, 0].shape)
     down, across = (np.clip(numbers[:, axis], -1.5, 1.5) * 0.15 + 0.5 for axis in (1, 2))
-    size = wide(0.023 + 0.029 * shown["nuclei_size"]) * np.exp(0.15 * numbers[:, 3])
+    down, across = (rows + down) / _NUCLEI, (columns + across) / _NUCLEI
+    size = np.where(is_there, wide(0.023 + 0.029 * shown["nuclei_size"]) * np.exp(0.15 * numbers[:, 3]), -9)
+    cos, sin = (0.7 * part(3 * numbers[:, 4]) for part in (np.cos, np.sin))
     place = np.floor(np.stack([canvas.down[0, :, 0], canvas.across[0, 0]]) * _NUCLEI).astype(int)
     best, shade = (np.full(canvas.pixels.shape[1:], value, np.float32) for value in (-9, 0))
     for step in np.ndindex(3, 3):
         # A nucleus may reach into the cells beside its own
         row, column = (np.clip(at + one - 1, 0, _NUCLEI - 1) for at, one in zip(place, step, strict=True))
-        cell = (slice(None), row[:, None], column)
-        over = canvas.across - (column + across[cell]) / _NUCLEI
-        under = canvas.down - (row[:, None] + down[cell]) / _NUCLEI
-        turned = over * np.cos(3 * numbers[:, 4][cell]) + under * np.sin(3 * numbers[:, 4][cell])
-        inside = np.where(is_there[cell], size[cell] - np.sqrt(over**2 + under**2 + 0.5 * turned**2), -9)
-        shade = np.where(inside > best, numbers[:, 5][cell], shade)
+        x, y, radius, own, along, aside = (
+            grid[:, row][:, :, column] for grid in (across, down, size, numbers[:, 5], cos, sin)
+        )
+        x, y = canvas.across - x, canvas.down - y
+        inside = radius - np.sqrt(x**2 + y**2 + (along * x + aside * y) ** 2)
+        shade = np.where(inside > best, own, shade)
         best = np.maximum(best, inside)
     return _within(canvas, best), np.asarray(np.clip(0.5 + 0.25 * shade, 0, 1), np.float32)
 
