@@ -46,9 +46,15 @@ class ImageChannel(Channel):
     lighting: float = Field(default=0.0, ge=0, le=0.5)
     """Largest change of the brightness of a picture, as a share of it."""
     occlusion: float = Field(default=0.0, ge=0, le=1)
-    """Chance that a plain block hides a part of the picture."""
+    """Chance that blurred dirt hides a part of the picture."""
     blur: float = Field(default=0.0, ge=0, le=1)
     """Largest share of each pixel that comes from its neighbours."""
+    motion: float = Field(default=0.0, ge=0, le=1)
+    """Largest share of each pixel that comes from its neighbours in its row, as if the camera moved."""
+    vignette: float = Field(default=0.0, ge=0, le=0.8)
+    """Largest share of light that the corners lack."""
+    shift: float = Field(default=0.0, ge=0, le=0.2)
+    """How far a picture is moved at most, as a share of its side."""
     variety: float = Field(default=1.0, ge=0, le=1)
     """How far sights that follow no column vary, as a share of their range."""
     seen: tuple[Seen, ...] = Field(min_length=1)
@@ -60,7 +66,7 @@ class ImageChannel(Channel):
         return tuple(
             sights[one.sight].cue(self.scene, one.sight, one.column, is_turned=one.is_turned)
             for one in self.seen
-            if one.column is not None
+            if one.column is not None and one.sight in sights  # tasks of older versions may show what is gone
         )
 
 
@@ -76,10 +82,10 @@ class ImageMedium(Medium):
 
 
 Range = tuple[float, float]
-NUISANCE = ("grain", "turn", "lighting", "occlusion", "blur")
+NUISANCE = ("grain", "turn", "lighting", "occlusion", "blur", "motion", "vignette", "shift")
 """Fields of a channel that disturb pictures, each drawn from a range of its own."""
 _LEAST_GRAIN = 0.5
-_VARIED = 0.5
+_VARIED = 1.0
 """Hardness from which sights that follow no column vary over their whole range."""
 
 
@@ -90,11 +96,14 @@ class ImageDesign:
     kind: str
     file: PictureFile
     sides: tuple[int, ...]
-    grain: Range = (3.0, 9.0)
+    grain: Range = (2.0, 6.0)
     turn: Range = (0.0, 0.0)
     lighting: Range = (0.0, 0.12)
     occlusion: Range = (0.0, 0.1)
     blur: Range = (0.0, 0.4)
+    motion: Range = (0.0, 0.3)
+    vignette: Range = (0.0, 0.35)
+    shift: Range = (0.0, 0.02)
     is_grey: bool = False
     faint: tuple[str, ...] = ()
     """Sights that general features hardly show: see `Medium.not_leading`."""
@@ -137,25 +146,42 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
     return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness / _VARIED), 4)})
 
 
-IMAGE_ARCHIVE = ImageDesign(kind="image_archive", file="png", sides=(20, 22))
-IMAGE_LABELS = ImageDesign(kind="image_labels", file="jpg", sides=(28,), turn=(0.0, 3.0), blur=(0.0, 0.3))
-IMAGE_GRADES = ImageDesign(kind="image_grades", file="png", sides=(24,))
+IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,), faint=("foam", "gulls", "waves", "shape", "coast", "width"))
+IMAGE_LABELS = ImageDesign(
+    "image_labels",
+    "jpg",
+    (56,),
+    faint=("plants", "plant_length", "shrubs", "stones", "furrows", "corner", "flag"),
+    blur=(0.0, 0.3),
+)
+IMAGE_GRADES = ImageDesign(
+    "image_grades", "png", (48,), faint=("vessels", "bleed_size", "deposits", "naevus_across", "disc_down", "notch")
+)
 IMAGE_CLASSES = ImageDesign(
-    kind="image_classes",
-    file="jpg",
-    sides=(40,),
+    "image_classes",
+    "jpg",
+    (64,),
+    faint=("corner", "bar_width", "weight", "ring", "dots", "stem"),
     grain=(2.0, 5.0),
     lighting=(0.0, 0.05),
     occlusion=(0.0, 0.05),
     blur=(0.0, 0.2),
-    faint=("corner", "bar_width", "weight", "ring", "dots", "rough", "stem_across"),
 )
-IMAGE_TILES = ImageDesign(kind="image_tiles", file="tif", sides=(24,), turn=(0.0, 3.0))
-IMAGE_FLAGS = ImageDesign(kind="image_flags", file="jpg", sides=(30, 32))
-IMAGE_NOTES = ImageDesign(kind="image_notes", file="jpg", sides=(32, 36), blur=(0.0, 0.15), is_grey=True)
-
-
+IMAGE_TILES = ImageDesign(
+    "image_tiles", "tif", (48,), faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width")
+)
+IMAGE_FLAGS = ImageDesign(
+    "image_flags", "jpg", (60,), faint=("scab", "scab_size", "rust", "holes", "veins", "rough", "midrib", "clip")
+)
+IMAGE_NOTES = ImageDesign(
+    "image_notes",
+    "jpg",
+    (64,),
+    faint=("tip_down", "tip_across", "reach", "reach_down", "leads", "ribs", "marker"),
+    blur=(0.0, 0.15),
+    is_grey=True,
+)
 TABLE_IMAGE = ImageDesign(
-    kind="table_image", file="jpg", sides=(40,), is_grey=True, faint=("veins", "midrib", "teeth", "lobes", "specks")
+    "table_image", "jpg", (64,), faint=("veins", "midrib", "teeth", "lobes", "specks"), is_grey=True
 )
-IMAGE_PATIENTS = ImageDesign(kind="image_patients", file="jpg", sides=(22,))
+IMAGE_PATIENTS = ImageDesign("image_patients", "jpg", (48,), faint=("stretch", "globules", "scar", "ruler", "hairs"))

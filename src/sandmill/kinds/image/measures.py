@@ -4,7 +4,6 @@
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,23 +11,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.kinds.image.canvas import Box
 from sandmill.kinds.image.files import reading_lines
-from sandmill.kinds.image.scenes import WHOLE, Sight, sights_of
+from sandmill.kinds.image.scenes import sights_of
 from sandmill.kinds.library import load_texts
 from sandmill.kinds.memo import once
 from sandmill.kinds.script_text import WIDTH, Reader, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-INDICES, READINGS = load_texts("image/colours.yaml"), load_texts("image/readings.yaml")
-"""Colour index of each pixel as source, and what each measure reads."""
-_MASK = re.compile(r"(?:box\(unlike(?:, [\d.]+)*\)|unlike) > [\d.]+")
-"""Pixels that differ from the background."""
+PARTS = load_texts("image/parts.yaml")
+"""Names that measures of sights may use, as source."""
 _PICTURES = Reader(reading_lines)
 """Reads ids, cells and targets, and the pixels of both parts."""
-_OF_VALUES = ("level", "middle", "slope", "rough")
-"""Measures that read the index in a box; most others read which pixels of the box belong to a thing."""
 
 
 def read(folder: Path, facts: TaskFacts, cues: tuple[Cue, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -44,7 +38,7 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
     """The same as lines of a script."""
     lines = measuring_lines(cues)
     text = "\n".join(lines)
-    used = [function for function in FUNCTIONS if f"{function.__name__}(" in text]
+    used = [function for function in FUNCTIONS if re.search(rf"\b{function.__name__}\(", text)]
     return [
         *functions_source(*used),
         "",
@@ -59,29 +53,19 @@ def source(facts: TaskFacts, cues: tuple[Cue, ...]) -> list[str]:
 def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
     """Write a function that estimates the column of each cue: its reading, put on the scale of the column."""
     sights = [sights_of(scene)[name] for scene, _, name in (cue.measure.partition(".") for cue in cues)]
-    readings = [_reading(sight) for sight in sights]
-    # The pixels of the object get a name if several readings need them
-    counts = Counter(mask for reading in readings for mask in _MASK.findall(reading))
-    repeated = [mask for mask, count in counts.items() if count > 1]
-    masks = {mask: f"thing_{number}" if number > 1 else "thing" for number, mask in enumerate(repeated, 1)}
-    made, boxes = list[str](), None
-    for cue, sight, reading in zip(cues, sights, readings, strict=True):
-        if len(sight.boxes) > 1 and sight.boxes != boxes:
-            boxes = sight.boxes
-            listed = (str(tuple(round(edge, 4) for edge in one)) for one in boxes)
-            made.append(f"    boxes = [{', '.join(listed)}]")
-        for mask, name in masks.items():
-            reading = reading.replace(mask, name)
+    used, made = set[str](), list[str]()
+    for cue, sight in zip(cues, sights, strict=True):
+        used |= set(re.findall(r"\w+", sight.measure))
         low, high = sight.scale(is_turned=bool(cue.parameters))
-        line = f"    made[{quoted(cue.column)}] = on_scale({reading}, {low:g}, {high:g})"
+        line = f"    made[{quoted(cue.column)}] = on_scale({sight.measure}, {low:g}, {high:g})"
         is_long = len(line) > WIDTH
-        made += [f"    reading = {reading}", line.replace(reading, "reading", 1)] if is_long else [line]
-    colours = {colour for sight in sights for colour in _colours(sight)}
+        made += [f"    reading = {sight.measure}", line.replace(sight.measure, "reading", 1)] if is_long else [line]
+    for name, text in reversed(PARTS.items()):
+        used |= set(re.findall(r"\w+", text)) if name in used else set()
     return (
         "def measure(pixels):",
         '    """Measure on each picture what the description says that it shows."""',
-        *(f"    {'unlike' if one == 'object' else one} = {text}" for one, text in INDICES.items() if one in colours),
-        *(f"    {name} = {mask}" for mask, name in masks.items()),
+        *(f"    {name} = {text}" for name, text in PARTS.items() if name in used),
         "    made = {}",
         *made,
         "    return pd.DataFrame(made)",
@@ -95,52 +79,166 @@ def estimates(pixels: np.ndarray, lines: tuple[str, ...]) -> pd.DataFrame:
     return names["measure"](pixels)
 
 
-def _colours(sight: Sight) -> set[str]:
-    """Name the colour indices that a sight needs."""
-    also = {"hue": {"grey"}, "inside": {"object"}, "tint_inside": {"object", "warm", "green_part"}}
-    own = sight.colours if sight.measure == "which_colour" else (sight.colour,)
-    return {*own, *also.get(sight.measure, ())}
-
-
-def _reading(sight: Sight) -> str:
-    """Write what is measured as an expression of the colour indices."""
-    box, name = sight.boxes[0], sight.measure
-    colour = "unlike" if sight.colour == "object" else sight.colour
-    usual = "of_values" if name in _OF_VALUES else "of_things"
-    form = "level_of_boxes" if name == "level" and len(sight.boxes) > 1 else name if name in READINGS else usual
-    inner = {one: _boxed(one, box) for one in ("grey", "unlike", "warm", "green_part")}
-    return READINGS[form].format(
-        **inner,
-        name=name,
-        colour=colour,
-        values=_boxed(colour, box),
-        striped=_boxed(f"stripes({colour})", box),
-        each=", ".join(_boxed(one, box) for one in sight.colours),
-        cut=f"{sight.cut:g}",
-        limits=list(sight.cuts),
-    )
-
-
-def _boxed(values: str, box: Box) -> str:
-    return values if box == WHOLE else f"box({values}, {', '.join(f'{round(edge, 4):g}' for edge in box)})"
-
-
 def on_scale(reading: np.ndarray, low: float, high: float) -> np.ndarray:
     """Put a reading on the scale of its column, which is 0 at one end and 1 at the other."""
     return np.round((reading - low) / (high - low), 5)
 
 
-def above_median(pixels: np.ndarray) -> np.ndarray:
-    """Brightness relative to the median of the picture."""
-    grey = pixels.mean(axis=3)
-    return grey - np.median(grey, axis=(1, 2), keepdims=True)
+def soften(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
+    """Average every pixel with its neighbours, the nearest most; widths are 64ths of a side."""
+    from scipy.ndimage import gaussian_filter
+
+    scale = values.shape[2] / 64
+    return gaussian_filter(values, ((high or wide) * scale, wide * scale), axes=(1, 2), truncate=2.5)
 
 
-def unlike_background(pixels: np.ndarray) -> np.ndarray:
-    """Difference from the background, which changes in a straight line from left to right."""
-    left, right = (pixels[:, :, part].mean(axis=2)[:, :, None] for part in (slice(1, 4), slice(-4, -1)))
-    run = np.linspace(0, 1, pixels.shape[2], dtype=pixels.dtype)[:, None]
-    return np.abs(pixels - left * (1 - run) - right * run).sum(axis=3)
+def tint(pixels: np.ndarray, red: float, green: float, blue: float) -> np.ndarray:
+    """A colour index that light and shadow do not change."""
+    return pixels @ np.array([red, green, blue], np.float32) / (pixels.sum(axis=3) + 20)
+
+
+def beyond(values: np.ndarray) -> np.ndarray:
+    """Difference from the median of the picture."""
+    return values - np.median(values, axis=(1, 2), keepdims=True)
+
+
+def peaks(values: np.ndarray, cut: float, apart: int = 5) -> np.ndarray:
+    """Number of places with more than a cut that are higher than all around them."""
+    from scipy.ndimage import maximum_filter
+
+    return ((values == maximum_filter(values, apart, axes=(1, 2))) & (values > cut)).sum(axis=(1, 2))
+
+
+def most(values: np.ndarray) -> np.ndarray:
+    """Largest value of each picture, its lowest fifth left out."""
+    return values[:, : values.shape[1] * 4 // 5].max(axis=(1, 2))
+
+
+def highest_quarter(values: np.ndarray) -> np.ndarray:
+    """Quarter with the largest value: 0 top left, 1 top right, 2 bottom left, 3 bottom right."""
+    half, end = values.shape[1] // 2, values.shape[1] * 17 // 20
+    rows, columns = (slice(half), slice(half, end)), (slice(half), slice(half, None))
+    return np.argmax([values[:, row, column].max(axis=(1, 2)) for row in rows for column in columns], axis=0)
+
+
+def corner_with(values: np.ndarray, high: float, wide: float) -> np.ndarray:
+    """Corner with the largest mean: 0 top left, 1 top right, 2 bottom left, 3 bottom right."""
+    corners = [(top, left, top + high, left + wide) for top in (0, 1 - high) for left in (0, 1 - wide)]
+    return np.argmax([level(box(values, *one)) for one in corners], axis=0)
+
+
+def waves(values: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Strength of parallel waves of which so many fit into the side of a picture."""
+    side = values.shape[1]
+    strength = np.abs(np.fft.rfft2(beyond(values))) / side**2
+    count = np.hypot(np.fft.fftfreq(side, 1 / side)[:, None], np.arange(side // 2 + 1))
+    return strength[:, (count >= low) & (count <= high)].max(axis=1) / values.mean(axis=(1, 2))
+
+
+def border(values: np.ndarray) -> np.ndarray:
+    """Median along the edges of each picture."""
+    wide = max(2, values.shape[1] // 20)
+    parts = values[:, :wide], values[:, -wide:], values[:, :, :wide].swapaxes(1, 2), values[:, :, -wide:].swapaxes(1, 2)
+    return np.median(np.concatenate(parts, axis=1), axis=(1, 2), keepdims=True)
+
+
+def lying(thing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Place of each pixel across and down an upright thing, from its middle along its own axes, as shares of a side."""
+    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
+    total = np.maximum(thing.sum(axis=(1, 2)), 1)[:, None, None]
+    over, under = np.broadcast_arrays(
+        places - across(thing)[:, None, None], (places - down(thing)[:, None])[:, :, None]
+    )
+    spread = [(thing * one).sum(axis=(1, 2), keepdims=True) / total for one in (over**2, under**2, over * under)]
+    angle = np.arctan2(-2 * spread[2], spread[1] - spread[0]) / 2
+    return np.cos(angle) * over + np.sin(angle) * under, np.cos(angle) * under - np.sin(angle) * over
+
+
+def sides(over: np.ndarray, under: np.ndarray) -> list[np.ndarray]:
+    """Upper end, right edge, lower end and left edge of an upright thing."""
+    return [under < -0.25, over > 0.13, under > 0.25, over < -0.13]
+
+
+def within(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
+    """Median index of the pixels of the thing, or of all pixels where there is none."""
+    thing = thing | ~thing.any(axis=(1, 2), keepdims=True)
+    ordered = np.sort(np.where(thing, values, np.inf).reshape(len(values), -1), axis=1)
+    return np.take_along_axis(ordered, thing.sum(axis=(1, 2))[:, None] // 2, axis=1)[:, 0]
+
+
+def filled(thing: np.ndarray) -> np.ndarray:
+    """The thing without holes."""
+    from scipy.ndimage import binary_fill_holes
+
+    return binary_fill_holes(thing, np.ones((1, 3, 3), int))
+
+
+def pattern(values: np.ndarray, thing: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """Strength of waves of the index within the thing, whose place in a wave is given in turns."""
+    values = np.where(thing, np.clip(values / within(values, thing)[:, None, None] - 1, -0.3, 0.3), 0)
+    return np.abs((values * np.exp(2j * np.pi * turns)).sum(axis=(1, 2))) / np.maximum(thing.sum(axis=(1, 2)), 1)
+
+
+def steepest(rows: np.ndarray) -> np.ndarray:
+    """Place from top to bottom where a value of rows falls most, in the upper half."""
+    falls = rows[:, :-3] - rows[:, 3:]
+    return (falls[:, : falls.shape[1] // 2].argmax(axis=1) + 2) / rows.shape[1]
+
+
+def unlike_edges(pixels: np.ndarray) -> np.ndarray:
+    """How much each pixel differs in brightness and in colour from the left and right end of its row."""
+    wide = pixels.shape[2] // 6
+    ends = np.median(np.concatenate([pixels[:, :, :wide], pixels[:, :, -wide:]], axis=2), axis=2, keepdims=True)
+    hues, of_ends = (values / values.sum(axis=3, keepdims=True) for values in (pixels, ends))
+    return np.abs(pixels - ends).sum(axis=3) / ends.sum(axis=3) + 4 * np.abs(hues - of_ends).sum(axis=3)
+
+
+def biggest(thing: np.ndarray) -> np.ndarray:
+    """The largest piece of the thing in each picture."""
+    from scipy.ndimage import label
+
+    beside = np.zeros((3, 3, 3), int)
+    beside[1] = 1
+    named, count = label(thing, beside)
+    size = np.bincount(named.ravel(), minlength=count + 1)
+    size[0] = 0
+    sizes = size[named]
+    return (sizes > 0) & (sizes == sizes.max(axis=(1, 2), keepdims=True))
+
+
+def share_within(part: np.ndarray, thing: np.ndarray) -> np.ndarray:
+    """Share of the thing that the part makes up."""
+    return (part & thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
+
+
+def top_width(thing: np.ndarray) -> np.ndarray:
+    """Width of the second and third row of the thing, as a share of its greatest width."""
+    width = thing.sum(axis=2)
+    rows = np.minimum((width > 0).argmax(axis=1)[:, None] + [1, 2], thing.shape[1] - 1)
+    return np.take_along_axis(width, rows, axis=1).mean(axis=1) / np.maximum(width.max(axis=1), 1)
+
+
+def hilly_ends(values: np.ndarray, horizon: np.ndarray) -> np.ndarray:
+    """Whether it is dark above the horizon: 1 on the left, 2 on the right, 3 on both sides."""
+    places = np.arange(values.shape[1]) / values.shape[1]
+    above = horizon[:, None, None] - places[:, None]
+    levels = [
+        within(values, (above > 0.005) & (above < 0.05) & (places >= start) & (places < start + 0.12))
+        for start in (0, 0.44, 0.88)
+    ]
+    return (levels[0] < 0.75 * levels[1]) + 2 * (levels[2] < 0.75 * levels[1])
+
+
+def row_middles(thing: np.ndarray) -> np.ndarray:
+    """Middle of each row of the thing from left to right."""
+    total, places = thing.sum(axis=2), np.arange(thing.shape[2]) / thing.shape[2]
+    return np.where(total, thing @ places / np.maximum(total, 1), 0.5)[:, :, None]
+
+
+def ripples(thing: np.ndarray, count: float) -> np.ndarray:
+    """How much the width of the thing goes up and down, so many times over the whole height of a picture."""
+    width, places = thing.sum(axis=2), np.arange(thing.shape[1]) / thing.shape[1]
+    return np.abs(width @ np.exp(2j * np.pi * count * places)) / np.maximum(width.sum(axis=1), 1)
 
 
 def box(values: np.ndarray, *edges: float) -> np.ndarray:
@@ -160,27 +258,14 @@ def middle(values: np.ndarray) -> np.ndarray:
 
 
 def slope(values: np.ndarray) -> np.ndarray:
-    """How much the index rises from left to right, things that stand out left aside."""
-    values = values - np.median(values, axis=(1, 2), keepdims=True)
-    places = np.linspace(-1, 1, values.shape[2])
-    return np.clip(values, -40, 40).mean(axis=1) @ places / (places @ places)
-
-
-def stripes(values: np.ndarray) -> np.ndarray:
-    """Height of stripes of two bright and two dark rows: each row against those two above and two below."""
-    rises = values[:, 2:-2] - (values[:, :-4] + values[:, 4:]) / 2
-    sign = np.where(np.arange(2, values.shape[1] - 2) % 4 < 2, 1, -1)[None, :, None]
-    return np.pad(rises * sign, ((0, 0), (2, 2), (0, 0)), mode="edge")
-
-
-def hue(values: np.ndarray, grey: np.ndarray) -> np.ndarray:
-    """Median index, relative to the median brightness."""
-    return middle(values) / np.maximum(middle(grey), 10)
+    """How much higher the index is in the right quarter than in the left."""
+    quarter = values.shape[2] // 4
+    return middle(values[:, :, -quarter:]) - middle(values[:, :, :quarter])
 
 
 def rough(values: np.ndarray) -> np.ndarray:
-    """How much pixels that lie three apart typically differ."""
-    return np.median(np.abs(values[:, :, 3:] - values[:, :, :-3]), axis=(1, 2))
+    """How much pixels that lie two apart typically differ, from top to bottom."""
+    return np.median(np.abs(values[:, 2:] - values[:, :-2]), axis=(1, 2))
 
 
 def area(thing: np.ndarray) -> np.ndarray:
@@ -191,11 +276,6 @@ def area(thing: np.ndarray) -> np.ndarray:
 def inside(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
     """Mean index of the pixels of the object."""
     return (values * thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
-
-
-def tint_inside(warm: np.ndarray, green: np.ndarray, thing: np.ndarray) -> np.ndarray:
-    """How much redder than blue the object is, relative to its brightness."""
-    return inside(warm, thing) / np.maximum(inside(green, thing), 10)
 
 
 def spreads(thing: np.ndarray) -> list[np.ndarray]:
@@ -213,19 +293,6 @@ def aspect(thing: np.ndarray) -> np.ndarray:
     """Logarithm of the width of the thing divided by its height."""
     wide, high = spreads(thing)
     return np.log((wide + 0.3) / (high + 0.3))
-
-
-def form(thing: np.ndarray) -> np.ndarray:
-    """Shape of the thing: 0 disc, 1 block, 2 wedge that is wide below, 3 ring."""
-    wide, high = spreads(thing)
-    size = np.maximum(thing.sum(axis=(1, 2)), 1)
-    filled = size / (12 * wide * high + 1)
-    half = down(thing)
-    rows = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
-    width = thing.sum(axis=2)
-    below, above = ((width * side).max(axis=1) for side in (rows > half[:, None], rows < half[:, None]))
-    is_wedge = below > 1.5 * above
-    return np.where(filled < 0.8, 3.0, np.where(is_wedge, 2.0, np.where(filled > 0.97, 1.0, 0.0)))
 
 
 def across(thing: np.ndarray) -> np.ndarray:
@@ -266,20 +333,6 @@ def fullness(thing: np.ndarray) -> np.ndarray:
     return thing.sum(axis=(1, 2)) / np.maximum(0.785 * wide * high, 4)
 
 
-def columns_of(values: np.ndarray, cut: float) -> np.ndarray:
-    """Number of columns whose index is above the middle one by the cut."""
-    columns = np.median(values, axis=1)
-    return (columns - np.median(columns, axis=1, keepdims=True) > cut).sum(axis=1)
-
-
-def jag(thing: np.ndarray) -> np.ndarray:
-    """How much the width of the thing changes from row to row and back, as a share of its mean width."""
-    width = thing.sum(axis=2).astype(float)
-    turns = np.abs(width[:, :-4] - 2 * width[:, 2:-2] + width[:, 4:])
-    is_inside = (width[:, :-4] > 0) & (width[:, 4:] > 0)
-    return (turns * is_inside).sum(axis=1) / np.maximum(width.sum(axis=1), 1)
-
-
 def tip_across(thing: np.ndarray) -> np.ndarray:
     """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
     rows = np.arange(1, thing.shape[1] + 1)
@@ -307,12 +360,71 @@ def piece(thing: np.ndarray) -> np.ndarray:
     return area(thing) / np.maximum(pieces(thing), 1)
 
 
+def line_end(values: np.ndarray, rise: float = 15) -> tuple[np.ndarray, np.ndarray]:
+    """Follow a thin bright line from the upper edge down: height and place of its end, as shares of the box."""
+    wider = np.pad(values, ((0, 0), (0, 0), (2, 2)), mode="edge")
+    ridge = values - np.maximum(wider[:, :, :-4], wider[:, :, 4:])
+    total, found = ridge[:, 0] * 0, []
+    for row in np.clip(ridge, -rise, 3 * rise).swapaxes(0, 1):
+        beside = np.pad(total, ((0, 0), (1, 1)), mode="edge")
+        total = np.maximum.reduce([beside[:, :-2], total, beside[:, 2:]]) + row - rise
+        found.append(total)
+    last = np.stack(found, axis=1).reshape(len(values), -1).argmax(axis=1)
+    return last // values.shape[2] / values.shape[1], last % values.shape[2] / values.shape[2]
+
+
+def dots(values: np.ndarray, far: float, cut: float) -> np.ndarray:
+    """Find small round things: brighter by the cut than one of any two opposite places at a distance, a share."""
+    from scipy.ndimage import gaussian_filter
+
+    far, found = far * values.shape[1], []
+    smooth = gaussian_filter(values, (0, far / 4, far / 4))
+    for angle in np.arange(8) * np.pi / 8:
+        step = round(far * np.sin(angle)), round(far * np.cos(angle))
+        found.append(np.minimum(np.roll(smooth, step, (1, 2)), np.roll(smooth, (-step[0], -step[1]), (1, 2))))
+    return smooth - np.maximum.reduce(found) > cut
+
+
+def layers(values: np.ndarray, strips: int) -> np.ndarray:
+    """How much rows differ from rows above and below, in each of several strips side by side."""
+    from scipy.ndimage import uniform_filter1d
+
+    rows = np.stack([strip.mean(axis=2) for strip in np.array_split(values, strips, axis=2)], axis=1)
+    return (uniform_filter1d(rows, 3, axis=2) - uniform_filter1d(rows, 9, axis=2)).std(axis=2).min(axis=1)
+
+
+def opened(values: np.ndarray, size: int) -> np.ndarray:
+    """Take away what is brighter than its surroundings and narrower than some pixels."""
+    from scipy.ndimage import grey_opening
+
+    return grey_opening(values, (1, size, size))
+
+
+def relative(values: np.ndarray) -> np.ndarray:
+    """Divide by the median of the inner part of the picture."""
+    return values / np.maximum(middle(box(values, 0.14, 0.14, 0.86, 0.86)), 1e-6)[:, None, None]
+
+
+def from_middle(thing: np.ndarray) -> np.ndarray:
+    """How far the pixels of the thing lie from the middle of the box, on average."""
+    places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1] - 0.5
+    return inside(np.hypot(places[:, None], places)[None], thing)
+
+
+def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
+    """Mean of the largest indices, those of a share of the pixels."""
+    ordered = np.sort(values.reshape(len(values), -1), axis=1)
+    return ordered[:, -max(1, round(share * ordered.shape[1])) :].mean(axis=1)
+
+
 FUNCTIONS: Sequence[Any] = (
-    on_scale, above_median, unlike_background, box,
-    level, middle, hue, slope, stripes, rough, area, across, down, right_end, lower_end, tip_across, pieces, piece,
-    inside, tint_inside, aspect, form, extent_across, extent_down, fullness, columns_of, jag,
+    on_scale, soften, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
+    filled, pattern, steepest, unlike_edges, biggest, share_within, top_width, hilly_ends, row_middles, ripples,
+    box, level, middle, slope, rough, area, inside, spreads, aspect, across, down, right_end, lower_end,
+    extent_across, extent_down, fullness, tip_across, pieces, piece, line_end, dots, layers, opened, relative,
+    from_middle, top,
 )  # fmt: skip
-"""Functions that readings are written with."""
+"""Functions that measures are written with."""
 
 
 estimates = once(estimates)

@@ -14,39 +14,52 @@ from sandmill.kinds.image.scenes import draw_scene, sights_of
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
-_HIDDEN_SIDE = 0.2
-"""Side of the block that hides a part of a picture."""
+_DIRT = 0.12
+"""Radius of the blurred dirt that hides a part of a picture."""
 
 
 def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
     """Return the pictures as a camera sees them. Grey pictures have three equal colours."""
-    pixels = canvas.pixels
     if channel.occlusion:
-        is_hidden = canvas.draw("occlusion") < channel.occlusion
-        x, y = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
-        half = np.where(is_hidden, _HIDDEN_SIDE / 2, -1.0)
-        canvas.paint(canvas.block(x, y, half, half), (128, 128, 128))
+        is_dirty = canvas.draw("occlusion") < channel.occlusion
+        place = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
+        dirt = canvas.blob("dirt", place, np.where(is_dirty, _DIRT, -1.0), soft=6.0)
+        canvas.paint(0.85 * dirt, canvas.pixels.mean(axis=(2, 3)).T * 0.5)
+    pixels = canvas.pixels
     if channel.turn:
         pixels = _turned(pixels, np.radians(canvas.draw("turn", -channel.turn, channel.turn)))
-    if channel.lighting:
-        pixels = pixels * wide(canvas.draw("lighting", 1 - channel.lighting, 1 + channel.lighting))
+    if channel.shift:
+        most = channel.shift * channel.side
+        pixels = _moved(pixels, *(np.rint(canvas.draw(f"shift {axis}", -most, most)).astype(np.intp) for axis in "xy"))
     if channel.blur:
         share = wide(canvas.draw("blur", 0, channel.blur))
         pixels = pixels + share * (_blurred(pixels) - pixels)
+    if channel.motion:
+        pixels = pixels + wide(canvas.draw("motion", 0, channel.motion)) * (_blurred(pixels, (3,), 5) - pixels)
+    if channel.lighting or channel.vignette:
+        light = wide(canvas.draw("lighting", 1 - channel.lighting, 1 + channel.lighting))
+        corners = (canvas.across - 0.5) ** 2 + (canvas.down - 0.5) ** 2
+        pixels = pixels * (light * (1 - 2 * wide(canvas.draw("vignette", 0, channel.vignette)) * corners))
     colours = 1 if channel.is_grey else 3
     grain = canvas.noise("grain", (colours, *pixels.shape[2:]))
     pixels = pixels + channel.grain * grain.swapaxes(0, 1)
     return pixels[:1].repeat(3, axis=0) if channel.is_grey else pixels
 
 
-def _blurred(pixels: Pixels) -> Pixels:
+def _blurred(pixels: Pixels, axes: tuple[int, ...] = (2, 3), length: int = 3) -> Pixels:
     """Average each pixel with its neighbours."""
-    for axis in (2, 3):
-        wider = np.pad(pixels, [(1, 1) if place == axis else (0, 0) for place in range(4)], mode="edge")
-        side = pixels.shape[axis]
-        parts = [np.take(wider, np.arange(start, start + side), axis=axis) for start in range(3)]
-        pixels = ((parts[0] + parts[1] + parts[2]) / 3).astype(np.float32)
+    from scipy.ndimage import uniform_filter1d
+
+    for axis in axes:
+        pixels = uniform_filter1d(pixels, length, axis, mode="nearest")
     return pixels
+
+
+def _moved(pixels: Pixels, x: NDArray[np.intp], y: NDArray[np.intp]) -> Pixels:
+    """Move each picture by whole pixels; edges are continued outwards."""
+    steps, last = np.arange(pixels.shape[2]), pixels.shape[2] - 1
+    rows, columns = (np.clip(steps - by[:, None], 0, last) for by in (y, x))
+    return pixels[:, np.arange(len(x))[:, None, None], rows[:, :, None], columns[:, None, :]]
 
 
 def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
@@ -55,11 +68,11 @@ def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
     middle = (side - 1) / 2
     down, across = (np.indices((side, side), np.float32) - middle)[:, None]
     cos, sin = wide(np.cos(angles)), wide(np.sin(angles))
-    y, x = (
+    rows, columns = (
         np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across)
     )
-    top, left = y.astype(np.intp), x.astype(np.intp)
-    low, beside = (y - top).astype(np.float32), (x - left).astype(np.float32)
+    top, left = rows.astype(np.intp), columns.astype(np.intp)
+    low, beside = (rows - top).astype(np.float32), (columns - left).astype(np.float32)
     flat = pixels.reshape(3, -1)
     first = (np.arange(pixels.shape[1])[:, None, None] * side + top) * side + left
     upper = flat[:, first] * (1 - beside) + flat[:, first + 1] * beside
@@ -68,7 +81,7 @@ def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
 
 
 JPEG_QUALITY = 75
-_JPEG_BYTES = {True: (250, 0.42), False: (400, 0.65)}
+_JPEG_BYTES = {True: (250, 0.6), False: (400, 0.9)}
 """Bytes of a JPEG file, and of each of its pixels, in grey and in colour. A picture with more detail is smoothed until
 it fits."""
 _COMMENT_HEAD = 4

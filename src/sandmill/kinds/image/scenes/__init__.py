@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal
 
-from sandmill.kinds.image.canvas import Box, Canvas
+from sandmill.kinds.image.canvas import Canvas
 from sandmill.kinds.library import load_yaml
 from sandmill.mechanism.columns import Floats
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Cue
 
-WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 TURNED = "the more of it, the smaller the value"
 TURNED_LEVELS = "counted from the last to the first"
 """What a description adds where a column and what shows it run against each other."""
@@ -22,21 +21,10 @@ class Sight(Frozen):
     levels: int = 0
     """Levels of the category that it shows; 0 for a number."""
     measure: str
-    """What `sandmill.kinds.image.measures` computes."""
-    colour: str = "grey"
-    """Colour index that the measure reads, such as how green a pixel is."""
-    cut: float = 0.0
-    """Pixels with a larger index belong to the thing."""
+    """Source of what is read in the pictures, from the functions of `sandmill.kinds.image.measures` and the names in
+    `parts.yaml`."""
     ends: tuple[float, float] = (0.0, 1.0)
     """Typical readings where the number is 0 and where it is 1."""
-    boxes: tuple[Box, ...] = (WHOLE,)
-    """Where to look; several where the place is the category."""
-    cuts: tuple[float, ...] = ()
-    """Readings between neighbouring levels, for categories by amount."""
-    colours: tuple[str, ...] = ()
-    """Colour indices of the levels, for categories by colour."""
-    paints: tuple[tuple[float, float, float], ...] = ()
-    """Colour in which the box of a category by place is drawn, or those of the levels of a category by colour."""
     text: str
     """What a description says of it."""
 
@@ -72,12 +60,7 @@ def sights_of(scene: str) -> Mapping[str, Sight]:
 
 
 def draw_scene(scene: Scene, canvas: Canvas, shown: Shown) -> None:
-    """Draw a scene, then the boxes whose place or colour is a category."""
+    """Draw a scene."""
     from sandmill.kinds.image.scenes import general, medical
 
     {**general.DRAWINGS, **medical.DRAWINGS}[scene](canvas, shown)
-    for name, sight in sights_of(scene).items():
-        if sight.measure == "which_box" and sight.paints:
-            canvas.in_one_box(shown[name], sight.boxes, sight.paints[0])
-        elif sight.measure == "which_colour":
-            canvas.of_one_colour(shown[name], sight.boxes[0], sight.paints)
