@@ -11,7 +11,7 @@ from sandmill.design.laws import is_fine
 from sandmill.models.channel import Medium
 from sandmill.models.columns import Cycle, LogNormal
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
-from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, NormWord, When
+from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
 
 _Item = TypeVar("_Item")
 _One = TypeVar("_One", bound=Named)
@@ -119,9 +119,9 @@ def with_told_forms(medium: Medium) -> Domain:
     """Return the domain of a medium with what its host can tell: the forms that the domain knows, else general ones.
 
     General forms are those that blind solvers hardly find: sums in quotients, conditions on two things, norms by
-    category.
-    Quotients are of every two pairs of positive columns that share none. Every number counts only where the two of a
-    pair are large and small, and has a norm by a category, each in turn.
+    category. Quotients are of every two pairs of positive columns that share none. Every number counts only where the
+    two of a pair are large and small, and has a norm by a category, each in turn. What needs columns or files of its
+    own, such as child tables, is left out.
     """
     domain = medium.domain
     names = [word.name for word in domain.numeric]
@@ -134,18 +134,21 @@ def with_told_forms(medium: Medium) -> Domain:
         when = (When(column=one, side="above"), When(column=two, side="at_most"))
         conditions.append(ConditionWord(name=f"{column}_where_{one}_{two}", when=when, column=column))
     knows = domain.knows
-    forms = {
-        "formulas": knows.formulas
+    told = Knowledge(
+        formulas=knows.formulas
         or tuple(
             FormulaWord(name=f"{pair[0]}_to_{other[0]}_ratio", top=(pair,), bottom=(other,))
             for pair, other in combinations(pairs, 2)
             if not set(pair) & set(other)
         ),
-        "conditions": knows.conditions or tuple(conditions),
-        "norms": knows.norms
+        conditions=knows.conditions or tuple(conditions),
+        norms=knows.norms
         or tuple(
             NormWord(name=f"{number.name}_off_norm", column=number.name, by=category.name)
             for number, category in zip(domain.numeric, domain.categorical, strict=False)
         ),
-    }
-    return domain.model_copy(update={"knows": knows.model_copy(update=forms)})
+        targets=knows.targets,
+        overviews=knows.overviews,
+        asides=knows.asides,
+    )
+    return domain.model_copy(update={"knows": told})
