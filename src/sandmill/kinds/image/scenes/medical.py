@@ -90,12 +90,12 @@ def draw_tissue(canvas: Canvas, shown: Shown) -> None:
     for pixels, much in zip(canvas.pixels, (0.35, 1.0, 0.6), strict=True):
         pixels += much * (waves + 4 * canvas.texture("fine", 0.08, 1.4) + 3 * large)
     spot = canvas.places("gap", 4, 0.17, 0.2)
-    brown = canvas.blob("brown", spot[1], 0.05 + 0.09 * shown["pigment"], 0.35, 1.15, angle, soft=3)
-    canvas.paint(0.88 * brown, (138, 96, 62))
     opening = 0.06 + 0.075 * shown["lumen"]
     canvas.paint(0.35 * canvas.blob("gland", spot[0], opening + 0.035, 0.2, 1.1, angle, soft=2), (150, 90, 150))
     covers, shades = _nuclei(canvas, shown)
     canvas.paint(0.92 * covers, (84 + 40 * shades, 46 + 36 * shades, 132 + 24 * shades))
+    brown = canvas.blob("brown", spot[1], 0.05 + 0.09 * shown["pigment"], 0.35, 1.15, angle, soft=3)
+    canvas.paint(0.88 * brown, (138, 96, 62))
     cells = canvas.places("cell", 6, 0.1, 0.25)
     for part, a, b in canvas.each(shown["red_cells"], cells[:_MOST_CELLS], 0.06):
         part.paint(0.9 * part.disc(a, b, 0.034, soft=1.5), (204, 52, 66))
