@@ -85,8 +85,6 @@ Range = tuple[float, float]
 NUISANCE = ("grain", "lighting", "occlusion", "blur", "motion", "vignette", "shift")
 """Fields of a channel that disturb pictures, each drawn from a range of its own."""
 _LEAST_GRAIN = 0.5
-_VARIED = 1.0
-"""Hardness from which sights that follow no column vary over their whole range."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
     """Let easy designs have little of what disturbs pictures, and sights that stay alike if they follow no column."""
     scaled = {name: round(getattr(channel, name) * hardness, 3) for name in NUISANCE}
     scaled["grain"] = max(_LEAST_GRAIN, scaled["grain"])
-    return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness / _VARIED), 4)})
+    return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness), 4)})
 
 
 IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,))

@@ -109,11 +109,6 @@ def peaks(values: np.ndarray, cut: float, apart: int = 5) -> np.ndarray:
     return ((values == maximum_filter(values, apart, axes=(1, 2))) & (values > cut)).sum(axis=(1, 2))
 
 
-def most(values: np.ndarray) -> np.ndarray:
-    """Largest value of each picture, its lowest fifth left out."""
-    return values[:, : values.shape[1] * 4 // 5].max(axis=(1, 2))
-
-
 def highest_quarter(values: np.ndarray) -> np.ndarray:
     """Quarter with the largest value: 0 top left, 1 top right, 2 bottom left, 3 bottom right."""
     half, end = values.shape[1] // 2, values.shape[1] * 17 // 20
@@ -213,12 +208,6 @@ def hilly_ends(values: np.ndarray, horizon: np.ndarray) -> np.ndarray:
     return (levels[0] < 0.75 * levels[1]) + 2 * (levels[2] < 0.75 * levels[1])
 
 
-def row_middles(thing: np.ndarray) -> np.ndarray:
-    """Middle of each row of the thing from left to right."""
-    total, places = thing.sum(axis=2), np.arange(thing.shape[2]) / thing.shape[2]
-    return np.where(total, thing @ places / np.maximum(total, 1), 0.5)[:, :, None]
-
-
 def ripples(thing: np.ndarray, count: float) -> np.ndarray:
     """How much the width of the thing goes up and down, so many times over the whole height of a picture."""
     width, places = thing.sum(axis=2), np.arange(thing.shape[1]) / thing.shape[1]
@@ -274,8 +263,8 @@ def aspect(thing: np.ndarray) -> np.ndarray:
 
 def across(thing: np.ndarray) -> np.ndarray:
     """Place of the thing from left to right; the middle where there is none."""
-    total, places = thing.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
-    return np.where(total, thing.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+    places = (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
+    return np.where(thing.any(axis=(1, 2)), inside(places, thing), 0.5)
 
 
 def down(thing: np.ndarray) -> np.ndarray:
@@ -381,8 +370,8 @@ def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    on_scale, soften, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, within, filled,
-    pattern, unlike_edges, biggest, top_width, hilly_ends, row_middles, ripples, box, level, middle, slope, rough, area,
+    on_scale, soften, tint, beyond, peaks, highest_quarter, corner_with, waves, border, lying, within, filled,
+    pattern, unlike_edges, biggest, top_width, hilly_ends, ripples, box, level, middle, slope, rough, area,
     inside, aspect, across, down, lower_end, extent_across, fullness, tip_across, pieces, piece, line_end, dots, layers,
     opened, relative, from_middle, top,
 )  # fmt: skip
