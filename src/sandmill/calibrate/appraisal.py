@@ -11,13 +11,13 @@ import polars as pl
 
 from sandmill.calibrate.measure import draw_counts
 from sandmill.calibrate.panel import PanelRun
-from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.readers import Stated, read_table, run_readers
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.draw import Pilot, Rendered
 from sandmill.draw.pilot import with_fresh_training
 from sandmill.draw.render import side_by_side
 from sandmill.errors import ItemRejected
-from sandmill.kinds.files.base import layout_of
+from sandmill.kinds.files.base import layout_of, write_files
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import LOOSE, Calibration, Ceiling
 from sandmill.models.package import TaskFacts
@@ -122,7 +122,7 @@ _WITH_MORE_ITEMS = ("reader_linear", "reader_search", "reader_sparse", "reader_t
 
 
 def measure_ceiling(
-    measured: Calibration, pilot: Pilot, rendered: Rendered, stated: Stated, streams: Streams
+    measured: Calibration, pilot: Pilot, rendered: Rendered, contest: SolverRuns, streams: Streams
 ) -> Ceiling:
     """Say between which scores the best possible one lies.
 
@@ -139,7 +139,7 @@ def measure_ceiling(
     metric, final = get_metric(facts.metric), rendered.answers.part(Part.FINAL)
     layout, public, runs = layout_of(spec), rendered.package.public, list[PanelRun]()
     own: tuple[str, ...] = getattr(spec.kind.load("panel"), "WITH_MORE_ITEMS", ()) if spec.kind.panel else ()
-    if own or (stated and not spec.kind.panel):
+    if own or (contest.stated and not spec.kind.panel):
         tested = layout.read(public, facts, spec.feature_columns, spec.only_in_training).test
         train = side_by_side(pilot.test, pilot.only_in_training, pilot.target)
         # Pilots of kinds with a panel of their own are small; their items are rendered slowly
@@ -149,8 +149,13 @@ def measure_ceiling(
         train = train.unique(facts.id_column, keep="first", maintain_order=True)
         with TemporaryDirectory(prefix="sandmill-ceiling-") as name:
             files = {**layout.write(train, tested, facts), layout.sample: public[layout.sample]}
-            contest = SolverRuns(Path(name), files, facts, Stated(()) if own else stated)
-            runs = contest.run(own) if own else contest.run_readers(_WITH_MORE_ITEMS)
+            if own:
+                runs = SolverRuns(Path(name), files, facts, Stated(())).run(own)
+            else:
+                # Readers need no generic features of so many items
+                write_files(Path(name), files)
+                table = read_table(contest.panel, Path(name), contest.stated)
+                runs = run_readers(contest.panel, table, _WITH_MORE_ITEMS)
     reached = [measured.board[0].final, *(script.final for script in measured.scripts)]
     truth = rendered.answers.truth[final]
     reached += [metric.rounded(truth, run.prediction[final]) for run in runs if run.has_run]

@@ -123,7 +123,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
         measured = measured.model_copy(update={"informed": informed})
         trivial = next(run for run in board if run.name == TRIVIAL)
         appraised = appraise(measured, trivial, rendered, streams)
-        ceiling = measure_ceiling(measured, pilot, rendered, stated, streams)
+        ceiling = measure_ceiling(measured, pilot, rendered, contest, streams)
         appraised = appraised.model_copy(update={"ceiling": ceiling})
         sources, seconds = {one.score.file: one.source for one in scripts}, _script_seconds(package.task_id, runs)
         return Calibrated(package, appraised, sources, panel_s, seconds)

@@ -26,17 +26,18 @@ def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_
     pilot = draw_pilot(spec, SECRET, rows=150)
     rendered, asked = render(spec, SECRET, drawn=pilot.drawn), {}
 
-    class Runs:
-        def __init__(self, folder, files, facts, stated):
-            asked["items"] = [line.split(b",")[0] for line in files["train.csv"].splitlines()[1:] if b"," in line]
+    def write_files(folder, files):
+        asked["items"] = [line.split(b",")[0] for line in files["train.csv"].splitlines()[1:] if b"," in line]
 
-        def run_readers(self, names):
-            return [PanelRun(name, Tier.READER, rendered.oracle, None) for name in names]
+    def run_readers(panel, table, names):
+        return [PanelRun(name, Tier.READER, rendered.oracle, None) for name in names]
 
-    monkeypatch.setattr(appraisal, "SolverRuns", Runs)
+    monkeypatch.setattr(appraisal, "write_files", write_files)
+    monkeypatch.setattr(appraisal, "read_table", lambda *_: None)
+    monkeypatch.setattr(appraisal, "run_readers", run_readers)
     measured = SimpleNamespace(board=[SimpleNamespace(final=0.6)], scripts=[SimpleNamespace(final=script)], oracle=1.0)
-    streams, stated = Streams(SECRET, "further"), stated_facts(spec, rendered.package.public)
-    found = appraisal.measure_ceiling(measured, pilot, rendered, stated, streams)
+    contest = SimpleNamespace(stated=stated_facts(spec, rendered.package.public), panel=None)
+    found = appraisal.measure_ceiling(measured, pilot, rendered, contest, Streams(SECRET, "further"))
     known = {identity for identity in asked["items"] if len(identity) == len(asked["items"][0])}
     assert len(known) >= 10 * spec.sizes.train
     assert found.loose_above == LOOSE

@@ -50,3 +50,21 @@ def test_a_feature_is_the_same_in_whatever_company_it_is_made(tmp_path: Path):
     together = training_features(recipes, table)
     alone = [training_features([recipe], other)[0] for recipe in reversed(recipes)]
     assert [part.tobytes() for part in together] == [part.tobytes() for part in reversed(alone)]
+
+
+def test_errors_with_a_candidate_are_those_after_it_is_added():
+    rng = np.random.default_rng(3)
+    base, wanted, leads, partners = (rng.normal(size=(60, count)) for count in (4, 3, 9, 9))
+    search = greedy.Search(base, wanted - wanted.mean(axis=0), leads, partners)
+    for candidate in (2, 7):
+        expected = search.errors()[candidate]
+        search.add(candidate)
+        assert search.error() == pytest.approx(expected)
+
+
+def test_a_search_starts_from_what_a_base_leaves():
+    rng = np.random.default_rng(4)
+    base, wanted, candidates = (rng.normal(size=(50, count)) for count in (6, 2, 5))
+    remover = greedy.base_remover(base, wanted)
+    error = np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2)
+    assert greedy.Search(base, wanted, candidates, candidates).error() == pytest.approx(error)

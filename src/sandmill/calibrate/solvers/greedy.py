@@ -28,20 +28,17 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
     partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
     price = 2 * STRICTNESS * _chance(len(recipes), wanted.shape[1]) / rows
     toll = np.exp(price * np.array([feature.shape[1] for feature in made]) ** 0.5)
-    remover = base_remover(base, wanted)
-    chosen: list[int] = []
-    error = float(np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2))
+    search, chosen = Search(base, wanted, leads, partners), list[int]()
+    error = search.error()
     while len(chosen) < min(most, len(recipes)):
-        errors = errors_with(remover, wanted, leads, partners)
+        errors = search.errors()
         errors[chosen] = np.inf
         best = int(np.argmin(errors * toll))
         if errors[best] * toll[best] >= error and len(chosen) >= least:
             break
         chosen.append(best)
         error = float(errors[best])
-        for column in (leads[:, best], partners[:, best]):
-            carried = remover @ column
-            remover = remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + column @ carried)
+        search.add(best)
     return [recipes[position] for position in chosen]
 
 
@@ -60,29 +57,57 @@ def _chance(candidates: int, responses: int) -> float:
 
 def base_remover(base: Any, wanted: Any) -> Any:
     """The matrix that takes from a target what ridge on the base explains, and its mean."""
-    rows = len(wanted)
-    remover = np.eye(rows) - 1 / rows
+    rows, (left, share) = len(wanted), _explained(base, wanted)
+    return np.eye(rows) - 1 / rows - (left * share) @ left.T
+
+
+def _explained(base: Any, wanted: Any) -> tuple[Any, Any]:
+    """Directions of rows along which a base varies, and the share of each that ridge explains."""
     if not base.shape[1]:
-        return remover
+        return np.zeros((len(wanted), 0)), np.zeros(0)
     _, penalty = best_penalty(base, wanted)
     left, strength, _ = np.linalg.svd(base - base.mean(axis=0), full_matrices=False)
-    return remover - (left * (strength**2 / (strength**2 + penalty))) @ left.T
+    return left, strength**2 / (strength**2 + penalty)
 
 
-def errors_with(remover: Any, wanted: Any, leads: Any, partners: Any) -> Any:
-    """Leave-one-out error after adding each candidate (Sherman-Morrison, the second column after the first)."""
-    residual, own = remover @ wanted, np.diag(remover)[:, None]
-    first = remover @ leads
-    scale = CANDIDATE_PENALTY + (leads * first).sum(axis=0)
-    slope = (leads.T @ residual) / scale[:, None]
-    own = own - first**2 / scale
-    both = (first * partners).sum(axis=0)
-    second = remover @ partners - first * (both / scale)
-    scale = CANDIDATE_PENALTY + (partners * second).sum(axis=0)
-    other = (partners.T @ residual - both[:, None] * slope) / scale[:, None]
-    own = np.maximum(own - second**2 / scale, 1e-6)
-    total = np.zeros(leads.shape[1])
-    for column in range(wanted.shape[1]):
-        left = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
-        total += ((left / own) ** 2).mean(axis=0)
-    return total / wanted.shape[1]
+class Search:
+    """What is left of a target and of all candidates, once a base and the chosen features have explained their part.
+
+    A remover, see `base_remover`, is a matrix of rows by rows. Its products are kept instead: they follow each choice
+    by one column, so that a step takes time in proportion to the rows.
+    """
+
+    def __init__(self, base: Any, wanted: Any, leads: Any, partners: Any) -> None:
+        left, share = _explained(base, wanted)
+        self._leads, self._partners = leads, partners
+        self._own = 1 - 1 / len(wanted) - (left**2 * share).sum(axis=1, keepdims=True)
+        self._rest = [part - part.mean(axis=0) - (left * share) @ (left.T @ part) for part in (wanted, leads, partners)]
+
+    def error(self) -> float:
+        """Leave-one-out error so far."""
+        return float(np.mean((self._rest[0] / self._own) ** 2))
+
+    def errors(self) -> Any:
+        """Leave-one-out error after adding each candidate (Sherman-Morrison, the second column after the first)."""
+        residual, first, second = self._rest
+        scale = CANDIDATE_PENALTY + (self._leads * first).sum(axis=0)
+        slope = (self._leads.T @ residual) / scale[:, None]
+        both = (first * self._partners).sum(axis=0)
+        second = second - first * (both / scale)
+        own = self._own - first**2 / scale
+        scale = CANDIDATE_PENALTY + (self._partners * second).sum(axis=0)
+        other = (self._partners.T @ residual - both[:, None] * slope) / scale[:, None]
+        own = np.maximum(own - second**2 / scale, 1e-6)
+        total = np.zeros(first.shape[1])
+        for column in range(residual.shape[1]):
+            left = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
+            total += ((left / own) ** 2).mean(axis=0)
+        return total / residual.shape[1]
+
+    def add(self, candidate: int) -> None:
+        """Let a candidate explain its part of everything."""
+        for place, columns in ((1, self._leads), (2, self._partners)):
+            column, carried = columns[:, candidate], self._rest[place][:, [candidate]]
+            scale = CANDIDATE_PENALTY + column @ carried
+            self._own = self._own - carried**2 / scale
+            self._rest = [part - carried * (column @ part / scale) for part in self._rest]

@@ -42,7 +42,7 @@ class ImageChannel(Channel):
     grain: float = Field(ge=0, le=40)
     """Standard deviation of the noise of a pixel, in grey levels from 0 to 255."""
     turn: float = Field(default=0.0, ge=0, le=180)
-    """Largest rotation of a picture, in degrees either way."""
+    """Largest rotation of a picture in degrees, in tasks of older versions."""
     lighting: float = Field(default=0.0, ge=0, le=0.5)
     """Largest change of the brightness of a picture, as a share of it."""
     occlusion: float = Field(default=0.0, ge=0, le=1)
@@ -82,11 +82,9 @@ class ImageMedium(Medium):
 
 
 Range = tuple[float, float]
-NUISANCE = ("grain", "turn", "lighting", "occlusion", "blur", "motion", "vignette", "shift")
+NUISANCE = ("grain", "lighting", "occlusion", "blur", "motion", "vignette", "shift")
 """Fields of a channel that disturb pictures, each drawn from a range of its own."""
 _LEAST_GRAIN = 0.5
-_VARIED = 1.0
-"""Hardness from which sights that follow no column vary over their whole range."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,6 @@ class ImageDesign:
     file: PictureFile
     sides: tuple[int, ...]
     grain: Range = (2.0, 6.0)
-    turn: Range = (0.0, 0.0)
     lighting: Range = (0.0, 0.12)
     occlusion: Range = (0.0, 0.1)
     blur: Range = (0.0, 0.4)
@@ -105,13 +102,12 @@ class ImageDesign:
     vignette: Range = (0.0, 0.35)
     shift: Range = (0.0, 0.02)
     is_grey: bool = False
-    faint: tuple[str, ...] = ()
-    """Sights that general features hardly show: see `Medium.not_leading`."""
 
     def choose_medium(self, place: float) -> ImageMedium:
         """Return the domain of a design by its place among all of the kind. No faint sight leads its rules."""
         medium = draw_medium(f"image/domains/{self.kind}", ImageMedium, place)
-        faint = tuple(one.column for one in medium.seen if one.sight in self.faint and one.column)
+        sights = sights_of(medium.scene)
+        faint = tuple(one.column for one in medium.seen if one.column and sights[one.sight].is_faint)
         return medium.model_copy(update={"not_leading": faint})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
@@ -143,45 +139,17 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
     """Let easy designs have little of what disturbs pictures, and sights that stay alike if they follow no column."""
     scaled = {name: round(getattr(channel, name) * hardness, 3) for name in NUISANCE}
     scaled["grain"] = max(_LEAST_GRAIN, scaled["grain"])
-    return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness / _VARIED), 4)})
+    return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness), 4)})
 
 
-IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,), faint=("foam", "gulls", "waves", "shape", "coast", "width"))
-IMAGE_LABELS = ImageDesign(
-    "image_labels",
-    "jpg",
-    (56,),
-    faint=("plants", "plant_length", "shrubs", "stones", "furrows", "corner", "flag"),
-    blur=(0.0, 0.3),
-)
-IMAGE_GRADES = ImageDesign(
-    "image_grades", "png", (48,), faint=("vessels", "bleed_size", "deposits", "naevus_across", "disc_down", "notch")
-)
+IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,))
+IMAGE_LABELS = ImageDesign("image_labels", "jpg", (56,), blur=(0.0, 0.3))
+IMAGE_GRADES = ImageDesign("image_grades", "png", (48,))
 IMAGE_CLASSES = ImageDesign(
-    "image_classes",
-    "jpg",
-    (64,),
-    faint=("corner", "bar_width", "weight", "ring", "dots", "stem"),
-    grain=(2.0, 5.0),
-    lighting=(0.0, 0.05),
-    occlusion=(0.0, 0.05),
-    blur=(0.0, 0.2),
+    "image_classes", "jpg", (64,), grain=(2.0, 5.0), lighting=(0.0, 0.05), occlusion=(0.0, 0.05), blur=(0.0, 0.2)
 )
-IMAGE_TILES = ImageDesign(
-    "image_tiles", "tif", (48,), faint=("nuclei", "nuclei_size", "crowd", "holes", "red_cells", "ink_width")
-)
-IMAGE_FLAGS = ImageDesign(
-    "image_flags", "jpg", (60,), faint=("scab", "scab_size", "rust", "holes", "veins", "rough", "midrib", "clip")
-)
-IMAGE_NOTES = ImageDesign(
-    "image_notes",
-    "jpg",
-    (64,),
-    faint=("tip_down", "tip_across", "reach", "reach_down", "leads", "ribs", "marker"),
-    blur=(0.0, 0.15),
-    is_grey=True,
-)
-TABLE_IMAGE = ImageDesign(
-    "table_image", "jpg", (64,), faint=("veins", "midrib", "teeth", "lobes", "specks"), is_grey=True
-)
-IMAGE_PATIENTS = ImageDesign("image_patients", "jpg", (48,), faint=("stretch", "globules", "scar", "ruler", "hairs"))
+IMAGE_TILES = ImageDesign("image_tiles", "tif", (48,))
+IMAGE_FLAGS = ImageDesign("image_flags", "jpg", (60,))
+IMAGE_NOTES = ImageDesign("image_notes", "jpg", (64,), blur=(0.0, 0.15), is_grey=True)
+TABLE_IMAGE = ImageDesign("table_image", "jpg", (64,), is_grey=True)
+IMAGE_PATIENTS = ImageDesign("image_patients", "jpg", (48,))

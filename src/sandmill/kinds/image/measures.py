@@ -109,11 +109,6 @@ def peaks(values: np.ndarray, cut: float, apart: int = 5) -> np.ndarray:
     return ((values == maximum_filter(values, apart, axes=(1, 2))) & (values > cut)).sum(axis=(1, 2))
 
 
-def most(values: np.ndarray) -> np.ndarray:
-    """Largest value of each picture, its lowest fifth left out."""
-    return values[:, : values.shape[1] * 4 // 5].max(axis=(1, 2))
-
-
 def highest_quarter(values: np.ndarray) -> np.ndarray:
     """Quarter with the largest value: 0 top left, 1 top right, 2 bottom left, 3 bottom right."""
     half, end = values.shape[1] // 2, values.shape[1] * 17 // 20
@@ -154,11 +149,6 @@ def lying(thing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.cos(angle) * over + np.sin(angle) * under, np.cos(angle) * under - np.sin(angle) * over
 
 
-def sides(over: np.ndarray, under: np.ndarray) -> list[np.ndarray]:
-    """Upper end, right edge, lower end and left edge of an upright thing."""
-    return [under < -0.25, over > 0.13, under > 0.25, over < -0.13]
-
-
 def within(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
     """Median index of the pixels of the thing, or of all pixels where there is none."""
     thing = thing | ~thing.any(axis=(1, 2), keepdims=True)
@@ -177,12 +167,6 @@ def pattern(values: np.ndarray, thing: np.ndarray, turns: np.ndarray) -> np.ndar
     """Strength of waves of the index within the thing, whose place in a wave is given in turns."""
     values = np.where(thing, np.clip(values / within(values, thing)[:, None, None] - 1, -0.3, 0.3), 0)
     return np.abs((values * np.exp(2j * np.pi * turns)).sum(axis=(1, 2))) / np.maximum(thing.sum(axis=(1, 2)), 1)
-
-
-def steepest(rows: np.ndarray) -> np.ndarray:
-    """Place from top to bottom where a value of rows falls most, in the upper half."""
-    falls = rows[:, :-3] - rows[:, 3:]
-    return (falls[:, : falls.shape[1] // 2].argmax(axis=1) + 2) / rows.shape[1]
 
 
 def unlike_edges(pixels: np.ndarray) -> np.ndarray:
@@ -206,11 +190,6 @@ def biggest(thing: np.ndarray) -> np.ndarray:
     return (sizes > 0) & (sizes == sizes.max(axis=(1, 2), keepdims=True))
 
 
-def share_within(part: np.ndarray, thing: np.ndarray) -> np.ndarray:
-    """Share of the thing that the part makes up."""
-    return (part & thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
-
-
 def top_width(thing: np.ndarray) -> np.ndarray:
     """Width of the second and third row of the thing, as a share of its greatest width."""
     width = thing.sum(axis=2)
@@ -227,12 +206,6 @@ def hilly_ends(values: np.ndarray, horizon: np.ndarray) -> np.ndarray:
         for start in (0, 0.44, 0.88)
     ]
     return (levels[0] < 0.75 * levels[1]) + 2 * (levels[2] < 0.75 * levels[1])
-
-
-def row_middles(thing: np.ndarray) -> np.ndarray:
-    """Middle of each row of the thing from left to right."""
-    total, places = thing.sum(axis=2), np.arange(thing.shape[2]) / thing.shape[2]
-    return np.where(total, thing @ places / np.maximum(total, 1), 0.5)[:, :, None]
 
 
 def ripples(thing: np.ndarray, count: float) -> np.ndarray:
@@ -278,27 +251,20 @@ def inside(values: np.ndarray, thing: np.ndarray) -> np.ndarray:
     return (values * thing).sum(axis=(1, 2)) / np.maximum(thing.sum(axis=(1, 2)), 1)
 
 
-def spreads(thing: np.ndarray) -> list[np.ndarray]:
-    """Standard deviations of the places of pixels across and down."""
-    found, total = [], np.maximum(thing.sum(axis=(1, 2)), 1)
-    for axis in (1, 2):
-        line = thing.sum(axis=axis)
-        places = np.arange(line.shape[1])
-        middle = line @ places / total
-        found.append(np.sqrt((line * (places - middle[:, None]) ** 2).sum(axis=1) / total))
-    return found
-
-
 def aspect(thing: np.ndarray) -> np.ndarray:
-    """Logarithm of the width of the thing divided by its height."""
-    wide, high = spreads(thing)
-    return np.log((wide + 0.3) / (high + 0.3))
+    """Logarithm of the width of the thing divided by its height: standard deviations of places."""
+    found = []
+    for line in (thing.sum(axis=1), thing.sum(axis=2)):
+        places, total = np.arange(line.shape[1]), np.maximum(line.sum(axis=1), 1)
+        middles = (line @ places / total)[:, None]
+        found.append(np.sqrt((line * (places - middles) ** 2).sum(axis=1) / total) + 0.3)
+    return np.log(found[0] / found[1])
 
 
 def across(thing: np.ndarray) -> np.ndarray:
     """Place of the thing from left to right; the middle where there is none."""
-    total, places = thing.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
-    return np.where(total, thing.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+    places = (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
+    return np.where(thing.any(axis=(1, 2)), inside(places, thing), 0.5)
 
 
 def down(thing: np.ndarray) -> np.ndarray:
@@ -306,25 +272,14 @@ def down(thing: np.ndarray) -> np.ndarray:
     return across(thing.swapaxes(1, 2))
 
 
-def right_end(thing: np.ndarray) -> np.ndarray:
-    """How far to the right the thing reaches."""
-    columns = thing.any(axis=1)
-    return (columns * np.arange(1, columns.shape[1] + 1)).max(axis=1) / columns.shape[1]
-
-
 def lower_end(thing: np.ndarray) -> np.ndarray:
     """How far down the thing reaches."""
-    return right_end(thing.swapaxes(1, 2))
+    return (thing.any(axis=2) * np.arange(1, thing.shape[1] + 1)).max(axis=1) / thing.shape[1]
 
 
 def extent_across(thing: np.ndarray) -> np.ndarray:
     """Widest row of the thing."""
     return np.sort(thing.sum(axis=2), axis=1)[:, -2:].mean(axis=1) / thing.shape[2]
-
-
-def extent_down(thing: np.ndarray) -> np.ndarray:
-    """Highest column of the thing."""
-    return extent_across(thing.swapaxes(1, 2))
 
 
 def fullness(thing: np.ndarray) -> np.ndarray:
@@ -335,11 +290,8 @@ def fullness(thing: np.ndarray) -> np.ndarray:
 
 def tip_across(thing: np.ndarray) -> np.ndarray:
     """Place of the lowest pixels of the thing from left to right; the middle where there is none."""
-    rows = np.arange(1, thing.shape[1] + 1)
-    lowest = (thing.any(axis=2) * rows).max(axis=1)
-    tip = thing & (rows[None, :, None] >= lowest[:, None, None] - 1) & (lowest > 0)[:, None, None]
-    total, places = tip.sum(axis=(1, 2)), (np.arange(thing.shape[2]) + 0.5) / thing.shape[2]
-    return np.where(total, tip.sum(axis=1) @ places / np.maximum(total, 1), 0.5)
+    rows = np.arange(2, thing.shape[1] + 2) / thing.shape[1]
+    return across(thing & (rows[:, None] >= lower_end(thing)[:, None, None]))
 
 
 def pieces(thing: np.ndarray) -> np.ndarray:
@@ -418,11 +370,10 @@ def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    on_scale, soften, tint, beyond, peaks, most, highest_quarter, corner_with, waves, border, lying, sides, within,
-    filled, pattern, steepest, unlike_edges, biggest, share_within, top_width, hilly_ends, row_middles, ripples,
-    box, level, middle, slope, rough, area, inside, spreads, aspect, across, down, right_end, lower_end,
-    extent_across, extent_down, fullness, tip_across, pieces, piece, line_end, dots, layers, opened, relative,
-    from_middle, top,
+    on_scale, soften, tint, beyond, peaks, highest_quarter, corner_with, waves, border, lying, within, filled,
+    pattern, unlike_edges, biggest, top_width, hilly_ends, ripples, box, level, middle, slope, rough, area,
+    inside, aspect, across, down, lower_end, extent_across, fullness, tip_across, pieces, piece, line_end, dots, layers,
+    opened, relative, from_middle, top,
 )  # fmt: skip
 """Functions that measures are written with."""
 

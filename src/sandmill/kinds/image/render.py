@@ -26,8 +26,6 @@ def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
         dirt = canvas.blob("dirt", place, np.where(is_dirty, _DIRT, -1.0), soft=6.0)
         canvas.paint(0.85 * dirt, canvas.pixels.mean(axis=(2, 3)).T * 0.5)
     pixels = canvas.pixels
-    if channel.turn:
-        pixels = _turned(pixels, np.radians(canvas.draw("turn", -channel.turn, channel.turn)))
     if channel.shift:
         most = channel.shift * channel.side
         pixels = _moved(pixels, *(np.rint(canvas.draw(f"shift {axis}", -most, most)).astype(np.intp) for axis in "xy"))
@@ -60,24 +58,6 @@ def _moved(pixels: Pixels, x: NDArray[np.intp], y: NDArray[np.intp]) -> Pixels:
     steps, last = np.arange(pixels.shape[2]), pixels.shape[2] - 1
     rows, columns = (np.clip(steps - by[:, None], 0, last) for by in (y, x))
     return pixels[:, np.arange(len(x))[:, None, None], rows[:, :, None], columns[:, None, :]]
-
-
-def _turned(pixels: Pixels, angles: np.ndarray) -> Pixels:
-    """Turn each picture around its middle; edges are continued outwards."""
-    side = pixels.shape[2]
-    middle = (side - 1) / 2
-    down, across = (np.indices((side, side), np.float32) - middle)[:, None]
-    cos, sin = wide(np.cos(angles)), wide(np.sin(angles))
-    rows, columns = (
-        np.clip(place + middle, 0, side - 1.001) for place in (cos * down - sin * across, sin * down + cos * across)
-    )
-    top, left = rows.astype(np.intp), columns.astype(np.intp)
-    low, beside = (rows - top).astype(np.float32), (columns - left).astype(np.float32)
-    flat = pixels.reshape(3, -1)
-    first = (np.arange(pixels.shape[1])[:, None, None] * side + top) * side + left
-    upper = flat[:, first] * (1 - beside) + flat[:, first + 1] * beside
-    lower = flat[:, first + side] * (1 - beside) + flat[:, first + side + 1] * beside
-    return np.asarray(upper * (1 - low) + lower * low, np.float32)
 
 
 JPEG_QUALITY = 75

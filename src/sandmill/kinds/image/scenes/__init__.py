@@ -27,6 +27,8 @@ class Sight(Frozen):
     """Typical readings where the number is 0 and where it is 1."""
     text: str
     """What a description says of it."""
+    is_faint: bool = False
+    """Whether general features hardly show it: see `Medium.not_leading`."""
 
     def cue(self, scene: str, name: str, column: str, *, is_turned: bool) -> Cue:
         """Return how a column shows that decides this sight of a scene."""

@@ -105,10 +105,8 @@ def draw_ground(canvas: Canvas, shown: Shown) -> None:
         panel = part.block(x, y, 0.07, 0.055, turned) * (1 + 0.05 * part.cut(soil))
         part.paint(panel, each_level(_PANELS, shown["flag"]))
     bank = 1.02 - each_level([0.0, 0.09, 0.17], shown["edge"]) + 0.012 * soil
-    canvas.paint(
-        canvas.soft(canvas.down - bank, 2.0),
-        [one * (1 + 0.12 * canvas.texture("water", 0.2, 1.5, 3)) for one in (56, 80, 100)],
-    )
+    water = 1 + 0.12 * canvas.texture("water", 0.2, 1.5, 3)
+    canvas.paint(canvas.soft(canvas.down - bank, 2.0), (56 * water, 80 * water, 100 * water))
     canvas.light(0.66 + 0.58 * wide(shown["light"]))
 
 
@@ -213,11 +211,8 @@ def draw_leaf(canvas: Canvas, shown: Shown) -> None:
     threads = canvas.texture("weft", 0.03, 1.0, 2.5) + canvas.texture("warp", 0.03, 1.0, 0.4)
     canvas.fill(*each_level(_CLOTHS, shown["tag"]).T)
     canvas.light((0.72 + 0.56 * wide(shown["light"])) * (1 + 0.05 * threads + 0.04 * canvas.texture("folds", 0.6, 2.5)))
-    cloth, place, turned = (
-        canvas.pixels.copy(),
-        (0.5 + canvas.draw("leaf x", -0.04, 0.04), 0.5),
-        canvas.draw("leaf turn", -0.3, 0.3),
-    )
+    cloth, place = canvas.pixels.copy(), (0.5 + canvas.draw("leaf x", -0.04, 0.04), 0.5)
+    turned = canvas.draw("leaf turn", -0.3, 0.3)
     tall, broad = 0.35 + 0.12 * shown["length"], 0.19 + 0.14 * shown["width"]
     form = tall, broad, 0.56 + canvas.draw("widest", -0.06, 0.06)
     canvas.light(1 - 0.5 * _blade(canvas, canvas.shaded(*place, 0.025), turned, form, 5.0)[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.kinds.image.canvas import Canvas, Cover, Place, together, wide
+from sandmill.kinds.image.canvas import Canvas, Cover, Place, each_level, together, wide
 from sandmill.kinds.image.scenes import Draw, Shown
 from sandmill.mechanism.columns import Floats
 
@@ -38,9 +38,9 @@ def draw_fundus(canvas: Canvas, shown: Shown) -> None:
     for number, (part, a, b) in enumerate(canvas.each(shown["bleeds"], cells[:_MOST_SPOTS], 0.11)):
         bleed = part.blob(f"bleed {number}", (a, b), 0.044 + 0.032 * shown["bleed_size"], 0.3)
         part.paint(0.92 * bleed, (70 + pale, 10, 12))
-    lid = _one_of([-0.3, 0.19, 0.33], shown["lid"])
-    canvas.light(1 - 0.45 * _within(canvas, wide(lid) - 1.2 * (canvas.across - 0.5) ** 2 - canvas.down, 6))
-    x, y = (_one_of(places, shown["notch"]) for places in ([0.5, 0.955, 0.5, 0.045], [0.045, 0.5, 0.955, 0.5]))
+    lid = each_level([-0.3, 0.19, 0.33], shown["lid"])
+    canvas.light(1 - 0.45 * canvas.soft(wide(lid) - 1.2 * (canvas.across - 0.5) ** 2 - canvas.down, 6))
+    x, y = (each_level(places, shown["notch"]) for places in ([0.5, 0.955, 0.5, 0.045], [0.045, 0.5, 0.955, 0.5]))
     canvas.paint(1 - np.maximum(canvas.disc(0.5, 0.5, 0.455), canvas.disc(x, y, 0.045)), (12, 9, 10))
 
 
@@ -72,7 +72,7 @@ def _arc(canvas: Canvas, start: Place, form: tuple[Floats, Floats, float], half:
     along, aside = cos * over + sin * under, sin * over - cos * under
     far = abs(aside - bend * along**2 - 0.008 * np.sin(22 * along)) / np.sqrt(1 + (2 * bend * along) ** 2)
     thin = wide(half) * (1.1 - 0.75 * np.clip(along / long, 0, 1))
-    return _within(canvas, thin - far) * ((along > 0) & (along < long))
+    return canvas.soft(thin - far) * ((along > 0) & (along < long))
 
 
 _MOST_HOLES, _MOST_CELLS = 6, 9
@@ -90,12 +90,12 @@ def draw_tissue(canvas: Canvas, shown: Shown) -> None:
     for pixels, much in zip(canvas.pixels, (0.35, 1.0, 0.6), strict=True):
         pixels += much * (waves + 4 * canvas.texture("fine", 0.08, 1.4) + 3 * large)
     spot = canvas.places("gap", 4, 0.17, 0.2)
-    brown = canvas.blob("brown", spot[1], 0.05 + 0.09 * shown["pigment"], 0.35, 1.15, angle, soft=3)
-    canvas.paint(0.88 * brown, (138, 96, 62))
     opening = 0.06 + 0.075 * shown["lumen"]
     canvas.paint(0.35 * canvas.blob("gland", spot[0], opening + 0.035, 0.2, 1.1, angle, soft=2), (150, 90, 150))
     covers, shades = _nuclei(canvas, shown)
     canvas.paint(0.92 * covers, (84 + 40 * shades, 46 + 36 * shades, 132 + 24 * shades))
+    brown = canvas.blob("brown", spot[1], 0.05 + 0.09 * shown["pigment"], 0.35, 1.15, angle, soft=3)
+    canvas.paint(0.88 * brown, (138, 96, 62))
     cells = canvas.places("cell", 6, 0.1, 0.25)
     for part, a, b in canvas.each(shown["red_cells"], cells[:_MOST_CELLS], 0.06):
         part.paint(0.9 * part.disc(a, b, 0.034, soft=1.5), (204, 52, 66))
@@ -129,16 +129,16 @@ def _nuclei(canvas: Canvas, shown: Shown) -> tuple[Cover, Cover]:
         inside = radius - np.sqrt(x**2 + y**2 + (along * x + aside * y) ** 2)
         shade = np.where(inside > best, own, shade)
         best = np.maximum(best, inside)
-    return _within(canvas, best), np.asarray(np.clip(0.5 + 0.25 * shade, 0, 1), np.float32)
+    return canvas.soft(best), np.asarray(np.clip(0.5 + 0.25 * shade, 0, 1), np.float32)
 
 
 def _margin(canvas: Canvas, shown: Shown, white: tuple[Floats, ...], large: Cover) -> None:
     """End the tissue along an edge, whose surface has been inked."""
     far, depth = _from_edge(canvas, shown["margin"])[0] + 0.012 * large, wide(canvas.draw("margin", 0.07, 0.1))
-    half = wide(_one_of([0.021, 0.038, 0.06], shown["ink_width"]))
-    ink = _one_of([[44, 122, 84], [38, 36, 40], [206, 176, 60]], shown["ink"])
-    canvas.paint(np.clip(0.85 + 0.15 * large, 0, 1) * _within(canvas, half - abs(far - depth - half)), ink)
-    canvas.paint(_within(canvas, depth - far), white)
+    half = wide(each_level([0.021, 0.038, 0.06], shown["ink_width"]))
+    ink = each_level([[44, 122, 84], [38, 36, 40], [206, 176, 60]], shown["ink"])
+    canvas.paint(np.clip(0.85 + 0.15 * large, 0, 1) * canvas.soft(half - abs(far - depth - half)), ink)
+    canvas.paint(canvas.soft(depth - far), white)
 
 
 def _from_edge(canvas: Canvas, edge: Floats) -> tuple[Any, Any]:
@@ -146,16 +146,6 @@ def _from_edge(canvas: Canvas, edge: Floats) -> tuple[Any, Any]:
     number, upright = wide(edge), wide(edge % 2) == 1
     far, along = (np.where(upright, *pair) for pair in ((canvas.across, canvas.down), (canvas.down, canvas.across)))
     return np.where((number == 1) | (number == 2), 1 - far, far), along
-
-
-def _one_of(choices: Any, numbers: Floats) -> Any:
-    """Return what is chosen for each picture by the number of a level."""
-    return np.asarray(choices)[numbers.astype(np.intp)]
-
-
-def _within(canvas: Canvas, inside: Any, soft: float = 1.0) -> Cover:
-    """Cover pixels that lie inside an edge; distances are shares of the side, the edge is as wide as some pixels."""
-    return np.asarray(np.clip(inside * canvas.side / soft + 0.5, 0, 1), np.float32)
 
 
 _MOST_LEADS = 7
@@ -174,26 +164,26 @@ def draw_chest(canvas: Canvas, shown: Shown) -> None:
     canvas.shade((2 + 44 * wide(shown["ribs"])) * rib * (0.25 + 0.75 * lung) * np.clip((over - 0.05) * 20, 0, 1))
     for end in (0.13, 0.87):
         canvas.shade(20 * canvas.line((0.5 + 0.14 * (end - 0.5), 0.17), (end, 0.1), 0.014, 2))
-    canvas.shade(38 * _within(canvas, 0.06 - over, 2) * (0.8 + 0.2 * np.cos(74 * canvas.down)))
-    gas = _one_of([-1.0, 0.055, 0.09], shown["gas"])
+    canvas.shade(38 * canvas.soft(0.06 - over, 2) * (0.8 + 0.2 * np.cos(74 * canvas.down)))
+    gas = each_level([-1.0, 0.055, 0.09], shown["gas"])
     canvas.shade(-58 * canvas.blob("gas", (canvas.draw("gas", 0.66, 0.76), 0.89), gas, 0.15, 1.25, soft=2))
     heart = canvas.blob("heart", (0.56, 0.6), 0.1 + 0.085 * shown["heart"], 0.06, 1.16, 0.7, soft=4)
     canvas.paint(0.88 * heart, (level + 74,) * 3)
-    canvas.paint(_within(canvas, 0.04 + 1.1 * np.clip(over - 0.17, 0, 1) ** 1.6 - canvas.down, 2), (14, 14, 14))
+    canvas.paint(canvas.soft(0.04 + 1.1 * np.clip(over - 0.17, 0, 1) ** 1.6 - canvas.down, 2), (14, 14, 14))
     _tubes(canvas, shown)
 
 
 def _lung(canvas: Canvas, shown: Shown, x: float, name: str) -> Cover:
     """Fill a lung down to the diaphragm; on the right of the picture, fluid can stand in it."""
     dome = 0.62 + 0.17 * shown["breath"] if x < 0.5 else canvas.draw("dome", 0.7, 0.76)
-    above = _within(canvas, wide(dome) + 0.9 * (canvas.across - x) ** 2 - canvas.down, 2)
+    above = canvas.soft(wide(dome) + 0.9 * (canvas.across - x) ** 2 - canvas.down, 2)
     cover = canvas.disc(x, 0.45, 0.245, 0.76, (x - 0.5) * -0.5, soft=2.5) * above
     grey = 34 + 50 * shown[name]
     canvas.paint(0.92 * cover, (grey,) * 3)
     if x > 0.5:
-        depth = _one_of([-0.2, 0.09, 0.19], shown["fluid"])
+        depth = each_level([-0.2, 0.09, 0.19], shown["fluid"])
         surface = wide(0.72 - depth) - 1.2 * abs(canvas.across - x + 0.03) ** 1.5
-        canvas.shade(cover * _within(canvas, canvas.down - surface, 2) * wide(132 - grey))
+        canvas.shade(cover * canvas.soft(canvas.down - surface, 2) * wide(132 - grey))
     return cover
 
 
@@ -241,7 +231,7 @@ def draw_mole(canvas: Canvas, shown: Shown) -> None:
     halo = wide(canvas.draw("halo", 0, 0.25)) * np.clip(2.6 - 1.6 * share, 0, 1)
     canvas.paint(halo, (218 * light, 96 * light, 104 * light))
     ragged = wide(canvas.draw("ragged", 0.02, 0.1)) * canvas.texture("edge", 0.16, 2.6)
-    cover = _within(canvas, (1 + ragged - share) * radius, 2)
+    cover = canvas.soft((1 + ragged - share) * radius, 2)
     across, _ = canvas.far(*place, 1.0, canvas.draw("dark side", 0, 2 * np.pi))
     dark_side = wide(canvas.draw("uneven", 0, 0.35)) * np.clip(0.5 + 0.6 * across / radius, 0, 1)
     network = 0.12 * canvas.grains("network", 0.09)[0].clip(0, 1) + 0.05 * canvas.texture("pigment", 0.15, 1.5)
@@ -263,7 +253,7 @@ def draw_mole(canvas: Canvas, shown: Shown) -> None:
     far, along = _from_edge(canvas, shown["ruler"])
     ticks = abs((along / 0.085 + wide(canvas.draw("tick"))) % 1 - 0.5) < 0.16
     canvas.paint(0.75 * (ticks & (far < 0.075)), (52, 46, 44))
-    lens = canvas.disc(0.5, 0.5, _one_of([1.0, 0.64, 0.57], shown["rim"]), soft=3)
+    lens = canvas.disc(0.5, 0.5, each_level([1.0, 0.64, 0.57], shown["rim"]), soft=3)
     canvas.light(0.12 + 0.88 * lens)
 
 
