@@ -50,3 +50,20 @@ def test_a_feature_is_the_same_in_whatever_company_it_is_made(tmp_path: Path):
     together = training_features(recipes, table)
     alone = [training_features([recipe], other)[0] for recipe in reversed(recipes)]
     assert [part.tobytes() for part in together] == [part.tobytes() for part in reversed(alone)]
+
+
+def test_errors_with_a_candidate_are_those_of_ridge_without_each_row():
+    rng = np.random.default_rng(3)
+    base, wanted, made = rng.normal(size=(40, 3)), rng.normal(size=(40, 2)), rng.normal(size=(40, 5, 2))
+    columns = np.hstack([wanted, made[:, :, 0], made[:, :, 1]])
+    factor = greedy.base_factor(base, wanted)
+    left, own = columns - factor @ (factor.T @ columns), 1 - (factor**2).sum(axis=1)[:, None]
+    found = greedy.errors_with(own, columns, left, 2)
+    remover = greedy.base_remover(base, wanted)
+    for place in range(5):
+        whole = remover
+        for column in made[:, place].T:
+            carried = whole @ column
+            whole = whole - np.outer(carried, carried) / (greedy.CANDIDATE_PENALTY + column @ carried)
+        wanted_error = np.mean(((whole @ wanted) / np.diag(whole)[:, None]) ** 2)
+        np.testing.assert_allclose(found[place], wanted_error)

@@ -28,20 +28,22 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
     partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
     price = 2 * STRICTNESS * _chance(len(recipes), wanted.shape[1]) / rows
     toll = np.exp(price * np.array([feature.shape[1] for feature in made]) ** 0.5)
-    remover = base_remover(base, wanted)
+    columns = np.hstack([wanted, leads, partners])
+    factor, responses = base_factor(base, wanted), wanted.shape[1]
+    left, own = columns - factor @ (factor.T @ columns), 1 - (factor**2).sum(axis=1)[:, None]
     chosen: list[int] = []
-    error = float(np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2))
+    error = float(np.mean((left[:, :responses] / own) ** 2))
     while len(chosen) < min(most, len(recipes)):
-        errors = errors_with(remover, wanted, leads, partners)
+        errors = errors_with(own, columns, left, responses)
         errors[chosen] = np.inf
         best = int(np.argmin(errors * toll))
         if errors[best] * toll[best] >= error and len(chosen) >= least:
             break
         chosen.append(best)
         error = float(errors[best])
-        for column in (leads[:, best], partners[:, best]):
-            carried = remover @ column
-            remover = remover - np.outer(carried, carried) / (CANDIDATE_PENALTY + column @ carried)
+        for place in (responses + best, responses + len(recipes) + best):
+            carried = left[:, [place]] / np.sqrt(CANDIDATE_PENALTY + columns[:, place] @ left[:, place])
+            left, own = left - carried @ (carried.T @ columns), own - carried**2
     return [recipes[position] for position in chosen]
 
 
@@ -60,29 +62,42 @@ def _chance(candidates: int, responses: int) -> float:
 
 def base_remover(base: Any, wanted: Any) -> Any:
     """The matrix that takes from a target what ridge on the base explains, and its mean."""
-    rows = len(wanted)
-    remover = np.eye(rows) - 1 / rows
+    factor = base_factor(base, wanted)
+    return np.eye(len(wanted)) - factor @ factor.T
+
+
+def base_factor(base: Any, wanted: Any) -> Any:
+    """A factor of what the matrix of `base_remover` takes away. It is narrow, so that many rows cost little."""
+    mean = np.full((len(wanted), 1), len(wanted) ** -0.5)
     if not base.shape[1]:
-        return remover
+        return mean
     _, penalty = best_penalty(base, wanted)
     left, strength, _ = np.linalg.svd(base - base.mean(axis=0), full_matrices=False)
-    return remover - (left * (strength**2 / (strength**2 + penalty))) @ left.T
+    return np.hstack([mean, left * np.sqrt(strength**2 / (strength**2 + penalty))])
 
 
-def errors_with(remover: Any, wanted: Any, leads: Any, partners: Any) -> Any:
-    """Leave-one-out error after adding each candidate (Sherman-Morrison, the second column after the first)."""
-    residual, own = remover @ wanted, np.diag(remover)[:, None]
-    first = remover @ leads
+def errors_with(own: Any, columns: Any, left: Any, responses: int) -> Any:
+    """Leave-one-out error after adding each candidate (Sherman-Morrison, the second column after the first).
+
+    Args:
+        own: diagonal of the matrix that takes away what is explained.
+        columns: targets, first columns of the candidates, second columns.
+        left: the same after what is explained has been taken away.
+        responses: number of targets.
+    """
+    ends = (responses, (responses + columns.shape[1]) // 2)
+    _, leads, partners = np.hsplit(columns, ends)
+    residual, first, second = np.hsplit(left, ends)
     scale = CANDIDATE_PENALTY + (leads * first).sum(axis=0)
     slope = (leads.T @ residual) / scale[:, None]
     own = own - first**2 / scale
     both = (first * partners).sum(axis=0)
-    second = remover @ partners - first * (both / scale)
+    second = second - first * (both / scale)
     scale = CANDIDATE_PENALTY + (partners * second).sum(axis=0)
     other = (partners.T @ residual - both[:, None] * slope) / scale[:, None]
     own = np.maximum(own - second**2 / scale, 1e-6)
     total = np.zeros(leads.shape[1])
-    for column in range(wanted.shape[1]):
-        left = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
-        total += ((left / own) ** 2).mean(axis=0)
-    return total / wanted.shape[1]
+    for column in range(responses):
+        rest = residual[:, [column]] - first * slope[:, column] - second * other[:, column]
+        total += ((rest / own) ** 2).mean(axis=0)
+    return total / responses
