@@ -168,7 +168,7 @@ def measure_hum(some: dict, *hertz: float) -> dict:
 def measure_wind(some: dict) -> dict:
     """Loudness of the low noise in dB, between the lines of tones, and its change to the end relative to the mean."""
     power = np.partition(kept(some, powers, 256, 64)[:, :, 20:154], 40, axis=2)[:, :, 40]
-    loud, way = np.sqrt(power), np.linspace(-1, 1, power.shape[1])
+    loud, way = np.sqrt(power) + 1e-9, np.linspace(-1, 1, power.shape[1])
     swell = (loud * way).mean(axis=1) / loud.mean(axis=1) / (way**2).mean()
     return {"hiss": decibels(power.mean(axis=1)) + 25, "swell": swell}
 

@@ -97,7 +97,7 @@ def describe_sounds(sounds: np.ndarray, rate: int) -> tuple[dict[str, np.ndarray
     bands = np.log(power @ mel_bands(pitches, 18).T + 1e-9)
     found = {f"band_{k}": bands[:, :, k].mean(axis=1) for k in range(18)}
     found |= {f"band_{k}_spread": bands[:, :, k].std(axis=1) for k in range(18)}
-    loud = power.sum(axis=2)
+    loud = power.sum(axis=2) + 1e-9
     centre = power @ pitches / loud
     found |= {"centre": centre.mean(axis=1), "centre_spread": centre.std(axis=1)}
     half = loud.shape[1] // 2

@@ -268,8 +268,9 @@ def _harmonics(angle: Sound, loud: Numbers) -> Sound:
 
 def _white(name: str, draws: RowNumbers, count: int) -> NDArray[np.complex64]:
     """Complex white noise of variance one, from a generator for each row. Sums of its bytes are as good as normal."""
-    rows = [np.frombuffer(rng.bytes(2 * count), np.int8) for rng in generators(name, draws)] or np.empty((0, 2 * count))
-    both = (np.stack(rows) + np.float32(0.5)) / np.float32(np.sqrt((256**2 - 1) / 6))
+    content = b"".join(rng.bytes(2 * count) for rng in generators(name, draws))
+    numbers = np.frombuffer(content, np.int8).reshape(len(draws.numbers), 2 * count)
+    both = (numbers + np.float32(0.5)) / np.float32(np.sqrt((256**2 - 1) / 6))
     return both.view(np.complex64)
 
 
