@@ -45,10 +45,10 @@ class OwnPanel(Panel):
     """
 
     def __init__(self, folder: Path, facts: TaskFacts) -> None:
-        self._facts = facts
+        self.facts = facts
         self._module: ModuleType = kind_named(facts.kind).load("panel")
         self._data: Any = self._module.read(folder, facts)
-        self._table = self._data
+        self.table = self._data
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -78,7 +78,7 @@ class OwnPanel(Panel):
         try:
             solve: Any = entry.solve
             answer = np.asarray(solve(data))
-            failure = fault_of(answer, tuple(self._data.shape), self._facts)
+            failure = fault_of(answer, tuple(self._data.shape), self.facts)
         except Exception as error:  # noqa: BLE001
             failure = f"{type(error).__name__}: {error}"
         return PanelRun(entry.name, entry.tier, None if failure else answer, failure)

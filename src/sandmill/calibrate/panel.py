@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -99,18 +99,24 @@ class PanelRun:
 
 
 class Panel:
-    """The ladder on one task: the files are read once, and what entries share is made once.
-
-    Raises:
-        OSError: if the folder cannot be read.
-    """
+    """The ladder on one task: files are read once, when a solver needs them, and what entries share is made once."""
 
     def __init__(self, folder: Path, facts: TaskFacts, earlier: "Panel | None" = None) -> None:
+        self.facts, self._folder, self._earlier = facts, folder, earlier
+
+    @cached_property
+    def table(self) -> Any:
+        """The files as solvers read them, a `solvers.table.Table`.
+
+        Raises:
+            OSError: if the folder cannot be read.
+        """
         from sandmill.calibrate.solvers.table import Table
 
-        self._table = Table.read(folder, facts)
-        if earlier is not None and _train_alike(self._table, earlier._table):
-            self._table.learned = earlier._table.learned
+        table = Table.read(self._folder, self.facts)
+        if self._earlier is not None and _train_alike(table, self._earlier.table):
+            table.learned = self._earlier.table.learned
+        return table
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -132,26 +138,21 @@ class Panel:
             return [self._timed(entry) for entry in wanted]
 
     def _timed(self, entry: Entry) -> PanelRun:
-        started = time.process_time()
+        _, started = self.table, time.process_time()  # reading the files is not part of the seconds
         return replace(self._run(entry), cpu_s=time.process_time() - started)
 
     def _run(self, entry: Entry) -> PanelRun:
         return self.run_solver(entry.name, entry.tier, loader(entry.tier, entry.name))
 
-    @property
-    def table(self) -> Any:
-        """The files as solvers read them, a `solvers.table.Table`."""
-        return self._table
-
     def with_table(self, table: Any) -> "Panel":
         """A panel on another table of the same task, such as a reader's."""
-        other = object.__new__(Panel)
-        other._table = table
+        other = Panel(self._folder, self.facts)
+        other.table = table
         return other
 
     def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
         """The same files, or some test rows of them, for runs off the board: what these make is not kept here."""
-        return self.with_table(self._table.without_cache(rows, shares_fits=shares_fits))
+        return self.with_table(self.table.without_cache(rows, shares_fits=shares_fits))
 
     def run_solver(
         self,
@@ -167,11 +168,12 @@ class Panel:
         from sandmill.calibrate.solvers.columns import settle, solve
         from sandmill.calibrate.solvers.table import NothingFound
 
+        table = self.table
         try:
-            answer = np.asarray(settle(solve(load(), self._table), self._table, loader("decisions", decision)()))
-            form, facts = form_of(self._table.facts), self._table.facts
+            answer = np.asarray(settle(solve(load(), table), table, loader("decisions", decision)()))
+            form, facts = form_of(table.facts), table.facts
             width = form.width(facts)
-            failure = fault_of(answer, (len(self._table.ids), *((width,) if width else ())), facts)
+            failure = fault_of(answer, (len(table.ids), *((width,) if width else ())), facts)
         except NothingFound:
             failure = NOTHING_FOUND
         except Exception as error:  # noqa: BLE001

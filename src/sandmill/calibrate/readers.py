@@ -81,7 +81,7 @@ def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) 
     """Make the table of a reader: decoded cells, and the stated quantities as columns."""
     from sandmill.calibrate.stated_lines import rewritten
 
-    return rewritten(panel.table, folder, stated, earlier)
+    return rewritten(panel.facts, folder, stated, earlier)
 
 
 def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> list[PanelRun]:

@@ -275,9 +275,8 @@ def _events(conditions: Sequence[str]) -> str:
     return f"events[{conditions[0] if len(conditions) == 1 else ' & '.join(f'({part})' for part in conditions)}]"
 
 
-def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None) -> Table:
+def rewritten(facts: TaskFacts, folder: Path, stated: Stated, earlier: Table | None) -> Table:
     """Make the table of a reader, which keeps the lines that a script needs to make the same."""
-    facts = table.facts
     kind = kind_named(facts.kind)
     if stated.cues:
         train, test = kind.load("measures").read(folder, facts, stated.cues)

@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
-MOST_ARRAYS, MOST_FILES = 12, 30_000
-"""Results that are kept, the latest ones: those of a few sets of items, and of the files of a few tasks."""
+MOST_ARRAYS, MOST_FILES, MOST_ROWS = 12, 30_000, 10_000
+"""Results that are kept, the latest ones: those of a few sets of items, and of the files and rows of a few tasks."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _arrays: "OrderedDict[Hashable, Any]" = OrderedDict()
 _files: "OrderedDict[Hashable, Any]" = OrderedDict()
+_rows: "OrderedDict[Hashable, dict[str, Any]]" = OrderedDict()
 
 
 def once(function: Function) -> Function:
@@ -29,6 +31,24 @@ def once(function: Function) -> Function:
         return array.shape, array.dtype.str, _digest(array.data)
 
     return _remembering(function, content, _arrays, MOST_ARRAYS)
+
+
+def once_a_row(function: Function) -> Function:
+    """Compute a function that makes a row of a table of each row of an array, once for equal rows."""
+
+    @wraps(function)
+    def remembering(items: Any, *others: Any) -> Any:
+        keys = [(function.__qualname__, repr(others), _digest(item)) for item in np.ascontiguousarray(items)]
+        new = {key: place for place, key in enumerate(keys) if key not in _rows}
+        if new:
+            made = function(items[list(new.values())], *others)
+            _rows.update(zip(new, made.to_dict("records"), strict=True))
+        found = pd.DataFrame([_rows[key] for key in keys])
+        while len(_rows) > MOST_ROWS:
+            _rows.popitem(last=False)
+        return found
+
+    return remembering  # type: ignore[return-value]
 
 
 def once_a_file(function: Function) -> Function:

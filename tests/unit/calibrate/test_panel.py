@@ -112,3 +112,9 @@ def test_other_training_rows_take_over_nothing(tmp_path: Path):
     other = Panel(tmp_path, pilot.table.facts, pilot)
     assert pilot.table.learned
     assert other.table.learned == {}
+
+
+def test_files_that_no_solver_asks_for_are_not_read(tmp_path: Path):
+    panel = Panel(tmp_path / "nowhere", panel_of(tmp_path).facts)
+    with pytest.raises(OSError, match="nowhere"):
+        panel.run(["prior"])

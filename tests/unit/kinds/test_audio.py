@@ -94,6 +94,13 @@ def test_measures_of_silence_are_numbers_above_zero():
     assert (numbers > 0).all()
 
 
+def test_features_of_silence_are_numbers():
+    half = np.random.default_rng(0).normal(size=(3, 4000)).astype(np.float32) * np.repeat([0, 1], 2000)
+    for sounds in (np.zeros((3, 4000), np.float32), half):
+        found, moves = audio.describe_sounds(sounds.astype(np.float32), 8000)
+        assert np.isfinite(np.column_stack([*found.values(), moves])).all()
+
+
 def test_a_recording_depends_on_its_own_row_alone():
     streams = Streams(b"s" * 32, "sounds")
     medium = channels.ARCHIVE.choose_medium(0.4)

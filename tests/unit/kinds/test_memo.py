@@ -1,6 +1,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sandmill.kinds import memo
@@ -10,6 +11,7 @@ from sandmill.kinds import memo
 def nothing_known(monkeypatch):
     monkeypatch.setattr(memo, "_arrays", type(memo._arrays)())
     monkeypatch.setattr(memo, "_files", type(memo._files)())
+    monkeypatch.setattr(memo, "_rows", type(memo._rows)())
 
 
 def twice(values, by=2):
@@ -51,3 +53,17 @@ def test_the_oldest_results_are_forgotten(monkeypatch):
     for number in (1.0, 2.0, 3.0, 3.0, 1.0):
         wrapped(np.array([number]))
     assert len(asked) == 4
+
+
+def sums(values, name):
+    asked.append(values.shape)
+    return pd.DataFrame({name: values.sum(axis=1), "text": [f"{value:g}" for value in values[:, 0]]})
+
+
+def test_a_function_of_rows_is_computed_once_for_each_row():
+    asked.clear()
+    wrapped, values = memo.once_a_row(sums), np.arange(8.0).reshape(4, 2)
+    wrapped(values[:2], "sum")
+    pd.testing.assert_frame_equal(wrapped(values[[3, 1, 3]], "sum"), sums(values[[3, 1, 3]], "sum"))
+    assert asked[:2] == [(2, 2), (1, 2)]
+    assert list(wrapped(values, "other")) == ["other", "text"]

@@ -97,7 +97,7 @@ def describe_sounds(sounds: np.ndarray, rate: int) -> tuple[dict[str, np.ndarray
     bands = np.log(power @ mel_bands(pitches, 18).T + 1e-9)
     found = {f"band_{k}": bands[:, :, k].mean(axis=1) for k in range(18)}
     found |= {f"band_{k}_spread": bands[:, :, k].std(axis=1) for k in range(18)}
-    loud = power.sum(axis=2)
+    loud = power.sum(axis=2) + 1e-9
     centre = power @ pitches / loud
     found |= {"centre": centre.mean(axis=1), "centre_spread": centre.std(axis=1)}
     half = loud.shape[1] // 2
@@ -125,11 +125,14 @@ def times_of(level: np.ndarray) -> np.ndarray:
 
 def spectrogram(sounds: np.ndarray, width: int = 256) -> np.ndarray:
     """Return powers (recordings, moments, frequencies) of windows that overlap by three quarters."""
-    starts = np.arange(0, sounds.shape[1] - width + 1, max(width // 4, sounds.shape[1] // 250))
-    window, parts = np.hanning(width).astype(np.float32), []
+    from scipy.fft import rfft
+
+    step, parts = max(width // 4, sounds.shape[1] // 250), []
+    window = np.hanning(width).astype(np.float32)
     for first in range(0, len(sounds), 50):
-        frames = sounds[first : first + 50, starts[:, None] + np.arange(width)] * window
-        parts.append((np.abs(np.fft.rfft(frames, axis=2)) ** 2).astype(np.float32))
+        frames = np.lib.stride_tricks.sliding_window_view(sounds[first : first + 50], width, axis=1)[:, ::step]
+        spectra = rfft(frames * window, axis=2, overwrite_x=True)
+        parts.append(spectra.real**2 + spectra.imag**2)
     return np.concatenate(parts)
 
 

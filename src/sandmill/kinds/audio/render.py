@@ -143,8 +143,12 @@ def _add_note(
 
 def _angle(rate: int, pitch: Numbers, octaves: Sound, since: Sound) -> Sound:
     """Return the phase of a tone that is so many octaves above a pitch at each moment since its start."""
-    turns = np.cumsum(np.where(since > 0, _wide(pitch) * 2**octaves, 0), axis=1, dtype=np.float64) % rate
-    return np.asarray(turns * (2 * np.pi / rate), dtype=np.float32)
+    turns = np.cumsum(np.where(since > 0, _wide(pitch / rate) * np.exp2(octaves), 0), axis=1, dtype=np.float64)
+    return _radians(turns)
+
+
+def _radians(turns: NDArray[np.float64]) -> Sound:
+    return np.float32(2 * np.pi) * (turns - np.floor(turns)).astype(np.float32)
 
 
 def _add(
@@ -181,7 +185,8 @@ def _add_trill(
     tone, level = _even(draws, "tone", *voice.trill), TRILL * _even(draws, "trill near", 0.7, 1.1)
 
     def made(since: Sound, seconds: Sound) -> Sound:
-        pulse = seconds * _wide(shown["tempo"]) % 1
+        pulse = seconds * _wide(shown["tempo"])
+        pulse -= np.floor(pulse)
         angle = _angle(channel.rate, tone, np.float32(voice.bend) * (pulse - np.float32(0.5)), since)
         shape = np.minimum(pulse / 0.12, 1) * np.exp(-4 * pulse) * 1.6
         return np.asarray(_wide(level) * shape * (np.sin(angle) + 0.2 * np.sin(2 * angle)), dtype=np.float32)
@@ -248,7 +253,7 @@ def _hum(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -
     loud /= 1 + (np.arange(_LINES) / (3 + 3 * shown["marker"][:, None])) ** 3
     loud *= (10 ** (shown["steady"] / 20) * np.sqrt(2) / np.sqrt((loud**2).sum(axis=1)))[:, None]
     turns = pitch[:, None] * np.arange(channel.samples) / channel.rate + _even(draws, "hum phase")[:, None]
-    return _harmonics(np.asarray(2 * np.pi * (turns % 1), dtype=np.float32), loud)
+    return _harmonics(_radians(turns), loud)
 
 
 def _harmonics(angle: Sound, loud: Numbers) -> Sound:
@@ -261,17 +266,20 @@ def _harmonics(angle: Sound, loud: Numbers) -> Sound:
     return total
 
 
-def _normals(draws: RowNumbers, name: str, count: int) -> NDArray[np.complex64]:
-    """Return complex normal numbers of variance one, from a generator for each row."""
-    rows = [rng.standard_normal((count, 2), np.float32) for rng in generators(name, draws)]
-    both = np.stack(rows) if rows else np.empty((0, count, 2), np.float32)
-    return both.view(np.complex64)[:, :, 0] * np.float32(np.sqrt(0.5))
+def _white(name: str, draws: RowNumbers, count: int) -> NDArray[np.complex64]:
+    """Complex white noise of variance one, from a generator for each row. Sums of its bytes are as good as normal."""
+    content = b"".join(rng.bytes(2 * count) for rng in generators(name, draws))
+    numbers = np.frombuffer(content, np.int8).reshape(len(draws.numbers), 2 * count)
+    both = (numbers + np.float32(0.5)) / np.float32(np.sqrt((256**2 - 1) / 6))
+    return both.view(np.complex64)
 
 
 def _in_the_room(channel: AudioChannel, voice: Voice, sound: Sound, shown: Shown, draws: RowNumbers) -> Sound:
     """Add early reflections and a tail of reverberation, then the background noise and rain."""
+    from scipy.fft import irfft, rfft
+
     size = channel.samples + _TAIL
-    tail = _normals(draws, "tail", _TAIL).real
+    tail = _white("tail", draws, _TAIL).real
     seconds = np.arange(_TAIL, dtype=np.float32) / np.float32(channel.rate)
     answer = np.float32(0.085) * tail * 10 ** (-3 * seconds / voice.reverberation)
     for number in range(_REFLECTIONS):
@@ -279,26 +287,28 @@ def _in_the_room(channel: AudioChannel, voice: Voice, sound: Sound, shown: Shown
         answer[np.arange(len(sound)), delay] += _even(draws, f"reflection {number}", -0.6, 0.6)
     answer *= _wide(channel.echo * _even(draws, "echo"))
     answer[:, 0] = 1
-    spectrum = np.fft.rfft(sound, size, axis=1) * np.fft.rfft(answer, size, axis=1)
+    spectrum = rfft(sound, size, axis=1) * rfft(answer, size, axis=1)
     pitch = np.linspace(0, channel.rate / 2, size // 2 + 1, dtype=np.float32)
     high = (1 / (1 + (2300 / np.maximum(pitch, 1)) ** 6)).astype(np.float32)
     high /= high.mean()
     power = np.float32(channel.noise) ** 2 + high * _wide(10 ** (shown["rain"] / 10))
-    spectrum += _normals(draws, "background", len(pitch)) * np.sqrt(power * size)
-    return np.asarray(np.fft.irfft(spectrum, size, axis=1)[:, : channel.samples], dtype=np.float32)
+    spectrum += _white("background", draws, len(pitch)) * np.sqrt(power * size)
+    return np.asarray(irfft(spectrum, size, axis=1)[:, : channel.samples], dtype=np.float32)
 
 
 def _wind(channel: AudioChannel, shown: Shown, draws: RowNumbers) -> Sound:
     """Low noise in gusts that swells or fades."""
+    from scipy.fft import irfft
+
     pitch = np.arange(0, 1200, channel.rate / channel.samples, dtype=np.float32)
     shape = (pitch / 60) ** 2 / (1 + (pitch / 60) ** 2) / (1 + (pitch / 260) ** 4)
     shape *= channel.samples / 2 / shape.sum()
     spectrum = np.zeros((len(draws.numbers), channel.samples // 2 + 1), np.complex64)
-    spectrum[:, : len(pitch)] = _normals(draws, "wind", len(pitch)) * np.sqrt(shape * channel.samples)
+    spectrum[:, : len(pitch)] = _white("wind", draws, len(pitch)) * np.sqrt(shape * channel.samples)
     way = np.linspace(-1, 1, channel.samples, dtype=np.float32)
     gust = 1 + np.float32(0.15) * np.sin(7 * way + 2 * np.pi * _wide(_even(draws, "gust")))
     level = 10 ** (shown["hiss"] / 20)
-    wind = np.fft.irfft(spectrum, channel.samples, axis=1) * gust * (1 + _wide(shown["swell"]) * way) * _wide(level)
+    wind = irfft(spectrum, channel.samples, axis=1) * gust * (1 + _wide(shown["swell"]) * way) * _wide(level)
     return np.asarray(wind, dtype=np.float32)
 
 
