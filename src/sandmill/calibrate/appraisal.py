@@ -147,6 +147,8 @@ def measure_ceiling(
         further = [pilot, *(with_fresh_training(pilot, streams, number + 1) for number in range(missing))]
         train = pl.concat([train, *(one.drawn.train.frame.select(train.columns) for one in further)])
         train = train.unique(facts.id_column, keep="first", maintain_order=True)
+        # Layouts read all cells as text; JSON files would then hold texts in place of numbers
+        tested = tested.cast({column: train.schema[column] for column in tested.columns})
         with TemporaryDirectory(prefix="sandmill-ceiling-") as name:
             files = {**layout.write(train, tested, facts), layout.sample: public[layout.sample]}
             if own:

@@ -18,13 +18,31 @@ from sandmill.seeds import ingest
 from tests.designs import SECRET
 
 
-@pytest.mark.parametrize("script", [0.7, 1.0], ids=["readers are best", "a script is best"])
-def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_end(monkeypatch, script):
-    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == "text_labels")
+def _drawn(kind):
+    """Return a small pilot of a kind, and the package with the same training rows."""
+    seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind)
     spec = design_task(Slot(number=1, seed=seed, band=Band.MEDIUM), Streams(SECRET, "plan").child("slot 1"), 0.3)
     spec = spec.model_copy(update={"sizes": Sizes(train=60, feedback=100, final=100)})
     pilot = draw_pilot(spec, SECRET, rows=150)
-    rendered, asked = render(spec, SECRET, drawn=pilot.drawn), {}
+    return spec, pilot, render(spec, SECRET, drawn=pilot.drawn)
+
+
+def test_test_items_of_a_ceiling_are_written_as_in_the_files_of_the_task(monkeypatch):
+    spec, pilot, rendered = _drawn("json_rows")
+    written = {}
+    monkeypatch.setattr(appraisal, "write_files", lambda folder, files: written.update(files))
+    monkeypatch.setattr(appraisal, "read_table", lambda *_: None)
+    monkeypatch.setattr(appraisal, "run_readers", lambda *_: [])
+    measured = SimpleNamespace(board=[SimpleNamespace(final=0.6)], scripts=[], oracle=1.0)
+    contest = SimpleNamespace(stated=stated_facts(spec, rendered.package.public), panel=None)
+    appraisal.measure_ceiling(measured, pilot, rendered, contest, Streams(SECRET, "further"))
+    assert written["test.json"] == rendered.package.public["test.json"]
+
+
+@pytest.mark.parametrize("script", [0.7, 1.0], ids=["readers are best", "a script is best"])
+def test_readers_get_ten_times_the_items_and_the_best_score_of_all_is_the_lower_end(monkeypatch, script):
+    spec, pilot, rendered = _drawn("text_labels")
+    asked = {}
 
     def write_files(folder, files):
         asked["items"] = [line.split(b",")[0] for line in files["train.csv"].splitlines()[1:] if b"," in line]

@@ -201,3 +201,16 @@ def test_two_tasks_of_a_kind_share_few_sentences(kind):
         texts = kind_named(kind).load("render")(spec.channel, rows.draw.complete, rows.numbers)
         found.append({one for text in texts for one in re.split(r"(?<=[.!?。！？])\s*", text) if len(one) > 3})
     assert np.mean([len(one & other) / len(one) for one, other in combinations(found, 2)]) < 0.01
+
+
+@pytest.mark.parametrize("medium", load_folder("text/domains/passages", TextMedium), ids=lambda medium: medium.column)
+def test_columns_of_people_stand_beside_texts_and_the_easiest_passages_name_one_person(medium):
+    words = [medium.domain.numeric[0], medium.domain.high_cardinality[1]]
+    laws = [words[0].distribution, Categorical(levels=("Abel", "Berg"), shares=(0.5, 0.5))]
+    columns = [Column(name=word.name, distribution=law) for word, law in zip(words, laws, strict=True)]
+    channel = PASSAGES.choose_channel(medium, columns, Streams(SECRET, "beside"))
+    assert channel.shown == (words[1].name,)
+    easy, hard = (kind_named("text").load("disturb")(channel, hardness).slots for hardness in (0.0, 1.0))
+    by_chance = [name for name, slot in channel.slots.items() if slot.by == "chance"]
+    assert all(len(easy[name].lists[0]) == 1 for name in medium.once if name in by_chance)
+    assert all(len(hard[name].lists[0]) == len(channel.slots[name].lists[0]) for name in by_chance)

@@ -56,6 +56,11 @@ class Slot(Frozen):
         return {**given, "lists": tuple(lists)}
 
     @property
+    def is_word(self) -> bool:
+        """Whether no template holds another slot."""
+        return not any("{" in template for templates in self.lists for template in templates)
+
+    @property
     def markers(self) -> Iterator[list[str]]:
         """Parts of the templates that tell the column, for each list."""
         for templates in self.lists:
@@ -177,7 +182,8 @@ class TextDesign:
         most = (_MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES if self.has_quotations else 0.0)
         drawn = zip(Nuisance.model_fields, strengths.tolist(), most, strict=True)
         nuisance = Nuisance.model_validate({name: round(strength * top, 4) for name, strength, top in drawn})
-        held = [column.name for column in columns if isinstance(column.distribution, Date | Unit)]
+        held = {word.name for word in medium.domain.high_cardinality}
+        held |= {column.name for column in columns if isinstance(column.distribution, Date | Unit)}
         return TextChannel(
             kind=self.kind,
             column=medium.column,
@@ -234,15 +240,20 @@ def _shortened(slot: Slot, count: int) -> Slot:
 
 _SEVERAL = 0.3
 """Hardness from which grades and categories are told by several templates."""
-_MOST_REPEATS, _FEWEST_REPEATS = 6, 3
+_MOST_REPEATS, _FEWEST_REPEATS = 5, 3
 """How often passages of the easiest and of the hardest designs go through their plan."""
 
 
 def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
-    """Let easy designs have long passages with few names, places and turns."""
+    """Let easy designs have long passages with few turns and hardly a name or place, which would hide what matters."""
     repeats = round(_MOST_REPEATS + (_FEWEST_REPEATS - _MOST_REPEATS) * hardness)
-    count = _FEWEST_KEPT + round((_MOST_KEPT - _FEWEST_KEPT) * hardness)
-    slots = {name: _shortened(slot, count) if slot.by == "chance" else slot for name, slot in channel.slots.items()}
+    count = 1 + round((_MOST_KEPT - 1) * hardness**2)
+    slots = {
+        name: _shortened(slot, count if name in channel.once or slot.is_word else max(count, _FEWEST_KEPT))
+        if slot.by == "chance"
+        else slot
+        for name, slot in channel.slots.items()
+    }
     return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)
 
 

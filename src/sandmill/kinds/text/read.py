@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_extraction.text import CountVectorizer
 
 from sandmill.kinds.script_text import Reader, functions_source
 from sandmill.kinds.table import read as tables_reader
@@ -51,15 +50,35 @@ def expand_texts(train: pd.DataFrame, test: pd.DataFrame, ident: str) -> list[pd
     parts = [[table.drop(columns=[name for name in texts if name != ident])] for table in (train, test)]
     for name in texts:
         cells = [table[name].fillna("").astype(str) for table in (train, test)]
-        # A Chinese character counts as a word
-        words = r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+|[^\w\s]"
-        counter = CountVectorizer(token_pattern=words, ngram_range=(1, 2), min_df=3, max_features=1000).fit(cells[0])
-        counted = [counter.transform(part).toarray() for part in cells]
+        counted = count_words_and_pairs(cells)
         grouped = [count_letter_groups(part) for part in cells]
         made = (directions_of(counted, 20, f"{name} words"), directions_of(grouped, 10, f"{name} letters"))
         for place, part in enumerate(cells):
             parts[place] += [found[place] for found in made] + [count_marks(part, str(name))]
     return [pd.concat(part, axis=1) for part in parts]
+
+
+def count_words_and_pairs(cells: list[pd.Series], most: int = 1000) -> list[np.ndarray]:
+    """Count the words and pairs of neighbours that are most frequent in the first texts, and stand in three of them."""
+    # A Chinese character counts as a word
+    pattern = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+|[^\w\s]")
+    listed = [pattern.findall(text.lower()) for part in cells for text in part]
+    row = np.repeat(np.arange(len(listed)), [len(words) for words in listed])
+    code, known = pd.factorize(np.array([word for words in listed for word in words], dtype=object))
+    near = row[:-1] == row[1:]
+    pairs = (code[:-1] + 1)[near] * len(known) + code[1:][near]
+    row, code = np.r_[row, row[1:][near]], pd.factorize(np.r_[code, pairs])[0]
+    row, code = row.astype(np.int64), code.astype(np.int64)
+    size, first = code.max(initial=0) + 1, row < len(cells[0])
+    holding = np.bincount(pd.unique(row[first] * size + code[first]) % size, minlength=size)
+    total = np.where(holding >= 3, np.bincount(code[first], minlength=size), 0)
+    chosen = np.argsort(-total, kind="stable")[: min(most, np.count_nonzero(total))]
+    place = np.full(size, -1)
+    place[chosen] = np.arange(len(chosen))
+    found = place[code] >= 0
+    at = row[found] * len(chosen) + place[code[found]]
+    counts = np.bincount(at, minlength=len(listed) * len(chosen)).reshape(len(listed), -1)
+    return np.split(counts, [len(cells[0])])
 
 
 def directions_of(counts: list[np.ndarray], most: int, name: str) -> list[pd.DataFrame]:

@@ -53,7 +53,7 @@ class _Pen:
         self.values = values
         self._said: dict[str, str] = dict.fromkeys(channel.once, "")
         self._draws: list[float] = []
-        self._left: dict[tuple[str, int], list[int]] = {}
+        self._left: dict[tuple[str, int], list[str]] = {}
         self._sums: dict[str, float] = {}
         self._levels: dict[str, int] = {}
 
@@ -82,9 +82,8 @@ class _Pen:
         if not left:
             if left is not None and slot.by == "presence":
                 return ""
-            left = sorted(range(len(slot.lists[place])), key=lambda _: self.chance())
-            self._left[name, place] = left
-        return slot.lists[place][left.pop()]
+            self._left[name, place] = left = list(slot.lists[place])
+        return left.pop(int(self.chance() * len(left)))
 
     def begin(self) -> None:
         """Begin a pass through the plan, in which no sentence that may be absent stands twice."""
