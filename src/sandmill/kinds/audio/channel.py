@@ -77,7 +77,7 @@ class Voice(Frozen):
         return found
 
     def said(self, sound: Sound | None) -> str:
-        """Say these frequencies."""
+        """Write these frequencies as text of a description."""
         found = [f"{one:g}" for one in self.hertz(sound)]
         pairs = [f"{low} and {high} Hz" for low, high in zip(found[::2], found[1::2], strict=True)]
         return f"{', '.join(found[:-1])} or {found[-1]} Hz" if sound == "hum" else ", and ".join(pairs)

@@ -53,7 +53,7 @@ def _even(draws: RowNumbers, name: str, low: float = 0.0, high: float = 1.0) -> 
 
 
 def _mix(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -> Sound:
-    """Add all sounds, let the room answer, add noise, and turn the gain."""
+    """Add all sounds, then the echoes of the room, noise, and a gain."""
     sound = np.zeros((len(draws.numbers), channel.samples), np.float32)
     begins = _begin(channel, shown, draws)
     _add_calls(sound, channel, voice, shown, begins[0], draws)
