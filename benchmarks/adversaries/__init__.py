@@ -71,7 +71,7 @@ def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
 
     table = Table.read(public, facts)
     try:
-        table = rewritten(facts, public, parse(Doc.read(public, facts)), None)
+        table = rewritten(table, public, parse(Doc.read(public, facts)), None)
     except Exception as error:  # noqa: BLE001
         warnings.warn(f"facts misread, so the data alone are used: {error!r}", stacklevel=2)
     return answer(table)

@@ -105,7 +105,7 @@ def parse(doc: Doc) -> Stated:
         for one, two in zip(sentences, [*sentences[1:], ""], strict=True):
             other_units(reading, f"{one} {two}")
     read = read_dictionary(reading)
-    reading.judge = Judge(rewritten(table.facts, doc.folder, Stated(tuple(reading.facts), doc.levels), None))
+    reading.judge = Judge(rewritten(table, doc.folder, Stated(tuple(reading.facts), doc.levels), None))
     for sentences in doc.paragraphs():
         if " ".join(sentences) not in read:
             read_paragraph(reading, sentences)

@@ -79,9 +79,9 @@ def reader_names(kind: str) -> tuple[str, ...]:
 
 def read_table(panel: Panel, folder: Path, stated: Stated, earlier: Any = None) -> Any:
     """Make the table of a reader: decoded cells, and the stated quantities as columns."""
-    from sandmill.calibrate.stated_lines import rewritten
+    from sandmill.calibrate.stated_lines import reader_table
 
-    return rewritten(panel.facts, folder, stated, earlier)
+    return reader_table(panel.facts, folder, stated, earlier)
 
 
 def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> list[PanelRun]:

@@ -275,7 +275,12 @@ def _events(conditions: Sequence[str]) -> str:
     return f"events[{conditions[0] if len(conditions) == 1 else ' & '.join(f'({part})' for part in conditions)}]"
 
 
-def rewritten(facts: TaskFacts, folder: Path, stated: Stated, earlier: Table | None) -> Table:
+def rewritten(table: Table, folder: Path, stated: Stated, earlier: Table | None) -> Table:
+    """Make the table of a reader from the files of another table."""
+    return reader_table(table.facts, folder, stated, earlier)
+
+
+def reader_table(facts: TaskFacts, folder: Path, stated: Stated, earlier: Table | None) -> Table:
     """Make the table of a reader, which keeps the lines that a script needs to make the same."""
     kind = kind_named(facts.kind)
     if stated.cues:
