@@ -12,6 +12,7 @@ from sandmill.calibrate.acceptance import OffBand, accepted_range
 from sandmill.calibrate.appraisal import appraise, informed_score, measure_ceiling
 from sandmill.calibrate.board import median_tiers
 from sandmill.calibrate.calibrate import calibrate, require_enough
+from sandmill.calibrate.conditions import one_thread
 from sandmill.calibrate.decoys import require_one_reading
 from sandmill.calibrate.measure import (
     difficulty,
@@ -88,7 +89,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     wanted = None if attempt.any_band else attempt.slot.band
     facts = pilot.facts
     stated = _stated(pilot, secret, attempt.replicate)
-    with TemporaryDirectory(prefix="sandmill-panel-") as name:
+    with TemporaryDirectory(prefix="sandmill-panel-") as name, one_thread():
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
         runs = _run_on_pilot(tried, pilot, wanted)
