@@ -260,7 +260,7 @@ def part_name(path: str) -> PartName | None:
 
 
 FORMER_FACTS = re.compile(r"(?:public|private)/facts-[0-9a-f]{8}\.parquet")
-"""Tables that large versions of older code have: those of tasks once more, without prompts and records."""
+"""Tables that older code wrote for large versions: the rows of all tasks a second time, without prompts and records."""
 
 
 def schema_of_part(path: str) -> Any:

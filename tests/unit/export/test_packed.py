@@ -1,4 +1,4 @@
-"""The folders and rows for NeMo Gym. tests/clients checks them with the real packages."""
+"""Tests of exports to NeMo Gym: their folders and rows. tests/clients runs them with the real package."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Generic features of pictures and sounds hold what a person counts first, without a word of the description."""
+"""The generic features of pictures and sounds include simple counts, made without reading the description."""
 
 import numpy as np
 import pandas as pd

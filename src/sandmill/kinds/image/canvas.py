@@ -23,7 +23,7 @@ Place = tuple[Any, Any]
 _RUN = 1 << 17
 """Random numbers of a run that the noise of all pictures is cut from. Two pictures hardly ever share a place."""
 _SURFACE = 192
-"""Pixels a side of the surface of a task that the textures of its pictures are cut from. It goes on at its edges."""
+"""Side in pixels of the texture image of a task, from which each picture cuts its texture. Its edges wrap around."""
 
 
 @dataclass
