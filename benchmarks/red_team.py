@@ -1,9 +1,9 @@
 """Reward of every attack script on one task, under every preset, beside the reward of the valid sample submission.
 
 The attacks are those of tests/redteam. The table has a row for each family of attacks; `--to` writes
-all attacks into a file.
+all attacks into a file, `--beside` into `attacks/VERSION.json` beside the versions of the release.
 
-Run from the repository root: python -m benchmarks.red_team releases/micro --to red-team.json
+Run from the repository root: python -m benchmarks.red_team releases/micro --beside
 """
 
 import argparse
@@ -137,11 +137,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--task", help="id of the task; default: the first of the release")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="only this family; may be repeated")
     parser.add_argument("--to", type=Path, help="file for the record of all attacks")
+    parser.add_argument("--beside", action="store_true", help="write the record beside the versions of the release")
     given = parser.parse_args(arguments)
     release = load(given.release)
     record = attack_task(release, given.task or release.task_ids[0], given.family or FAMILIES)
+    written = record.model_dump_json(indent=1) + "\n"
     if given.to:
-        given.to.write_text(record.model_dump_json(indent=1) + "\n")
+        given.to.write_text(written)
+    if given.beside:
+        release.store.write(f"attacks/{release.version}.json", written.encode(), owner_only=True)
     sys.stdout.write(to_table(record))
 
 

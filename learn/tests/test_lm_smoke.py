@@ -26,8 +26,8 @@ def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
     assert known["tables"]["held_out"] == 2
     seconds = ["--seconds", "300", "--steps", "2", "--workers", "1"]
     assert main(["all", *places, *small, *seconds]) == 0
-    assert main(["grpo", *places, *small, *seconds, "--reward", "gap"]) == 0
-    assert {path.name for path in work.glob("*.pt")} == {"sft.pt", "grpo-ladder-facts.pt", "grpo-gap.pt"}
+    assert main(["grpo", *places, *small, *seconds, "--reward", "gap", "--start", "grpo-ladder-facts"]) == 0
+    assert {path.name for path in work.glob("*.pt")} == {"sft.pt", "grpo-ladder-facts.pt", "grpo-ladder-facts-gap.pt"}
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert not [row for row in rows if "error" in row]
     phases = {row["phase"] for row in rows}

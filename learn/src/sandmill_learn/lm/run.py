@@ -105,9 +105,10 @@ class Session:
             self.save("sft")
 
     def grpo(self) -> None:
-        """Train from the start with a reward."""
+        """Train from a checkpoint with a reward."""
         arguments = self.arguments
-        self.load("sft")
+        self.load(arguments.start)
+        made = f"{'grpo' if arguments.start == 'sft' else arguments.start}-{arguments.reward}"
         settings = GrpoSettings(
             seconds=arguments.grpo_seconds,
             reward=arguments.reward,
@@ -128,8 +129,8 @@ class Session:
                 self.record,
             )
         finally:
-            self.save(f"grpo-{arguments.reward}")
-        self.record.say(f"grpo {arguments.reward}: {steps} updates")
+            self.save(made)
+        self.record.say(f"{made}: {steps} updates")
 
     def evaluate(self) -> None:
         """Score the checkpoints."""

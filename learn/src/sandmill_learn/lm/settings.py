@@ -10,6 +10,7 @@ _NOTE = """\
 prepare  writes the folder; the only phase that needs sandmill
 sft      fine-tunes on demonstrations and chooses the start of GRPO      -> WORK/sft.pt
 grpo     trains from WORK/sft.pt with one reward                         -> WORK/grpo-REWARD.pt
+         with --start grpo-rejection from that checkpoint                -> WORK/grpo-rejection-REWARD.pt
 evaluate scores WORK/sft.pt and all WORK/grpo-*.pt, or those of --only
 all      sft, grpo and evaluate
 smoke    all phases in a few steps with random weights
@@ -27,6 +28,7 @@ class Arguments:
     out: Path
     model: str
     reward: str
+    start: str
     sft_seconds: float
     grpo_seconds: float
     evaluate_seconds: float
@@ -64,6 +66,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         choices=("gap", "ladder", "ladder-facts", "rejection"),
         help="of grpo; rejection imitates the best scripts of each group instead",
     )
+    parser.add_argument("--start", default="sft", help="checkpoint in WORK that grpo trains from")
     parser.add_argument("--seconds", type=float, help="time of the phase, in place of its own option")
     parser.add_argument("--sft-seconds", type=float, default=160.0)
     parser.add_argument("--grpo-seconds", type=float, default=180.0)
@@ -108,6 +111,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
         out=found.out,
         model=found.model,
         reward=found.reward,
+        start=found.start,
         sft_seconds=seconds["sft"],
         grpo_seconds=seconds["grpo"],
         evaluate_seconds=seconds["evaluate"],
