@@ -1,4 +1,5 @@
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -56,7 +57,14 @@ class Run:
         return self.client.read_artifacts(artifact_filter=of_this_run)
 
     def task_runs(self) -> list[TaskRun]:
-        return self.client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[self.id])))
+        """Prefect writes states of task runs from events, which may come after the end of the flow run."""
+        of_this_run = FlowRunFilter(id=FlowRunFilterId(any_=[self.id]))
+        for _ in range(100):
+            found = self.client.read_task_runs(flow_run_filter=of_this_run)
+            if all(one.state and one.state.is_final() for one in found):
+                break
+            time.sleep(0.1)
+        return found
 
 
 @pytest.fixture
