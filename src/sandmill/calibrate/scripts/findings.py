@@ -24,8 +24,7 @@ from sandmill.calibrate.solvers.search import (
     MOST_SPARSE,
     all_recipes,
     auto_recipes,
-    crosses_beside,
-    found_columns,
+    crosses,
     sparse_recipes,
     with_features,
 )
@@ -224,8 +223,8 @@ def find(table: Table) -> PanelFindings:
     wide, sparse = _recipes(table, wanted)
     base = plain_scaled(table)
     beside = with_features(base, wide, table)
-    crosses = _crosses(table)
-    around = with_features(beside, crosses, table)
+    crossed = list(dict.fromkeys(recipe for part in table.columns() for recipe in crosses(part)))
+    around = with_features(beside, crossed, table)
     alone = with_features(Design.empty(table), sparse, table)
 
     def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> ColumnSet:
@@ -247,8 +246,8 @@ def find(table: Table) -> PanelFindings:
     units = tuple(name for name in kinds.categorical if name in table.stated)
     if units:
         sets["units"] = _of_units(table, base, units, wanted)
-    if crosses:
-        sets["crossed"] = columns("CROSSED", around, [*wide, *crosses])
+    if crossed:
+        sets["crossed"] = columns("CROSSED", around, [*wide, *crossed])
     dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
     return PanelFindings(
         facts=facts,
@@ -272,20 +271,11 @@ def find(table: Table) -> PanelFindings:
 def _recipes(table: Table, wanted: Any) -> tuple[list[Recipe], list[Recipe]]:
     """Features beside all columns, for any column of the target, and from an empty model, for all of them at once."""
     parts = table.columns()
-    wide = dict.fromkeys(recipe for part in parts for recipe in part.cached_fit("auto_recipes", auto_recipes))
+    wide = dict.fromkeys(recipe for part in parts for recipe in auto_recipes(part))
     if not table.facts.is_wide:
-        return list(wide), table.cached_fit("sparse_recipes", sparse_recipes)
+        return list(wide), sparse_recipes(table)
     recipes = [*column_recipes(table), *all_recipes(table)]
     return list(wide), grow(Design.empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
-
-
-def _crosses(table: Table) -> list[Recipe]:
-    """Slopes and effects of single categories, for any column of the target."""
-
-    def search(part: Table) -> list[Recipe]:
-        return crosses_beside(found_columns(part).train, part)
-
-    return list(dict.fromkeys(recipe for part in table.columns() for recipe in part.cached_fit("crosses", search)))
 
 
 def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> ColumnSet:
