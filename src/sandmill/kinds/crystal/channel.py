@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandmill.kinds.files.media import MediaFiles
 from sandmill.kinds.library import draw_medium, load_table
 from sandmill.kinds.traits import Trait, known
 from sandmill.models.base import Frozen
@@ -68,16 +67,6 @@ class GeometryMedium(Medium):
     shown: tuple[str, ...]
     """Columns that the tables hold beside the files."""
     laid: tuple[Laid, ...]
-
-
-TABLE_GEOMETRY = MediaFiles(
-    train_items="train/",
-    test_items="test/",
-    name="{id}/geometry.xyz",
-    test_table="test.csv",
-    item="crystal",
-    cell="list of atoms",
-)
 
 
 BLUR = 0.04

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandmill.kinds import traits
-from sandmill.kinds.files.media import MediaFiles
 from sandmill.kinds.library import draw_medium, load_table
 from sandmill.models.channel import Channel, Cue, Medium
 from sandmill.models.columns import Column
@@ -21,10 +20,6 @@ HUM = 0.1
 
 TRAITS = load_table("series/traits.yaml", traits.Trait)
 """What a recording can show, see `sandmill.kinds.series.render`. The last three follow categories."""
-
-SERIES_FILES = MediaFiles(
-    train_items="train/", test_items="test/", name="{id}.csv", item="recording", cell="table of readings"
-)
 
 
 class Traced(traits.Traced):

@@ -255,9 +255,3 @@ def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
         for name, slot in channel.slots.items()
     }
     return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)
-
-
-PASSAGES = TextDesign("text", "text/domains/passages", disturbance=0.3)
-COMMENTS = TextDesign("text_dated", "text/domains/comments", is_quoted=True, has_quotations=True)
-POSTS = TextDesign("text_labels", "text/domains/posts", has_quotations=True)
-REQUESTS = TextDesign("json_rows", "text/domains/requests")
