@@ -17,7 +17,6 @@ from sandmill.scoring.forms.base import (
     Cells,
     Column,
     by_frequency,
-    listed,
     others,
     read_columns,
     rising,
@@ -38,8 +37,6 @@ _ALLOWED = (0.0, 1.0, "a probability from 0 to 1")
 
 class Values(AnswerForm):
     """A finite number for each target column of each row, within the task's range if it states one."""
-
-    aim_words = "the numbers {columns}"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows, columns)."""
@@ -75,15 +72,9 @@ class Values(AnswerForm):
         """Return the names of the numbers, which the design has given."""
         return facts.submission_columns
 
-    def cells(self, facts: TaskFacts) -> str:
-        """State the range."""
-        return f"{listed(facts.submission_columns)} hold finite numbers{_floor_words(facts)}."
-
 
 class Value(Values):
     """One finite number for each row, within the task's range if it states one."""
-
-    aim_words = "the number {target}"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows,)."""
@@ -101,10 +92,6 @@ class Value(Values):
         """Write numbers; counts as whole ones."""
         whole = facts.target is TargetKind.COUNT
         return {facts.target_column: (truth.astype(np.int64) if whole else truth).tolist()}
-
-    def cells(self, facts: TaskFacts) -> str:
-        """State the range."""
-        return f"`{facts.target_column}` holds a finite number{_floor_words(facts)}."
 
 
 def read_numbers(
@@ -133,10 +120,6 @@ def _value_range(facts: TaskFacts) -> Range:
     return -np.inf, np.inf, "a finite number"
 
 
-def _floor_words(facts: TaskFacts) -> str:
-    return ", 0 or more" if get_metric(facts.metric).is_nonnegative else ""
-
-
 def _to_floats(cells: Column) -> Floats:
     """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
     text = "\n".join([*cells, ""])
@@ -150,9 +133,6 @@ def _to_floats(cells: Column) -> Floats:
 
 class Probability(AnswerForm):
     """P(positive) of a binary target for each row."""
-
-    aim_words = "the probability that {target} is 1"
-    cells_words = "{target} holds a probability from 0 to 1."
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows,)."""
@@ -185,9 +165,6 @@ class _ProbabilityColumns(AnswerForm):
 class LabelProbabilities(_ProbabilityColumns):
     """A column of probabilities for each label, independent of each other. Files of targets have these columns too."""
 
-    aim_words = "the probabilities that {columns} are 1"
-    cells_words = "There is a column for each label; it holds a probability from 0 to 1."
-
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
         return read_columns(cells, facts.classes).astype(np.int64)
@@ -209,9 +186,6 @@ class LabelProbabilities(_ProbabilityColumns):
 
 class ClassProbabilities(_ProbabilityColumns):
     """A column of probabilities for each class; rows sum to 1."""
-
-    aim_words = "the probability of each value of {target}"
-    cells_words = "There is a column for each class; each row holds probabilities that sum to 1."
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows, classes)."""

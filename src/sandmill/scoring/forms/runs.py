@@ -31,15 +31,6 @@ class Runs(AnswerForm):
     Runs rise and do not overlap; an empty cell is a mask without a pixel.
     """
 
-    aim_words = "the mask {target} (which pixels count)"
-    cells_words = (
-        "{target} lists the pixels of the mask as runs: pairs of whole numbers separated by spaces, the first pixel "
-        "of a run and how many pixels it has. Pixels are counted from 1, from top to bottom and then from left to "
-        "right: {rows} is the last pixel of the first column, {below} the first of the second, {pixels} the last of "
-        "the picture. Runs rise and do not overlap. An empty cell is a mask without a pixel."
-    )
-    target_words = "runs of pixels"
-
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return plain runs as texts, shape (rows,). `to_items` makes masks of them once the ids are known."""
         pixels = self.width(facts)
