@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sandmill.calibrate.scripts import BLOCKS
 from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.designs import (
     Design,
@@ -34,17 +35,7 @@ from sandmill.kinds.script_text import comment, number, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-IDEAS = {
-    "ratio": "Ratios: the logarithm of one column over another.",
-    "log": "Logarithms: equal factors become equal steps.",
-    "product": "Products of standardised columns: what one column does depends on the other.",
-    "least": "The lesser of two standardised columns: the scarcer one is the bottleneck.",
-    "wave": "Waves: what repeats has no first and no last value.",
-    "step": "Steps: what counts is on which side of a cut a value lies.",
-    "slope": "Slopes of one category: a column that counts there alone.",
-    "cross": "Two categories together.",
-    "level": "Single categories that count.",
-}
+IDEAS: Mapping[str, str] = BLOCKS["ideas"]
 """Why a kind of feature helps, in the order in which scripts list them."""
 
 

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sandmill.calibrate.scripts import block
 from sandmill.calibrate.scripts.decisions import answered, decision_lines
 from sandmill.calibrate.scripts.findings import PanelFindings, feature_block
 from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
@@ -133,46 +134,16 @@ def reading_block(found: PanelFindings) -> list[str]:
 
 
 def _cleaning(found: PanelFindings) -> list[str]:
+    kinds = found.table.kinds
     lines = [line for name, directions in found.table.texts.items() for line in words_lines(name, directions)]
-    if found.table.kinds.measures:
-        lines += [
-            *comment("Some cells have a unit behind the number"),
-            f"for name in {listed(found.table.kinds.measures)}:",
-            "    for table in (train, test):",
-            '        text = table[name].astype("string").str.extract(r"^\\s*([-+.\\deE]+)", expand=False)',
-            '        table[name] = pd.to_numeric(text, errors="coerce").astype(float)',
-        ]
-    if found.table.kinds.dates:
-        lines += [
-            *comment("Dates as days since the first one, with weekday and month"),
-            f"for name in {listed(found.table.kinds.dates)}:",
-            '    first = pd.to_datetime(train[name], errors="coerce").min()',
-            "    for table in (train, test):",
-            '        day = pd.to_datetime(table[name], errors="coerce")',
-            '        table[f"{name} weekday"], table[f"{name} month"] = day.dt.day_of_week, day.dt.month',
-            "        table[name] = (day - first).dt.days.astype(float)",
-        ]
-    if found.table.has_copies:
-        lines += [
-            *comment("Copied rows count double and look like rows that a model foretold"),
-            "train = train.drop_duplicates([name for name in train if name != ID], ignore_index=True)",
-        ]
-    return lines
+    lines += block("measures", names=listed(kinds.measures)) if kinds.measures else []
+    lines += block("dates", names=listed(kinds.dates)) if kinds.dates else []
+    return lines + (block("copies") if found.table.has_copies else [])
 
 
 def words_lines(name: str, directions: int) -> list[str]:
     """Turn a text column into numbers, as `solvers.table` does."""
-    return [
-        *comment("Texts as shares of words and marks, along the directions in which training texts differ most"),
-        f"counter = CountVectorizer(token_pattern={TOKEN_SOURCE}, min_df=3).fit(train[{quoted(name)}])",
-        f"counts = [counter.transform(table[{quoted(name)}]).toarray() for table in (train, test)]",
-        "shares = [np.sqrt(part / np.maximum(part.sum(axis=1, keepdims=True), 1)) for part in counts]",
-        "middle = shares[0].mean(axis=0)",
-        f'svd = TruncatedSVD({directions}, algorithm="arpack", random_state=0).fit(shares[0] - middle)',
-        "for table, part, count in zip((train, test), shares, counts):",
-        f'    table[[f"{name} {{place}}" for place in range({directions})]] = svd.transform(part - middle)',
-        f'    table["{name} length"] = count.sum(axis=1)',
-    ]
+    return block("words", token=TOKEN_SOURCE, quoted=quoted(name), name=name, directions=str(directions))
 
 
 def target_block(found: PanelFindings) -> list[str]:
