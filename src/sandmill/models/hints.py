@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
-from sandmill.models.motifs import Aggregate, CodeValue, Conditional, Distance, Formula, NormDistance
+from sandmill.models.motifs import StatedForm
 
 DATA_DICTIONARY: Final = "data_dictionary.md"
 """Public file with code tables, units and sentinels, in tasks that have any."""
@@ -22,7 +22,7 @@ class Form(Frozen):
     fact: Literal["form"] = "form"
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """What the text calls it, as a name for a column, such as `body_mass_index`."""
-    motif: Formula | Conditional | NormDistance | CodeValue | Aggregate | Distance = Field(discriminator="motif")
+    motif: StatedForm = Field(discriminator="motif")
 
 
 class Sentinel(Frozen):
