@@ -150,10 +150,6 @@ class Panel:
         other.table = table
         return other
 
-    def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
-        """The same files, or some test rows of them, for runs off the board: what these make is not kept here."""
-        return self.with_table(self.table.without_cache(rows, shares_fits=shares_fits))
-
     def run_solver(
         self,
         name: str,

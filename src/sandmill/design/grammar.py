@@ -41,7 +41,7 @@ from sandmill.design.targets import Target, choose_target, write_media_story, wr
 from sandmill.design.telling import Telling, tell
 from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
-from sandmill.kinds.library import load_domains
+from sandmill.kinds.library import at, load_domains
 from sandmill.kinds.table import TABLE
 from sandmill.mechanism.limits import columns_of_limit
 from sandmill.models.base import Band
@@ -188,7 +188,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     """Choose medium or domain, conditions, vocabulary and target."""
     draft, structure, place = slot.draft, slot.structure, _place(slot, streams)
     medium = medium_of(slot, place)
-    domain = with_told_forms(medium) if medium else draft.domain if draft else _domain_at(place)
+    domain = with_told_forms(medium) if medium else draft.domain if draft else at(load_domains(), place)
     conditions = (
         media_conditions(structure, medium.may_miss)
         if medium
@@ -357,11 +357,6 @@ def _asked(setting: _Setting) -> tuple[str, ...]:
 def _place(slot: Slot, streams: Streams) -> float:
     """Return where the domain of a design stands among all: as the slot says, else drawn."""
     return float(streams.generator("design").random()) if slot.place is None else slot.place
-
-
-def _domain_at(place: float) -> Domain:
-    domains = load_domains()
-    return domains[int(place * len(domains))]
 
 
 def _between(ends: tuple[float, float], position: float) -> float:

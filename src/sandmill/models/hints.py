@@ -104,6 +104,11 @@ class Hint(Frozen):
         """All places of the texts that belong to the fact."""
         return (Passage(file=self.file, text=self.text), *self.further)
 
+    @property
+    def label(self) -> str:
+        """What messages call the fact."""
+        return self.fact.name if isinstance(self.fact, Form | SameUnits) else f"{self.fact.fact} of {self.fact.column}"
+
 
 class NoteValue(Frozen):
     """A value and the phrases that hold it."""

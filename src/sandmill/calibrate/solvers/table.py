@@ -201,13 +201,9 @@ class Table:
         found: Made = results[key]
         return found
 
-    def without_cache(self, rows: Any = None, *, shares_fits: bool = False) -> "Table":
-        """The same task with nothing made yet, or that of some of its test rows; fits are shared if asked for."""
-        learned = self.learned if shares_fits else {}
-        if rows is None:
-            return replace(self, made={}, seen=dict(self.seen), learned=learned)
-        test, ids = self.test.iloc[rows].reset_index(drop=True), [self.ids[row] for row in rows]
-        return replace(self, test=test, ids=ids, made={}, seen={}, learned=learned)
+    def without_cache(self) -> "Table":
+        """The same task for runs off the board: what these make of test rows is not kept here, and fits are shared."""
+        return replace(self, made={}, seen=dict(self.seen))
 
 
 def once_for_features(make: Callable[[Table], Made]) -> Callable[[Table], Made]:

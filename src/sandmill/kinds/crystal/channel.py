@@ -1,6 +1,7 @@
 """Crystals as lists of atoms, whose places depend on latent columns; their files and design."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -73,9 +74,8 @@ BLUR = 0.04
 """In angstrom: as much as heat moves atoms."""
 
 
-def choose_medium(place: float) -> GeometryMedium:
-    """Return the domain of a design by its place among all."""
-    return draw_medium("crystal/domains", GeometryMedium, place)
+choose_medium = partial(draw_medium, "crystal/domains", GeometryMedium)
+"""Returns the domain of a design by its place among all."""
 
 
 def choose_channel(medium: GeometryMedium, columns: Sequence[Column], streams: Streams) -> GeometryChannel:

@@ -1,6 +1,7 @@
 """Recordings of five sensors at regular time steps, in which latent columns can be measured; their files and design."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -54,9 +55,8 @@ class SeriesMedium(Medium):
     traced: tuple[Traced, ...]
 
 
-def choose_medium(place: float) -> SeriesMedium:
-    """Return the domain of a design by its place among all."""
-    return draw_medium("series/domains", SeriesMedium, place)
+choose_medium = partial(draw_medium, "series/domains", SeriesMedium)
+"""Returns the domain of a design by its place among all."""
 
 
 def choose_channel(medium: SeriesMedium, columns: Sequence[Column], streams: Streams) -> SeriesChannel:
