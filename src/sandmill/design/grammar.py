@@ -43,7 +43,6 @@ from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
 from sandmill.kinds.library import at, load_domains
 from sandmill.kinds.table import TABLE
-from sandmill.mechanism.limits import columns_of_limit
 from sandmill.models.base import Band
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
@@ -53,7 +52,7 @@ from sandmill.models.hints import Hint
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, NumbersLink, class_names, output_count
-from sandmill.models.mechanism import Mechanism
+from sandmill.models.mechanism import Mechanism, columns_of_limit
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
