@@ -15,7 +15,6 @@ from sandmill.models.kind import kind_named
 from sandmill.scoring import get_metric
 
 TOKEN_SOURCE = f'r"{TOKEN}"'
-_THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'
 
 
 def write_script(found: PanelFindings, members: Sequence[ScriptModel], decision: str) -> str:
@@ -83,44 +82,27 @@ def predict_function(found: PanelFindings, members: Sequence[ScriptModel]) -> li
 
 def submission_block(found: PanelFindings) -> list[str]:
     """Write ids and answers in the form that the task asks for."""
-    facts, save = found.facts, 'submission.to_csv(sys.argv[2] if len(sys.argv) > 2 else "submission.csv", index=False)'
+    facts = found.facts
     match facts.encoding:
-        case "pairs":
-            ids = 'pairs = [f"{item}_{name}" for item in test[ID] for name in CLASSES]'
-            made = [ids, f"submission = pd.DataFrame({{ID: pairs, TARGET: {answered(facts)}}})"]
         case "values" | "class_probabilities" | "label_probabilities":
-            names = "TARGETS" if facts.encoding == "values" else "CLASSES"
-            made = [f"submission = pd.DataFrame(answer, columns={names})", "submission.insert(0, ID, test[ID])"]
+            made = block("table of answers", names="TARGETS" if facts.encoding == "values" else "CLASSES")
         case _:
-            made = [f"submission = pd.DataFrame({{ID: test[ID], TARGET: {answered(facts)}}})"]
-    return [*made, save]
+            made = block("pairs" if facts.encoding == "pairs" else "answers", answered=answered(facts))
+    return [*made, *block("save")]
 
 
 def finish(found: PanelFindings, approach: str, blocks: Sequence[Sequence[str]]) -> str:
     """Add the head and break long lines."""
     body = spaced("\n\n".join("\n".join(fold(block)).strip("\n") for block in blocks))
-    return "\n".join([*_head(found, approach), *imports(body), "", body]) + "\n"
+    return "\n".join([*_head(found, approach), "", *imports(body), "", body]) + "\n"
 
 
 def _head(found: PanelFindings, approach: str) -> list[str]:
     facts, metric = found.facts, get_metric(found.facts.metric)
     direction = "lower" if metric.is_lower_better else "higher"
-    about = f"Predict {facts.target_column} for the test data. Scored by {metric.title}; {direction} is better."
-    return [
-        *textwrap.wrap(f'"""{about}', WIDTH),
-        "",
-        *textwrap.wrap(f"Approach: {approach}.", WIDTH),
-        "",
-        "Usage: python solution.py [PUBLIC_DIR] [OUT_CSV]",
-        '"""',
-        "",
-        "import os",
-        "import sys",
-        "",
-        "# One thread: the same sums in the same order on every machine",
-        _THREADS,
-        "",
-    ]
+    about = f'"""Predict {facts.target_column} for the test data. Scored by {metric.title}; {direction} is better.'
+    approach = f"Approach: {approach}."
+    return block("head", about=textwrap.fill(about, WIDTH), approach=textwrap.fill(approach, WIDTH))
 
 
 def reading_block(found: PanelFindings) -> list[str]:
