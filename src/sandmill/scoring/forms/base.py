@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class AnswerForm(ABC):
     says more, an item has one answer row, the truth is one class, and a submission has one column, which is named as
     the target. Its texts are those of forms.yaml.
     """
+
+    wide: ClassVar[Literal["classes", "columns", "places", "pixels"] | None] = None
+    """What the columns of a prediction are. None: its shape is (items,), or items have places of their own."""
 
     def __init__(self, texts: Mapping[str, str] = MappingProxyType({})) -> None:
         self._texts = texts
@@ -95,13 +98,27 @@ class AnswerForm(ABC):
         """Write targets as the cells of answers.csv, one an answer row: the inverse of `read_truth`."""
         return self.write_truth(truth, facts)
 
-    @abstractmethod
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose the one row that a sample submission repeats: right in form, and no better than a guess."""
+        """Choose the one row that a sample submission repeats: right in form, and no better than a guess.
+
+        These are even chances, unless a form says more.
+        """
+        return [0.5] * len(facts.submission_columns)
 
     def width(self, facts: TaskFacts) -> int:
         """Return the number of columns of a prediction, or of places of all items; 0 if neither is fixed."""
-        return 0
+        match self.wide:
+            case "classes":
+                return len(facts.classes)
+            case "columns":
+                return len(facts.submission_columns)
+            case "places":
+                return facts.places
+            case "pixels":
+                rows, columns = facts.picture
+                return rows * columns
+            case None:
+                return 0
 
     def limits(self, facts: TaskFacts) -> tuple[float, float]:
         """Return the least and the largest number that a prediction may hold; 0 and 1 unless a form says more."""

@@ -87,6 +87,8 @@ class Pairs(_Suffixed):
     Training files name the labels of an item in one cell, separated by spaces.
     """
 
+    wide = "classes"
+
     allowed = (0.0, 1.0, "a probability from 0 to 1")
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
@@ -105,14 +107,6 @@ class Pairs(_Suffixed):
         """Write 0 or 1 for each pair."""
         return {facts.target_column: self.to_rows(truth).astype(np.int64).tolist()}
 
-    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose even chances."""
-        return [0.5]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of labels."""
-        return len(facts.classes)
-
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield even chances, ranks by item, and labels in the order of their names."""
         yield from LabelProbabilities().guesses(facts, rows, numbers)
@@ -125,6 +119,8 @@ class Dense(_Suffixed):
 
     Training items hold the target as bytes, one a pixel, row by row: 255 is 1.
     """
+
+    wide = "pixels"
 
     allowed = (0.0, 1.0, "a number from 0 to 1")
 
@@ -149,11 +145,6 @@ class Dense(_Suffixed):
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose black or white, whichever is rarer."""
         return [1.0 if truth.mean() < 0.5 else 0.0]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of pixels."""
-        rows, columns = facts.picture
-        return rows * columns
 
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield constants that the description names."""

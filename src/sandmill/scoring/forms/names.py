@@ -62,6 +62,8 @@ class _NameList(AnswerForm):
 class LabelList(_NameList):
     """Names of all labels that apply, separated by spaces in any order; an empty cell names none."""
 
+    wide = "classes"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
         return _as_flags(_read_names(columns[0], lines, facts, problems), len(facts.classes))
@@ -91,13 +93,11 @@ class LabelList(_NameList):
         """Choose the rarest label."""
         return [facts.classes[int(truth.sum(axis=0).argmin())]]
 
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of labels."""
-        return len(facts.classes)
-
 
 class RankedList(_NameList):
     """Class names separated by spaces, the likeliest first; places after `facts.places` are ignored."""
+
+    wide = "places"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return class codes, shape (rows, places), -1 after the end of a list."""
@@ -120,10 +120,6 @@ class RankedList(_NameList):
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the rarest classes."""
         return [" ".join(by_frequency(facts, truth)[: facts.places])]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of places."""
-        return facts.places
 
 
 def _code(name: str, codes: Mapping[str, int]) -> int:

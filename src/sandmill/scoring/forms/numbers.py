@@ -38,6 +38,8 @@ _ALLOWED = (0.0, 1.0, "a probability from 0 to 1")
 class Values(AnswerForm):
     """A finite number for each target column of each row, within the task's range if it states one."""
 
+    wide = "columns"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows, columns)."""
         return read_numbers(columns, lines, facts, _value_range(facts), problems)
@@ -64,10 +66,6 @@ class Values(AnswerForm):
         """Choose 0 everywhere, or 1 where only positive numbers are usual."""
         return [1.0 if get_metric(facts.metric).is_nonnegative else 0.0] * len(facts.submission_columns)
 
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of targets."""
-        return len(facts.submission_columns)
-
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
         """Return the names of the numbers, which the design has given."""
         return facts.submission_columns
@@ -76,6 +74,8 @@ class Values(AnswerForm):
 class Value(Values):
     """One finite number for each row, within the task's range if it states one."""
 
+    wide = None
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows,)."""
         return super().read(columns, lines, facts, problems)[:, 0]
@@ -83,10 +83,6 @@ class Value(Values):
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return numbers, shape (rows,)."""
         return read_columns(cells, [facts.target_column])[:, 0]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return 0: the shape is (rows,)."""
-        return 0
 
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write numbers; counts as whole ones."""
@@ -143,19 +139,13 @@ class Probability(AnswerForm):
         yield from (rising(rows), rising(rows)[::-1])
         yield from (np.full(rows, number) for number in numbers if 0 < number < 1)
 
-    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose even chances."""
-        return [0.5]
-
 
 class _ProbabilityColumns(AnswerForm):
+    wide = "classes"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows, classes or labels)."""
         return read_numbers(columns, lines, facts, _ALLOWED, problems)
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of classes or labels."""
-        return len(facts.classes)
 
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
         """Return the classes or labels."""
@@ -178,10 +168,6 @@ class LabelProbabilities(_ProbabilityColumns):
         width = self.width(facts)
         yield np.full((rows, width), 0.5)
         yield from (np.column_stack([side] * width) for side in (rising(rows), rising(rows)[::-1]))
-
-    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose even chances for every label."""
-        return [0.5] * len(facts.submission_columns)
 
 
 class ClassProbabilities(_ProbabilityColumns):

@@ -31,6 +31,8 @@ class Runs(AnswerForm):
     Runs rise and do not overlap; an empty cell is a mask without a pixel.
     """
 
+    wide = "pixels"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return plain runs as texts, shape (rows,). `to_items` makes masks of them once the ids are known."""
         pixels = self.width(facts)
@@ -74,11 +76,6 @@ class Runs(AnswerForm):
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the first pixel alone."""
         return ["1 1"]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of pixels."""
-        rows, columns = facts.picture
-        return rows * columns
 
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield an empty mask, all pixels, each half, and the middle of the picture."""
