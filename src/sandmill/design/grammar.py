@@ -185,7 +185,8 @@ class _Ruled:
 
 def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     """Choose medium or domain, conditions, vocabulary and target."""
-    draft, structure, place = slot.draft, slot.structure, _place(slot, streams)
+    draft, structure = slot.draft, slot.structure
+    place = float(streams.generator("design").random()) if slot.place is None else slot.place
     medium = medium_of(slot, place)
     domain = with_told_forms(medium) if medium else draft.domain if draft else at(load_domains(), place)
     conditions = (
@@ -351,11 +352,6 @@ def _asked(setting: _Setting) -> tuple[str, ...]:
     if isinstance(link, MultilabelLink) and form == "label_probabilities":
         return link.labels
     return (setting.target.name,)
-
-
-def _place(slot: Slot, streams: Streams) -> float:
-    """Return where the domain of a design stands among all: as the slot says, else drawn."""
-    return float(streams.generator("design").random()) if slot.place is None else slot.place
 
 
 def _between(ends: tuple[float, float], position: float) -> float:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,14 @@ WITH_CHILDREN = " with child tables"
 """Added to the cache name of a fit that also used columns made from child tables, to keep it apart from other fits."""
 WEIGHTS_KEYS = ((WEIGHTS, True, 0), (WEIGHTS + WITH_CHILDREN, True, 0))
 """Where the weights are kept among what was fitted to the training rows of a whole table."""
-PRIOR_WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {
-        SPARSE: 0.45,
-        "process of columns": 0.25,
-        "process of features": 0.1,
-        "extra trees": 0.0,
-        "boosting": 0.2,
-        "support vectors": 0.0,
-    }
-)
+PRIOR_WEIGHTS: Mapping[str, float] = {
+    SPARSE: 0.45,
+    "process of columns": 0.25,
+    "process of features": 0.1,
+    "extra trees": 0.0,
+    "boosting": 0.2,
+    "support vectors": 0.0,
+}
 """Weights that the fitted weights are drawn towards."""
 PULL = 0.5
 """How strongly: a squared distance of 1 from these costs as much as this share of the best model's squared error."""

@@ -239,7 +239,8 @@ def find(table: Table) -> PanelFindings:
         sets["units"] = _of_units(table, base, units, wanted)
     if crossed:
         sets["crossed"] = columns("CROSSED", around, [*wide, *crossed])
-    dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
+    places = {name: kinds.numeric.index(name) for name in kinds.dates}
+    later = [name for name, at in places.items() if np.nanmax(raw.test[:, at]) > np.nanmax(raw.train[:, at])]
     return PanelFindings(
         facts=facts,
         table=table,
@@ -247,7 +248,7 @@ def find(table: Table) -> PanelFindings:
         categories=tuple(kinds.categorical),
         has_gaps=bool(source.with_gaps) or bool(np.isnan(calendar(table).train).any()),
         has_far_rows=any(np.abs(part.test).max(initial=0) >= FURTHEST for part in (alone, around)),
-        later_dates=tuple(dates),
+        later_dates=tuple(later),
         scale=parts[0].scale,
         class_weight=_class_weight(parts),
         mean_rate=float(np.mean(table.target)),
@@ -292,10 +293,6 @@ def _level_names(table: Table) -> tuple[tuple[str, str], ...]:
 
 def _named(names: Sequence[str], flags: Any) -> frozenset[str]:
     return frozenset(name for name, flag in zip(names, flags, strict=True) if flag)
-
-
-def _is_later(raw: Design, place: int) -> bool:
-    return bool(np.nanmax(raw.test[:, place]) > np.nanmax(raw.train[:, place]))
 
 
 def _class_weight(parts: Sequence[Table]) -> float:

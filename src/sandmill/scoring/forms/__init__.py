@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from importlib.resources import files
-from types import MappingProxyType
 
 import yaml
 
@@ -30,7 +29,7 @@ _CLASSES: Mapping[str, type[AnswerForm]] = {
     "strings": Strings,
     "runs": Runs,
 }
-FORMS: Mapping[str, AnswerForm] = MappingProxyType({name: form(_TEXTS[name]) for name, form in _CLASSES.items()})
+FORMS: Mapping[str, AnswerForm] = {name: form(_TEXTS[name]) for name, form in _CLASSES.items()}
 """Forms by the name that `TaskFacts.encoding` holds. A new form is a class, a line here and texts in forms.yaml."""
 
 
