@@ -19,6 +19,8 @@ Cells: TypeAlias = Mapping[str, Sequence[object]]
 Lengths: TypeAlias = Sequence[int] | NDArray[np.intp] | None
 """Answer rows of each item; None where the form says how many all items have."""
 
+Wide: TypeAlias = Literal["classes", "columns", "places", "pixels"] | None
+
 BLANKS = " \t"
 """The only characters that may surround a cell's content. `str.strip()` and `str.split()` without an argument remove
 more of Unicode than `float` does, and the remainder would then be no number."""
@@ -36,7 +38,7 @@ class AnswerForm(ABC):
     the target. Its texts are those of forms.yaml.
     """
 
-    wide: ClassVar[Literal["classes", "columns", "places", "pixels"] | None] = None
+    wide: ClassVar[Wide] = None
     """What the columns of a prediction are. None: its shape is (items,), or items have places of their own."""
 
     def __init__(self, texts: Mapping[str, str] = MappingProxyType({})) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sandmill.scoring.forms.base import (
     AnswerForm,
     Cells,
     Column,
+    Wide,
     by_frequency,
     others,
     read_columns,
@@ -38,7 +40,7 @@ _ALLOWED = (0.0, 1.0, "a probability from 0 to 1")
 class Values(AnswerForm):
     """A finite number for each target column of each row, within the task's range if it states one."""
 
-    wide = "columns"
+    wide: ClassVar[Wide] = "columns"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows, columns)."""
