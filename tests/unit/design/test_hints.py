@@ -128,7 +128,7 @@ def test_a_domain_without_knowledge_states_nothing_and_draws_nothing(monkeypatch
 
 
 def single(slot, hardness, band, task=BINARY):
-    with patch.object(grammar, "_domain_at", lambda _: KNOWING[slot % len(KNOWING)]):
+    with patch.object(grammar, "at", lambda *_: KNOWING[slot % len(KNOWING)]):
         streams = Streams(SECRET, f"single {slot}")
         return design_task(Slot(number=slot, seed=make_seed(*task), band=band), streams, hardness)
 
