@@ -4,8 +4,9 @@ import numpy as np
 
 from sandmill.models.columns import Categorical, Column, LogNormal, Normal, Shift, Uniform
 from sandmill.models.faults import Missing, Outliers, Pathology, UnitMixup
+from sandmill.models.knowledge import Order
 from sandmill.models.links import BinaryLink
-from sandmill.models.mechanism import Exclusion, Mechanism, Order
+from sandmill.models.mechanism import Exclusion, Mechanism
 from sandmill.models.motifs import Curve, Interaction, Linear, Lookup, Motif, Term, Threshold
 
 

@@ -24,7 +24,7 @@ def design(slot: int, hardness: float, task: tuple[TargetKind, MetricName] = BIN
     """A design of a domain with knowledge, or of the same domain without it."""
     domain = KNOWING[slot % len(KNOWING)]
     used = domain if knows else domain.model_copy(update={"knows": Knowledge()})
-    with patch.object(grammar, "_domain_at", lambda _: used):
+    with patch.object(grammar, "at", lambda *_: used):
         streams = Streams(SECRET, f"hinted {slot}")
         return design_task(Slot(number=slot, seed=make_seed(*task), band=Band.HARD), streams, hardness)
 

@@ -11,7 +11,6 @@ from sandmill.calibrate.training_draws import PilotScale
 from sandmill.draw import Pilot
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
-from sandmill.models.hints import Form, Hint, SameUnits
 
 LEAST_LEAD = 0.04
 """Share of the gap by which the true fact must beat each decoy in its place: as much as reading must pay."""
@@ -47,7 +46,7 @@ def require_one_reading(contest: SolverRuns, folder: Path, pilot: Pilot, runs: S
         other = _share(contest, read_table(contest.panel, folder, replace(contest.stated, facts=facts)), scale)
         if true is not None and other is not None and true - other < LEAST_LEAD:
             detail = (
-                f"with the decoy of {_name(hint)}, {decoy!r}, a linear reader closes {other:.3f} of the gap, with the "
+                f"with the decoy of {hint.label}, {decoy!r}, a linear reader closes {other:.3f} of the gap, with the "
                 f"true fact {true:.3f}; wanted at least {LEAST_LEAD:g} less"
             )
             raise ItemRejected(Stage.CALIBRATE, "ambiguous_reading", detail)
@@ -57,7 +56,3 @@ def _share(contest: SolverRuns, table: object, scale: PilotScale) -> float | Non
     """Return the share of the gap that the reader closes; None if it failed."""
     (run,) = run_readers(contest.panel, table, (_MODEL,))
     return scale.share(run.prediction) if run.has_run else None
-
-
-def _name(hint: Hint) -> str:
-    return hint.fact.name if isinstance(hint.fact, Form | SameUnits) else f"{hint.fact.fact} of {hint.fact.column}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandmill.calibrate.conditions import solver_conditions
-from sandmill.kinds.panel import Entry
+from sandmill.kinds.panel import Entry, entries
 from sandmill.models.calibration import Tier
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
@@ -39,27 +39,8 @@ def _load(module: str, name: str) -> Callable[..., Any]:
     return function
 
 
-def _tier(tier: Tier, names: str) -> tuple[Entry, ...]:
-    return tuple(Entry(name, tier) for name in names.split())
-
-
-PANEL: tuple[Entry, ...] = (
-    *_tier(Tier.TRIVIAL, TRIVIAL),
-    *_tier(
-        Tier.NAIVE,
-        "stump small_tree coarse_tree full_tree one_column half_of_columns numbers_only "
-        "few_rows nearest_by_numbers nearest_in_three",
-    ),
-    *_tier(Tier.COMPETENT, "linear random_forest extra_trees hist_boosting neighbours support_vectors bayes"),
-    *_tier(Tier.STRONG, "linear_tuned kernel_tuned binned_columns stack"),
-    *_tier(
-        Tier.SEARCH,
-        "encoding_search repair_search auto_search auto_process auto_trees auto_encoded "
-        "auto_crosses sparse_search sparse_process bank_sparse bank_process",
-    ),
-    *_tier(Tier.ENSEMBLE, "blend_usual blend_searched blend_wide bank_mixture"),
-)
-"""The ladder, weakest tier first. One entry set for all tasks: an entry never knows how a task was made."""
+PANEL = entries("table")
+"""The ladder. One entry set for all tasks: an entry never knows how a task was made."""
 
 
 def entries_of(kind: str) -> tuple[Entry, ...]:
@@ -149,10 +130,6 @@ class Panel:
         other = Panel(self._folder, self.facts)
         other.table = table
         return other
-
-    def without_cache(self, rows: NDArray[np.intp] | None = None, *, shares_fits: bool = False) -> "Panel":
-        """The same files, or some test rows of them, for runs off the board: what these make is not kept here."""
-        return self.with_table(self.table.without_cache(rows, shares_fits=shares_fits))
 
     def run_solver(
         self,

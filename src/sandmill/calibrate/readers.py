@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandmill.calibrate.adversary import FROZEN
 from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.panel import PANEL, Panel, PanelRun, loader
+from sandmill.kinds.library import load_texts
 from sandmill.models.calibration import Tier
 from sandmill.models.channel import Cue
 from sandmill.models.columns import Categorical, ChildTable
@@ -17,20 +17,13 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.spec import TaskSpec
 from sandmill.models.texts import DESCRIPTION
 
-TWINS: Mapping[str, str] = {
-    "reader_linear": "linear_tuned",
-    "reader_search": "auto_search",
-    "reader_sparse": "sparse_search",
-    "reader_process": "sparse_process",
-    "reader_trees": "auto_trees",
-    "reader_mixture": "bank_mixture",
-    "reader_blend": "blend_searched",
-    "reader_ensemble": FROZEN,
-}
+TWINS: Mapping[str, str] = load_texts("panels.yaml")["readers of tables"]
 """Entry of the panel, or adversary, with the same model as a reader."""
 READERS = tuple(TWINS)
 _OWN = ("reader_linear", "reader_blend", "reader_ensemble")
 """Readers with a function of their own; the others run that of their twin on their table."""
+_DECISIONS = {"reader_ensemble": "cut_best"}
+"""What turns scores into answers, if it is not `decide`: for the ensemble, the decision of the adversary."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +81,10 @@ def run_readers(panel: Panel, table: Any, names: tuple[str, ...] = READERS) -> l
     """Solve a task with readers."""
     reading = panel.with_table(table)
     with solver_conditions():
-        return [reading.run_solver(name, Tier.READER, _load(name), _decision(name)) for name in names]
+        return [reading.run_solver(name, Tier.READER, _load(name), _DECISIONS.get(name, "decide")) for name in names]
 
 
 def _load(name: str) -> Callable[[], Callable[[Any], Any]]:
     if name in _OWN:
         return loader("readers", name)
     return loader(next(entry.tier for entry in PANEL if entry.name == TWINS[name]), TWINS[name])
-
-
-def _decision(name: str) -> str:
-    """Name what turns scores into answers: for the ensemble, the decision of the adversary."""
-    return "cut_best" if TWINS[name] == FROZEN else "decide"

@@ -35,7 +35,6 @@ _DIGITS, _DIGITS_OF_FORMS = 12, 8
 OF_LEVEL = "where"
 """Word in the names of slopes that belong to a level."""
 _DECODE = "Turn codes and notes into what they stand for."
-_STATED = (motifs.Formula, motifs.Conditional, motifs.NormDistance, motifs.CodeValue, motifs.Aggregate, motifs.Distance)
 
 
 def decoding_lines(stated: Stated, train: pd.DataFrame) -> list[str]:
@@ -353,7 +352,7 @@ def insight_lines(mechanism: Mechanism, train: Any) -> list[str]:
 
 def _stated(mechanism: Mechanism) -> Stated:
     """Return the forms that texts of other tasks state, as if they were stated."""
-    found = [term.motif for term in mechanism.terms if isinstance(term.motif, _STATED)]
+    found = [term.motif for term in mechanism.terms if isinstance(term.motif, motifs.StatedForm)]
     facts = tuple(Form(name=f"form_{place}", motif=motif) for place, motif in enumerate(found, start=1))
     return Stated(facts, levels_of(mechanism), mechanism.child)
 

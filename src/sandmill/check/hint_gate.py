@@ -38,9 +38,9 @@ def check_hints(tables: PackageTables) -> Iterator[str]:
     for hint in spec.hints:
         texts = {DESCRIPTION: tables.description, DATA_DICTIONARY: dictionary}
         if absent := [one.file for one in hint.passages if one.text not in texts[one.file]]:
-            yield f"{absent[0]}: does not state the hint {_name(hint)} word for word"
+            yield f"{absent[0]}: does not state the hint {hint.label} word for word"
         elif lacking := list(_unstated(hint, texts[hint.file], spec)):
-            yield f"{hint.file}: the hint {_name(hint)} does not state {', '.join(lacking)}"
+            yield f"{hint.file}: the hint {hint.label} does not state {', '.join(lacking)}"
         match hint.fact:
             case Form(motif=motif):
                 is_used = any(term.motif == motif for term in mechanism.terms)
@@ -50,7 +50,7 @@ def check_hints(tables: PackageTables) -> Iterator[str]:
             case fact:
                 is_used = fact.column in mechanism.rule_columns
         if is_used != hint.matters:
-            yield f"the hint {_name(hint)} is {'' if is_used else 'not '}part of the rule, which its design denies"
+            yield f"the hint {hint.label} is {'' if is_used else 'not '}part of the rule, which its design denies"
     for cue in spec.channel.cues if spec.channel else ():
         if cue.text not in tables.description:
             yield f"{DESCRIPTION}: does not say how items show {cue.column}"
@@ -77,10 +77,6 @@ def _check_decodings(spec: TaskSpec) -> Iterator[str]:
     for gap in spec.mechanism.missing():
         if gap.sentinel is not None and Sentinel(column=gap.column, value=gap.sentinel) not in facts:
             yield f"no hint states the number for missing cells of {gap.column}"
-
-
-def _name(hint: Hint) -> str:
-    return hint.fact.name if isinstance(hint.fact, Form | SameUnits) else f"{hint.fact.fact} of {hint.fact.column}"
 
 
 def _unstated(hint: Hint, file: str, spec: TaskSpec) -> Iterator[str]:

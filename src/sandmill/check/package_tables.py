@@ -19,7 +19,7 @@ from sandmill.check.dependence import Array, Levels, level
 from sandmill.errors import name_some
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.base import Items, Layout, layout_of
-from sandmill.kinds.files.tables import read_child, read_csv, require_columns
+from sandmill.kinds.files.tables import read_child, read_csv
 from sandmill.mechanism.units import decode
 from sandmill.models.base import Part
 from sandmill.models.columns import Categorical, Column, Date, Unit
@@ -156,10 +156,9 @@ def read_package(package: TaskPackage) -> PackageTables:
     items = layout.read(package.public, facts, spec.feature_columns, spec.only_in_training)
     faults = list(items.faults)
     sample_csv = layout.sample_csv(package.public)
-    sample = read_csv({layout.sample: sample_csv} if sample_csv else {}, layout.sample, faults)
-    require_columns(layout.sample, sample, [facts.id_column, *facts.submission_columns], faults)
-    answers = read_csv(package.private, ANSWERS, faults)
-    require_columns(ANSWERS, answers, [facts.id_column, *facts.target_columns, PART], faults)
+    samples = {layout.sample: sample_csv} if sample_csv else {}
+    sample = read_csv(samples, layout.sample, [facts.id_column, *facts.submission_columns], faults)
+    answers = read_csv(package.private, ANSWERS, [facts.id_column, *facts.target_columns, PART], faults)
     if sample is not None and answers is not None and not faults and is_judged_by_item(facts):
         if not sample[facts.id_column].equals(answers[facts.id_column]):
             faults.append(f"{layout.sample}: its answer rows are not those of {ANSWERS}, in the same order")

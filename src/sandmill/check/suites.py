@@ -12,11 +12,13 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import yaml
 
 from sandmill.check.gates import Finding
 from sandmill.check.package_tables import PART, PackageTables, date_columns, read_package, reads_sets
@@ -25,27 +27,13 @@ from sandmill.models.base import Part
 from sandmill.models.package import TaskPackage
 from sandmill.models.texts import DESCRIPTION
 
-_TASK_TEXTS = ("task_id", "modality", "domain", "target", "split", "metric", "encoding", "prompt")
-_TASK_COUNTS = (
-    *("replicate", "target_columns", "features", "rows_train", "rows_feedback", "rows_final"),
-    *("classes", "least_class_rows", "public_bytes"),
-)
+_TEXTS: Mapping[str, Any] = yaml.safe_load((files("sandmill.check") / "suites.yaml").read_text("utf-8"))
 SCHEMAS: Mapping[str, Mapping[str, type[pl.DataType]]] = {
-    "tasks": dict.fromkeys(_TASK_TEXTS, pl.String) | dict.fromkeys(_TASK_COUNTS, pl.Int64),
-    "columns": {
-        **dict.fromkeys(("task_id", "file", "column", "role", "dtype"), pl.String),
-        **dict.fromkeys(("rows", "distinct", "longest"), pl.Int64),
-        **dict.fromkeys(("missing_share", "min", "max"), pl.Float64),
-    },
+    table: {name: getattr(pl, kind) for kind, names in columns.items() for name in names}
+    for table, columns in _TEXTS["tables"].items()
 }
-"""Columns of each table.
-
-`tasks.least_class_rows`: training rows of the rarest class, or of the rarer of with and without a label; null for
-numbers. `columns.dtype`: number, date or text; `min` and `max`: of numbers, and of dates as days after the first day of
-the declared span; `longest`: characters of the longest cell that is not empty, text columns only.
-"""
-
-KEYS: Mapping[str, tuple[str, ...]] = {"tasks": ("task_id",), "columns": ("file", "column")}
+"""Columns of each table."""
+KEYS: Mapping[str, list[str]] = _TEXTS["keys"]
 """Columns that name a failing row in a finding."""
 
 Row = dict[str, Any]
@@ -55,17 +43,7 @@ _LOCK = threading.Lock()
 _NUMBER = "sandmill_number"
 """Key under which an expectation carries its place in the suite through a run."""
 
-ROW_EXPECTATIONS = frozenset(
-    {
-        *(f"expect_column_values_to_{what}" for what in ("not_be_null", "be_null", "be_unique", "be_between")),
-        *(f"expect_column_values_to_{what}" for what in ("be_in_set", "not_be_in_set", "match_regex")),
-        *(f"expect_column_values_to_{what}" for what in ("not_match_regex", "match_regex_list")),
-        *(f"expect_column_value_lengths_to_{what}" for what in ("be_between", "equal")),
-        *(f"expect_column_pair_values_{what}" for what in ("to_be_equal", "a_to_be_greater_than_b", "to_be_in_set")),
-        "expect_compound_columns_to_be_unique",
-    }
-)
-"""Expectations on rows. Those on whole tables are left out: they name no row that fails."""
+_ROW_EXPECTATIONS: list[str] = _TEXTS["expectations"]
 _PLACES = ("column", "column_A", "column_B", "column_list")
 
 
@@ -145,8 +123,8 @@ def _judge_entry(where: str, raw: Any, schema: Mapping[str, object]) -> Iterator
     if not isinstance(raw, dict) or not isinstance(raw.get("kwargs"), dict):
         yield Problem(where, repr(raw)[:60], 'an object with "type" and "kwargs"')
         return
-    if (kind := raw.get("type")) not in ROW_EXPECTATIONS:
-        yield Problem(where, str(kind), f"an expectation on rows: {', '.join(sorted(ROW_EXPECTATIONS))}")
+    if (kind := raw.get("type")) not in _ROW_EXPECTATIONS:
+        yield Problem(where, str(kind), f"an expectation on rows: {', '.join(sorted(_ROW_EXPECTATIONS))}")
     if "mostly" in raw["kwargs"]:
         yield Problem(where, "mostly", "every row to count")
     columns = Expectation(str(kind), raw["kwargs"], 0).columns
@@ -196,7 +174,7 @@ def _run_suite(
     entries = [{"type": one.type, "kwargs": dict(one.kwargs), "meta": {_NUMBER: one.number}} for one in expectations]
     form = {
         "result_format": "COMPLETE",
-        "unexpected_index_column_names": list(KEYS[name]),
+        "unexpected_index_column_names": KEYS[name],
         "exclude_unexpected_values": True,
     }
     with _LOCK:

@@ -32,7 +32,7 @@ from sandmill.models.domain import (
     UnitWord,
 )
 from sandmill.models.knowledge import ExclusionWord, IdentityWord, Knowledge
-from sandmill.models.mechanism import Exclusion, Order
+from sandmill.models.mechanism import Exclusion, Limit
 from sandmill.models.structure import PathologyKind, SplitKind, Structure
 from sandmill.rng import Streams
 
@@ -79,14 +79,10 @@ def identity_columns(columns: Sequence[Column], knows: Knowledge, streams: Strea
     )
 
 
-def limits_of(columns: Sequence[Column], knows: Knowledge) -> tuple[Order | Exclusion, ...]:
+def limits_of(columns: Sequence[Column], knows: Knowledge) -> tuple[Limit, ...]:
     """Return what never occurs between the chosen columns."""
     by_name = {column.name: column for column in columns if column.unit is None}
-    orders = [
-        Order(lower=word.lower, upper=word.upper)
-        for word in knows.orders
-        if word.lower in by_name and word.upper in by_name
-    ]
+    orders = [order for order in knows.orders if order.lower in by_name and order.upper in by_name]
     exclusions = [
         limit
         for word in knows.exclusions

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from importlib.resources import files
 from itertools import accumulate
 from math import log
-from types import MappingProxyType
 
 import yaml
 
@@ -21,13 +20,11 @@ HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MEASURED: dict[str, dict[str, list[float]]] = yaml.safe_load(
     files("sandmill.design").joinpath("difficulty_curves.yaml").read_text("utf-8")
 )
-DIFFICULTY_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = MappingProxyType(
-    {
-        (TargetKind(target), MetricName(metric)): tuple(curve)
-        for target, curves in _MEASURED.items()
-        for metric, curve in curves.items()
-    }
-)
+DIFFICULTY_CURVES: Mapping[tuple[TargetKind, MetricName], tuple[float, ...]] = {
+    (TargetKind(target), MetricName(metric)): tuple(curve)
+    for target, curves in _MEASURED.items()
+    for metric, curve in curves.items()
+}
 """Median difficulty of designs without stated facts at each position of `HARDNESS`, made non-decreasing. A search for a
 band starts and steps by it. A wrong curve makes a search longer, not worse.
 """

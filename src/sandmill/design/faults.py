@@ -13,6 +13,7 @@ from sandmill.models.faults import Missing
 from sandmill.models.links import Link, class_names
 from sandmill.models.motifs import UnitEffect
 from sandmill.models.structure import PathologyKind, Structure
+from sandmill.models.words import WORDS
 from sandmill.rng import Streams
 
 _MOST_RATE, _MOST_READ_RATE = 0.88, 0.35
@@ -121,24 +122,9 @@ _WEIGHT_PENALTY = 3.0
 rule come last."""
 _UNIT_FACTORS = (10.0, 25.4, 100.0, 1000.0)
 """Factors between units that people mix up, such as inches and millimetres (25.4)."""
-_SUFFIXES = {
-    "c": "C",
-    "pct": "%",
-    "min": "min",
-    "eur": "EUR",
-    "h": "h",
-    "s": "s",
-    "l": "l",
-    "days": "days",
-    "kwh": "kWh",
-    "kb": "kB",
-    "mb": "MB",
-} | {unit: unit for unit in ("kg", "g", "mg", "km", "m", "cm", "mm", "ml", "ms", "years", "hours")}
+_SUFFIXES: dict[str, str] = WORDS["unit_suffixes"]
 """Unit as written after a number, by the last part of a column's name."""
-_NUMERATORS = _SUFFIXES.keys() | {
-    *("per", "ug", "mmol", "umol", "mu", "mbit", "m3", "k", "cents"),
-    *("beats", "breaths", "moves", "trains", "words"),
-}
+_NUMERATORS = {*_SUFFIXES, *WORDS["numerators"]}
 """Second last parts of column names that mark a quotient, such as `mg` in `iron_mg_l`: its last part is no unit."""
 
 

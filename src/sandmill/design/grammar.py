@@ -41,9 +41,8 @@ from sandmill.design.targets import Target, choose_target, write_media_story, wr
 from sandmill.design.telling import Telling, tell
 from sandmill.design.told import with_told_forms
 from sandmill.design.vocabulary import Vocabulary, choose_vocabulary
-from sandmill.kinds.library import load_domains
+from sandmill.kinds.library import at, load_domains
 from sandmill.kinds.table import TABLE
-from sandmill.mechanism.limits import columns_of_limit
 from sandmill.models.base import Band
 from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
@@ -53,7 +52,7 @@ from sandmill.models.hints import Hint
 from sandmill.models.kind import Kind, kind_of
 from sandmill.models.knowledge import Knowledge, TargetPrior
 from sandmill.models.links import BinaryLink, CountLink, Link, MultilabelLink, NumbersLink, class_names, output_count
-from sandmill.models.mechanism import Mechanism
+from sandmill.models.mechanism import Mechanism, columns_of_limit
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, Sizes, Story, TaskSpec
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
@@ -186,9 +185,10 @@ class _Ruled:
 
 def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     """Choose medium or domain, conditions, vocabulary and target."""
-    draft, structure, place = slot.draft, slot.structure, _place(slot, streams)
+    draft, structure = slot.draft, slot.structure
+    place = float(streams.generator("design").random()) if slot.place is None else slot.place
     medium = medium_of(slot, place)
-    domain = with_told_forms(medium) if medium else draft.domain if draft else _domain_at(place)
+    domain = with_told_forms(medium) if medium else draft.domain if draft else at(load_domains(), place)
     conditions = (
         media_conditions(structure, medium.may_miss)
         if medium
@@ -352,16 +352,6 @@ def _asked(setting: _Setting) -> tuple[str, ...]:
     if isinstance(link, MultilabelLink) and form == "label_probabilities":
         return link.labels
     return (setting.target.name,)
-
-
-def _place(slot: Slot, streams: Streams) -> float:
-    """Return where the domain of a design stands among all: as the slot says, else drawn."""
-    return float(streams.generator("design").random()) if slot.place is None else slot.place
-
-
-def _domain_at(place: float) -> Domain:
-    domains = load_domains()
-    return domains[int(place * len(domains))]
 
 
 def _between(ends: tuple[float, float], position: float) -> float:

@@ -6,7 +6,7 @@ periodically, and a positive column need not be part of a ratio.
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import numpy as np
 from scipy.special import ndtr
@@ -16,6 +16,7 @@ from sandmill.design.vocabulary import Vocabulary
 from sandmill.mechanism.columns import value_at
 from sandmill.models import motifs
 from sandmill.models.columns import Column, Cycle, LogNormal, Normal, Uniform
+from sandmill.models.design_draft import HiddenKind, PlainKind
 from sandmill.models.domain import Named, NumericWord, ShapedNumber
 from sandmill.models.mechanism import Subgroup
 
@@ -43,15 +44,9 @@ _OF_PAIRS: dict[str, type[motifs.Difference | motifs.Interaction | motifs.Bottle
     "interaction": motifs.Interaction,
     "bottleneck": motifs.Bottleneck,
 }
-PLAIN_KINDS = ("linear", "saturation", "lookup")
-"""Motifs that default models find without special features."""
-HIDDEN_KINDS = (
-    "ratio",
-    *_OF_PAIRS,
-    *("periodic", "curve", "threshold", "band"),
-    *("crossed_lookup", "high_cardinality_lookup", "varying_slope", "local_rule"),
-)
-"""Motifs that default models miss. `high_cardinality_lookup` is a lookup in a column with very many levels."""
+PLAIN_KINDS, HIDDEN_KINDS = get_args(PlainKind), get_args(HiddenKind)
+"""Motifs that default models find without special features, and those that they miss. `high_cardinality_lookup` is a
+lookup in a column with very many levels."""
 FINDABLE_KINDS = ("ratio", "interaction", "bottleneck", "periodic", "curve", "threshold", "band")
 """Hidden motifs that a feature search finds in 50 to 200 rows and default models mostly miss."""
 

@@ -34,6 +34,7 @@ from sandmill.models.motifs import (
     columns_of,
 )
 from sandmill.models.structure import PathologyKind
+from sandmill.models.words import WORDS
 
 FEWEST_PLAIN, MOST_PLAIN = 2, 4
 _FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
@@ -64,17 +65,7 @@ _EASIEST_FOLLOWERS, _SINGLE_FOLLOWERS = 0.2, 0.06
 """Factor at hardness 0 on the variance of all plain motifs but the first, and of all hidden motifs but the first; the
 same in designs whose texts state one fact."""
 
-_CARRIERS = {
-    "ratio": "two lognormal columns",
-    "periodic": "a column of `periods`",
-    "lookup": "a categorical column",
-    "crossed_lookup": "two categorical columns of at most 5 levels",
-    "high_cardinality_lookup": "a column of high cardinality",
-    "varying_slope": "a numeric and a categorical column",
-    "local_rule": "a numeric and a categorical column",
-    **dict.fromkeys(("difference", "interaction", "bottleneck"), "two numeric columns"),
-    **dict.fromkeys(("linear", "saturation", "curve", "threshold", "band"), "one numeric column"),
-}
+_CARRIERS: dict[str, str] = WORDS["carriers"]
 """Columns that each motif takes, in words for the language model."""
 _PAIRS = frozenset(
     {"ratio", "difference", "interaction", "bottleneck", "crossed_lookup", "varying_slope", "local_rule"}

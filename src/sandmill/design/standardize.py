@@ -12,7 +12,7 @@ from sandmill.mechanism.sampling import draw_cells
 from sandmill.models.columns import Column, Identity
 from sandmill.models.links import BinaryLink, Link, MulticlassLink, MultilabelLink, OrdinalLink
 from sandmill.models.mechanism import Mechanism
-from sandmill.models.motifs import TOLD_MOTIFS, UnitEffect
+from sandmill.models.motifs import ToldMotif, UnitEffect
 from sandmill.rng import Streams
 
 _ROWS = 10_000
@@ -67,7 +67,7 @@ def _fitted_law(column: Column, values: Mapping[str, Floats]) -> Column:
 def _is_dependent(mechanism: Mechanism) -> bool:
     """Return whether terms can be correlated, by factors, identities, limits or stated forms over several columns."""
     has_identity = any(isinstance(column.distribution, Identity) for column in mechanism.columns)
-    is_stated = any(isinstance(term.motif, TOLD_MOTIFS) for term in mechanism.terms)
+    is_stated = any(isinstance(term.motif, ToldMotif) for term in mechanism.terms)
     return bool(mechanism.factors or mechanism.limits) or has_identity or is_stated
 
 

@@ -12,20 +12,16 @@ from sandmill.models.channel import Medium
 from sandmill.models.columns import Cycle, LogNormal
 from sandmill.models.domain import CategoricalWord, Domain, Named, NumericWord, ShapedNumber
 from sandmill.models.knowledge import CodeTableWord, ConditionWord, FormulaWord, Knowledge, NormWord, When
+from sandmill.models.words import WORDS
 
 _Item = TypeVar("_Item")
 _One = TypeVar("_One", bound=Named)
 _Other = TypeVar("_Other", bound=Named)
 
-_ATTRIBUTES = (
-    ("grading", "Grading that the office gives to each entry, in points", 1.0, 9.0, 1),
-    ("allowance", "Allowance that the accounts use, in points", 10.0, 90.0, 0),
-    ("factor_2019", "Factor of the last revision", 0.4, 2.2, 2),
-    ("standing", "Standing in the list of the association, in points", 100.0, 900.0, 0),
-)
+_ATTRIBUTES = [tuple(attribute) for attribute in WORDS["attributes"]]
 """Numbers that offices keep for the levels of any category: name, meaning, range and decimals."""
-_FIGURES = ("house_index", "ledger_figure", "desk_index", "office_figure", "blue_index", "counter_figure")
-_SLIPS = ("red_slip", "grey_slip", "back_room", "second_desk", "late_list", "green_folder", "upper_shelf", "short_list")
+_FIGURES: list[str] = WORDS["figures"]
+_SLIPS: list[str] = WORDS["slips"]
 """Names that people of any trade give to figures that they work out, and to cases that they set apart."""
 _MOST_OF_A_KIND = 3
 """Most forms of a kind that a table of a seed's shape gets beside those of its domain."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandmill.kinds.library import load_texts
 from sandmill.models.calibration import Rung, Tier
 
 
@@ -18,9 +19,14 @@ class Entry:
     """The function itself, in panels of kinds."""
 
 
-def entries(tiers: Mapping[Tier, str], solvers: Mapping[str, Callable[[Any], Any]]) -> tuple[Entry, ...]:
-    """Return the solvers of each tier, whose names are separated by spaces, as entries."""
-    return tuple(Entry(name, tier, solve=solvers[name]) for tier, names in tiers.items() for name in names.split())
+def entries(panel: str, solvers: Mapping[str, Callable[[Any], Any]] | None = None) -> tuple[Entry, ...]:
+    """Return the entries of a panel of `panels.yaml`, weakest tier first, with their functions if these are given."""
+    tiers: dict[str, str] = load_texts("panels.yaml")[panel]
+    return tuple(
+        Entry(name, Tier(tier), solvers[name] if solvers else None)
+        for tier, names in tiers.items()
+        for name in names.split()
+    )
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from sandmill.mechanism.columns import (
     value_at,
 )
 from sandmill.mechanism.factor_posterior import FactorPosterior, SeenInterval, SeenScore, infer_factors
-from sandmill.mechanism.limits import breaks, columns_of_limit, open_range
+from sandmill.mechanism.limits import breaks, open_range
 from sandmill.mechanism.units import as_written, step_of
 from sandmill.models.columns import Categorical, Column, Cycle
 from sandmill.models.faults import CellFault, Missing, Outliers, UnitMixup
-from sandmill.models.mechanism import Mechanism
+from sandmill.models.mechanism import Mechanism, columns_of_limit
 
 _LEVEL_NODES = 4
 """Gauss-Legendre nodes of a hidden category's score within each level."""

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sandmill.mechanism.cell_posterior import Mixture, cell_posterior
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.coupled_cells import CoupledCells, coupled_cells
-from sandmill.mechanism.limits import columns_of_limit
 from sandmill.mechanism.rule import SUBGROUP, UNIT_EFFECT, latent_score
 from sandmill.mechanism.sampling import subgroup_chance
 from sandmill.models.faults import CellFault, Missing
 from sandmill.models.links import output_count
-from sandmill.models.mechanism import Mechanism
+from sandmill.models.mechanism import Mechanism, columns_of_limit
 from sandmill.models.motifs import LocalRule, UnitEffect, columns_of, cuts_of
 
 _CELLS_PER_BLOCK = 2_000_000

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.units import highest_within, lowest_within
 from sandmill.models.columns import Column
-from sandmill.models.mechanism import Exclusion, Mechanism, Order
-
-Limit = Order | Exclusion
+from sandmill.models.knowledge import Order
+from sandmill.models.mechanism import Limit, Mechanism, columns_of_limit
 
 
 def breaks_a_limit(mechanism: Mechanism, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
@@ -27,11 +26,6 @@ def breaks(limit: Limit, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
     low = -np.inf if limit.below is None else limit.below
     high = np.inf if limit.above is None else limit.above
     return is_excluded & ((values[limit.column] < low) | (values[limit.column] > high))
-
-
-def columns_of_limit(limit: Limit) -> tuple[str, str]:
-    """Return the two columns that a limit reads."""
-    return (limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by)
 
 
 def open_range(

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, model_validator
 
 from sandmill.models.base import Frozen
-from sandmill.models.motifs import Aggregate, CodeValue, Conditional, Distance, Formula, NormDistance
+from sandmill.models.motifs import StatedForm
 
 DATA_DICTIONARY: Final = "data_dictionary.md"
 """Public file with code tables, units and sentinels, in tasks that have any."""
@@ -22,7 +22,7 @@ class Form(Frozen):
     fact: Literal["form"] = "form"
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """What the text calls it, as a name for a column, such as `body_mass_index`."""
-    motif: Formula | Conditional | NormDistance | CodeValue | Aggregate | Distance = Field(discriminator="motif")
+    motif: StatedForm = Field(discriminator="motif")
 
 
 class Sentinel(Frozen):
@@ -103,6 +103,11 @@ class Hint(Frozen):
     def passages(self) -> tuple[Passage, ...]:
         """All places of the texts that belong to the fact."""
         return (Passage(file=self.file, text=self.text), *self.further)
+
+    @property
+    def label(self) -> str:
+        """What messages call the fact."""
+        return self.fact.name if isinstance(self.fact, Form | SameUnits) else f"{self.fact.fact} of {self.fact.column}"
 
 
 class NoteValue(Frozen):

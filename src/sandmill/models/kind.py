@@ -1,6 +1,7 @@
 """Kinds: the shapes of task that can be made, each as data that names the modules that make it."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
@@ -9,16 +10,18 @@ from sandmill.models.structure import MetricName, Modality, Structure, TargetKin
 
 DifficultyCurve = tuple[float, ...]
 """Typical difficulty of designs at hardness 0, 0.25, 0.5, 0.75 and 1."""
+Part = str | Mapping[str, Any]
+"""`module:attribute`; or a class named in this way as `of`, beside the arguments that make the part."""
 
 
 class Kind(Frozen):
-    """One shape of task. Parts are named `module:attribute`, so that no stage has to import another."""
+    """One shape of task. Parts are named, so that no stage has to import another."""
 
     name: str
     modality: Modality
     tasks: Mapping[tuple[TargetKind, MetricName], DifficultyCurve] | None = None
     """What can be asked, each with its difficulty. None: everything that can be asked of a table."""
-    layout: str = "sandmill.kinds.files.tables:TABLES"
+    layout: Part = "sandmill.kinds.files.tables:TABLES"
     """A `sandmill.kinds.files.base.Layout`: how training and test items become public files, and back."""
     reader: str = "sandmill.kinds.table.read"
     """Module for the agent's side: `read` makes tables of the public files, `source` is the same for scripts."""
@@ -28,9 +31,9 @@ class Kind(Frozen):
     """Test items that must be answered and are not scored, as a share of those that are."""
     channel: str | None = None
     """Model of what stands between latent columns and items. None: the columns themselves are in the files."""
-    design: str | None = None
-    """Module for designs: `choose_medium` returns the `models.channel.Medium` at a place from 0 to 1 among all,
-    `choose_channel` draws a channel of it."""
+    design: Part | None = None
+    """Module or object for designs: `choose_medium` returns the `models.channel.Medium` at a place from 0 to 1 among
+    all, `choose_channel` draws a channel of it."""
     disturb: str | None = None
     """Function that scales what disturbs the items: (channel, hardness) -> channel. None: channels stay as drawn."""
     designer: str | None = None
@@ -81,14 +84,25 @@ class Kind(Frozen):
         """Whether the files hold the mechanism's columns, so that solvers may be told about them."""
         return self.channel is None
 
+    @cached_property
+    def parts_made(self) -> dict[str, Any]:
+        """Parts that were made of arguments, by the name of their field."""
+        return {}
+
     def load(self, part: str) -> Any:
-        """Import a part by the name of its field. A kind without it is a ValueError."""
-        path = getattr(self, part)
-        if path is None:
+        """Import a part by the name of its field, or make it once. A kind without it is a ValueError."""
+        given = getattr(self, part)
+        if given is None:
             raise ValueError(f"kind {self.name} has no {part}")
-        module, _, name = path.partition(":")
-        found = import_module(module)
-        return getattr(found, name) if name else found
+        if isinstance(given, str):
+            module, _, name = given.partition(":")
+            found = import_module(module)
+            return getattr(found, name) if name else found
+        if part not in self.parts_made:
+            module, _, name = given["of"].partition(":")
+            arguments = {field: value for field, value in given.items() if field != "of"}
+            self.parts_made[part] = getattr(import_module(module), name)(**arguments)
+        return self.parts_made[part]
 
 
 _KINDS: dict[str, Kind] = {}

@@ -28,8 +28,8 @@ class IdentityWord(Frozen):
     of: tuple[str, ...] = Field(min_length=2, max_length=4)
 
 
-class OrderWord(Frozen):
-    """Two numeric columns of which one is never above the other."""
+class Order(Frozen):
+    """Two numbers of which one is never above the other, such as calls answered and calls received."""
 
     lower: str
     upper: str
@@ -260,7 +260,7 @@ class Knowledge(Frozen):
     level_orders: dict[str, tuple[str, ...]] = {}
     """Levels of categories from low to high scores, for categories in `factors`."""
     identities: tuple[IdentityWord, ...] = ()
-    orders: tuple[OrderWord, ...] = ()
+    orders: tuple[Order, ...] = ()
     exclusions: tuple[ExclusionWord, ...] = ()
     targets: dict[str, TargetPrior] = {}
     """By the target's name."""

@@ -84,17 +84,9 @@ class RenderedLink(Frozen):
     kind: Literal["rendered"] = "rendered"
 
 
+ClassLink = BinaryLink | MulticlassLink | OrdinalLink | MultilabelLink
 Link = Annotated[
-    BinaryLink
-    | MulticlassLink
-    | OrdinalLink
-    | MultilabelLink
-    | GaussianLink
-    | PositiveLink
-    | CountLink
-    | NumbersLink
-    | RenderedLink,
-    Field(discriminator="kind"),
+    ClassLink | GaussianLink | PositiveLink | CountLink | NumbersLink | RenderedLink, Field(discriminator="kind")
 ]
 
 

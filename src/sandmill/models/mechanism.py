@@ -5,6 +5,7 @@ from pydantic import Field, model_validator
 from sandmill.models import faults
 from sandmill.models.base import Frozen, Private
 from sandmill.models.columns import Categorical, ChildTable, Column, Date, Identity, LogNormal, Unit
+from sandmill.models.knowledge import Order
 from sandmill.models.links import Link, RenderedLink, output_count
 from sandmill.models.motifs import CodeValue, Drift, KnownUnit, Term, UnitEffect, columns_of
 
@@ -15,13 +16,6 @@ class Subgroup(Frozen):
     by: str
     shares: tuple[float, ...]
     """Chance of membership for each level of `by`."""
-
-
-class Order(Frozen):
-    """Two numbers of which one is never above the other, such as calls answered and calls received."""
-
-    lower: str
-    upper: str
 
 
 class Exclusion(Frozen):
@@ -35,6 +29,14 @@ class Exclusion(Frozen):
     """Codes of the levels of `by` that do not occur there."""
 
 
+Limit = Order | Exclusion
+
+
+def columns_of_limit(limit: Limit) -> tuple[str, str]:
+    """Return the two columns that a limit reads."""
+    return (limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by)
+
+
 class Mechanism(Private):
     """Columns, latent rule, link and faults. The oracle needs all of it; agents must not see it."""
 
@@ -44,7 +46,7 @@ class Mechanism(Private):
     link: Link
     pathologies: tuple[faults.Pathology, ...] = ()
     subgroup: Subgroup | None = None
-    limits: tuple[Order | Exclusion, ...] = ()
+    limits: tuple[Limit, ...] = ()
     """What never occurs. Rows that would break a limit are drawn again."""
     child: ChildTable | None = None
 
@@ -69,7 +71,7 @@ class Mechanism(Private):
             *(fault.column for fault in (*self.cell_faults(), *self.mixed_types())),
             *(column.unit for column in self.columns if column.unit),
             *(part for law in self._identities().values() for part in law.of),
-            *(name for limit in self.limits for name in _read_by(limit)),
+            *(name for limit in self.limits for name in columns_of_limit(limit)),
         }
         return [f"{name} is used but is not a column" for name in sorted(used - self.column_by_name.keys())]
 
@@ -120,7 +122,7 @@ class Mechanism(Private):
 
     def _impossible_limits(self) -> list[str]:
         known = self.column_by_name
-        read = sorted({name for limit in self.limits for name in _read_by(limit)} & known.keys())
+        read = sorted({name for limit in self.limits for name in columns_of_limit(limit)} & known.keys())
         of_unit = [name for name in read if known[name].unit or isinstance(known[name].distribution, Unit)]
         return [f"{name} belongs to a unit, so no limit may read it" for name in of_unit]
 
@@ -177,8 +179,3 @@ class Mechanism(Private):
     def unit_column(self) -> str | None:
         """Name of the unit column, if there is one."""
         return next((column.name for column in self.columns if isinstance(column.distribution, Unit)), None)
-
-
-def _read_by(limit: Order | Exclusion) -> tuple[str, str]:
-    """Return the columns that a limit reads."""
-    return (limit.lower, limit.upper) if isinstance(limit, Order) else (limit.column, limit.by)

@@ -248,32 +248,15 @@ class Aggregate(Frozen):
         return f"<{self.how} {self.kinds} {self.days}>"
 
 
-Motif = Annotated[
-    Linear
-    | Curve
-    | Saturation
-    | Threshold
-    | BetweenCuts
-    | Periodic
-    | Ratio
-    | Difference
-    | Interaction
-    | Bottleneck
-    | Lookup
-    | CrossedLookup
-    | VaryingSlope
-    | LocalRule
-    | Drift
-    | UnitEffect
-    | Formula
-    | Conditional
-    | NormDistance
-    | CodeValue
-    | Aggregate
-    | KnownUnit
-    | Distance,
-    Field(discriminator="motif"),
-]
+StatedForm = Formula | Conditional | NormDistance | CodeValue | Aggregate | Distance
+"""Motifs that are forms which texts state with their numbers."""
+ToldMotif = StatedForm | KnownUnit
+"""Motifs that only a reader can be expected to find: the texts of the task state them."""
+_OfNumbers = (
+    Linear | Curve | Saturation | Threshold | BetweenCuts | Periodic | Ratio | Difference | Interaction | Bottleneck
+)
+_OfLevels = Lookup | CrossedLookup | VaryingSlope | LocalRule | Drift | UnitEffect
+Motif = Annotated[_OfNumbers | _OfLevels | ToldMotif, Field(discriminator="motif")]
 
 
 class Term(Frozen):
@@ -284,10 +267,6 @@ class Term(Frozen):
     scale: float = Field(default=1.0, gt=0)
     """`center` and `scale` are the motif's mean and standard deviation under the mechanism."""
     weights: tuple[float, ...] = Field(min_length=1)
-
-
-TOLD_MOTIFS = (Formula, Conditional, NormDistance, CodeValue, Aggregate, KnownUnit, Distance)
-"""Motifs that only a reader can be expected to find: the texts of the task state them."""
 
 
 def columns_of(motif: Motif) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 from importlib.resources import files
-from types import MappingProxyType
-from typing import Any
 
 import yaml
 
@@ -12,17 +10,14 @@ from sandmill.models.structure import MetricName
 from sandmill.scoring import rules, scores
 from sandmill.scoring.base import Metric
 
-
-def _metric(name: str, rule: str, **texts: Any) -> Metric:
-    """Make a metric with the score of its name."""
-    return Metric(MetricName(name), resample=getattr(scores, name), rule=getattr(rules, rule), **texts)
-
-
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TABLE = yaml.load((files("sandmill.scoring") / "metrics.yaml").read_text(encoding="utf-8"), _Loader)
-METRICS: Mapping[MetricName, Metric] = MappingProxyType(
-    {MetricName(name): _metric(name, **facts) for name, facts in _TABLE.items()}
-)
+METRICS: Mapping[MetricName, Metric] = {
+    MetricName(name): Metric(
+        MetricName(name), **{**texts, "resample": getattr(scores, name), "rule": getattr(rules, texts["rule"])}
+    )
+    for name, texts in _TABLE.items()
+}
 
 
 def get_metric(name: MetricName | str) -> Metric:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from importlib.resources import files
-from types import MappingProxyType
 
 import yaml
 
@@ -19,19 +18,19 @@ _FORMS = {
     for form, metrics in forms.items()
     for metric in metrics
 }
-ANSWER_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
-    {pair: form for pair, form in _FORMS.items() if pair[0] not in _RENDERED}
-)
+ANSWER_FORMS: Mapping[tuple[TargetKind, MetricName], str] = {
+    pair: form for pair, form in _FORMS.items() if pair[0] not in _RENDERED
+}
 """Name of the answer form for each target and metric. The usual metric of each target comes first. Other pairs are not
 supported."""
-RENDERED_FORMS: Mapping[tuple[TargetKind, MetricName], str] = MappingProxyType(
-    {pair: form for pair, form in _FORMS.items() if pair[0] in _RENDERED}
-)
+RENDERED_FORMS: Mapping[tuple[TargetKind, MetricName], str] = {
+    pair: form for pair, form in _FORMS.items() if pair[0] in _RENDERED
+}
 """The same for targets that are rendered with the items, which no link of a mechanism draws."""
 
-OTHER_FORMS: Mapping[tuple[TargetKind, MetricName], tuple[str, ...]] = MappingProxyType(
-    {(TargetKind.MULTILABEL, MetricName.ROC_AUC_PAIRS): ("pairs",)}
-)
+OTHER_FORMS: Mapping[tuple[TargetKind, MetricName], tuple[str, ...]] = {
+    (TargetKind.MULTILABEL, MetricName.ROC_AUC_PAIRS): ("pairs",)
+}
 """Answer forms that a kind of task may ask for in place of the usual one."""
 
 
@@ -54,7 +53,7 @@ def encoding_for(target: TargetKind, metric: MetricName) -> str:
     raise RequestError("metric", [Problem("metric", f"{target} with {metric}", expected)])
 
 
-SUPPORTED_TASKS: Mapping[TargetKind, tuple[MetricName, ...]] = MappingProxyType(
-    {kind: tuple(metric for target, metric in ANSWER_FORMS if target is kind) for kind, _ in ANSWER_FORMS}
-)
+SUPPORTED_TASKS: Mapping[TargetKind, tuple[MetricName, ...]] = {
+    kind: tuple(metric for target, metric in ANSWER_FORMS if target is kind) for kind, _ in ANSWER_FORMS
+}
 """Metrics of each target kind, the usual one first."""

@@ -80,11 +80,12 @@ def test_names_of_columns_tell_it_nothing(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("target", "metric"), [("binary", "roc_auc"), ("multi_target", "mae_columns")])
-def test_it_answers_the_rows_that_are_asked_and_leaves_no_trace(tmp_path: Path, target: str, metric: str):
-    panel, rows = panel_of(small_table(tmp_path, target, metric)), np.array([70, 3, 3, 40])
-    whole, few = run_adversary(panel), run_adversary(panel, rows=rows)
-    np.testing.assert_allclose(few.prediction, whole.prediction[rows], rtol=1e-8)
+def test_it_leaves_no_trace_but_its_fits(tmp_path: Path, target: str, metric: str):
+    panel = panel_of(small_table(tmp_path, target, metric))
+    first, again = run_adversary(panel), run_adversary(panel)
+    assert first.prediction.tobytes() == again.prediction.tobytes()
     assert panel.table.made == panel.table.seen == {}
+    assert panel.table.learned
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from sandmill.calibrate.solvers.forests import Forest
 from sandmill.calibrate.solvers.strong import linear_tuned
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.models.calibration import Tier
-from tests.unit.calibrate.tables import days, write_table
+from tests.unit.calibrate.tables import write_table
 
 NAMES = ["prior", "full_tree", "linear", "extra_trees", "stack", "encoding_search", "sparse_process"]
 ROWS = np.array([70, 3, 3, 119, 40, *range(60, 100)])
@@ -58,18 +58,6 @@ def test_where_a_solver_has_nothing_to_add_for_one_number_a_linear_model_speaks(
     found = attempt(panel, picky).prediction
     assert (found[:, [0, 2]] == 5).all()
     assert found[:, 1].tobytes() == linear_tuned(panel.table.columns()[1]).tobytes()
-
-
-@pytest.mark.parametrize(("target", "metric"), [("binary", "f1"), ("multi_target", "mae_columns")])
-def test_a_panel_aside_answers_for_its_rows_and_leaves_no_trace(tmp_path: Path, target: str, metric: str):
-    panel = panel_of(tmp_path, target, metric, add=lambda table, rng: table.assign(seen=days(len(table), rng)))
-    aside = panel.without_cache(ROWS)
-    assert aside.table.ids == [panel.table.ids[row] for row in ROWS]
-    found = aside.run(NAMES)
-    assert panel.table.made == panel.table.seen == {}
-    if target == "multi_target":  # labels are named as often as in training, which depends on the rows
-        for run, whole in zip(found, panel.run(NAMES), strict=True):
-            np.testing.assert_allclose(run.prediction, whole.prediction[ROWS], rtol=1e-8, atol=1e-10, err_msg=run.name)
 
 
 @pytest.mark.parametrize(

@@ -37,31 +37,29 @@ def test_every_target_and_label_is_named_outside_of_the_example(kind, old, new, 
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("package", "said", "words"),
     [
-        "No ward of train.csv occurs in test.csv.",
-        "`train.csv` and `test.csv` share no ward.",
+        (GROUPED, BY_UNIT, "No ward of train.csv occurs in test.csv."),
+        (GROUPED, BY_UNIT, "`train.csv` and `test.csv` share no ward."),
+        (TEMPORAL, BY_TIME, "Rows of test.csv come after those of train.csv."),
+        (TEMPORAL, BY_TIME, "train.csv ends before test.csv begins."),
     ],
 )
-def test_a_split_by_unit_may_be_said_in_several_ways(words):
-    assert details(edit_text(GROUPED, BY_UNIT, words)) == ""
-
-
-@pytest.mark.parametrize("words", ["Each ward of train.csv occurs in test.csv.", "No ward occurs twice."])
-def test_a_split_by_unit_that_is_not_said_is_found(words):
-    assert "train and test are apart by unit" in details(edit_text(GROUPED, BY_UNIT, words))
+def test_a_split_may_be_said_in_several_ways(package, said, words):
+    assert details(edit_text(package, said, words)) == ""
 
 
 @pytest.mark.parametrize(
-    "words", ["Rows of test.csv come after those of train.csv.", "train.csv ends before test.csv begins."]
+    ("package", "said", "words", "by"),
+    [
+        (GROUPED, BY_UNIT, "Each ward of train.csv occurs in test.csv.", "unit"),
+        (GROUPED, BY_UNIT, "No ward occurs twice.", "unit"),
+        (TEMPORAL, BY_TIME, "", "time"),
+        (TEMPORAL, BY_TIME, "Rows are sorted by day. Later ones count more.", "time"),
+    ],
 )
-def test_a_split_by_time_may_be_said_in_several_ways(words):
-    assert details(edit_text(TEMPORAL, BY_TIME, words)) == ""
-
-
-@pytest.mark.parametrize("words", ["", "Rows are sorted by day. Later ones count more."])
-def test_a_split_by_time_that_is_not_said_is_found(words):
-    assert "train and test are apart by time" in details(edit_text(TEMPORAL, BY_TIME, words))
+def test_a_split_that_is_not_said_is_found(package, said, words, by):
+    assert f"train and test are apart by {by}" in details(edit_text(package, said, words))
 
 
 @pytest.mark.parametrize("words", ["a drift term", "negative binomial", "a duplicate rate"])

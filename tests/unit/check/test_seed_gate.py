@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from sandmill.check.seed_gate import check_seed_rows
-from sandmill.kinds.files.tables import csv_bytes, read_csv
+from sandmill.kinds.files.tables import csv_bytes, read_table
 from sandmill.seeds.guard import make_guard
 from tests.packages import make_package, put
 
@@ -19,7 +19,7 @@ def test_a_task_of_the_grammar_holds_nothing_of_a_seed():
 @pytest.mark.parametrize("path", ["train.csv", "test.csv"])
 def test_a_planted_value_is_named_with_its_file_and_column(path):
     package = make_package()
-    table = read_csv(package.public, path, [])
+    table = read_table(package.public, path)
     column = next(name for name in table.columns if name not in (package.facts.id_column, package.facts.target_column))
     cells = ["Okonkwo-3 Brandt", *table[column].to_list()[1:]]
     planted = put(package, path, csv_bytes(table.with_columns(pl.Series(column, cells))))

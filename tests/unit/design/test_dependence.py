@@ -13,8 +13,9 @@ from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, Identity
 from sandmill.models.domain import Domain
 from sandmill.models.faults import Missing, Outliers, UnitMixup
+from sandmill.models.knowledge import Order
 from sandmill.models.links import BinaryLink
-from sandmill.models.mechanism import Mechanism, Order
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Linear, Term
 from sandmill.models.plan import Slot
 from sandmill.models.spec import TaskSpec

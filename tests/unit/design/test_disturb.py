@@ -7,11 +7,10 @@ from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
-from sandmill.kinds.audio import channel as audio
-from sandmill.kinds.image import channel as images
 from sandmill.kinds.text import channel as texts
 from sandmill.kinds.text.channel import Nuisance, Slot, TextChannel
 from sandmill.models.base import Band
+from sandmill.models.kind import kind_named
 from sandmill.models.motifs import Linear, columns_of
 from sandmill.models.plan import Slot as PlanSlot
 from sandmill.models.structure import SplitKind
@@ -69,11 +68,9 @@ def test_passages_of_easy_designs_are_long_and_have_few_names_and_slips():
     assert made[-1].nuisance == PASSAGES.nuisance
 
 
-@pytest.mark.parametrize(
-    ("design", "place"), [(audio.ARCHIVE, 0.0), (images.IMAGE_CLASSES, 0.9), (images.TABLE_IMAGE, 0.0)]
-)
-def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(design, place):
-    medium = design.choose_medium(place)
+@pytest.mark.parametrize(("kind", "place"), [("audio_archive", 0.0), ("image_classes", 0.9), ("table_image", 0.0)])
+def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(kind, place):
+    medium = kind_named(kind).load("design").choose_medium(place)
     assert medium.not_leading
     conditions = Conditions(SplitKind.RANDOM, frozenset())
     vocabulary = choose_vocabulary(medium.domain, conditions, Streams(SECRET, "words"))

@@ -1,5 +1,6 @@
 import re
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from sandmill.models.links import (
     class_names,
 )
 from sandmill.models.mechanism import Subgroup
-from sandmill.models.motifs import TOLD_MOTIFS, Lookup, UnitEffect, columns_of, cuts_of
+from sandmill.models.motifs import Lookup, ToldMotif, UnitEffect, columns_of, cuts_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
 from sandmill.pipeline.band_search import AIM, first_hardness
@@ -82,7 +83,7 @@ def test_motifs_and_faults_are_all_reached():
         make_spec(*TASKS[0], slot, 0.8, pathologies=(PathologyKind.HIGH_CARDINALITY,)) for slot in range(12)
     ]
     motifs = Counter(name for spec in specs for name in spec.mechanism.motif_names)
-    told = {motif.model_fields["motif"].default for motif in TOLD_MOTIFS}
+    told = {motif.model_fields["motif"].default for motif in get_args(ToldMotif)}
     assert set(motifs) == {*PLAIN_KINDS, *HIDDEN_KINDS, *told} - {"high_cardinality_lookup"}
     assert min(motifs.values()) >= 5
     assert any(len(effects) >= 20 for spec in with_many_levels for effects in lookups(spec))

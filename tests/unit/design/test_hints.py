@@ -12,7 +12,7 @@ from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.base import Band
 from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
-from sandmill.models.motifs import TOLD_MOTIFS, Aggregate, CodeValue, Conditional, KnownUnit, NormDistance, columns_of
+from sandmill.models.motifs import Aggregate, CodeValue, Conditional, KnownUnit, NormDistance, ToldMotif, columns_of
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
 from tests.designs import SECRET, make_seed
@@ -59,7 +59,7 @@ def test_hints_that_matter_are_terms_and_others_are_not():
     for slot in SLOTS:
         spec = hinted(slot, 1.0)
         motifs = [term.motif for term in spec.mechanism.terms]
-        stated = [motif for motif in motifs if isinstance(motif, TOLD_MOTIFS) and not isinstance(motif, KnownUnit)]
+        stated = [motif for motif in motifs if isinstance(motif, ToldMotif) and not isinstance(motif, KnownUnit)]
         assert [form.motif for form in told(spec)] == stated
         for hint in spec.hints:
             if isinstance(hint.fact, Form) and not hint.matters:
@@ -124,11 +124,11 @@ def test_a_domain_without_knowledge_states_nothing_and_draws_nothing(monkeypatch
     monkeypatch.setattr("sandmill.design.grammar.draw_priors", refuse)
     spec = design(0, 0.5, knows=False)
     assert (spec.hints, spec.notes, spec.mechanism.child, spec.story.asides) == ((), None, None, ())
-    assert not any(isinstance(term.motif, TOLD_MOTIFS) for term in spec.mechanism.terms)
+    assert not any(isinstance(term.motif, ToldMotif) for term in spec.mechanism.terms)
 
 
 def single(slot, hardness, band, task=BINARY):
-    with patch.object(grammar, "_domain_at", lambda _: KNOWING[slot % len(KNOWING)]):
+    with patch.object(grammar, "at", lambda *_: KNOWING[slot % len(KNOWING)]):
         streams = Streams(SECRET, f"single {slot}")
         return design_task(Slot(number=slot, seed=make_seed(*task), band=band), streams, hardness)
 

@@ -14,7 +14,7 @@ from sandmill.draw.tell import house_sections
 from sandmill.draw.wording import Wording, phrases
 from sandmill.kinds.files.tables import TABLES
 from sandmill.models.layout import HEADINGS, LIBRARIES, section_of
-from sandmill.models.motifs import TOLD_MOTIFS
+from sandmill.models.motifs import ToldMotif
 from sandmill.models.spoken import unit_behind
 from sandmill.models.structure import PathologyKind, SplitKind
 from sandmill.scoring import get_metric
@@ -90,7 +90,7 @@ def test_nothing_is_said_of_how_the_data_came_about(described):
     lowered = " ".join(text.replace(get_metric(spec.metric).definition, "").lower().split())
     assert not [phrase for phrase in GIVEAWAYS if phrase in lowered]
     assert not set(re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])", text)) & secret_numbers(spec)
-    kinds = {term.motif.motif for term in spec.mechanism.terms if not isinstance(term.motif, TOLD_MOTIFS)}
+    kinds = {term.motif.motif for term in spec.mechanism.terms if not isinstance(term.motif, ToldMotif)}
     kinds -= {"band", "curve", "ratio", "difference"}
     assert not [kind for kind in kinds if kind.replace("_", " ") in lowered]
     assert "duplicate" not in lowered or "duplicate" in facts.classes

@@ -17,11 +17,14 @@ from sandmill.kinds.files.base import layout_of
 from sandmill.kinds.files.item_files import audio_findings
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
+from sandmill.models.kind import kind_named
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET, columns_of
+
+ARCHIVE, PAIRS = (kind_named(name).load("design") for name in ("audio_archive", "audio_pairs"))
 
 SEEDS = {
     "audio_archive": "the-icml-2013-whale-challenge-right-whale-redux",
@@ -57,8 +60,8 @@ def test_both_formats_hold_samples_and_rate(kind, tmp_path):
 @pytest.mark.parametrize("place", [0.1, *(pytest.param(place, marks=pytest.mark.slow) for place in (0.4, 0.6, 0.9))])
 def test_columns_are_heard_in_the_samples(place, hardness):
     rows, rng, streams = 120, np.random.default_rng(0), Streams(b"s" * 32, "sounds")
-    medium = channels.PAIRS.choose_medium(place)
-    drawn = channels.PAIRS.choose_channel(medium, columns_of(medium), streams)
+    medium = PAIRS.choose_medium(place)
+    drawn = PAIRS.choose_channel(medium, columns_of(medium), streams)
     laws = {word.name: word.distribution for word in medium.domain.numeric}
     latents = {
         name: law.median * np.exp(law.sigma * rng.normal(size=rows)) if law.kind == "lognormal" else rng.random(rows)
@@ -85,8 +88,8 @@ def test_columns_are_heard_in_the_samples(place, hardness):
 
 
 def test_measures_of_silence_are_numbers_above_zero():
-    medium = channels.ARCHIVE.choose_medium(0.4)
-    channel = channels.ARCHIVE.choose_channel(medium, columns_of(medium), Streams(b"s" * 32, "sounds"))
+    medium = ARCHIVE.choose_medium(0.4)
+    channel = ARCHIVE.choose_channel(medium, columns_of(medium), Streams(b"s" * 32, "sounds"))
     cues = [(cue.column, cue.measure, *cue.parameters) for cue in channel.cues]
     numbers = measure_all(np.zeros((3, channel.samples)), channel.rate, cues).select_dtypes("number").to_numpy()
     assert numbers.shape[1] > 10
@@ -103,8 +106,8 @@ def test_features_of_silence_are_numbers():
 
 def test_a_recording_depends_on_its_own_row_alone():
     streams = Streams(b"s" * 32, "sounds")
-    medium = channels.ARCHIVE.choose_medium(0.4)
-    channel = channels.ARCHIVE.choose_channel(medium, (), streams)
+    medium = ARCHIVE.choose_medium(0.4)
+    channel = ARCHIVE.choose_channel(medium, (), streams)
     whole = render_recordings(channel, {}, RowNumbers.of(streams, range(80)))
     for row in range(40, 80, 2):
         assert render_recordings(channel, {}, RowNumbers.of(streams, range(row, row + 1))) == [whole[row]]

@@ -4,24 +4,16 @@ import polars as pl
 import pytest
 
 from sandmill.kinds.text.layout import DATED, JSON_ROWS
-from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
-from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring.submission import parse_submission
+from tests.factories import BRIEF
 
 ODD = ['"He said, ""no"""', "два, три", "“四”，五", 'a "b"', "plain"]
 
 
 def facts_with(id_column):
-    return TaskFacts(
-        id_column=id_column,
-        target_column="granted",
-        target=TargetKind.BINARY,
-        metric=MetricName.ROC_AUC,
-        encoding="probability",
-        classes=("0", "1"),
-        submission_columns=("granted",),
-    )
+    asked = {"id_column": id_column, "target_column": "granted", "submission_columns": ("granted",)}
+    return BRIEF.model_copy(update=asked)
 
 
 FACTS = facts_with("id")

@@ -13,22 +13,14 @@ from sandmill.kinds.files.media import Copies, MediaFiles
 from sandmill.kinds.files.tables import Tables
 from sandmill.kinds.token.layout import ENGLISH
 from sandmill.models import kind as registry
-from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
-from sandmill.models.structure import MetricName, TargetKind
+from sandmill.models.structure import MetricName
 from sandmill.sandbox.public_folder import MOST_ENTRIES
 from sandmill.store.limits import MAX_TASK_FILES
+from tests.factories import BRIEF
 
 SIZES = Sizes(train=60, feedback=100, final=100)
-FACTS = TaskFacts(
-    id_column="id",
-    target_column="y",
-    target=TargetKind.BINARY,
-    metric=MetricName.LOG_LOSS,
-    encoding="probability",
-    classes=("0", "1"),
-    submission_columns=("y",),
-)
+FACTS = BRIEF.model_copy(update={"target_column": "y", "metric": MetricName.LOG_LOSS, "submission_columns": ("y",)})
 
 
 @cache

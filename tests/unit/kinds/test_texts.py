@@ -13,7 +13,7 @@ from sandmill.check.description_gate import prose_faults
 from sandmill.design import design_task
 from sandmill.draw.rows import draw_test
 from sandmill.kinds.library import load_folder
-from sandmill.kinds.text.channel import COMMENTS, PASSAGES, POSTS, REQUESTS, Nuisance, TextChannel, TextMedium
+from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium
 from sandmill.kinds.text.measures import measure_texts
 from sandmill.kinds.text.render import render_texts, render_titled
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -25,6 +25,9 @@ from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET
 
+PASSAGES, COMMENTS, POSTS, REQUESTS = (
+    kind_named(name).load("design") for name in ("text", "text_dated", "text_labels", "json_rows")
+)
 ROWS = RowNumbers.of(Streams(SECRET, "texts"), range(400))
 LATENTS = {"gloom": np.linspace(0, 1, 400), "tense": np.arange(400.0) % 3, "rain": np.full(400, 0.25)}
 CHANNEL = TextChannel.model_validate(

@@ -13,8 +13,9 @@ from sandmill.mechanism.limits import breaks_a_limit
 from sandmill.mechanism.units import as_written, decode, encode
 from sandmill.models.columns import Categorical, Column, Conversion, Cycle, Identity, LogNormal, Normal, Uniform, Unit
 from sandmill.models.faults import Missing, Outliers
+from sandmill.models.knowledge import Order
 from sandmill.models.links import BinaryLink
-from sandmill.models.mechanism import Exclusion, Mechanism, Order
+from sandmill.models.mechanism import Exclusion, Mechanism
 from sandmill.models.motifs import Linear, Term
 from sandmill.rng import Streams
 from tests.factor_mechanisms import random_mechanism

@@ -14,7 +14,6 @@ from sandmill.models.calibration import Tier
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
 
 FROZEN = "blind_v1"
@@ -29,13 +28,9 @@ SEARCH = "blind_v2"
 """The adversary that must not win gold where texts state facts."""
 
 
-def run_adversary(
-    panel: Panel,
-    child_tables: "Mapping[str, pl.DataFrame] | None" = None,
-    rows: "NDArray[Any] | None" = None,
-) -> PanelRun:
+def run_adversary(panel: Panel, child_tables: "Mapping[str, pl.DataFrame] | None" = None) -> PanelRun:
     """Solve a task with the adversary, which is not on the leaderboard. Equal training rows share its fits."""
-    fresh = panel.without_cache(rows, shares_fits=True)
+    fresh = panel.with_table(panel.table.without_cache())
     with solver_conditions():
         return fresh.run_solver(FROZEN, Tier.SEARCH, lambda: blind_v1(fresh.table, child_tables or {}), "cut_best")
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,14 @@ WITH_CHILDREN = " with child tables"
 """Added to the cache name of a fit that also used columns made from child tables, to keep it apart from other fits."""
 WEIGHTS_KEYS = ((WEIGHTS, True, 0), (WEIGHTS + WITH_CHILDREN, True, 0))
 """Where the weights are kept among what was fitted to the training rows of a whole table."""
-PRIOR_WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {
-        SPARSE: 0.45,
-        "process of columns": 0.25,
-        "process of features": 0.1,
-        "extra trees": 0.0,
-        "boosting": 0.2,
-        "support vectors": 0.0,
-    }
-)
+PRIOR_WEIGHTS: Mapping[str, float] = {
+    SPARSE: 0.45,
+    "process of columns": 0.25,
+    "process of features": 0.1,
+    "extra trees": 0.0,
+    "boosting": 0.2,
+    "support vectors": 0.0,
+}
 """Weights that the fitted weights are drawn towards."""
 PULL = 0.5
 """How strongly: a squared distance of 1 from these costs as much as this share of the best model's squared error."""
@@ -140,10 +137,9 @@ def fit_name(name: str, *, is_plain: bool) -> str:
 
 def sparse_of_all(table: Table, material: Material, *, is_plain: bool = True) -> SparseModel:
     """Return the sparse model of all training rows. It is fitted once and then taken from the cache."""
-    found: SparseModel = table.cached_fit(
+    return table.cached_fit(
         fit_name(SPARSE, is_plain=is_plain), lambda _: fit_sparse(material, np.arange(len(material.wanted)), SWEEPS)
     )
-    return found
 
 
 def weigh_models(table: Table, material: Material) -> Weighing:
@@ -173,21 +169,19 @@ def take_weights(table: Table, like: Table) -> None:
 def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighing, list[tuple[Any, Any]]]:
     """For each target column: responses of rows predicted unseen, and of the test rows on the same scale."""
     is_plain = extra is None
-    bank: Bank = table.cached_features("bank", bank_of) if is_plain else bank_of(table, extra)
+    bank = table.cached_features("bank", bank_of) if is_plain else bank_of(table, extra)
 
     def weigh(whole: Table) -> Weighing:
         return weigh_models(whole, Material.of(whole, bank))
 
-    weighing: Weighing = table.cached_fit(fit_name(WEIGHTS, is_plain=is_plain), weigh)
+    weighing = table.cached_fit(fit_name(WEIGHTS, is_plain=is_plain), weigh)
     material = Material.of(table, bank)
 
     def fit(whole: Table) -> Callable[[Material, Inputs], dict[str, Any]]:
         sparse = sparse_of_all(whole, material, is_plain=is_plain)
         return fit_members(material, np.arange(len(material.wanted)), sparse)
 
-    predict: Callable[[Material, Inputs], dict[str, Any]] = table.cached_fit(
-        fit_name("blind ensemble", is_plain=is_plain), fit
-    )
+    predict = table.cached_fit(fit_name("blind ensemble", is_plain=is_plain), fit)
     test = blend(weighing.weights, predict(material, material.asked()))
     edges = np.cumsum(material.widths)[:-1]
     sides = (np.split(side, edges, axis=1) for side in (weighing.unseen, test))
@@ -210,15 +204,14 @@ PLAIN_SCALE = 0.4
 def selected_features(table: Table) -> Design:
     """The features that the sparse model selects, each scaled by how often it is in. All target columns share them."""
     whole = table.whole or table
-    bank: Bank = whole.cached_features("bank", bank_of)
+    bank = whole.cached_features("bank", bank_of)
     sparse = sparse_of_all(whole, Material.of(whole, bank))
     picks = sparse.selected
 
     def make(_: Table) -> Design:
         return Design(bank.train[picks].T * sparse.relevance, bank.on_test(picks) * sparse.relevance)
 
-    design: Design = whole.cached("selected features", make)
-    return design
+    return whole.cached("selected features", make)
 
 
 def with_columns(table: Table) -> Design:

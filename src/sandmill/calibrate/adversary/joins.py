@@ -124,16 +124,9 @@ def lean(cells: pl.Series) -> float:
 
 def overall(amounts: Sequence[str]) -> list[pl.Expr]:
     """Sum, mean, spread, least and largest of each amount."""
+    named = {"sum of": "sum", "mean of": "mean", "spread of": "std", "least": "min", "largest": "max"}
     return [
-        made
-        for column in amounts
-        for made in (
-            pl.col(column).sum().alias(f"sum of {column}"),
-            pl.col(column).mean().alias(f"mean of {column}"),
-            pl.col(column).std().alias(f"spread of {column}"),
-            pl.col(column).min().alias(f"least {column}"),
-            pl.col(column).max().alias(f"largest {column}"),
-        )
+        getattr(pl.col(column), how)().alias(f"{words} {column}") for column in amounts for words, how in named.items()
     ]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -137,15 +136,11 @@ def tree_rows(inputs: Inputs, sparse: SparseModel) -> Any:
     return np.hstack([inputs.columns, inputs.features(sparse.selected)])
 
 
-MEMBERS: Mapping[str, Callable[[Inputs, Any, SparseModel], Predictor]] = MappingProxyType(
-    {
-        "process of columns": lambda inputs, wanted, _: process(lambda asked: asked.columns, inputs, wanted),
-        "process of features": lambda inputs, wanted, sparse: process(
-            lambda asked: weighed(asked, sparse), inputs, wanted
-        ),
-        "extra trees": extra_trees,
-        "boosting": boosting,
-        "support vectors": support_vectors,
-    }
-)
+MEMBERS: Mapping[str, Callable[[Inputs, Any, SparseModel], Predictor]] = {
+    "process of columns": lambda inputs, wanted, _: process(lambda asked: asked.columns, inputs, wanted),
+    "process of features": lambda inputs, wanted, sparse: process(lambda asked: weighed(asked, sparse), inputs, wanted),
+    "extra trees": extra_trees,
+    "boosting": boosting,
+    "support vectors": support_vectors,
+}
 """Models beside the sparse one."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from sandmill.calibrate.conditions import run_source, script_surroundings
 from sandmill.calibrate.rungs import GradedTest, PossibleScript, ScoredScript
+from sandmill.calibrate.scripts import block
 from sandmill.calibrate.scripts.decisions import decision_lines, decisions_of
 from sandmill.calibrate.scripts.findings import PanelFindings, find
 from sandmill.calibrate.scripts.members import ScriptModel, Solver, members_of, usual_members
@@ -187,19 +188,11 @@ def _blocks(found: PanelFindings, model: str) -> list[list[str]]:
     kinds = found.table.kinds
     taken = [name for name in kinds.numeric if name not in (*kinds.dates, *kinds.measures)]
     if found.table.texts:
-        name = quoted(next(iter(found.table.texts)))
-        tables = [
-            f"counter = CountVectorizer(max_features={_WORDS}).fit(train[{name}])",
-            f"known, asked = (counter.transform(table[{name}]).toarray() for table in (train, test))",
-        ]
+        tables = block("common words", words=str(_WORDS), name=quoted(next(iter(found.table.texts))))
     elif taken:
-        tables = [f"columns = {listed(taken)}", "known, asked = train[columns].fillna(0), test[columns].fillna(0)"]
+        tables = block("plain numbers", columns=listed(taken))
     else:
-        tables = [
-            f"columns = {listed(found.categories)}",
-            "known, asked = pd.get_dummies(train[columns]), pd.get_dummies(test[columns])",
-            "asked = asked.reindex(columns=known.columns, fill_value=False)",
-        ]
+        tables = block("plain categories", columns=listed(found.categories))
     fit = [f"model = {model}.fit(known, y)", *answer_of(found, "asked", mixed=True)]
     fit[-1] = fit[-1].replace("return ", "said = ")
     return [[*constants(found, []), "", *reading_block(found)], [*target_block(found), *tables], fit]

@@ -5,15 +5,15 @@ read public tables alone. Every number in them is stated by the task or is a def
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.scripts import BLOCKS
 from sandmill.calibrate.scripts.decisions import answered, decision_lines, decisions_of
 from sandmill.calibrate.solvers.table import (
     DATE,
@@ -54,52 +54,14 @@ class _Model:
     """Whether it takes several target columns at once."""
 
 
-_LINEAR = _Model(
-    "RidgeCV(np.logspace(-1, 4, 20))", 'LogisticRegressionCV(scoring="neg_log_loss", max_iter=2000)', is_scaled=True
-)
-_TREES = _Model(
-    "ExtraTreesRegressor(300, min_samples_leaf=3, random_state=0)",
-    "ExtraTreesClassifier(300, min_samples_leaf=3, random_state=0)",
-)
-_MODELS: Mapping[str, _Model] = MappingProxyType(
-    {
-        "linear": _LINEAR,
-        "trees": _TREES,
-        "boosting": _Model(
-            "HistGradientBoostingRegressor(learning_rate=0.05)",
-            "HistGradientBoostingClassifier(learning_rate=0.05)",
-            takes_columns=False,
-        ),
-        "kernel": _Model(
-            "TransformedTargetRegressor(SVR(), transformer=StandardScaler())",
-            "SVC(probability=True, random_state=0)",
-            is_scaled=True,
-            takes_columns=False,
-        ),
-    }
-)
-_SMALL_STEPS = "learning_rate=0.1, max_depth=2, subsample=0.5, max_features=0.3, random_state=0"
-_READER = (
-    _Model("LassoCV()", _LINEAR.classes, is_scaled=True, takes_columns=False),
-    _Model(
-        f"make_pipeline(few, {_LINEAR.numbers})",
-        f"make_pipeline(few, {_LINEAR.classes})",
-        is_scaled=True,
-        takes_columns=False,
-    ),
-    _Model(
-        f"GradientBoostingRegressor(n_estimators=150, {_SMALL_STEPS})",
-        f"GradientBoostingClassifier(n_estimators=100, {_SMALL_STEPS})",
-        takes_columns=False,
-    ),
-    _Model(_TREES.numbers, "ExtraTreesClassifier(300, min_samples_leaf=3, max_features=0.5, random_state=0)"),
-)
-"""Models of a reader's script: linear models of many and of few columns, boosting, and trees."""
-_BLEND, _BLENDED = "blend", ("linear", "trees", "boosting")
-"""Style with several models, which are averaged."""
+_MODELS = {
+    name: tuple(_Model(**BLOCKS["models"][model]) for model in models.split(", "))
+    for name, models in BLOCKS["styles"].items()
+}
+"""Models of each style; those of a style with several are averaged."""
 READER_STYLE = "reader"
 """Style of the published reader's script: the average of those models that cross-validation prefers."""
-STYLES = (*_MODELS, _BLEND, READER_STYLE)
+STYLES = tuple(_MODELS)
 """Names of the ways to model."""
 
 
@@ -120,11 +82,7 @@ def demonstration(
     """
     chosen = tuple(fact for place, fact in enumerate(stated.facts) if use is None or place in use)
     used = Stated(chosen, stated.levels, stated.child)
-    models = (
-        list(_READER)
-        if style == READER_STYLE
-        else [_MODELS[name] for name in (_BLENDED if style == _BLEND else (style,))]
-    )
+    models = _MODELS[style]
     scale = _scale(facts, train)
     body = [
         *_files(facts, used),
@@ -230,7 +188,7 @@ def _target(facts: TaskFacts, scale: str) -> Iterator[str]:
 _LOGS = {"log1p": "y = np.log1p({})", "log": "y = np.log({})"}
 
 
-def _said(facts: TaskFacts, models: list[_Model], *, is_chosen: bool) -> Iterator[str]:
+def _said(facts: TaskFacts, models: Sequence[_Model], *, is_chosen: bool) -> Iterator[str]:
     """Write what makes `said`: numbers, or one column for each class or label."""
     sources = [_source(facts, model) for model in models]
     if len(sources) == 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sandmill.calibrate.scripts import BLOCKS
 from sandmill.calibrate.solvers.decisions import class_shares
 from sandmill.calibrate.solvers.designs import (
     Design,
@@ -24,8 +25,7 @@ from sandmill.calibrate.solvers.search import (
     MOST_SPARSE,
     all_recipes,
     auto_recipes,
-    crosses_beside,
-    found_columns,
+    crosses,
     sparse_recipes,
     with_features,
 )
@@ -35,17 +35,7 @@ from sandmill.kinds.script_text import comment, number, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
 
-IDEAS = {
-    "ratio": "Ratios: the logarithm of one column over another.",
-    "log": "Logarithms: equal factors become equal steps.",
-    "product": "Products of standardised columns: what one column does depends on the other.",
-    "least": "The lesser of two standardised columns: the scarcer one is the bottleneck.",
-    "wave": "Waves: what repeats has no first and no last value.",
-    "step": "Steps: what counts is on which side of a cut a value lies.",
-    "slope": "Slopes of one category: a column that counts there alone.",
-    "cross": "Two categories together.",
-    "level": "Single categories that count.",
-}
+IDEAS: Mapping[str, str] = BLOCKS["ideas"]
 """Why a kind of feature helps, in the order in which scripts list them."""
 
 
@@ -224,8 +214,8 @@ def find(table: Table) -> PanelFindings:
     wide, sparse = _recipes(table, wanted)
     base = plain_scaled(table)
     beside = with_features(base, wide, table)
-    crosses = _crosses(table)
-    around = with_features(beside, crosses, table)
+    crossed = list(dict.fromkeys(recipe for part in table.columns() for recipe in crosses(part)))
+    around = with_features(beside, crossed, table)
     alone = with_features(Design.empty(table), sparse, table)
 
     def columns(constant: str, design: Design, recipes: Sequence[Recipe], *, curved: bool = False) -> ColumnSet:
@@ -247,9 +237,10 @@ def find(table: Table) -> PanelFindings:
     units = tuple(name for name in kinds.categorical if name in table.stated)
     if units:
         sets["units"] = _of_units(table, base, units, wanted)
-    if crosses:
-        sets["crossed"] = columns("CROSSED", around, [*wide, *crosses])
-    dates = [name for name in kinds.dates if _is_later(raw, kinds.numeric.index(name))]
+    if crossed:
+        sets["crossed"] = columns("CROSSED", around, [*wide, *crossed])
+    places = {name: kinds.numeric.index(name) for name in kinds.dates}
+    later = [name for name, at in places.items() if np.nanmax(raw.test[:, at]) > np.nanmax(raw.train[:, at])]
     return PanelFindings(
         facts=facts,
         table=table,
@@ -257,7 +248,7 @@ def find(table: Table) -> PanelFindings:
         categories=tuple(kinds.categorical),
         has_gaps=bool(source.with_gaps) or bool(np.isnan(calendar(table).train).any()),
         has_far_rows=any(np.abs(part.test).max(initial=0) >= FURTHEST for part in (alone, around)),
-        later_dates=tuple(dates),
+        later_dates=tuple(later),
         scale=parts[0].scale,
         class_weight=_class_weight(parts),
         mean_rate=float(np.mean(table.target)),
@@ -272,20 +263,11 @@ def find(table: Table) -> PanelFindings:
 def _recipes(table: Table, wanted: Any) -> tuple[list[Recipe], list[Recipe]]:
     """Features beside all columns, for any column of the target, and from an empty model, for all of them at once."""
     parts = table.columns()
-    wide = dict.fromkeys(recipe for part in parts for recipe in part.cached_fit("auto_recipes", auto_recipes))
+    wide = dict.fromkeys(recipe for part in parts for recipe in auto_recipes(part))
     if not table.facts.is_wide:
-        return list(wide), table.cached_fit("sparse_recipes", sparse_recipes)
+        return list(wide), sparse_recipes(table)
     recipes = [*column_recipes(table), *all_recipes(table)]
     return list(wide), grow(Design.empty(table).train, wanted, recipes, table, 2, MOST_SPARSE)
-
-
-def _crosses(table: Table) -> list[Recipe]:
-    """Slopes and effects of single categories, for any column of the target."""
-
-    def search(part: Table) -> list[Recipe]:
-        return crosses_beside(found_columns(part).train, part)
-
-    return list(dict.fromkeys(recipe for part in table.columns() for recipe in part.cached_fit("crosses", search)))
 
 
 def _of_units(table: Table, base: Design, units: Sequence[str], wanted: Any) -> ColumnSet:
@@ -311,10 +293,6 @@ def _level_names(table: Table) -> tuple[tuple[str, str], ...]:
 
 def _named(names: Sequence[str], flags: Any) -> frozenset[str]:
     return frozenset(name for name, flag in zip(names, flags, strict=True) if flag)
-
-
-def _is_later(raw: Design, place: int) -> bool:
-    return bool(np.nanmax(raw.test[:, place]) > np.nanmax(raw.train[:, place]))
 
 
 def _class_weight(parts: Sequence[Table]) -> float:

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sandmill.calibrate.scripts import block
 from sandmill.calibrate.scripts.decisions import answered, decision_lines
 from sandmill.calibrate.scripts.findings import PanelFindings, feature_block
 from sandmill.calibrate.scripts.members import ScriptModel, columns_block, feature_lists, features_of
@@ -14,7 +15,6 @@ from sandmill.models.kind import kind_named
 from sandmill.scoring import get_metric
 
 TOKEN_SOURCE = f'r"{TOKEN}"'
-_THREADS = 'os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")'
 
 
 def write_script(found: PanelFindings, members: Sequence[ScriptModel], decision: str) -> str:
@@ -82,44 +82,27 @@ def predict_function(found: PanelFindings, members: Sequence[ScriptModel]) -> li
 
 def submission_block(found: PanelFindings) -> list[str]:
     """Write ids and answers in the form that the task asks for."""
-    facts, save = found.facts, 'submission.to_csv(sys.argv[2] if len(sys.argv) > 2 else "submission.csv", index=False)'
+    facts = found.facts
     match facts.encoding:
-        case "pairs":
-            ids = 'pairs = [f"{item}_{name}" for item in test[ID] for name in CLASSES]'
-            made = [ids, f"submission = pd.DataFrame({{ID: pairs, TARGET: {answered(facts)}}})"]
         case "values" | "class_probabilities" | "label_probabilities":
-            names = "TARGETS" if facts.encoding == "values" else "CLASSES"
-            made = [f"submission = pd.DataFrame(answer, columns={names})", "submission.insert(0, ID, test[ID])"]
+            made = block("table of answers", names="TARGETS" if facts.encoding == "values" else "CLASSES")
         case _:
-            made = [f"submission = pd.DataFrame({{ID: test[ID], TARGET: {answered(facts)}}})"]
-    return [*made, save]
+            made = block("pairs" if facts.encoding == "pairs" else "answers", answered=answered(facts))
+    return [*made, *block("save")]
 
 
 def finish(found: PanelFindings, approach: str, blocks: Sequence[Sequence[str]]) -> str:
     """Add the head and break long lines."""
     body = spaced("\n\n".join("\n".join(fold(block)).strip("\n") for block in blocks))
-    return "\n".join([*_head(found, approach), *imports(body), "", body]) + "\n"
+    return "\n".join([*_head(found, approach), "", *imports(body), "", body]) + "\n"
 
 
 def _head(found: PanelFindings, approach: str) -> list[str]:
     facts, metric = found.facts, get_metric(found.facts.metric)
     direction = "lower" if metric.is_lower_better else "higher"
-    about = f"Predict {facts.target_column} for the test data. Scored by {metric.title}; {direction} is better."
-    return [
-        *textwrap.wrap(f'"""{about}', WIDTH),
-        "",
-        *textwrap.wrap(f"Approach: {approach}.", WIDTH),
-        "",
-        "Usage: python solution.py [PUBLIC_DIR] [OUT_CSV]",
-        '"""',
-        "",
-        "import os",
-        "import sys",
-        "",
-        "# One thread: the same sums in the same order on every machine",
-        _THREADS,
-        "",
-    ]
+    about = f'"""Predict {facts.target_column} for the test data. Scored by {metric.title}; {direction} is better.'
+    approach = f"Approach: {approach}."
+    return block("head", about=textwrap.fill(about, WIDTH), approach=textwrap.fill(approach, WIDTH))
 
 
 def reading_block(found: PanelFindings) -> list[str]:
@@ -133,46 +116,16 @@ def reading_block(found: PanelFindings) -> list[str]:
 
 
 def _cleaning(found: PanelFindings) -> list[str]:
+    kinds = found.table.kinds
     lines = [line for name, directions in found.table.texts.items() for line in words_lines(name, directions)]
-    if found.table.kinds.measures:
-        lines += [
-            *comment("Some cells have a unit behind the number"),
-            f"for name in {listed(found.table.kinds.measures)}:",
-            "    for table in (train, test):",
-            '        text = table[name].astype("string").str.extract(r"^\\s*([-+.\\deE]+)", expand=False)',
-            '        table[name] = pd.to_numeric(text, errors="coerce").astype(float)',
-        ]
-    if found.table.kinds.dates:
-        lines += [
-            *comment("Dates as days since the first one, with weekday and month"),
-            f"for name in {listed(found.table.kinds.dates)}:",
-            '    first = pd.to_datetime(train[name], errors="coerce").min()',
-            "    for table in (train, test):",
-            '        day = pd.to_datetime(table[name], errors="coerce")',
-            '        table[f"{name} weekday"], table[f"{name} month"] = day.dt.day_of_week, day.dt.month',
-            "        table[name] = (day - first).dt.days.astype(float)",
-        ]
-    if found.table.has_copies:
-        lines += [
-            *comment("Copied rows count double and look like rows that a model foretold"),
-            "train = train.drop_duplicates([name for name in train if name != ID], ignore_index=True)",
-        ]
-    return lines
+    lines += block("measures", names=listed(kinds.measures)) if kinds.measures else []
+    lines += block("dates", names=listed(kinds.dates)) if kinds.dates else []
+    return lines + (block("copies") if found.table.has_copies else [])
 
 
 def words_lines(name: str, directions: int) -> list[str]:
     """Turn a text column into numbers, as `solvers.table` does."""
-    return [
-        *comment("Texts as shares of words and marks, along the directions in which training texts differ most"),
-        f"counter = CountVectorizer(token_pattern={TOKEN_SOURCE}, min_df=3).fit(train[{quoted(name)}])",
-        f"counts = [counter.transform(table[{quoted(name)}]).toarray() for table in (train, test)]",
-        "shares = [np.sqrt(part / np.maximum(part.sum(axis=1, keepdims=True), 1)) for part in counts]",
-        "middle = shares[0].mean(axis=0)",
-        f'svd = TruncatedSVD({directions}, algorithm="arpack", random_state=0).fit(shares[0] - middle)',
-        "for table, part, count in zip((train, test), shares, counts):",
-        f'    table[[f"{name} {{place}}" for place in range({directions})]] = svd.transform(part - middle)',
-        f'    table["{name} length"] = count.sum(axis=1)',
-    ]
+    return block("words", token=TOKEN_SOURCE, quoted=quoted(name), name=name, directions=str(directions))
 
 
 def target_block(found: PanelFindings) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import Table, once_for_features
 
 PART = 512
 """Rows that are compared with all training rows at a time: a table of similarities that stays in the cache is filled
@@ -51,21 +51,16 @@ def standardised(cells: Any, center: Any, spread: Any) -> Any:
     return np.clip(made, -8, 8, out=made)
 
 
+@once_for_features
 def raw_numbers(table: Table) -> Design:
     """Numeric columns as they are, missing cells as NaN."""
-    design: Design = table.cached_features("raw_numbers", read_numbers)
-    return design
-
-
-def read_numbers(table: Table) -> Design:
-    """Turn the numeric columns into floats."""
     return Design(*(frame[table.kinds.numeric].to_numpy(dtype=float) for frame in (table.train, table.test)))
 
 
+@once_for_features
 def filled_numbers(table: Table) -> Design:
     """Numeric columns with missing cells set to the training median."""
-    design: Design = table.cached_features("filled_numbers", lambda table: fill_gaps(within_days(table)))
-    return design
+    return fill_gaps(within_days(table))
 
 
 def within_days(table: Table) -> Design:
@@ -89,14 +84,9 @@ def fill_gaps(raw: Design) -> Design:
     return Design(*(np.where(np.isnan(part), median, part) for part in (raw.train, raw.test)))
 
 
+@once_for_features
 def calendar(table: Table) -> Design:
     """Weekday and month of each date column; missing ones are the training median."""
-    design: Design = table.cached_features("calendar", read_calendar)
-    return design
-
-
-def read_calendar(table: Table) -> Design:
-    """Turn weekdays and months into floats."""
     frames = (table.train, table.test)
     return fill_gaps(Design(*(frame[table.kinds.calendar].to_numpy(dtype=float) for frame in frames)))
 
@@ -119,14 +109,9 @@ def words(table: Table, name: str) -> tuple[Any, Any]:
     return train, test
 
 
+@once_for_features
 def levels(table: Table) -> Design:
     """One 0/1 column for each category seen in training; a missing category is a category, an unseen one is none."""
-    design: Design = table.cached_features("levels", one_hot)
-    return design
-
-
-def one_hot(table: Table) -> Design:
-    """Write categories as 0/1 columns."""
     train, test = [np.zeros((len(table.train), 0))], [np.zeros((len(table.test), 0))]
     for name in table.kinds.categorical:
         cells, new = words(table, name)
@@ -142,10 +127,10 @@ def level_flags(known: Any, cells: Any) -> Any:
     return flags[names.get_indexer(pd.Index(cells, dtype=object))]
 
 
+@once_for_features
 def plain(table: Table) -> Design:
     """The usual first design: filled numbers, calendar and 0/1 categories."""
-    design: Design = table.cached_features("plain", lambda table: dated_numbers(table).beside(levels(table)))
-    return design
+    return dated_numbers(table).beside(levels(table))
 
 
 def dated_numbers(table: Table) -> Design:
@@ -153,12 +138,10 @@ def dated_numbers(table: Table) -> Design:
     return filled_numbers(table).beside(calendar(table))
 
 
+@once_for_features
 def plain_scaled(table: Table) -> Design:
     """Filled, scaled numbers and 0/1 categories, unscaled."""
-    design: Design = table.cached_features(
-        "plain_scaled", lambda table: dated_numbers(table).scaled().beside(levels(table))
-    )
-    return design
+    return dated_numbers(table).scaled().beside(levels(table))
 
 
 def by_parts(answer: Callable[[Any], Any], rows: Any) -> Any:

@@ -16,7 +16,7 @@ from sandmill.calibrate.solvers.designs import (
     words,
 )
 from sandmill.calibrate.solvers.linear import responses
-from sandmill.calibrate.solvers.table import Table
+from sandmill.calibrate.solvers.table import Table, once_for_features
 
 Recipe = tuple[str, int, float]
 """Kind, column, and a parameter: the other column, a category, a period or a cut."""
@@ -166,10 +166,10 @@ def _on_train(recipes: list[Recipe], table: Table) -> list[tuple[Any, Any, Any]]
 
 def source_of(recipe: Recipe, table: Table) -> Design:
     """Numbers that a recipe starts from."""
-    design: Design = table.cached_features("standard", standard_numbers) if recipe[0] in SCALED else raw_numbers(table)
-    return design
+    return standard_numbers(table) if recipe[0] in SCALED else raw_numbers(table)
 
 
+@once_for_features
 def standard_numbers(table: Table) -> Design:
     """Numeric columns centred and scaled, gaps left open."""
     raw = raw_numbers(table)

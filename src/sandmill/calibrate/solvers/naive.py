@@ -1,7 +1,6 @@
 """First attempts that use little of the table, or use it badly: where most boards have most of their rows."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,22 +71,20 @@ def _few_rows(table: Table) -> Any:
     return linear_scores(plain_scaled(table), table, 1.0, weights)
 
 
-SOLVERS: Mapping[str, Solver] = MappingProxyType(
-    {
-        "stump": _tree(max_depth=1),
-        "small_tree": _tree(max_depth=FEW),
-        # Leaves hold a fifth of the training rows each.
-        "coarse_tree": lambda table: _tree(min_samples_leaf=max(1, len(table.target) // 5))(table),
-        # Grown until it knows the training rows by heart.
-        "full_tree": _tree(),
-        "one_column": _linear(best_columns(1)),
-        "half_of_columns": _linear(lambda table: plain_scaled(table).take(slice(None, None, 2))),
-        "numbers_only": _linear(_numbers),
-        "few_rows": _few_rows,
-        "nearest_by_numbers": _nearest(_numbers),
-        "nearest_in_three": _nearest(best_columns(FEW)),
-    }
-)
+SOLVERS: Mapping[str, Solver] = {
+    "stump": _tree(max_depth=1),
+    "small_tree": _tree(max_depth=FEW),
+    # Leaves hold a fifth of the training rows each.
+    "coarse_tree": lambda table: _tree(min_samples_leaf=max(1, len(table.target) // 5))(table),
+    # Grown until it knows the training rows by heart.
+    "full_tree": _tree(),
+    "one_column": _linear(best_columns(1)),
+    "half_of_columns": _linear(lambda table: plain_scaled(table).take(slice(None, None, 2))),
+    "numbers_only": _linear(_numbers),
+    "few_rows": _few_rows,
+    "nearest_by_numbers": _nearest(_numbers),
+    "nearest_in_three": _nearest(best_columns(FEW)),
+}
 """Entries of the panel by name."""
 for _name, _solver in SOLVERS.items():
     # What a solver makes is kept under its name.

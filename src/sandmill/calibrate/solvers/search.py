@@ -40,7 +40,7 @@ from sandmill.calibrate.solvers.linear import (
     weighed,
 )
 from sandmill.calibrate.solvers.strong import smooth, smooth_scores
-from sandmill.calibrate.solvers.table import NothingFound, Table
+from sandmill.calibrate.solvers.table import NothingFound, Table, once_for_fit
 
 MOST_CROSSES = 6
 """Features of categories that join the automatic search's."""
@@ -86,6 +86,7 @@ def all_recipes(table: Table) -> list[Recipe]:
     ]
 
 
+@once_for_fit
 def auto_recipes(table: Table) -> list[Recipe]:
     """What the automatic search adds to the usual design."""
     return grow(plain_scaled(table).train, responses(table), all_recipes(table), table, 0, 8)
@@ -93,12 +94,12 @@ def auto_recipes(table: Table) -> list[Recipe]:
 
 def auto_search(table: Table) -> Any:
     """All skills at once: features join a regularised linear model while the left-out error falls."""
-    return scores_with(plain_scaled(table), table.cached_fit("auto_recipes", auto_recipes), table)
+    return scores_with(plain_scaled(table), auto_recipes(table), table)
 
 
 def found_columns(table: Table) -> Design:
     """The usual design with what the automatic search adds to it."""
-    return with_features(plain_scaled(table), table.cached_fit("auto_recipes", auto_recipes), table)
+    return with_features(plain_scaled(table), auto_recipes(table), table)
 
 
 def with_features(design: Design, recipes: list[Recipe], table: Table) -> Design:
@@ -134,18 +135,18 @@ def auto_crosses(table: Table) -> Any:
     Raises:
         NothingFound: if it finds none, for then it is the automatic search.
     """
-    design = found_columns(table)
-    found = table.cached_fit("crosses", lambda table: crosses_beside(design.train, table))
-    if not found:
+    if not (found := crosses(table)):
         raise NothingFound
-    return tuned_scores(with_features(design, found, table), table)
+    return tuned_scores(with_features(found_columns(table), found, table), table)
 
 
-def crosses_beside(columns: Any, table: Table) -> list[Recipe]:
-    """What categories do to other columns, beside some columns."""
-    return grow(columns, responses(table), cross_recipes(table), table, 0, MOST_CROSSES)
+@once_for_fit
+def crosses(table: Table) -> list[Recipe]:
+    """What categories do to other columns, beside what the automatic search finds."""
+    return grow(found_columns(table).train, responses(table), cross_recipes(table), table, 0, MOST_CROSSES)
 
 
+@once_for_fit
 def sparse_recipes(table: Table) -> list[Recipe]:
     """What the search finds from nothing."""
     recipes, wanted = [*column_recipes(table), *all_recipes(table)], responses(table)
@@ -155,7 +156,7 @@ def sparse_recipes(table: Table) -> list[Recipe]:
 
 def sparse_columns(table: Table) -> Design:
     """Nothing but the features found from an empty model."""
-    return with_features(Design.empty(table), table.cached_fit("sparse_recipes", sparse_recipes), table)
+    return with_features(Design.empty(table), sparse_recipes(table), table)
 
 
 def sparse_search(table: Table) -> Any:

@@ -81,8 +81,7 @@ def smooth(design: Design, wanted: Any, table: Table) -> tuple[Any, Any]:
 def tuned_kernel(design: Design, wanted: Any, table: Table) -> KernelFit:
     """Kernel ridge with the settings of least leave-one-out error, fitted once for equal numbers."""
     key = ("kernel", design.train.tobytes(), wanted.tobytes())
-    fit: KernelFit = table.cached_fit(key, lambda _: fit_kernel(design, wanted))
-    return fit
+    return table.cached_fit(key, lambda _: fit_kernel(design, wanted))
 
 
 def fit_kernel(design: Design, wanted: Any) -> KernelFit:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sandmill.models.channel import Cue
 from sandmill.models.kind import kind_named
 from sandmill.models.package import TaskFacts
 
+Made = TypeVar("Made")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MEASURE = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?:\s+[^0-9\s,][^0-9,]*)?\s*")
 NEARLY_ALL = 0.95
@@ -169,8 +171,7 @@ class Table:
         """One table for each column of a wide target; else this one."""
         if not self.facts.is_wide:
             return [self]
-        tables: list[Table] = self.cached("columns", Table.split)
-        return tables
+        return self.cached("columns", Table.split)
 
     def split(self) -> list["Table"]:
         """Make each column of a wide target a task of its own, on the same rows and features."""
@@ -182,32 +183,37 @@ class Table:
             tables.append(replace(self, facts=facts, target=numbers, scale=scale, whole=self, place=place, made={}))
         return tables
 
-    def cached(self, name: str, make: Callable[["Table"], Any]) -> Any:
+    def cached(self, name: str, make: Callable[["Table"], Made]) -> Made:
         """Keep what was made, so that it is made only once."""
-        if name not in self.made:
-            self.made[name] = make(self)
-        return self.made[name]
+        return self._kept(self.made, name, make)
 
-    def cached_features(self, name: Any, make: Callable[["Table"], Any]) -> Any:
+    def cached_features(self, name: Any, make: Callable[["Table"], Made]) -> Made:
         """Keep what was made of the features alone for all columns of a wide target."""
-        if name not in self.seen:
-            self.seen[name] = make(self)
-        return self.seen[name]
+        return self._kept(self.seen, name, make)
 
-    def cached_fit(self, name: Any, make: Callable[["Table"], Any]) -> Any:
+    def cached_fit(self, name: Any, make: Callable[["Table"], Made]) -> Made:
         """Keep what was made of the training rows alone, for this column of the target."""
-        key = (name, self.whole is None, self.place)
-        if key not in self.learned:
-            self.learned[key] = make(self)
-        return self.learned[key]
+        return self._kept(self.learned, (name, self.whole is None, self.place), make)
 
-    def without_cache(self, rows: Any = None, *, shares_fits: bool = False) -> "Table":
-        """The same task with nothing made yet, or that of some of its test rows; fits are shared if asked for."""
-        learned = self.learned if shares_fits else {}
-        if rows is None:
-            return replace(self, made={}, seen=dict(self.seen), learned=learned)
-        test, ids = self.test.iloc[rows].reset_index(drop=True), [self.ids[row] for row in rows]
-        return replace(self, test=test, ids=ids, made={}, seen={}, learned=learned)
+    def _kept(self, results: dict[Any, Any], key: Any, make: Callable[["Table"], Made]) -> Made:
+        if key not in results:
+            results[key] = make(self)
+        found: Made = results[key]
+        return found
+
+    def without_cache(self) -> "Table":
+        """The same task for runs off the board: what these make of test rows is not kept here, and fits are shared."""
+        return replace(self, made={}, seen=dict(self.seen))
+
+
+def once_for_features(make: Callable[[Table], Made]) -> Callable[[Table], Made]:
+    """Decorate a function of the features alone: it runs once for all columns of a wide target."""
+    return wraps(make)(lambda table: table.cached_features(make.__name__, make))
+
+
+def once_for_fit(make: Callable[[Table], Made]) -> Callable[[Table], Made]:
+    """Decorate a function of the training rows alone: it runs once for each column of the target."""
+    return wraps(make)(lambda table: table.cached_fit(make.__name__, make))
 
 
 WORDS_OF_PROSE = 5

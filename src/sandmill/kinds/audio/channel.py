@@ -191,7 +191,3 @@ def disturb(channel: AudioChannel, hardness: float) -> AudioChannel:
     factor = _CALM + (_LOUD - _CALM) * hardness
     drawn = {name: getattr(channel, name) for name in ("noise", "passing", "gain", "echo")}
     return channel.model_copy(update={name: round(value * factor, 4) for name, value in drawn.items()})
-
-
-ARCHIVE = AudioDesign("audio_archive", "aiff")
-PAIRS = AudioDesign("audio_pairs", "wav")

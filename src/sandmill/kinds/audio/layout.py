@@ -8,22 +8,10 @@ from sandmill.errors import name_some
 from sandmill.fingerprint import digest
 from sandmill.kinds.files.base import Fault, Files, Layout, Names, Parts
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES
-from sandmill.kinds.files.media import MediaFiles, folder_excess
+from sandmill.kinds.files.media import folder_excess
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.texts import DESCRIPTION
-
-CLIP_ARCHIVE = MediaFiles(
-    train_items="train2.zip",
-    test_items="test2.zip",
-    name="{shown}_{id}_Test.aif",
-    train_name="{shown}_{id}_TRAIN_{label}.aif",
-    train_table=None,
-    item="clip",
-    cell="AIFF sound",
-    sample="sampleSubmission.csv",
-    shown="day",
-)
 
 _NAME_LENGTH = 12
 

@@ -1,11 +1,11 @@
 """Crystals as lists of atoms, whose places depend on latent columns; their files and design."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sandmill.kinds.files.media import MediaFiles
 from sandmill.kinds.library import draw_medium, load_table
 from sandmill.kinds.traits import Trait, known
 from sandmill.models.base import Frozen
@@ -70,23 +70,12 @@ class GeometryMedium(Medium):
     laid: tuple[Laid, ...]
 
 
-TABLE_GEOMETRY = MediaFiles(
-    train_items="train/",
-    test_items="test/",
-    name="{id}/geometry.xyz",
-    test_table="test.csv",
-    item="crystal",
-    cell="list of atoms",
-)
-
-
 BLUR = 0.04
 """In angstrom: as much as heat moves atoms."""
 
 
-def choose_medium(place: float) -> GeometryMedium:
-    """Return the domain of a design by its place among all."""
-    return draw_medium("crystal/domains", GeometryMedium, place)
+choose_medium = partial(draw_medium, "crystal/domains", GeometryMedium)
+"""Returns the domain of a design by its place among all."""
 
 
 def choose_channel(medium: GeometryMedium, columns: Sequence[Column], streams: Streams) -> GeometryChannel:

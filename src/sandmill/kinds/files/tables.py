@@ -42,22 +42,13 @@ def with_columns(path: str, frame: pl.DataFrame, expected: list[str]) -> pl.Data
     return frame
 
 
-def read_csv(files: Mapping[str, bytes], path: str, faults: list[str]) -> pl.DataFrame | None:
-    """Read a table whose cells stay text; None and one more fault if it cannot be read."""
+def read_csv(files: Mapping[str, bytes], path: str, expected: list[str], faults: list[str]) -> pl.DataFrame | None:
+    """Read a table that has exactly the expected columns; None and one more fault if it is none."""
     try:
-        return read_table(files, path)
+        return table_with(files, path, expected)
     except Fault as fault:
         faults.append(str(fault))
         return None
-
-
-def require_columns(path: str, frame: pl.DataFrame | None, expected: list[str], faults: list[str]) -> None:
-    """Add a fault if a table has other columns than expected."""
-    try:
-        if frame is not None:
-            with_columns(path, frame, expected)
-    except Fault as fault:
-        faults.append(str(fault))
 
 
 def table_excess(path: str, content: bytes, rows: int, most: int | None = None) -> Iterator[str]:
@@ -150,10 +141,8 @@ def read_child(public: Files, child: ChildTable, id_column: str, faults: list[st
     Returns:
         None if the file is not sound, with one more fault that says why.
     """
-    try:
-        frame = table_with(public, child.path, child_columns(child, id_column))
-    except Fault as fault:
-        faults.append(str(fault))
+    frame = read_csv(public, child.path, child_columns(child, id_column), faults)
+    if frame is None:
         return None
     typed = frame.with_columns(
         pl.col(child.amount).cast(pl.Float64, strict=False), pl.col(child.age).cast(pl.Int64, strict=False)

@@ -1,6 +1,7 @@
 """Graphs of nodes of four kinds with weighted links, in which latent columns can be counted; and their design."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -71,9 +72,8 @@ class GraphMedium(GraphParts, Medium):
     """Nodes of a domain, and what their graphs can show."""
 
 
-def choose_medium(place: float) -> GraphMedium:
-    """Return the domain of a design by its place among all."""
-    return draw_medium("graph/domains", GraphMedium, place)
+choose_medium = partial(draw_medium, "graph/domains", GraphMedium)
+"""Returns the domain of a design by its place among all."""
 
 
 def choose_channel(medium: GraphMedium, columns: Sequence[Column], streams: Streams) -> GraphChannel:

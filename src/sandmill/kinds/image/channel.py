@@ -140,16 +140,3 @@ def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
     scaled = {name: round(getattr(channel, name) * hardness, 3) for name in NUISANCE}
     scaled["grain"] = max(_LEAST_GRAIN, scaled["grain"])
     return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness), 4)})
-
-
-IMAGE_ARCHIVE = ImageDesign("image_archive", "png", (48,))
-IMAGE_LABELS = ImageDesign("image_labels", "jpg", (56,), blur=(0.0, 0.3))
-IMAGE_GRADES = ImageDesign("image_grades", "png", (48,))
-IMAGE_CLASSES = ImageDesign(
-    "image_classes", "jpg", (64,), grain=(2.0, 5.0), lighting=(0.0, 0.05), occlusion=(0.0, 0.05), blur=(0.0, 0.2)
-)
-IMAGE_TILES = ImageDesign("image_tiles", "tif", (48,))
-IMAGE_FLAGS = ImageDesign("image_flags", "jpg", (60,))
-IMAGE_NOTES = ImageDesign("image_notes", "jpg", (64,), blur=(0.0, 0.15), is_grey=True)
-TABLE_IMAGE = ImageDesign("table_image", "jpg", (64,), is_grey=True)
-IMAGE_PATIENTS = ImageDesign("image_patients", "jpg", (48,))

@@ -165,8 +165,8 @@ CLEANERS: Mapping[str, Cleaner] = {
     "searched_filter": lambda pages: best_curve(pages, _CHAINS),
 }
 """Solvers of pages; a clean page is dark in the mask and light elsewhere."""
-_USUAL = "value_curve smooth_curve background_curve adaptive_curve plane_curve without_lines_curve linear_patch"
 _SOLVERS: Mapping[str, Solver] = {
+    **{name: _by_limit(name) for name in CLEANERS},
     "prior": _prior,
     "empty_mask": lambda pictures: pictures.masks(np.zeros(1)),
     "middle_of_picture": _middle_of_picture,
@@ -178,7 +178,6 @@ _SOLVERS: Mapping[str, Solver] = {
     "row_by_row": lambda pictures: np.asarray(_smooth_marks(pictures).reshape(pictures.shape), dtype=np.uint8),
     "from_zero": _from_zero,
     "inverted_mask": lambda pictures: pictures.masks(~_smooth_marks(pictures)),
-    **{name: _by_limit(name) for name in (*_USUAL.split(), *regressions.SOLVERS, "searched_filter")},
     "tidied_filter": _tidied("searched_filter"),
     "tidied_boosting": _tidied("boosted_features"),
     "tidied_second_look": _tidied("second_look"),
@@ -186,28 +185,12 @@ _SOLVERS: Mapping[str, Solver] = {
     "average_of_three": _tidied("average_of_three"),
     "aligned_lines": _tidied("aligned_lines"),
 }
-ENTRIES = entries(
-    {
-        Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "empty_mask middle_of_picture dark_half between_means usual_share row_by_row from_zero "
-        "inverted_mask",
-        Tier.COMPETENT: _USUAL,
-        Tier.STRONG: "linear_features forest_features boosted_features",
-        Tier.SEARCH: "searched_filter tidied_filter tidied_boosting tidied_second_look",
-        Tier.ENSEMBLE: "average_of_two average_of_three",
-    },
-    _SOLVERS,
-)
-"""The ladder, weakest tier first."""
+ENTRIES = entries("mask", _SOLVERS)
 WITH_MORE_ITEMS = ("boosted_features", "tidied_second_look")
 """Entries that are given more pictures to learn from, which bounds the best possible score from below."""
-TWINS = {
-    "reader_boosted": "tidied_boosting",
-    "reader_second": "tidied_second_look",
-    "reader_average": "average_of_two",
-}
+TWINS = {"reader_boosted": "tidied_boosting", "reader_second": "tidied_second_look", "reader_average": "average_of_two"}
 """Reader to the entry that does the same without moving lines."""
 READERS = tuple(Entry(reader, Tier.READER, solve=_SOLVERS[twin]) for reader, twin in TWINS.items())
 """Solvers that undo the slips of lines which the description states. The pictures that they get are without slips."""
-ADVERSARIES = entries({Tier.SEARCH: "aligned_lines"}, _SOLVERS)
+ADVERSARIES = (Entry("aligned_lines", Tier.SEARCH, solve=_SOLVERS["aligned_lines"]),)
 """Blind solvers that are not on the leaderboard."""

@@ -12,26 +12,14 @@ from sandmill.models.package import TaskFacts
 
 __all__ = ["ADVERSARIES", "ENTRIES", "READERS", "TWINS", "WITH_MORE_ITEMS", "ladder", "read", "reading"]
 
-ENTRIES = entries(
-    {
-        Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "white_page dirty_page inverted_page swapped_places half_threshold mean_filter stretched_page",
-        Tier.COMPETENT: "value_curve smooth_curve background_curve adaptive_curve linear_patch linear_background "
-        "boosted_patch",
-        Tier.STRONG: "linear_features forest_features boosted_features",
-        Tier.SEARCH: "searched_filter second_look",
-        Tier.ENSEMBLE: "average_of_two average_of_three",
-    },
-    {**filters.SOLVERS, **regressions.SOLVERS},
-)
-"""The ladder, weakest tier first."""
+ENTRIES = entries("page", {**filters.SOLVERS, **regressions.SOLVERS})
 WITH_MORE_ITEMS = ("boosted_features", "second_look")
 """Entries that are given more pages to learn from, which bounds the best possible score from below."""
 TWINS = {"reader_boosted": "boosted_features", "reader_second": "second_look", "reader_average": "average_of_two"}
 """Reader to the entry that does the same without moving lines."""
 READERS = tuple(Entry(reader, Tier.READER, solve=regressions.SOLVERS[twin]) for reader, twin in TWINS.items())
 """Solvers that undo the slips of lines which the description states. The pages that they get are without slips."""
-ADVERSARIES = entries({Tier.SEARCH: "aligned_lines"}, regressions.SOLVERS)
+ADVERSARIES = (Entry("aligned_lines", Tier.SEARCH, solve=regressions.SOLVERS["aligned_lines"]),)
 """Blind solvers that are not on the leaderboard."""
 
 

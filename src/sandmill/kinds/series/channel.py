@@ -1,12 +1,12 @@
 """Recordings of five sensors at regular time steps, in which latent columns can be measured; their files and design."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sandmill.kinds import traits
-from sandmill.kinds.files.media import MediaFiles
 from sandmill.kinds.library import draw_medium, load_table
 from sandmill.models.channel import Channel, Cue, Medium
 from sandmill.models.columns import Column
@@ -21,10 +21,6 @@ HUM = 0.1
 
 TRAITS = load_table("series/traits.yaml", traits.Trait)
 """What a recording can show, see `sandmill.kinds.series.render`. The last three follow categories."""
-
-SERIES_FILES = MediaFiles(
-    train_items="train/", test_items="test/", name="{id}.csv", item="recording", cell="table of readings"
-)
 
 
 class Traced(traits.Traced):
@@ -59,9 +55,8 @@ class SeriesMedium(Medium):
     traced: tuple[Traced, ...]
 
 
-def choose_medium(place: float) -> SeriesMedium:
-    """Return the domain of a design by its place among all."""
-    return draw_medium("series/domains", SeriesMedium, place)
+choose_medium = partial(draw_medium, "series/domains", SeriesMedium)
+"""Returns the domain of a design by its place among all."""
 
 
 def choose_channel(medium: SeriesMedium, columns: Sequence[Column], streams: Streams) -> SeriesChannel:

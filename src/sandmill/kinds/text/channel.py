@@ -121,7 +121,8 @@ class TextChannel(TextParts, Channel):
     def _cue_of(self, column: str) -> Cue:
         """Describe a column. A parameter is a list of words in quotes, after its level where a category decides."""
         own = [slot for slot in self.slots.values() if slot.column == column]
-        lists = [", ".join(f'"{word}"' for group in groups for word in group) for groups in _side_by_side(own)]
+        markers = zip(*(slot.markers for slot in own), strict=True)
+        lists = [", ".join(f'"{word}"' for group in groups for word in group) for groups in markers]
         first = own[0]
         if first.by == "presence":
             text = f"{first.meaning}. Such sentences have one of {lists[0]}."
@@ -131,11 +132,6 @@ class TextChannel(TextParts, Channel):
         else:
             text = f"{first.meaning}, from 0 to 1 in equal steps: {'; then '.join(lists)}."
         return Cue(column=column, measure=first.by, parameters=tuple(lists), text=text)
-
-
-def _side_by_side(slots: Sequence[Slot]) -> Iterator[tuple[list[str], ...]]:
-    """Yield the markers of each list of all slots of a column."""
-    return zip(*(slot.markers for slot in slots), strict=True)
 
 
 class TextMedium(TextParts, Medium):
@@ -255,9 +251,3 @@ def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
         for name, slot in channel.slots.items()
     }
     return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)
-
-
-PASSAGES = TextDesign("text", "text/domains/passages", disturbance=0.3)
-COMMENTS = TextDesign("text_dated", "text/domains/comments", is_quoted=True, has_quotations=True)
-POSTS = TextDesign("text_labels", "text/domains/posts", has_quotations=True)
-REQUESTS = TextDesign("json_rows", "text/domains/requests")

@@ -61,21 +61,13 @@ def _script(facts: TaskFacts, approach: str, names: Collection[str], parts: str,
     about = f"Read tokens aloud: predict {facts.target_column} for the test data. Scored by {metric.title}."
     read, *others = (part_of(facts, part, **more) for part in ("read", *parts.split(), "save"))
     text = "\n".join([*source_of(language_of(facts), names), "", read.rstrip("\n"), *others])
-    head = [
-        *textwrap.wrap(f'"""{about}', WIDTH),
-        "",
-        *textwrap.wrap(f"Approach: {approach}.", WIDTH),
-        "",
-        "Usage: python solution.py [PUBLIC_DIR] [OUT_CSV]",
-        '"""',
-        "",
+    imports = [
         *(["import re"] if "re." in text else []),
         "import sys",
         *(["from collections import Counter, defaultdict"] if "Counter" in text else []),
         *(["from functools import cache"] if "@cache" in text else []),
         "from pathlib import Path",
-        "",
-        "import pandas as pd",
-        "",
     ]
-    return "\n".join([*head, text.strip("\n")]) + "\n"
+    about, approach = (textwrap.fill(words, WIDTH) for words in (f'"""{about}', f"Approach: {approach}."))
+    head = part_of(facts, "head", about=about, approach=approach, imports="\n".join(imports))
+    return head + text.strip("\n") + "\n"

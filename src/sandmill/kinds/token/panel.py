@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sandmill.kinds.panel import entries
+from sandmill.kinds.panel import Entry, entries
 from sandmill.kinds.token.channel import HouseRule
 from sandmill.kinds.token.data import BASIC, FIRST, MOST, TokenData, language_of, read
 from sandmill.kinds.token.ladder import BAYES, NEAR, WIDE, Sides, ladder
@@ -204,28 +204,16 @@ SOLVERS: Mapping[str, Solver] = {
 }
 
 
-def _answers(solvers: Mapping[str, Solver]) -> dict[str, Callable[[TokenData], Array]]:
-    """Return solvers that lay out their texts as answers."""
-    return {name: lambda data, solve=solve: data.answer(solve(data)) for name, solve in solvers.items()}  # type: ignore[misc]
+def _answers(solve: Solver) -> Callable[[TokenData], Array]:
+    """Make a solver that lays out its texts as answers."""
+    return lambda data: data.answer(solve(data))
 
 
-ENTRIES = entries(
-    {
-        Tier.TRIVIAL: "prior",
-        Tier.NAIVE: "seen_tokens seen_in_few seen_in_some whole_numbers letters_too units_too sums_too first_that_fits "
-        "forms_in_few forms_in_some",
-        Tier.COMPETENT: "form_vote bayes_left bayes_right linear_left back_to_left back_to_right",
-        Tier.STRONG: "bayes_most linear_most back_most",
-        Tier.SEARCH: "bayes_tuned linear_wide",
-        Tier.ENSEMBLE: "vote_of_three vote_of_five",
-    },
-    _answers(SOLVERS),
-)
-"""The ladder, weakest tier first."""
-READERS = entries(
-    {Tier.READER: "reader_bayes reader_linear reader_vote"},
-    _answers({"reader_bayes": _reader("bayes"), "reader_linear": _reader("linear"), "reader_vote": _reader(*THREE)}),
+ENTRIES = entries("token", {name: _answers(solve) for name, solve in SOLVERS.items()})
+READERS = tuple(
+    Entry(f"reader_{name}", Tier.READER, solve=_answers(_reader(*models)))
+    for name, models in (("bayes", ("bayes",)), ("linear", ("linear",)), ("vote", THREE))
 )
 """Solvers that apply the rules which the description states."""
-ADVERSARIES = entries({Tier.SEARCH: "vote_and_guess"}, _answers({"vote_and_guess": vote_and_guess}))
+ADVERSARIES = (Entry("vote_and_guess", Tier.SEARCH, solve=_answers(vote_and_guess)),)
 """Blind solvers that are not on the leaderboard."""

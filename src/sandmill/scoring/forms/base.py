@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from types import MappingProxyType
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,15 @@ from numpy.typing import NDArray
 from sandmill.errors import Problem, name_some
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array, Floats
+from sandmill.scoring.catalogue import get_metric
 
 Column: TypeAlias = Sequence[str]
 Cells: TypeAlias = Mapping[str, Sequence[object]]
 """Cells by the name of their column."""
 Lengths: TypeAlias = Sequence[int] | NDArray[np.intp] | None
 """Answer rows of each item; None where the form says how many all items have."""
+
+Wide: TypeAlias = Literal["classes", "columns", "places", "pixels"] | None
 
 BLANKS = " \t"
 """The only characters that may surround a cell's content. `str.strip()` and `str.split()` without an argument remove
@@ -31,8 +35,14 @@ class AnswerForm(ABC):
     A prediction and the truth are arrays whose first axis is the item. Class codes and single numbers have shape
     (items,); everything with several columns, or several answer rows an item, has shape (items, places). Unless a form
     says more, an item has one answer row, the truth is one class, and a submission has one column, which is named as
-    the target.
+    the target. Its texts are those of forms.yaml.
     """
+
+    wide: ClassVar[Wide] = None
+    """What the columns of a prediction are. None: its shape is (items,), or items have places of their own."""
+
+    def __init__(self, texts: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._texts = texts
 
     def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> Sequence[str]:
         """Return the ids of the answer rows of items, in the order of the files."""
@@ -90,13 +100,27 @@ class AnswerForm(ABC):
         """Write targets as the cells of answers.csv, one an answer row: the inverse of `read_truth`."""
         return self.write_truth(truth, facts)
 
-    @abstractmethod
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose the one row that a sample submission repeats: right in form, and no better than a guess."""
+        """Choose the one row that a sample submission repeats: right in form, and no better than a guess.
+
+        These are even chances, unless a form says more.
+        """
+        return [0.5] * len(facts.submission_columns)
 
     def width(self, facts: TaskFacts) -> int:
         """Return the number of columns of a prediction, or of places of all items; 0 if neither is fixed."""
-        return 0
+        match self.wide:
+            case "classes":
+                return len(facts.classes)
+            case "columns":
+                return len(facts.submission_columns)
+            case "places":
+                return facts.places
+            case "pixels":
+                rows, columns = facts.picture
+                return rows * columns
+            case None:
+                return 0
 
     def limits(self, facts: TaskFacts) -> tuple[float, float]:
         """Return the least and the largest number that a prediction may hold; 0 and 1 unless a form says more."""
@@ -114,33 +138,29 @@ class AnswerForm(ABC):
         """Return the bytes that one honest cell may take at most: a number, or the longest name."""
         return max([NUMBER_BYTES, *name_bytes(facts)])
 
-    aim_words: ClassVar[str] = ""
-    """End of "For every row, predict ...". `_worded` names what stands in braces."""
-    cells_words: ClassVar[str] = ""
-    """A sentence about the cells of a submission, likewise."""
-    target_words: ClassVar[str | None] = None
-    """Type of the target column where the form decides it; None: the kind of target does."""
-
     def aim(self, facts: TaskFacts) -> str:
         """Say what is to be predicted, as the end of "For every row, predict ..."."""
-        return _worded(self.aim_words, facts)
+        return _worded(self._texts["aim"], facts)
 
     def cells(self, facts: TaskFacts) -> str:
         """Say in a sentence what the cells of a submission hold."""
-        return _worded(self.cells_words, facts)
+        return _worded(self._texts["cells"], facts)
 
     def target_type(self, facts: TaskFacts) -> str | None:
         """Name the type of the target column where the form decides it; None: the kind of target does."""
-        return self.target_words
+        return self._texts.get("target")
 
 
 def _worded(words: str, facts: TaskFacts) -> str:
     rows, wide = facts.shape or (0, 0)
+    is_pair = len(facts.classes) == 2
     return words.format(
         target=f"`{facts.target_column}`",
         id=f"`{facts.id_column}`",
         columns=listed(facts.submission_columns),
         classes=listed(facts.classes),
+        one_of=" or ".join(facts.classes) if is_pair else f"one of {', '.join(facts.classes)}",
+        floor=", 0 or more" if get_metric(facts.metric).is_nonnegative else "",
         places=facts.list_length,
         rows=rows,
         below=rows + 1,

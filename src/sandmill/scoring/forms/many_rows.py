@@ -87,13 +87,8 @@ class Pairs(_Suffixed):
     Training files name the labels of an item in one cell, separated by spaces.
     """
 
-    aim_words = "the probability of each value of {target} ({classes})"
-    cells_words = (
-        "There is a row for each pair of a test item and a label: {id} is the id of the test item and the label, "
-        "joined by an underscore, as in the sample, and {target} holds the probability, from 0 to 1, that the label "
-        "is true of the item."
-    )
-    target_words = "names, separated by spaces"
+    wide = "classes"
+
     allowed = (0.0, 1.0, "a probability from 0 to 1")
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
@@ -112,14 +107,6 @@ class Pairs(_Suffixed):
         """Write 0 or 1 for each pair."""
         return {facts.target_column: self.to_rows(truth).astype(np.int64).tolist()}
 
-    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose even chances."""
-        return [0.5]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of labels."""
-        return len(facts.classes)
-
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield even chances, ranks by item, and labels in the order of their names."""
         yield from LabelProbabilities().guesses(facts, rows, numbers)
@@ -133,13 +120,8 @@ class Dense(_Suffixed):
     Training items hold the target as bytes, one a pixel, row by row: 255 is 1.
     """
 
-    aim_words = "{target} of each pixel"
-    cells_words = (
-        "There is a row for each pixel: {id} is the id of the test item, the pixel's row (1 to {rows}, from the top) "
-        "and its column (1 to {wide}, from the left), joined by underscores, and {target} holds its grey from 0 "
-        "(black) to 1 (white)."
-    )
-    target_words = "picture"
+    wide = "pixels"
+
     allowed = (0.0, 1.0, "a number from 0 to 1")
 
     def suffixes(self, facts: TaskFacts) -> list[str]:
@@ -164,11 +146,6 @@ class Dense(_Suffixed):
         """Choose black or white, whichever is rarer."""
         return [1.0 if truth.mean() < 0.5 else 0.0]
 
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of pixels."""
-        rows, columns = facts.picture
-        return rows * columns
-
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield constants that the description names."""
         width = self.width(facts)
@@ -182,13 +159,6 @@ class Strings(AnswerForm):
     Predictions are arrays of str, shape (items, places), None after the last place of an item. Training items hold the
     target as a list.
     """
-
-    aim_words = "the text {target}"
-    cells_words = (
-        "{id} is the id of the test item and the place in it, from 0, joined by an underscore, and {target} holds one"
-        " text, which counts if it is exactly the true one."
-    )
-    target_words = "text"
 
     def row_ids(self, ids: Sequence[str], facts: TaskFacts, lengths: Lengths = None) -> list[str]:
         """Number the places of each item."""

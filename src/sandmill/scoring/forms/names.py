@@ -28,8 +28,6 @@ _INTEGER_WITH_POINT = re.compile(r"([+-]?[0-9]+)\.0+")
 class Label(AnswerForm):
     """One class name for each row; a whole number may be written as 1 or 1.0."""
 
-    aim_words = "{target}"
-
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return class codes, shape (rows,)."""
         codes = codes_by_name(facts)
@@ -54,11 +52,6 @@ class Label(AnswerForm):
         """Choose the rarest class."""
         return [by_frequency(facts, truth)[0]]
 
-    def cells(self, facts: TaskFacts) -> str:
-        """List the classes."""
-        one_of = " or ".join(facts.classes) if len(facts.classes) == 2 else f"one of {', '.join(facts.classes)}"
-        return f"`{facts.target_column}` holds {one_of}."
-
 
 class _NameList(AnswerForm):
     def cell_bytes(self, facts: TaskFacts) -> int:
@@ -69,9 +62,7 @@ class _NameList(AnswerForm):
 class LabelList(_NameList):
     """Names of all labels that apply, separated by spaces in any order; an empty cell names none."""
 
-    aim_words = "{target} (none, one or several of {classes})"
-    cells_words = "{target} holds names of labels, separated by spaces; an empty cell names none."
-    target_words = "names, separated by spaces"
+    wide = "classes"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
@@ -102,16 +93,11 @@ class LabelList(_NameList):
         """Choose the rarest label."""
         return [facts.classes[int(truth.sum(axis=0).argmin())]]
 
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of labels."""
-        return len(facts.classes)
-
 
 class RankedList(_NameList):
     """Class names separated by spaces, the likeliest first; places after `facts.places` are ignored."""
 
-    aim_words = "the {places} likeliest values of {target}, best first"
-    cells_words = "{target} holds up to {places} classes, separated by spaces, the likeliest first."
+    wide = "places"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return class codes, shape (rows, places), -1 after the end of a list."""
@@ -134,10 +120,6 @@ class RankedList(_NameList):
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the rarest classes."""
         return [" ".join(by_frequency(facts, truth)[: facts.places])]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of places."""
-        return facts.places
 
 
 def _code(name: str, codes: Mapping[str, int]) -> int:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from sandmill.scoring.forms.base import (
     AnswerForm,
     Cells,
     Column,
+    Wide,
     by_frequency,
-    listed,
     others,
     read_columns,
     rising,
@@ -39,7 +40,7 @@ _ALLOWED = (0.0, 1.0, "a probability from 0 to 1")
 class Values(AnswerForm):
     """A finite number for each target column of each row, within the task's range if it states one."""
 
-    aim_words = "the numbers {columns}"
+    wide: ClassVar[Wide] = "columns"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows, columns)."""
@@ -67,23 +68,15 @@ class Values(AnswerForm):
         """Choose 0 everywhere, or 1 where only positive numbers are usual."""
         return [1.0 if get_metric(facts.metric).is_nonnegative else 0.0] * len(facts.submission_columns)
 
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of targets."""
-        return len(facts.submission_columns)
-
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
         """Return the names of the numbers, which the design has given."""
         return facts.submission_columns
-
-    def cells(self, facts: TaskFacts) -> str:
-        """State the range."""
-        return f"{listed(facts.submission_columns)} hold finite numbers{_floor_words(facts)}."
 
 
 class Value(Values):
     """One finite number for each row, within the task's range if it states one."""
 
-    aim_words = "the number {target}"
+    wide = None
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return numbers, shape (rows,)."""
@@ -93,18 +86,10 @@ class Value(Values):
         """Return numbers, shape (rows,)."""
         return read_columns(cells, [facts.target_column])[:, 0]
 
-    def width(self, facts: TaskFacts) -> int:
-        """Return 0: the shape is (rows,)."""
-        return 0
-
     def write_truth(self, truth: Array, facts: TaskFacts) -> Cells:
         """Write numbers; counts as whole ones."""
         whole = facts.target is TargetKind.COUNT
         return {facts.target_column: (truth.astype(np.int64) if whole else truth).tolist()}
-
-    def cells(self, facts: TaskFacts) -> str:
-        """State the range."""
-        return f"`{facts.target_column}` holds a finite number{_floor_words(facts)}."
 
 
 def read_numbers(
@@ -133,10 +118,6 @@ def _value_range(facts: TaskFacts) -> Range:
     return -np.inf, np.inf, "a finite number"
 
 
-def _floor_words(facts: TaskFacts) -> str:
-    return ", 0 or more" if get_metric(facts.metric).is_nonnegative else ""
-
-
 def _to_floats(cells: Column) -> Floats:
     """Read decimal numbers, NaN for all else; at once if all are plain, which is the usual case."""
     text = "\n".join([*cells, ""])
@@ -151,9 +132,6 @@ def _to_floats(cells: Column) -> Floats:
 class Probability(AnswerForm):
     """P(positive) of a binary target for each row."""
 
-    aim_words = "the probability that {target} is 1"
-    cells_words = "{target} holds a probability from 0 to 1."
-
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows,)."""
         return read_numbers(columns, lines, facts, _ALLOWED, problems)[:, 0]
@@ -163,19 +141,13 @@ class Probability(AnswerForm):
         yield from (rising(rows), rising(rows)[::-1])
         yield from (np.full(rows, number) for number in numbers if 0 < number < 1)
 
-    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose even chances."""
-        return [0.5]
-
 
 class _ProbabilityColumns(AnswerForm):
+    wide = "classes"
+
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows, classes or labels)."""
         return read_numbers(columns, lines, facts, _ALLOWED, problems)
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of classes or labels."""
-        return len(facts.classes)
 
     def submission_columns(self, facts: TaskFacts) -> tuple[str, ...]:
         """Return the classes or labels."""
@@ -184,9 +156,6 @@ class _ProbabilityColumns(AnswerForm):
 
 class LabelProbabilities(_ProbabilityColumns):
     """A column of probabilities for each label, independent of each other. Files of targets have these columns too."""
-
-    aim_words = "the probabilities that {columns} are 1"
-    cells_words = "There is a column for each label; it holds a probability from 0 to 1."
 
     def read_truth(self, cells: Cells, facts: TaskFacts) -> Array:
         """Return 0/1 by label, shape (rows, labels)."""
@@ -202,16 +171,9 @@ class LabelProbabilities(_ProbabilityColumns):
         yield np.full((rows, width), 0.5)
         yield from (np.column_stack([side] * width) for side in (rising(rows), rising(rows)[::-1]))
 
-    def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
-        """Choose even chances for every label."""
-        return [0.5] * len(facts.submission_columns)
-
 
 class ClassProbabilities(_ProbabilityColumns):
     """A column of probabilities for each class; rows sum to 1."""
-
-    aim_words = "the probability of each value of {target}"
-    cells_words = "There is a column for each class; each row holds probabilities that sum to 1."
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return probabilities, shape (rows, classes)."""

@@ -31,14 +31,7 @@ class Runs(AnswerForm):
     Runs rise and do not overlap; an empty cell is a mask without a pixel.
     """
 
-    aim_words = "the mask {target} (which pixels count)"
-    cells_words = (
-        "{target} lists the pixels of the mask as runs: pairs of whole numbers separated by spaces, the first pixel "
-        "of a run and how many pixels it has. Pixels are counted from 1, from top to bottom and then from left to "
-        "right: {rows} is the last pixel of the first column, {below} the first of the second, {pixels} the last of "
-        "the picture. Runs rise and do not overlap. An empty cell is a mask without a pixel."
-    )
-    target_words = "runs of pixels"
+    wide = "pixels"
 
     def read(self, columns: Sequence[Column], lines: Sequence[int], facts: TaskFacts, problems: list[Problem]) -> Array:
         """Return plain runs as texts, shape (rows,). `to_items` makes masks of them once the ids are known."""
@@ -83,11 +76,6 @@ class Runs(AnswerForm):
     def sample(self, facts: TaskFacts, truth: Array) -> list[object]:
         """Choose the first pixel alone."""
         return ["1 1"]
-
-    def width(self, facts: TaskFacts) -> int:
-        """Return the number of pixels."""
-        rows, columns = facts.picture
-        return rows * columns
 
     def guesses(self, facts: TaskFacts, rows: int, numbers: Sequence[float]) -> Iterator[Array]:
         """Yield an empty mask, all pixels, each half, and the middle of the picture."""
