@@ -32,6 +32,7 @@ def a_picture_task():
         ("pandas", "rerun", lambda: sandmill.MLEnv(a_picture_task(), reward="ladder-facts")),
         ("PIL", "rerun", lambda: a_picture_task().fresh(1).public),
         ("duckdb", "report", lambda: report("samples", "none")),
+        ("jinja2", "report", lambda: report("samples", "none")),
         ("PIL.Image", "report", lambda: report("samples", "none")),
         ("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", lambda: sign(Path("none"), b"")),
         ("cryptography.exceptions", "sign", lambda: signature_fault(Path("none"), b"", b"")),

@@ -40,6 +40,7 @@ def report(
     """
     with require_extra("report", "sandmill report"):
         import duckdb  # noqa: F401
+        import jinja2  # noqa: F401
         import PIL.Image  # noqa: F401
     from sandmill.publish.release_report import PAGE, make_report
     from sandmill.store.files import Store
