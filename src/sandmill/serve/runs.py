@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
+from fastapi import HTTPException
+
 from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.models.remote import RunReply, RunRequest, ScoreReply, ScoreRequest, ScratchChanges, limits_above
 from sandmill.models.reports import Outcome
@@ -25,10 +27,6 @@ _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
 
-class UnknownPublic(Exception):
-    """A run names a public folder that is not on this server. The client uploads it and asks again."""
-
-
 class RunService:
     """Runs code of requests in the sandbox."""
 
@@ -43,12 +41,12 @@ class RunService:
     def submit_runs(self, requests: Sequence[RunRequest]) -> list[Ticket[RunReply]]:
         """Queue all runs of a request or none.
 
-        Raises `InputError` with the problems of all runs. Raises `UnknownPublic` if a public folder must be uploaded
+        Raises `InputError` with the problems of all runs. Raises `HTTPException` if a public folder must be uploaded
         first. Raises `QueueFull` or `BatchTooLarge` if the queue has no room.
         """
         self._check(requests)
         if any(request.public and not self.publics.find(request.public) for request in requests):
-            raise UnknownPublic
+            raise HTTPException(404, "unknown public folder: upload it to /v1/public first")
         jobs = [partial(self._run, request) for request in requests]
         return self.queue.submit(jobs, [self._reply_bytes(request) for request in requests])
 
