@@ -68,11 +68,7 @@ def prepare(
     get_reward(settings["reward"])
     release = load(ref)
     places = release.places()
-    release.check_ids(task_ids)
-    chosen = [one for one in release.select(**wanted) if not task_ids or one in task_ids]  # type: ignore[arg-type]
-    if not chosen:
-        problem = Problem("selection", "no task that has all of these values", "at least one task")
-        raise InputError(release.ref, [problem], f"List the tasks with: sandmill show {release.ref}")
+    chosen = sorted(release.choose(task_ids or None, **wanted))
     earlier: Sequence[Rollout] = ()
     digest = ""
     if parents is not None:
