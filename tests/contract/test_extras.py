@@ -9,7 +9,7 @@ import sandmill
 from sandmill.cli.report import report
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
-from sandmill.export.carried import _read_by_pandas
+from sandmill.export.mlebench import _read_by_pandas
 from sandmill.export.sft import _chats
 from sandmill.publish.signature import sign, signature_fault
 from sandmill.store.files import Store
