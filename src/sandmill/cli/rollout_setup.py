@@ -154,7 +154,7 @@ def play(plan: RolloutPlan, client: ChatClient, samples: int, concurrency: int) 
                 parents=plan.parents,
                 splits={task_id: place.split for task_id, place in plan.places.items()},
             )
-            return await batch.run(lambda state: progress(state.done, state.total))
+            return await batch.run(progress)
 
     with show_progress("rollouts") as progress:
         return asyncio.run(run(progress))

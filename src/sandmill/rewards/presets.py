@@ -5,6 +5,7 @@ In rewards of SandMLE a score equal to a threshold reaches it, the median includ
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import ClassVar, Self
 
@@ -189,7 +190,19 @@ def reached_steps(rollout: Rollout) -> set[str]:
     return {"execute", *(name for name, bar in bars.items() if reaches(score, bar, is_lower_better))}
 
 
-class SandmlePaper(Reward):
+class _Steps(Reward):
+    """A reward that adds a fixed pay for each step of SandMLE's reward that is reached."""
+
+    steps: ClassVar[Mapping[str, float]]
+    """Pay of each step of `reached_steps`."""
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return one part for each step."""
+        reached = reached_steps(rollout)
+        return {name: pay * (name in reached) for name, pay in self.steps.items()}
+
+
+class SandmlePaper(_Steps):
     """0.3 execute + 0.1 median + 0.2 bronze + 0.2 silver + 0.1 gold + `format_weight` x format rate.
 
     Each threshold that is reached adds its step, so gold earns 0.9. The paper's weight of the format is 0.1, which
@@ -199,25 +212,17 @@ class SandmlePaper(Reward):
     """
 
     preset: ClassVar[str] = "sandmle-paper"
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return one part for each step."""
-        reached = reached_steps(rollout)
-        steps = {"execute": 0.3, "median": 0.1, "bronze": 0.2, "silver": 0.2, "gold": 0.1}
-        return {name: pay * (name in reached) for name, pay in steps.items()}
+    steps: ClassVar[Mapping[str, float]] = {"execute": 0.3, "median": 0.1, "bronze": 0.2, "silver": 0.2, "gold": 0.1}
 
 
-class Sparse(Reward):
+class Sparse(_Steps):
     """0.9 gold + `format_weight` x format rate.
 
     Source: SandMLE (arXiv 2604.04872), ablation of the reward, with the format weight 0.1.
     """
 
     preset: ClassVar[str] = "sparse"
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return the part of gold."""
-        return {"gold": 0.9 * ("gold" in reached_steps(rollout))}
+    steps: ClassVar[Mapping[str, float]] = {"gold": 0.9}
 
 
 class PartialCreditGrpo(Reward):

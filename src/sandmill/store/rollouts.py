@@ -215,11 +215,6 @@ class RolloutFolder:
         """Return the stored rollouts, and whether each is masked."""
         return {(facts.task_id, facts.sample): facts.mask for facts in self.facts()}
 
-    @property
-    def loose(self) -> int:
-        """Number of rollouts in JSON files, which a Parquet reader does not see."""
-        return len(self._pieces())
-
     def facts(self) -> Iterator[RolloutFacts]:
         """Yield the facts of all rollouts. Only their columns are read."""
         pieces = self._pieces()

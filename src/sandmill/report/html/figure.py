@@ -1,6 +1,6 @@
 """Tables of numbers together with the query that gives them."""
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from pydantic import Field
 
@@ -48,7 +48,7 @@ class Figure(Frozen):
         return [[row[place] for row in self.rows] for place in range(len(self.columns))]
 
 
-def _is_number(value: Cell) -> bool:
+def _is_number(value: Cell) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

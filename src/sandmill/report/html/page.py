@@ -34,7 +34,6 @@ class Section(Frozen):
     title: str
     data: Any = None
     """JSON for the script of the section."""
-    in_twin: bool = True
     blocks: dict[str, Any] = {}
     """Further JSON by id of its element, which scripts read one by one when they need it."""
     script: str = ""
@@ -95,7 +94,6 @@ def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
         one.id: {
             "title": one.title,
             "figures": {figure.id: figure.twin() for figure in one.figures},
-            "data": one.data if one.in_twin else None,
         }
         for one in sections
     }
@@ -128,7 +126,6 @@ def tasks_section(
         id="tasks",
         title="Tasks",
         data=data,
-        in_twin=False,
         blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
         script="\n".join([asset("tasks.js"), asset("task.js"), asset("markdown.js")]),
         figures=(*(figure for _, figure in facets), tasks),
