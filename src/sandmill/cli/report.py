@@ -44,7 +44,7 @@ def report(
         import PIL.Image  # noqa: F401
     from sandmill.publish.release_report import PAGE, make_report
     from sandmill.store.files import Store
-    from sandmill.store.new_folder import check_new_folder, write_new_folder
+    from sandmill.store.pull import check_new_folder, write_new_folder
     from sandmill.store.release import load
     from sandmill.store.rollouts import RolloutFolder, check_release
 

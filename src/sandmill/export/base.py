@@ -59,7 +59,7 @@ of a set.
 FORMATS: Mapping[str, str] = {
     "harbor": "sandmill.export.harbor:export",
     "mlebench": "sandmill.export.mlebench:export",
-    "nemo-gym": "sandmill.export.nemo_gym:export",
+    "nemo-gym": "sandmill.export.harbor:nemo_gym",
     "rllm": "sandmill.export.rows:rllm",
     "sandmle": "sandmill.export.sandmle:export",
     "sft": "sandmill.export.sft:export",

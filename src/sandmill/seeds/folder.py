@@ -16,7 +16,7 @@ from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.seeds.cards import TEXT_LIMITS, SeedReading, text_problems
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue, did_you_mean, show
-from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
+from sandmill.seeds.source_files import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
 from sandmill.seeds.tabular import Profiled, Wish, profile_table
 

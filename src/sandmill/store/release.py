@@ -166,8 +166,7 @@ class StoredRelease:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
-        from sandmill.store.new_folder import check_destination
-        from sandmill.store.pull import pull_tasks
+        from sandmill.store.pull import check_destination, pull_tasks
 
         wanted = self.choose(task_ids, **selection)
         sides = ("public",) if public_only else ("public", "private")
