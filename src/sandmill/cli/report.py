@@ -89,8 +89,14 @@ def curriculum(
     levels. Most of the mix goes to the first stage that rollouts do not master. It needs no rollouts.
     """
     from sandmill.play.release import load
-    from sandmill.report.reading_mix import reading_stages, reading_table
-    from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum, reward_profiles
+    from sandmill.report.rollouts import (
+        Solved,
+        curriculum_table,
+        make_curriculum,
+        reading_stages,
+        reading_table,
+        reward_profiles,
+    )
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 

@@ -9,8 +9,7 @@ from statistics import fmean
 import yaml
 
 from sandmill.errors import InputError, Problem, name_some, require_extra
-from sandmill.export.base import ExportTask, template
-from sandmill.export.carried import data_files, plain_description, within
+from sandmill.export.base import ExportTask, template, within
 from sandmill.export.grader import grader_source
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.calibration import Calibration
@@ -31,8 +30,8 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     yield "shim.py", _SHIM.encode()
     for task in tasks:
         check_names(task)
-        description = plain_description(task)
-        public = {**data_files(task), DESCRIPTION: description}
+        description = task.plain_description
+        public = {**task.data_files, DESCRIPTION: description}
         private: dict[str, bytes | str] = {
             _ANSWERS: task.private[_ANSWERS],
             _GOLD: _perfect_submission(task),

@@ -16,8 +16,8 @@ from sandmill.report.digest import headline, private_detail
 from sandmill.report.html.figure import Cell, Edition, Figure
 from sandmill.report.html.page import PageHead, Section, drawn_section, machine_twin, render_page, tasks_section
 from sandmill.report.queries import View, build_figures, count_facets, open_queries, task_columns
+from sandmill.report.rollouts import trajectory
 from sandmill.report.samples import sample_files
-from sandmill.report.trajectory import trajectory
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.catalogue import read_overview
 from sandmill.store.files import AccessDenied, FileMissing
