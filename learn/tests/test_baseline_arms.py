@@ -3,7 +3,7 @@
 import ast
 
 from learn.tests.arms import StandInRunner, StandInTask
-from sandmill.trainers.single_turn import last_script
+from sandmill.trainers.episode import last_script
 from sandmill_learn.baselines import (
     BASELINES,
     PORTFOLIO,

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from sandmill.errors import InputError
-from sandmill.trainers.single_turn import last_script
+from sandmill.trainers.episode import last_script
 from sandmill_learn.language import CLOSE, OPEN, load_language, parse_language
 
 FENCE = """

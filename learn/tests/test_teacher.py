@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from sandmill.trainers.single_turn import last_script
+from sandmill.trainers.episode import last_script
 from sandmill_learn.approaches import APPROACHES
 from sandmill_learn.language import load_language
 from sandmill_learn.teacher import pipelines, teacher_scripts

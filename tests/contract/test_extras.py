@@ -9,7 +9,7 @@ import sandmill
 from sandmill.cli.report import report
 from sandmill.cli.verify import _check_packages
 from sandmill.errors import InputError
-from sandmill.export.carried import _read_by_pandas
+from sandmill.export.mlebench import _read_by_pandas
 from sandmill.export.sft import _chats
 from sandmill.publish.signature import sign, signature_fault
 from sandmill.store.files import Store
@@ -32,6 +32,7 @@ def a_picture_task():
         ("pandas", "rerun", lambda: sandmill.MLEnv(a_picture_task(), reward="ladder-facts")),
         ("PIL", "rerun", lambda: a_picture_task().fresh(1).public),
         ("duckdb", "report", lambda: report("samples", "none")),
+        ("jinja2", "report", lambda: report("samples", "none")),
         ("PIL.Image", "report", lambda: report("samples", "none")),
         ("cryptography.hazmat.primitives.asymmetric.ed25519", "sign", lambda: sign(Path("none"), b"")),
         ("cryptography.exceptions", "sign", lambda: signature_fault(Path("none"), b"", b"")),

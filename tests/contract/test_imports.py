@@ -11,6 +11,7 @@ HEAVY = {
     "polars",
     "pyarrow",
     "duckdb",
+    "jinja2",
     "s3fs",
     "scipy",
 }

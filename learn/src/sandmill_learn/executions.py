@@ -14,7 +14,7 @@ from sandmill.models.rollout import Rollout
 from sandmill.models.run import MOST_SECONDS
 from sandmill.play.env import run_sync
 from sandmill.rewards import get_reward
-from sandmill.trainers.single_turn import last_script, score_script
+from sandmill.trainers.episode import last_script, score_script
 from sandmill_learn.line_cache import LineCache
 from sandmill_learn.settings import CPU_SECONDS, WALL_FACTOR
 

@@ -5,8 +5,9 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.filesize import decimal
 
-from sandmill.cli.screen import JsonOption, open_console, option, size_text, switch, write_json
+from sandmill.cli.screen import JsonOption, open_console, option, switch, write_json
 from sandmill.errors import InputError, Problem, count, name_some, shorten
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _cells(one: "VersionFacts") -> tuple[str, ...]:
     if one.problem and not one.created:
         return ("cannot be read", "-", "-", shorten(one.problem, 200), "")
     bands = shorten(one.problem, 200) if one.problem else _counts(one.bands)
-    return (shorten(one.created, 25), str(one.tasks), size_text(one.bytes), bands, _counts(one.kinds))
+    return (shorten(one.created, 25), str(one.tasks), decimal(one.bytes), bands, _counts(one.kinds))
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -106,8 +107,8 @@ def gc(
         console.print(f"{root}: nothing to remove that is older than {older_than}")
         return
     for facts in items:
-        facts |= {"dataset": facts["dataset"].rpartition("/")[2], "bytes": size_text(facts["bytes"])}
+        facts |= {"dataset": facts["dataset"].rpartition("/")[2], "bytes": decimal(facts["bytes"])}
     rows = (tuple(map(str, facts.values())) for facts in items)
     console.print_rows(("dataset", "what", "name", "files", "size", "days"), rows, (3, 4, 5))
     word, hint = ("Removed", "") if delete else ("Would remove", " Nothing was removed; --delete removes it.")
-    console.print(f"\n{word} {count(files, 'file')}, {size_text(size)}.{hint}")
+    console.print(f"\n{word} {count(files, 'file')}, {decimal(size)}.{hint}")

@@ -40,10 +40,11 @@ def report(
     """
     with require_extra("report", "sandmill report"):
         import duckdb  # noqa: F401
+        import jinja2  # noqa: F401
         import PIL.Image  # noqa: F401
     from sandmill.publish.release_report import PAGE, make_report
     from sandmill.store.files import Store
-    from sandmill.store.new_folder import check_new_folder, write_new_folder
+    from sandmill.store.pull import check_new_folder, write_new_folder
     from sandmill.store.release import load
     from sandmill.store.rollouts import RolloutFolder, check_release
 
@@ -88,8 +89,14 @@ def curriculum(
     levels. Most of the mix goes to the first stage that rollouts do not master. It needs no rollouts.
     """
     from sandmill.play.release import load
-    from sandmill.report.reading_mix import reading_stages, reading_table
-    from sandmill.report.rollouts import Solved, curriculum_table, make_curriculum, reward_profiles
+    from sandmill.report.rollouts import (
+        Solved,
+        curriculum_table,
+        make_curriculum,
+        reading_stages,
+        reading_table,
+        reward_profiles,
+    )
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder, check_release
 

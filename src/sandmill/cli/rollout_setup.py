@@ -68,11 +68,7 @@ def prepare(
     get_reward(settings["reward"])
     release = load(ref)
     places = release.places()
-    release.check_ids(task_ids)
-    chosen = [one for one in release.select(**wanted) if not task_ids or one in task_ids]  # type: ignore[arg-type]
-    if not chosen:
-        problem = Problem("selection", "no task that has all of these values", "at least one task")
-        raise InputError(release.ref, [problem], f"List the tasks with: sandmill show {release.ref}")
+    chosen = sorted(release.choose(task_ids or None, **wanted))
     earlier: Sequence[Rollout] = ()
     digest = ""
     if parents is not None:
@@ -158,7 +154,7 @@ def play(plan: RolloutPlan, client: ChatClient, samples: int, concurrency: int) 
                 parents=plan.parents,
                 splits={task_id: place.split for task_id, place in plan.places.items()},
             )
-            return await batch.run(lambda state: progress(state.done, state.total))
+            return await batch.run(progress)
 
     with show_progress("rollouts") as progress:
         return asyncio.run(run(progress))

@@ -31,7 +31,7 @@ def show(
     It shows grades: keep it from agents.
     """
     from sandmill.play.observation import shorten_output
-    from sandmill.report.trajectory import trajectory
+    from sandmill.report.rollouts import trajectory
     from sandmill.store.files import Store
     from sandmill.store.rollouts import RolloutFolder
 

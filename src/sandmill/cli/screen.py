@@ -118,12 +118,3 @@ def show_progress(what: str) -> Iterator[OnProgress]:
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def size_text(number: int) -> str:
-    """Write a number of bytes for people, such as `1.2 MB`."""
-    size, units = float(number), ["kB", "MB", "GB", "TB"]
-    unit = "B"
-    while size >= 1000 and units:
-        size, unit = size / 1000, units.pop(0)
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -1,12 +1,16 @@
 """sandmill show: the tasks of a release, and all facts of one task."""
 
+import json
 from collections import Counter
+from collections.abc import Iterator
+from statistics import mean
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandmill.cli.screen import JsonOption, ReleaseArgument, open_console, switch, write_json
-from sandmill.errors import count, shorten, visible
+from sandmill.cli.screen import JsonOption, PlainConsole, ReleaseArgument, open_console, switch, write_json
+from sandmill.errors import InputError, Problem, count, shorten, visible
+from sandmill.models.fidelity import TRAIT_BY_NAME, Fidelity, FidelityVector, nearness, of_tier, shown_trait
 
 if TYPE_CHECKING:
     from sandmill.models.release import TaskRecord
@@ -48,10 +52,8 @@ def show(
 
     opened = load(release)
     if fidelity:
-        from sandmill.cli.show_fidelity import show_fidelity
-
         opened.check_ids([task] if task else [])
-        show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
+        _show_fidelity(opened, task, None if as_json else limit or _ROWS, as_json)
         return
     if task is None:
         facts = _describe_release(opened, None if as_json else limit or _ROWS)
@@ -98,8 +100,7 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
     columns = [name for name in _COLUMNS if rows and name in rows[0]]
     numeric = (place for place, name in enumerate(columns) if isinstance(rows[0][name], float))
     console.print_rows(columns, (tuple(_short(row[name]) for name in columns) for row in rows), numeric)
-    if total > len(rows):
-        console.print(f"... and {total - len(rows)} more; see --limit, or --json for all")
+    _print_left_out(console, total - len(rows))
     console.print()
     if facts["private"]:
         for band in Band:
@@ -108,6 +109,11 @@ def _print_release(facts: dict[str, Any], total: int) -> None:
                 console.print(f"{band:<7} {reached:>5} ({reached / total:4.0%}), asked for {wanted}")
     else:
         console.print("The private half is not readable here; only public facts are shown.")
+
+
+def _print_left_out(console: PlainConsole, number: int) -> None:
+    if number:
+        console.print(f"... and {number} more; see --limit, or --json for all")
 
 
 def _print_task(record: "TaskRecord") -> None:
@@ -156,3 +162,89 @@ def _print_task(record: "TaskRecord") -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.5f}" if isinstance(value, float) else shorten(str(value), _LONGEST)
+
+
+_TIERS = ("hard", "soft")
+_NONE = "Tasks of older code have no traits, and a card that declares none has none to keep."
+
+
+def _show_fidelity(release: "StoredRelease", task: str | None, limit: int | None, as_json: bool) -> None:
+    """Print the traits of one task, or how many traits of its seed each task has, and means by seed.
+
+    Raises:
+        InputError: if the private half is not readable.
+    """
+    if not release.has_private:
+        problem = Problem("--fidelity", "no private half that is readable here", "private/ of the release")
+        raise InputError(release.ref, [problem], "")
+    if task is not None:
+        fidelity = release.record(task).lineage.fidelity
+        _write_task(task, fidelity, as_json)
+        return
+    found = list(_read(release))
+    if as_json:
+        write_json({"release": release.ref, "tasks": found})
+        return
+    _print_kept(found, limit)
+
+
+def _read(release: "StoredRelease") -> Iterator[dict[str, Any]]:
+    """Yield what each task keeps of its seed, in the order of the files."""
+    from sandmill.store.arrow_tables import read_record
+
+    report = release.readable_report("seeds.json")
+    seeds = json.loads(report)["used"] if report else []
+    topics = {seed["id"]: f"{seed['title']} {seed['summary']}" for seed in seeds}
+    for row in release.read_columns("private/tasks", ["task_id", "digest", "record"]):
+        record = read_record(row)
+        agreement = record.lineage.fidelity.agreement if record.lineage.fidelity else {}
+        seed, spec = record.lineage.seed_id, record.spec
+        story = spec.story.model_dump_json()
+        near = round(nearness(topics[seed], story), 2) if seed in topics else None
+        yield {"task_id": record.task_id, "seed": seed, "kept": agreement, "domain": spec.domain, "nearness": near}
+
+
+def _print_kept(found: list[dict[str, Any]], limit: int | None) -> None:
+    console = open_console()
+    rows = []
+    for one in found[:limit]:
+        kept, near = one["kept"], one["nearness"]
+        domain = one["domain"] if near is None else f"{one['domain']} ({near:.0%})"
+        shares = (f"{sum(some)} of {len(some)}" for some in (of_tier(kept, tier) for tier in _TIERS))
+        lost = ", ".join(name for name, holds in kept.items() if not holds) or "-"
+        rows.append((one["task_id"], one["seed"], domain, *shares, lost))
+    header = ("task_id", "seed", "domain (words of the seed's topic)", "hard", "soft", "not as in the seed")
+    console.print_rows(header, rows)
+    _print_left_out(console, len(found) - len(rows))
+    by_seed: dict[str, list[dict[str, bool]]] = {}
+    for one in found:
+        by_seed.setdefault(one["seed"], []).append(one["kept"])
+    console.print("\nBy seed", style="bold")
+    groups = (*sorted(by_seed.items()), ("all", [one["kept"] for one in found]))
+    lines = ((seed, str(len(some)), *(_mean(some, tier) for tier in _TIERS)) for seed, some in groups)
+    console.print_rows(("seed", "tasks", *_TIERS), lines)
+    if not any(one["kept"] for one in found):
+        console.print(f"\n{_NONE}")
+
+
+def _mean(some: list[dict[str, bool]], tier: str) -> str:
+    every = [holds for kept in some for holds in of_tier(kept, tier)]
+    return f"{mean(every):.0%}" if every else "-"
+
+
+def _write_task(task: str, fidelity: Fidelity | None, as_json: bool) -> None:
+    fidelity = fidelity or Fidelity(seed=FidelityVector(), task=FidelityVector())
+    agreement = fidelity.agreement
+    if as_json:
+        write_json({"task_id": task, **fidelity.model_dump(mode="json"), "kept": agreement})
+        return
+    rows = (
+        (
+            *(trait.words, trait.tier, shown_trait(fidelity.seed, trait.name), shown_trait(fidelity.task, trait.name)),
+            *(trait.nearness, {True: "yes", False: "NO", None: "-"}[agreement.get(trait.name)]),
+        )
+        for trait in TRAIT_BY_NAME.values()
+    )
+    console = open_console()
+    console.print(f"{task}: traits of its seed and its own", style="bold")
+    console.print_rows(("trait", "tier", "seed", "task", "tolerance", "kept"), rows)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from sandmill.models.layout import SUBMISSION, public_path, section_of
 from sandmill.models.release import Manifest, TaskRecord
-from sandmill.models.texts import files_of_runs, prompt_text
+from sandmill.models.texts import DESCRIPTION, files_of_runs, prompt_text
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,30 @@ class ExportTask:
         """Public files that the agent's scripts read: none of the texts, where they stand in the prompt."""
         return files_of_runs(self.public)
 
+    @property
+    def data_files(self) -> dict[str, bytes | str]:
+        """Public files except the texts, for exports whose description has these."""
+        return {path: content for path, content in self.files_of_runs.items() if path != DESCRIPTION}
+
+    @property
+    def plain_description(self) -> str:
+        """The description for an environment that is not our sandbox.
+
+        Files have no folder, the section on our environment is left out, and no sentence names a working directory.
+        """
+        sections = self.description.split("\n\n## ")
+        text = "\n\n## ".join(part for part in sections if section_of(part.partition("\n")[0]) != "environment")
+        folders = {path[: place + 1] for path in self.public for place, char in enumerate(path) if char == "/"}
+        for name in {*self.public, *folders}:
+            text = text.replace(f"`{public_path(name)}`", f"`{name}`")
+        return text.replace(f"`{SUBMISSION}` into the working directory", f"`{SUBMISSION}`")
+
+
+def within(folder: str, files: Mapping[str, bytes | str]) -> Iterator[tuple[str, bytes]]:
+    """Yield files below a folder, sorted by path."""
+    for path, content in sorted(files.items()):
+        yield f"{folder}/{path}", content.encode() if isinstance(content, str) else content
+
 
 def template(name: str) -> str:
     """Return a text that exports carry, from the folder `templates`. Those of programs end in `.txt`."""
@@ -59,7 +84,7 @@ of a set.
 FORMATS: Mapping[str, str] = {
     "harbor": "sandmill.export.harbor:export",
     "mlebench": "sandmill.export.mlebench:export",
-    "nemo-gym": "sandmill.export.nemo_gym:export",
+    "nemo-gym": "sandmill.export.harbor:nemo_gym",
     "rllm": "sandmill.export.rows:rllm",
     "sandmle": "sandmill.export.sandmle:export",
     "sft": "sandmill.export.sft:export",

@@ -8,8 +8,8 @@ from typing import Any
 from sandmill.errors import IntegrityError, Problem, RequestError
 from sandmill.export.base import FORMATS, Export, ExportTask
 from sandmill.models.base import OnProgress
-from sandmill.store.new_folder import check_new_folder, write_new_folder
 from sandmill.store.part_files import reading_in_sequence
+from sandmill.store.pull import check_new_folder, write_new_folder
 from sandmill.store.release import StoredRelease
 
 _NOTHING = "Nothing was written."

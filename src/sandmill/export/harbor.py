@@ -1,10 +1,11 @@
-"""Harbor task folders, schema 1.4. Several trainers read them too.
+"""Harbor task folders, schema 1.4. Several trainers read them too, NeMo Gym with rows of its own.
 
 One image serves a whole release. Harbor uploads the public files to the agent's container. The verifier runs in another
 container, to which Harbor uploads answers, grader and the agent's submission.csv.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
@@ -14,7 +15,7 @@ from sandmill.errors import count
 from sandmill.export.base import ExportTask, readme, template
 from sandmill.export.grader import grader_source
 from sandmill.models.base import Band
-from sandmill.models.release import Manifest
+from sandmill.models.release import SPLITS, Manifest
 from sandmill.scoring.gap import gap_closed
 
 WORKDIR = "/workdir"
@@ -162,3 +163,21 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
     # JSON writes a string, a number and a list of strings as TOML does.
     lines = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
     return "\n".join([f"[{name}]", *lines, ""])
+
+
+def nemo_gym(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str, bytes]]:
+    """Yield a Harbor export, then rows of each split and the configuration of NeMo Gym's `harbor_agent_general`."""
+    by_split: dict[str, list[str]] = defaultdict(list)
+
+    def noted() -> Iterator[ExportTask]:
+        for task in tasks:
+            by_split[task.record.split].append(task.task_id)
+            yield task
+
+    yield from (file for file in export(noted(), manifest) if file[0] != "README.md")
+    for split in (split for split in SPLITS if split in by_split):
+        rows = [{"task_name": task_id, "responses_create_params": {"input": []}} for task_id in by_split[split]]
+        yield f"data/{split}.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    names = {"dataset": manifest.dataset, "version": manifest.version, "image": image_name()}
+    yield "config.yaml", template("nemo_gym.yaml").format(**names).encode()
+    yield readme("nemo_gym.md", manifest, image=names["image"])

@@ -21,7 +21,7 @@ _HOW_CODE_RUNS = template("rows_run.md").format(
     command=COMMAND, public=PUBLIC, submission=SUBMISSION, how_to_answer=HOW_TO_ANSWER
 )
 _TEXT = pa.string()
-_MESSAGES = pa.list_(pa.struct([("role", _TEXT), ("content", _TEXT)]))
+MESSAGES = pa.list_(pa.struct([("role", _TEXT), ("content", _TEXT)]))
 _FACTS = ("task_id", "digest", "dataset", "version", "metric", "band")
 _EXTRA_INFO = pa.struct([("split", _TEXT), ("index", pa.int64()), *((name, _TEXT) for name in _FACTS)])
 """Facts of a row that trainers pass on. `index` is the number of the row in its file."""
@@ -57,7 +57,7 @@ def rllm(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[str,
         reference = {"competition_id": facts["task_id"], "question": question, "digest": facts["digest"]}
         return {"prompt": [{"role": "user", "content": question}], "extra_info": reference}
 
-    return _parquet_files(tasks, manifest, pa.schema([("prompt", _MESSAGES), ("extra_info", info)]), make, "test")
+    return _parquet_files(tasks, manifest, pa.schema([("prompt", MESSAGES), ("extra_info", info)]), make, "test")
 
 
 def _referring(
@@ -73,7 +73,7 @@ def _referring(
     `others` are the columns between prompt and `reward`, the column of the ground truth and its `rule`.
     """
     referring = pa.struct([(name, _TEXT) for name in (*rule, "ground_truth")])
-    columns = [("data_source", _TEXT), ("prompt", _MESSAGES), *((name, _TEXT) for name in others)]
+    columns = [("data_source", _TEXT), ("prompt", MESSAGES), *((name, _TEXT) for name in others)]
     schema = pa.schema([*columns, (reward, referring), ("extra_info", _EXTRA_INFO)])
 
     def make(text: str, facts: Mapping[str, str], index: int) -> Row:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from itertools import chain
 
-from sandmill.export import carried
-from sandmill.export.base import ExportTask
+from sandmill.export.base import ExportTask, within
 from sandmill.models.release import Manifest
 from sandmill.models.texts import DESCRIPTION
 
@@ -33,10 +32,10 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     for task in tasks:
         by_split.setdefault(task.record.split, []).append(task.task_id)
         texts = {
-            DESCRIPTION: carried.plain_description(task),
+            DESCRIPTION: task.plain_description,
             "evaluator.py": evaluator + _MAIN.format(task_id=task.task_id),
         }
-        yield from carried.within(f"{task.task_id}/prepared/public", {**carried.data_files(task), **texts})
+        yield from within(f"{task.task_id}/prepared/public", {**task.data_files, **texts})
     train = sorted(by_split.pop("train", []))
     held_back = [*sorted(by_split.pop("validation", [])), *sorted(chain(*by_split.values()))]
     yield TRAIN_LIST, _listed(train)

@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from sandmill.errors import Problem, RequestError, require_extra
 from sandmill.export.base import ExportTask, readme
+from sandmill.export.rows import MESSAGES, ROWS_PER_GROUP
 from sandmill.models.calibration import RUNG_FILES, Rung, ScriptScore
 from sandmill.models.release import Manifest
 from sandmill.models.reports import Outcome
@@ -20,6 +23,7 @@ from sandmill.play.feedback import rounding_of
 from sandmill.play.observation import fence
 from sandmill.play.prompt import HOW_TO_ANSWER, build_prompt
 from sandmill.store.arrow_tables import Row
+from sandmill.store.parquet import in_groups, write_rows
 
 if TYPE_CHECKING:
     from sandmill.calibrate.readers import Stated
@@ -31,7 +35,6 @@ _DRAFTS = (Rung.NAIVE, Rung.COMPETENT)
 _NEXT = "Write a better script. Use what the texts of the task state."
 _LONG = 40
 """Lines from which a script counts as long."""
-_GROUP_ROWS = 64
 
 
 def count_rows(rows: Iterable[Row]) -> list[str]:
@@ -50,20 +53,15 @@ def export(tasks: Iterable[ExportTask], manifest: Manifest) -> Iterator[tuple[st
     Raises:
         RequestError: no selected task is a table of that split. Loaders refuse an empty file.
     """
-    import pyarrow as pa
-
-    from sandmill.store.parquet import in_groups, write_rows
-
     rows = [row for task in tasks if task.record.split == "train" for row in _chats(task)]
     if not rows:
         problem = Problem("tasks", "none of them", "tables of the split train", "Select others, or build more tasks.")
         raise RequestError("export sft", [problem], "Nothing was written.")
     text, whole = pa.string(), pa.int64()
-    messages = pa.list_(pa.struct([("role", text), ("content", text)]))
     numbers = [(name, whole) for name in ("facts_used", "facts_stated", "lines")]
     fields = [("task_id", text), ("turns", whole), ("style", text), *numbers]
-    schema = pa.schema([("messages", messages), *fields])
-    yield "data/train.parquet", write_rows(schema, in_groups(rows, _GROUP_ROWS))
+    schema = pa.schema([("messages", MESSAGES), *fields])
+    yield "data/train.parquet", write_rows(schema, in_groups(rows, ROWS_PER_GROUP))
     yield "data/train.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     tasks_told = len({row["task_id"] for row in rows})
     yield readme("sft.md", manifest, rows=len(rows), tasks=tasks_told, counts="\n".join(count_rows(rows)))

@@ -17,8 +17,7 @@ from sandmill.provenance import code_version
 from sandmill.seeds import ingest
 from sandmill.store.files import Store
 from sandmill.store.garbage import GarbageKind, find_garbage
-from sandmill.store.guards import keep_guards, read_guards
-from sandmill.store.secret import release_secret, secret_id
+from sandmill.store.secret import keep_guards, read_guards, release_secret, secret_id
 from sandmill.store.shards import (
     drop_slots,
     find_shard,

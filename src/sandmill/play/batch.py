@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sandmill.errors import NoAnswer, SandmillError, SpendLimit
 from sandmill.llm import ChatClient, ChatReply, RequestFailed
+from sandmill.models.base import OnProgress
 from sandmill.models.llm import Message
 from sandmill.models.rollout import Operator, Rollout, RolloutRecord, RolloutSettings
 from sandmill.play.env import MLEnv
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
 _FIRST_FAILURES = 3
 """Episodes without any answer from the model, from its first request on, after which the batch gives up."""
 _MOST_SEED = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class BatchProgress:
-    """State of a batch, for a screen."""
-
-    done: int
-    total: int
-    usd: float
-    """Dollars paid by this run of the batch."""
-    masked: int
 
 
 @dataclass
@@ -103,20 +93,19 @@ class RolloutBatch:
         self._run_name = secrets.token_hex(6)
         self._held: list[RolloutRecord] = []
         self._saving = asyncio.Lock()
-        self._masked = 0
         self.end = BatchEnd(kept=self._total - len(self._todo))
         # Consecutive episodes share the files of a task.
         self._task = lru_cache(maxsize=concurrency + 1)(release.task)
         self._choice = lru_cache(maxsize=concurrency + 1)(self._choose)
 
-    async def run(self, progress: Callable[[BatchProgress], None] = lambda _: None) -> BatchEnd:
+    async def run(self, progress: OnProgress = lambda _done, _total: None) -> BatchEnd:
         """Play all episodes that are not finished. Faults of single episodes do not end the batch.
 
         Raises `NoAnswer` if the model cannot be asked at all. Nothing was written if it never answered.
         """
         jobs = iter(self._todo)
         workers = [asyncio.create_task(self._work(jobs, progress)) for _ in range(min(self._concurrency, self._total))]
-        self._report(progress)
+        progress(self.end.kept, self._total)
         try:
             # gather raises the first exception at once.
             await asyncio.gather(*workers)
@@ -131,7 +120,7 @@ class RolloutBatch:
         await asyncio.to_thread(self._folder.compact)
         return self.end
 
-    async def _work(self, jobs: Iterator[Key], progress: Callable[[BatchProgress], None]) -> None:
+    async def _work(self, jobs: Iterator[Key], progress: OnProgress) -> None:
         for task_id, sample in jobs:
             if self.end.spend_limit:
                 return
@@ -146,7 +135,7 @@ class RolloutBatch:
                 self.end.errors[task_id, sample] = str(error)
                 continue
             await self._keep(record)
-            self._report(progress)
+            progress(self.end.kept + self.end.played, self._total)
 
     async def _play(self, task_id: str, sample: int) -> RolloutRecord:
         settings, task, seed = self._settings, self._task(task_id), self._settings.seed
@@ -194,7 +183,6 @@ class RolloutBatch:
         async with self._saving:
             await asyncio.to_thread(self._save, held)
         self.end.played += len(held)
-        self._masked += sum(one.rollout.mask for one in held)
 
     def _save(self, records: Sequence[RolloutRecord]) -> None:
         self._folder.begin(self._settings)
@@ -212,7 +200,3 @@ class RolloutBatch:
         kept = "Finished rollouts are kept." if self._model.has_answered else "Nothing was written."
         cause = f"{self._settings.model}: {error.rstrip('.')}"
         raise NoAnswer(f"{cause}. Check --model, --base-url and the API key. {kept}")
-
-    def _report(self, progress: Callable[[BatchProgress], None]) -> None:
-        done = self.end.kept + self.end.played
-        progress(BatchProgress(done, self._total, self._client.budget.paid.usd, self._masked))

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from sandmill.errors import InputError, Problem, SandboxUnavailable, require_extra
 from sandmill.models.reports import GradeReport, Outcome
-from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, FactCredit, Rollout, Step
+from sandmill.models.rollout import Act, Action, Ending, EpisodeLimits, Rollout, Step
 from sandmill.models.run import Isolation, RunResult
 from sandmill.play.feedback import Feedback
 from sandmill.play.observation import observe
@@ -318,7 +318,8 @@ class MLEnv:
             self._steps.append(step)
         chosen = named or max(self._valid, default=None)
         is_masked = ending is Ending.INFRA
-        grade = None if is_masked else await self._grade(chosen)
+        submission = None if chosen is None else self._valid[chosen]
+        grade = None if is_masked else await self._grade(submission)
         rollout = Rollout(
             **self.ids,
             sample=self._sample,
@@ -327,7 +328,7 @@ class MLEnv:
             ending=ending,
             grade=grade,
             chosen=None if is_masked else chosen,
-            facts=() if is_masked or not self._explains else await self._explain(chosen),
+            facts=await self.task.aexplain_submission(submission) if self._explains and not is_masked else (),
             format_rate=self.format_rate,
             mask=is_masked,
             duration_s=time.monotonic() - self._started,
@@ -339,14 +340,11 @@ class MLEnv:
         info = {"step": step, "mask": is_masked, "rollout": self.rollout}
         return text, 0.0 if is_masked else reward.total, rollout.terminated, rollout.truncated, info
 
-    async def _explain(self, chosen: int | None) -> tuple[FactCredit, ...]:
-        return await self.task.aexplain_submission(None if chosen is None else self._valid[chosen])
-
-    async def _grade(self, chosen: int | None) -> GradeReport:
+    async def _grade(self, submission: bytes | None) -> GradeReport:
         """Grade the chosen submission. Without one, the outcome is that of the latest run."""
-        grade = await self.task.agrade(None if chosen is None else self._valid[chosen])
+        grade = await self.task.agrade(submission)
         runs = [step.outcome for step in self._steps if step.action is Action.RUN]
-        if chosen is None and runs and runs[-1] not in (None, Outcome.OK):
+        if submission is None and runs and runs[-1] not in (None, Outcome.OK):
             return grade.model_copy(update={"outcome": runs[-1]})
         return grade
 

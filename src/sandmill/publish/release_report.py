@@ -14,17 +14,10 @@ from sandmill.models.reports import Funnel
 from sandmill.models.rollout import RolloutRecord
 from sandmill.report.digest import headline, private_detail
 from sandmill.report.html.figure import Cell, Edition, Figure
-from sandmill.report.html.page import (
-    PageHead,
-    build_section,
-    drawn_section,
-    machine_twin,
-    render_page,
-    tasks_section,
-)
+from sandmill.report.html.page import PageHead, Section, drawn_section, machine_twin, render_page, tasks_section
 from sandmill.report.queries import View, build_figures, count_facets, open_queries, task_columns
+from sandmill.report.rollouts import trajectory
 from sandmill.report.samples import sample_files
-from sandmill.report.trajectory import trajectory
 from sandmill.store.arrow_tables import PRIVATE_TASKS, PUBLIC_TASKS, REJECTIONS, SLOTS, read_record
 from sandmill.store.catalogue import read_overview
 from sandmill.store.files import AccessDenied, FileMissing
@@ -68,7 +61,8 @@ def make_report(
     head = PageHead(**named, edition=edition, headline=tuple(words), notes=tuple(notes), facts=facts)
     place = release.ref if edition == "private" else f"<root>/{manifest.dataset}@{manifest.version}"
     listed_tasks = tasks_section(edition, facets, tasks, details, place)
-    sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build_section(made)]
+    build = Section(id="build", title="Build", figures=tuple(made))
+    sections = [drawn_section("kinds"), listed_tasks, drawn_section("map"), build]
     return {PAGE: render_page(head, sections).encode(), TWIN: machine_twin(head, sections)}
 
 

@@ -89,55 +89,18 @@ def _cell(value: Any) -> Cell:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-_ORDER = "CASE stage " + " ".join(f"WHEN '{stage}' THEN {place}" for place, stage in enumerate(Stage)) + " END"
-
-
 def build_figures(queries: Queries, edition: Edition) -> list[Figure]:
-    """Return the figures on how the version was built: on costs if designers have any; mix and reading in private."""
-    names = ["attempts", "rejections-seeds"]
-    names += ["costs"] if queries.views["designers"].table.num_rows else []
-    names += ["mix", "reading"] if edition == "private" else []
-    return [
-        queries.figure("funnel", **_TABLE["figures"]["funnel"]),
-        _seconds(queries),
-        _reasons(queries, edition),
-        *(queries.figure(name, **_TABLE["figures"][name]) for name in names),
-    ]
-
-
-def _reasons(queries: Queries, edition: Edition) -> Figure:
-    """Count rejections by stage and reason, in the private edition with an example of each.
+    """Return the figures on how the version was built: on costs if designers have any; mix and reading in private.
 
     Details of rejections are for operators: they quote output of scripts, and figures of designs near published ones.
     """
-    first = "arg_min(detail, slot * 1000000 + round * 10000 + attempt * 10 + replicate)"
-    example = f",\n       left({first}, 300) AS example" if edition == "private" else ""
-    shown = "with what was found in the first of each" if example else "what was found is in the private edition"
-    return queries.figure(
-        "rejections",
-        "Rejections by reason",
-        f"""SELECT stage, reason, count(*) AS count, round(sum(seconds), 1) AS seconds,
-       round(sum(usd), 4) AS usd{example}
-FROM rejections
-GROUP BY stage, reason
-ORDER BY {_ORDER}, count DESC, reason""",
-        f"Designs and packages that failed; {shown}.",
-    )
-
-
-def _seconds(queries: Queries) -> Figure:
-    union = "\nUNION ALL ".join(
-        f"SELECT {place} AS place, '{stage}' AS stage, sum(seconds_{stage}) AS seconds, "
-        f"median(seconds_{stage}) AS median FROM slots"
-        for place, stage in enumerate(Stage)
-    )
-    return queries.figure(
-        "seconds",
-        "Seconds of work by stage",
-        "SELECT stage, round(seconds, 1) AS seconds, round(median, 1) AS median_of_a_slot\n"
-        f"FROM (\n{union})\nWHERE seconds IS NOT NULL ORDER BY place",
-        "All attempts together. Slots work side by side, so that a build takes less time than the sum.",
-    )
+    stages = ", ".join(f"'{stage}'" for stage in Stage)
+    names = {name: name for name in ("funnel", "seconds", "rejections", "attempts", "rejections-seeds")}
+    names |= {"costs": "costs"} if queries.views["designers"].table.num_rows else {}
+    if edition == "private":
+        names |= {"rejections": "rejections-details", "mix": "mix", "reading": "reading"}
+    found = {name: _TABLE["figures"][entry] for name, entry in names.items()}
+    return [queries.figure(name, **{**one, "sql": one["sql"].format(stages=stages)}) for name, one in found.items()]
 
 
 _BINS = 12  # most bars of a facet of numbers

@@ -1,21 +1,22 @@
-"""Figures of rollouts: medals, pass@k, gaps, costs and failures, over all and by structure and band.
+"""Rollouts as figures, over all and by structure and band; as curricula; and one of them as texts.
 
-Masked rollouts count in nothing but `masked`, failure kinds and tokens.
+Masked rollouts count in no figure but `masked`, failure kinds and tokens.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from math import comb, fsum
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 from pydantic import Field
 
 from sandmill.models.base import Band, Frozen
+from sandmill.models.release import TaskRecord
 from sandmill.models.reports import Medal
-from sandmill.models.rollout import RolloutFacts, TaskPlace
-from sandmill.report.text_tables import TextTable
+from sandmill.models.rollout import RolloutFacts, RolloutRecord, Step, TaskPlace
+from sandmill.report.text_tables import TextTable, to_text
 
 _REWARD_STEP = 1e-9  # rewards that differ by less are equal
 
@@ -313,3 +314,126 @@ def curriculum_table(tasks: Iterable[CurriculumTask]) -> TextTable:
         for task in tasks
     )
     return TextTable("", header, rows, frozenset({4, 5}))
+
+
+STAGES = ("one plain fact", "plain", "prose", "spread", "contested")
+"""One fact in one sentence, then the reading levels."""
+MASTERED = 0.7
+"""Share of rollouts with bronze or better from which a stage is mastered."""
+_EARLIER, _CURRENT, _NEXT = 0.2, 0.6, 0.2
+"""Shares of the mix: the stages before the first one that is not mastered together, this one, and the one after it."""
+
+
+class ReadingStage(Frozen):
+    """Tasks whose texts are about equally hard to read."""
+
+    name: str
+    task_ids: tuple[str, ...]
+    """Largest reading gain first, without tasks that rollouts always solve."""
+    median_gain: float
+    solved: float | None
+    """Share of rollouts with bronze or better, of all tasks of the stage; None without rollouts."""
+    share: float
+    """Of the tasks to draw next."""
+
+
+def reading_stages(records: Iterable[TaskRecord], played: Mapping[str, CurriculumTask]) -> tuple[ReadingStage, ...]:
+    """Sort the tasks of the split `train` whose texts state facts into stages, and propose a mix.
+
+    Args:
+        records: tasks of a release.
+        played: what rollouts did on tasks, by id; empty without rollouts.
+    """
+    found: dict[str, list[tuple[float, str]]] = {name: [] for name in STAGES}
+    for record in records:
+        gain, level = record.calibration.reading_gain, record.spec.reading_level
+        if record.split == "train" and gain is not None and level != "none":
+            is_single = level == "plain" and sum(hint.matters for hint in record.spec.hints) == 1
+            found[STAGES[0] if is_single else level].append((-gain, record.task_id))
+    stages = [_stage(name, sorted(tasks), played) for name, tasks in found.items() if tasks]
+    open_stages = [place for place, one in enumerate(stages) if one.solved is None or one.solved < MASTERED]
+    current = next(iter(open_stages), len(stages) - 1)
+    # The stages after the next one get nothing.
+    weights = [*([_EARLIER / current] * current if current else ()), _CURRENT, _NEXT, *[0.0] * len(stages)]
+    weights = [weight if one.task_ids else 0.0 for weight, one in zip(weights, stages, strict=False)]
+    whole = sum(weights) or 1.0
+    shared = zip(stages, weights, strict=True)
+    return tuple(one.model_copy(update={"share": round(weight / whole, 4)}) for one, weight in shared)
+
+
+def _stage(name: str, tasks: list[tuple[float, str]], played: Mapping[str, CurriculumTask]) -> ReadingStage:
+    seen = [played[task_id] for _, task_id in tasks if task_id in played]
+    always = {task.task_id for task in seen if task.kind is Solved.ALWAYS}
+    return ReadingStage(
+        name=name,
+        task_ids=tuple(task_id for _, task_id in tasks if task_id not in always),
+        median_gain=median(-gain for gain, _ in tasks),
+        solved=sum(task.solved for task in seen) / sum(task.rollouts for task in seen) if seen else None,
+        share=0.0,
+    )
+
+
+def reading_table(stages: Iterable[ReadingStage]) -> TextTable:
+    """Show stages, a row a stage."""
+    rows = tuple(
+        (
+            *(stage.name, str(len(stage.task_ids)), f"{stage.median_gain:.2f}"),
+            *("-" if stage.solved is None else f"{stage.solved:.0%}", f"{stage.share:.0%}"),
+        )
+        for stage in stages
+    )
+    header = ("curriculum of reading", "tasks to learn", "median gain", "solved", "share of the mix")
+    return TextTable("", header, rows, frozenset({1, 2, 3, 4}))
+
+
+_OF_ROLLOUT = {"release", "episode_id", "model", "ending", "chosen", "format_rate", "duration_s"}
+_OF_GRADE = {"outcome", "score", "gap_closed", "medal", "position"}
+
+
+def trajectory(record: RolloutRecord, width: int = 120) -> Iterator[tuple[str, str]]:
+    """Yield facts, credit and steps of a rollout, all its messages, and the code and output that no message holds.
+
+    Grades are among them, so agents must not see the result.
+    """
+    rollout, grade = record.rollout, record.rollout.grade
+    reward = None if rollout.mask else rollout.reward
+    facts = {
+        **rollout.model_dump(include=_OF_ROLLOUT),
+        **(grade.model_dump(include=_OF_GRADE) if grade else {}),
+        **rollout.usage.model_dump(include={"prompt_tokens", "completion_tokens"}),
+        "operator": record.operator,
+        "failure": record.failure,
+        "error": record.error,
+    }
+    lines = [f"{name.replace('_', ' '):<17} {_text(value)}" for name, value in facts.items() if value not in (None, "")]
+    earned = f"reward {reward.total:.3f}" if reward else "masked, no reward"
+    yield f"{rollout.task_id}, rollout {rollout.sample}: {earned}", "\n".join(lines)
+
+    credit: list[tuple[object, ...]] = [
+        (f"reward/{part}", value) for part, value in (reward.parts if reward else {}).items()
+    ]
+    credit += [(f"fact {one.fact}", one.value) for one in rollout.facts]
+    steps = [
+        (step.number, step.action, step.outcome, step.duration_s, len(step.checks), _note(step))
+        for step in rollout.steps
+    ]
+    columns = ("step", "action", "outcome", "seconds", "checks", "feedback")
+    for title, header, rows in (("credit", ("credit", "value"), credit), ("steps", columns, steps)):
+        cells = tuple(tuple(map(_text, row)) for row in rows)
+        if cells:
+            yield title, to_text(TextTable("", header, cells), width)
+    for number, message in enumerate(record.messages, start=1):
+        yield f"message {number}, {message.role}", message.content
+    said = "\n".join(message.content for message in record.messages)
+    for step in rollout.steps:
+        for name, text in (("code", step.code), ("standard output", step.stdout), ("standard error", step.stderr)):
+            if text.strip() and text.strip() not in said:
+                yield f"step {step.number}, {name}", text
+
+
+def _note(step: Step) -> str:
+    return " ".join((step.feedback.message if step.feedback else step.detail).split())
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

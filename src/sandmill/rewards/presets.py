@@ -5,7 +5,7 @@ In rewards of SandMLE a score equal to a threshold reaches it, the median includ
 """
 
 from abc import abstractmethod
-from enum import IntEnum
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import ClassVar, Self
 
@@ -181,29 +181,28 @@ def _upwards(score: float, grade: GradeReport) -> float:
     return (-score if grade.is_lower_better else score) + 0.0
 
 
-class ReachedThreshold(IntEnum):
-    """Highest threshold that a rollout reached."""
-
-    FAILED = 0
-    VALID = 1
-    MEDIAN = 2
-    BRONZE = 3
-    SILVER = 4
-    GOLD = 5
-
-
-def tier_of(rollout: Rollout) -> ReachedThreshold:
-    """Return the tier of a rollout that is not masked."""
+def reached_steps(rollout: Rollout) -> set[str]:
+    """Return the steps of SandMLE's reward that a rollout reached: `execute`, and thresholds by name."""
     grade = valid_grade(rollout)
     if grade is None or grade.score is None:
-        return ReachedThreshold.FAILED
-    tiers = (ReachedThreshold.GOLD, ReachedThreshold.SILVER, ReachedThreshold.BRONZE, ReachedThreshold.MEDIAN)
-    bars = [getattr(grade.thresholds, tier.name.lower()) for tier in tiers]
-    reached = (tier for tier, bar in zip(tiers, bars, strict=True) if reaches(grade.score, bar, grade.is_lower_better))
-    return next(reached, ReachedThreshold.VALID)
+        return set()
+    bars, score, is_lower_better = grade.thresholds.model_dump(), grade.score, grade.is_lower_better
+    return {"execute", *(name for name, bar in bars.items() if reaches(score, bar, is_lower_better))}
 
 
-class SandmlePaper(Reward):
+class _Steps(Reward):
+    """A reward that adds a fixed pay for each step of SandMLE's reward that is reached."""
+
+    steps: ClassVar[Mapping[str, float]]
+    """Pay of each step of `reached_steps`."""
+
+    def parts_of(self, rollout: Rollout) -> dict[str, float]:
+        """Return one part for each step."""
+        reached = reached_steps(rollout)
+        return {name: pay * (name in reached) for name, pay in self.steps.items()}
+
+
+class SandmlePaper(_Steps):
     """0.3 execute + 0.1 median + 0.2 bronze + 0.2 silver + 0.1 gold + `format_weight` x format rate.
 
     Each threshold that is reached adds its step, so gold earns 0.9. The paper's weight of the format is 0.1, which
@@ -213,31 +212,17 @@ class SandmlePaper(Reward):
     """
 
     preset: ClassVar[str] = "sandmle-paper"
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return one part for each step."""
-        reached = tier_of(rollout)
-        steps = {
-            "execute": (ReachedThreshold.VALID, 0.3),
-            "median": (ReachedThreshold.MEDIAN, 0.1),
-            "bronze": (ReachedThreshold.BRONZE, 0.2),
-            "silver": (ReachedThreshold.SILVER, 0.2),
-            "gold": (ReachedThreshold.GOLD, 0.1),
-        }
-        return {name: pay * (reached >= tier) for name, (tier, pay) in steps.items()}
+    steps: ClassVar[Mapping[str, float]] = {"execute": 0.3, "median": 0.1, "bronze": 0.2, "silver": 0.2, "gold": 0.1}
 
 
-class Sparse(Reward):
+class Sparse(_Steps):
     """0.9 gold + `format_weight` x format rate.
 
     Source: SandMLE (arXiv 2604.04872), ablation of the reward, with the format weight 0.1.
     """
 
     preset: ClassVar[str] = "sparse"
-
-    def parts_of(self, rollout: Rollout) -> dict[str, float]:
-        """Return the part of gold."""
-        return {"gold": 0.9 * (tier_of(rollout) >= ReachedThreshold.GOLD)}
+    steps: ClassVar[Mapping[str, float]] = {"gold": 0.9}
 
 
 class PartialCreditGrpo(Reward):

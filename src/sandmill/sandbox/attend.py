@@ -21,11 +21,10 @@ from threading import Event
 from sandmill.models.layout import SUBMISSION
 from sandmill.models.reports import Outcome
 from sandmill.models.run import Isolation, RunLimits, RunResult
-from sandmill.sandbox.exchange import INTO_PART, OUT_PART, Caps, Copied, collect, fill, skipped_note
+from sandmill.sandbox.exchange import INTO_PART, OUT_PART, READ, Caps, Copied, collect, fill, skipped_note
 from sandmill.sandbox.launchers import Channels, Launched, ProcessEnding
 from sandmill.sandbox.memory import MemoryWatch
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _SETUP_TIMEOUT_S = 20.0
 """Longest wait for one message of the guest before the script starts, in seconds."""
 _EXIT_OUT_OF_MEMORY = 86
@@ -53,7 +52,7 @@ class Submission:
 def read_submission(work: int, limit: int) -> Submission:
     """Read submission.csv, of at most `limit` bytes. Links are not followed, and a pipe does not block."""
     try:
-        descriptor = os.open(SUBMISSION, _READ, dir_fd=work)
+        descriptor = os.open(SUBMISSION, READ, dir_fd=work)
     except FileNotFoundError:
         return Submission()
     except OSError as error:

@@ -11,7 +11,7 @@ from sandmill.models.english import is_odd
 from sandmill.models.seed import SeedTask, UnsupportedSeed
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue
-from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
+from sandmill.seeds.source_files import SourceProblem, Unsound, gathered
 
 TEXT_LIMITS = {"id": 100, "title": 200, "summary": 2000, "source": 500, "licence": 500}
 """Longest text of each field, in characters. Texts are short because a language model may read them."""

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from sandmill.errors import shorten
 from sandmill.seeds.explain import Loc, RefusedValue, explain, show
-from sandmill.seeds.regular import read_text
-from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.source_files import SourceProblem, Unsound, read_text
 
 MAX_DEPTH = 12
 """Nested lists and mappings. Deeper ones overflow the stack of the parser."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from sandmill.models.structure import MetricName, SplitKind, TargetKind
 from sandmill.seeds.cards import TEXT_LIMITS, SeedReading, text_problems
 from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import RefusedValue, did_you_mean, show
-from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
+from sandmill.seeds.source_files import SourceProblem, Unsound, gathered
 from sandmill.seeds.table_files import TABLE_SUFFIXES, TableFile, open_table, readable
 from sandmill.seeds.tabular import Profiled, Wish, profile_table
 
@@ -27,17 +27,8 @@ _MOST_LINES = 5000
 """Rows of a table that may describe columns."""
 
 
-@dataclass(frozen=True)
-class Beside:
-    """What lies beside the table of a seed."""
-
-    extra_files: int = 0
-    has_dictionary: bool = False
-    has_child: bool = False
-
-
-def read_beside(folder: Path, file: str, table: TableFile, id_column: str | None) -> Beside:
-    """Look at the other files of a seed's folder.
+def read_beside(folder: Path, file: str, table: TableFile, id_column: str | None) -> dict[str, int | bool]:
+    """Return the fields of `TableProfile` on the other files of a seed's folder.
 
     Args:
         folder: of the seed.
@@ -54,7 +45,11 @@ def read_beside(folder: Path, file: str, table: TableFile, id_column: str | None
     with readable(file):
         dictionaries = [one for one in tables if _is_named(one.path) or _describes(one, table.columns)]
         has_child = any(id_column in one.columns and _repeats(one, id_column) for one in tables if id_column)
-    return Beside(len(tables) + len(documents), bool(dictionaries or documents), has_child)
+    return {
+        "extra_files": len(tables) + len(documents),
+        "has_dictionary": bool(dictionaries or documents),
+        "has_child": has_child,
+    }
 
 
 def _is_named(path: Path) -> bool:
@@ -127,7 +122,7 @@ def read_folder(path: Path, file: str) -> SeedReading:
     except Unsound as unsound:
         raise Unsound([_placed(problem, document) for problem in unsound.problems]) from None
     profile = profiled.structure.profile
-    profile = profile and profile.model_copy(update=vars(beside))
+    profile = profile and profile.model_copy(update=beside)
     structure = profiled.structure.model_copy(update={"split": seed.split, "profile": profile})
     texts = seed.model_dump(include=set(TEXT_LIMITS))
     return reading_of(replace(profiled, structure=structure), "folder", **texts)

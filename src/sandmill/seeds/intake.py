@@ -13,7 +13,7 @@ from sandmill.seeds.explain import did_you_mean
 from sandmill.seeds.folder import read_folder, read_single_table
 from sandmill.seeds.graders import missing_support
 from sandmill.seeds.mlebench import COMPETITION_FILES, read_competition
-from sandmill.seeds.source_problems import SourceProblem, Unsound, seed_error
+from sandmill.seeds.source_files import SourceProblem, Unsound, seed_error
 from sandmill.seeds.table_files import TABLE_SUFFIXES
 
 FORMS = (

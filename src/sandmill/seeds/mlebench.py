@@ -19,8 +19,7 @@ from sandmill.seeds.document import Document, read_document
 from sandmill.seeds.explain import show
 from sandmill.seeds.folder import reading_of
 from sandmill.seeds.graders import metric_of, missing_metric
-from sandmill.seeds.regular import read_text, require_folder
-from sandmill.seeds.source_problems import SourceProblem, Unsound, gathered
+from sandmill.seeds.source_files import SourceProblem, Unsound, gathered, read_text, require_folder
 from sandmill.seeds.table_files import TableFile, open_table, readable
 from sandmill.seeds.tabular import (
     ColumnFacts,

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from sandmill.errors import count, shorten
 from sandmill.seeds.explain import show
-from sandmill.seeds.regular import require_regular
-from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.source_files import SourceProblem, Unsound, require_regular
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from sandmill.seeds.profile import (
     sample_table,
     spread_columns,
 )
-from sandmill.seeds.source_problems import SourceProblem, Unsound
+from sandmill.seeds.source_files import SourceProblem, Unsound
 from sandmill.seeds.table_files import MOST_READ, TableFile
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sandmill.sandbox.wire import json_pieces
 from sandmill.serve.gate import RequestGate
 from sandmill.serve.ors import add_routes
 from sandmill.serve.queue import BatchTooLarge, QueueFull, Ticket
-from sandmill.serve.runs import RunService, UnknownPublic
+from sandmill.serve.runs import RunService
 from sandmill.serve.sessions import RETRY_S, Sessions
 
 _BEAT_S = 0.5
@@ -30,10 +30,6 @@ _RETRY = {"retry-after": RETRY_S}
 
 Message = TypeVar("Message", bound=BaseModel)
 Reply = TypeVar("Reply", bound=BaseModel)
-
-
-class NoRoom(Exception):
-    """The requests that are in memory leave no room for another one."""
 
 
 def make_app(service: RunService, token: str | None, is_stopping: Callable[[], bool]) -> RequestGate:
@@ -107,7 +103,8 @@ def make_app(service: RunService, token: str | None, is_stopping: Callable[[], b
 async def _receive(request: Request, model: type[Message], service: RunService, held: ExitStack) -> Message:
     """Read a request. Its room is free when `held` is closed.
 
-    Raises `NoRoom` if other requests leave no room for it, and `RequestValidationError` if it is not as expected.
+    Raises `HTTPException` if other requests leave no room for it, and `RequestValidationError` if it is not as
+    expected.
     """
     announced = request.headers.get("content-length", "")
     size = int(announced) if announced.isdigit() else service.settings.max_request_bytes
@@ -115,7 +112,7 @@ async def _receive(request: Request, model: type[Message], service: RunService, 
         async for _ in request.stream():
             # A client that still sends would see a broken connection instead of the answer.
             pass
-        raise NoRoom
+        raise HTTPException(429, "other requests fill the memory", _RETRY)
     held.callback(service.queue.requests.give, size)
     # The gate has bounded its size and its time.
     body = await request.body()
@@ -184,8 +181,6 @@ def _add_errors(app: FastAPI) -> None:
         SandmillError: lambda error: _refusal(500, str(error)),
         BatchTooLarge: lambda error: _refusal(422, str(error)),
         QueueFull: lambda _: _refusal(429, "the queue is full", headers=_RETRY),
-        UnknownPublic: lambda _: _refusal(404, "unknown public folder: upload it to /v1/public first"),
-        NoRoom: lambda _: _refusal(429, "other requests fill the memory", headers=_RETRY),
         RequestValidationError: validation,
         HTTPException: lambda error: _refusal(error.status_code, str(error.detail), headers=error.headers),
         Exception: lambda error: _refusal(500, f"the server failed: {type(error).__name__}"),

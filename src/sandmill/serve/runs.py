@@ -1,12 +1,17 @@
-"""Check requests, queue their runs, and turn every outcome into a reply. A run never ends in an exception."""
+"""Keep uploaded public folders, queue the runs of requests, and turn every outcome into a reply, never an exception."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+import shutil
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from threading import Event
+
+from fastapi import HTTPException
 
 from sandmill.errors import InputError, Problem, SandmillError
 from sandmill.models.remote import RunReply, RunRequest, ScoreReply, ScoreRequest, ScratchChanges, limits_above
@@ -16,7 +21,7 @@ from sandmill.models.run import RunResult
 from sandmill.play.score import score
 from sandmill.sandbox import Sandbox
 from sandmill.sandbox.carried import MOST_NAME_BYTES, changes_of, hashes_of, read_scratch, skipped_note, write_scratch
-from sandmill.serve.folders import PublicFolders
+from sandmill.sandbox.public_folder import check_names, check_public, digest_of
 from sandmill.serve.queue import RunQueue, Ticket
 from sandmill.serve.settings import ServerSettings
 from sandmill.serve.tasks import ServedTasks
@@ -25,8 +30,74 @@ _MB = 1 << 20
 _LOG = logging.getLogger(__name__)
 
 
-class UnknownPublic(Exception):
-    """A run names a public folder that is not on this server. The client uploads it and asks again."""
+class PublicFolders:
+    """Public folders by the digest of their content. The least recently used are removed when there is no room."""
+
+    def __init__(self, root: Path, most_bytes: int) -> None:
+        self._root, self._most_bytes = root, most_bytes
+        self._lock = threading.Lock()
+        self._sizes: OrderedDict[str, int] = OrderedDict()
+        self._users: Counter[str] = Counter()
+        root.mkdir(mode=0o755)
+
+    def add(self, files: Mapping[str, bytes]) -> str:
+        """Store the files and return their digest.
+
+        Raises `InputError` if the files cannot be a public folder, or are larger than all room of the server.
+        """
+        check_names(files)
+        size = sum(map(len, files.values()))
+        if not files or size > self._most_bytes:
+            saw, expected = f"{len(files)} files of {size} bytes", f"files of at most {self._most_bytes} bytes together"
+            raise InputError("public", [Problem("files", saw, expected)], "Nothing was stored.")
+        digest = digest_of(files)
+        with self._lock:
+            if digest in self._sizes:
+                self._sizes.move_to_end(digest)
+                return digest
+        draft = Path(mkdtemp(dir=self._root, prefix="draft-"))
+        try:
+            for name, content in files.items():
+                path = draft / digest / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            for path in (draft / digest, *(draft / digest).rglob("*")):
+                path.chmod(0o755 if path.is_dir() else 0o644)
+            check_public(draft / digest)
+            with self._lock:
+                if digest not in self._sizes:
+                    self._make_room(size)
+                    (draft / digest).rename(self._root / digest)
+                    self._sizes[digest] = size
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        return digest
+
+    @contextmanager
+    def lend(self, digest: str) -> Iterator[Path | None]:
+        """Yield the folder, which is not removed inside the block; None if the server does not have it."""
+        with self._lock:
+            if has_it := digest in self._sizes:
+                self._sizes.move_to_end(digest)
+                self._users[digest] += 1
+        try:
+            yield self._root / digest if has_it else None
+        finally:
+            if has_it:
+                with self._lock:
+                    self._users[digest] -= 1
+
+    def find(self, digest: str) -> Path | None:
+        """Return a folder that may be removed at any time; None if the server does not have it."""
+        with self._lock:
+            return self._root / digest if digest in self._sizes else None
+
+    def _make_room(self, size: int) -> None:
+        for digest in [digest for digest in self._sizes if not self._users[digest]]:
+            if sum(self._sizes.values()) + size <= self._most_bytes:
+                return
+            del self._sizes[digest]
+            shutil.rmtree(self._root / digest, ignore_errors=True)
 
 
 class RunService:
@@ -43,12 +114,12 @@ class RunService:
     def submit_runs(self, requests: Sequence[RunRequest]) -> list[Ticket[RunReply]]:
         """Queue all runs of a request or none.
 
-        Raises `InputError` with the problems of all runs. Raises `UnknownPublic` if a public folder must be uploaded
+        Raises `InputError` with the problems of all runs. Raises `HTTPException` if a public folder must be uploaded
         first. Raises `QueueFull` or `BatchTooLarge` if the queue has no room.
         """
         self._check(requests)
         if any(request.public and not self.publics.find(request.public) for request in requests):
-            raise UnknownPublic
+            raise HTTPException(404, "unknown public folder: upload it to /v1/public first")
         jobs = [partial(self._run, request) for request in requests]
         return self.queue.submit(jobs, [self._reply_bytes(request) for request in requests])
 

@@ -4,7 +4,6 @@ Each request is tried `ATTEMPTS` times by botocore, and by nobody else: s3fs wou
 and are random, so that many clients do not come back at once. A body that is cut is read again from its start.
 """
 
-import io
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,9 @@ from typing import Any, BinaryIO, cast
 
 from sandmill.errors import StoreError, require_extra
 from sandmill.store.files import StoredFile, storage_faults
+
+with require_extra("s3", "s3://"):
+    from fsspec.spec import AbstractBufferedFile
 
 ATTEMPTS = 6
 """Attempts of a request that is throttled, cut, or answered by a server error. The waits between them are random, of at
@@ -227,35 +229,16 @@ BLOCK_BYTES, BLOCKS_KEPT = 1 << 20, 16
 """Of an open file."""
 
 
-class RangedFile(io.RawIOBase):
+class RangedFile(AbstractBufferedFile):  # type: ignore[misc]
     """A file that is fetched in blocks, of which the last ones stay in memory.
 
     `fetch` returns the bytes from a first to before a last position.
     """
 
     def __init__(self, fetch: Callable[[int, int], bytes], size: int) -> None:
-        from fsspec.caching import BlockCache
+        self._fetch = fetch
+        kept = {"cache_type": "blockcache", "cache_options": {"maxblocks": BLOCKS_KEPT}}
+        super().__init__(None, "", block_size=BLOCK_BYTES, size=size, **kept)
 
-        super().__init__()
-        self._cache, self._size, self._at = BlockCache(BLOCK_BYTES, fetch, size, BLOCKS_KEPT), size, 0
-
-    def readable(self) -> bool:
-        """Reading is possible."""
-        return True
-
-    def seekable(self) -> bool:
-        """Reading may begin anywhere."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position."""
-        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, origin + offset)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        """Read into a buffer, which is filled unless the file ends before."""
-        content = self._cache._fetch(self._at, self._at + len(buffer))
-        buffer[: len(content)] = content
-        self._at += len(content)
-        return len(content)
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        return self._fetch(start, end)

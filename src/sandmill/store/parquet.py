@@ -48,11 +48,6 @@ def write_tables(schema: Any, groups: Iterable[Any]) -> bytes:
     return sink.getvalue()
 
 
-def check_sizes(content: bytes, where: str, schema: Any) -> None:
-    """Raise IntegrityError if a row group is larger than a reader admits."""
-    TableReader(io.BytesIO(content), where, schema).check_sizes()
-
-
 def grouped(table: ReleaseTable, rows: Sequence[Row]) -> Sequence[Sequence[Row]]:
     """Split a table's rows into row groups."""
     size = table.rows_per_group

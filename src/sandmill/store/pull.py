@@ -1,24 +1,117 @@
-"""Write tasks as folders. Each appears whole or not at all, so that a killed pull can be run again.
+"""Write local folders: pulled tasks, and the new folder of a command. Each appears whole or not at all.
 
-Nothing is written through a link: files go into a new folder with a random name, which is then renamed.
+Nothing is written through a link: files go into a new folder with a random name, which is then renamed. A pull that was
+killed can be run again.
 """
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sandmill.errors import IntegrityError, Problem, RequestError
+from sandmill.errors import IntegrityError, Problem, RequestError, SandmillError
 from sandmill.models.base import OnProgress
 from sandmill.models.names import task_id_fault
-from sandmill.store.files import leftovers, storage_faults
+from sandmill.store.files import Store, leftovers, storage_faults
+from sandmill.store.secret import SECRET_PATH
+from sandmill.store.versions import list_versions
 
-_PREFIX = ".pull-"
+_PREFIX = ".sandmill-new-"
+"""Start of the names of folders that are not complete yet."""
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 Files = Mapping[str, bytes]
+
+
+def check_destination(to: str | Path, source: str = "pull", footer: str = "Nothing was pulled.") -> Path:
+    """Return the local folder to write into. Errors name the command `source` and end with `footer`.
+
+    Raises:
+        RequestError: if nothing is named, or an address such as s3://..., or a place inside of a dataset.
+    """
+    text = str(to)
+    folder = Path(text)
+    place = folder.absolute().resolve()
+    if not text.strip():
+        hint = "Name one, such as --to tasks; --to . means this folder."
+        problem = Problem("--to", "nothing", "a local folder", hint)
+    elif _ADDRESS.match(text):
+        problem = Problem("--to", text, "a local folder", f"{source.capitalize()} to one and copy it from there.")
+    elif above := next(filter(_is_dataset, (place, *place.parents)), None):
+        problem = Problem("--to", f"{text}, which lies in the dataset {above}", "a folder outside of any dataset")
+    else:
+        return folder
+    raise RequestError(source, [problem], footer)
+
+
+def _is_dataset(folder: Path) -> bool:
+    with suppress(OSError):  # another user's secret/ cannot be looked into
+        if (folder / SECRET_PATH).exists():
+            return True
+    with suppress(SandmillError, OSError):
+        return bool(list_versions(Store(str(folder))))
+    return False
+
+
+def check_new_folder(to: str | Path, source: str) -> Path:
+    """Return the local folder to make, which may exist if it is empty. Errors name the command `source`.
+
+    Raises:
+        RequestError: it is another thing, or see `check_destination`.
+    """
+    footer = "Nothing was written."
+    folder = check_destination(to, source, footer)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        problem = Problem("--to", f"{folder}, which is not a folder", "a folder that does not exist")
+    elif folder.is_dir() and any(folder.iterdir()):
+        hint = "Remove the folder, or name another one."
+        problem = Problem("--to", f"{folder}, which is not empty", "no folder, or an empty one", hint)
+    else:
+        return folder
+    raise RequestError(source, [problem], footer)
+
+
+def write_new_folder(folder: Path, files: Iterable[tuple[str, bytes]], *, owner_only: bool = False) -> None:
+    """Write files by path into a folder, which appears when it is complete."""
+    place = folder.absolute()
+    with storage_faults(str(folder)):
+        _make_parent(place.parent)
+        with _staged(place) as staged:
+            _write_files(staged, files, owner_only)
+            staged.rename(place)
+
+
+def _make_parent(folder: Path) -> None:
+    """Make the folder that a new folder shall lie in, and remove what killed processes left there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in leftovers(folder.glob(f"{_PREFIX}*")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _staged(place: Path) -> Iterator[Path]:
+    """Yield the path of a folder beside a new one. At the end it is removed, unless it was renamed."""
+    staged = place.parent / f"{_PREFIX}{place.name}-{secrets.token_hex(4)}"
+    try:
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _write_files(folder: Path, files: Iterable[tuple[str, bytes]], owner_only: bool) -> None:
+    """Make a folder, and write files by path into it."""
+    folder.mkdir(mode=0o700 if owner_only else 0o777)
+    for path, content in files:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        descriptor = os.open(folder / path, flags, 0o600 if owner_only else 0o666)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
 
 
 def pull_tasks(
@@ -43,9 +136,7 @@ def pull_tasks(
         raise RequestError("pull", [problem], "Nothing was pulled.")
     problems: list[Problem] = []
     with storage_faults(str(to)):
-        to.mkdir(parents=True, exist_ok=True)
-        for left in leftovers(to.glob(f"{_PREFIX}*")):
-            shutil.rmtree(left, ignore_errors=True)
+        _make_parent(to)
         for done, task_id in enumerate(task_ids, start=1):
             problems += pull_task(to / task_id, {side: read_files(side, task_id) for side in sides})
             if progress is not None:
@@ -68,21 +159,14 @@ def pull_task(folder: Path, sides: Mapping[str, Files]) -> list[Problem]:
     missing = {side: files for side, files in sides.items() if not (folder / side).exists()}
     if not missing:
         return []
-    staged = folder.parent / f"{_PREFIX}{folder.name}-{secrets.token_hex(4)}"
-    try:
+    with _staged(folder) as staged:
         staged.mkdir()
         for side, files in missing.items():
-            folder_mode, mode = (0o700, 0o600) if side == "private" else (0o777, 0o666)
-            (staged / side).mkdir(mode=folder_mode)
-            for path, content in files.items():
-                (staged / side / path).parent.mkdir(parents=True, exist_ok=True)
-                _write(staged / side / path, content, mode)
+            _write_files(staged / side, files.items(), owner_only=side == "private")
         if not os.path.lexists(folder) and _rename(staged, folder.name, folder.parent):
             return []
         for side in missing:
             _rename(staged / side, side, folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     return _conflicts(folder, sides)
 
 
@@ -150,9 +234,3 @@ def _compare(folder: Path, files: Files) -> Problem | None:
     }
     said = "; ".join(f"{word} {', '.join(paths)}" for word, paths in differences.items() if paths)
     return Problem(str(folder), said, "the release's files") if said else None
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)

@@ -166,8 +166,7 @@ class StoredRelease:
             ReleaseNotFound: the release has no such tasks.
             AccessDenied, FileMissing: the private half cannot be read from here.
         """
-        from sandmill.store.new_folder import check_destination
-        from sandmill.store.pull import pull_tasks
+        from sandmill.store.pull import check_destination, pull_tasks
 
         wanted = self.choose(task_ids, **selection)
         sides = ("public",) if public_only else ("public", "private")
@@ -222,13 +221,8 @@ class StoredRelease:
         Raises:
             RequestError: a value that no task of this release has, or no task has all of them; says which there are.
         """
-        wanted = {
-            "split": split,
-            "band": band,
-            "metric": metric,
-            "structure": structure,
-            "reading_level": reading_level,
-        }
+        wanted = {"split": split, "band": band, "metric": metric, "structure": structure}
+        wanted |= {"reading_level": reading_level}
         given = {name: [values] if isinstance(values, str) else values for name, values in wanted.items() if values}
         ranges = {} if difficulty is None else {"difficulty": difficulty}
         if not given and not ranges:
@@ -274,11 +268,11 @@ class StoredRelease:
 
     def slot_reports(self) -> Iterator[SlotReport]:
         """Yield cost and outcome of each slot, one part in memory at a time."""
-        return map(read_slot, self._iterate("reports/slots"))
+        return map(read_slot, self._iterate(self.parts("reports/slots")))
 
     def rejections(self) -> Iterator[Rejection]:
         """Yield the rejections, one part in memory at a time."""
-        return map(Rejection.model_validate, self._iterate("reports/rejections"))
+        return map(Rejection.model_validate, self._iterate(self.parts("reports/rejections")))
 
     def read_columns(
         self, table: str, columns: Sequence[str], task_ids: Collection[str] | None = None
@@ -315,9 +309,7 @@ class StoredRelease:
     def durations(self) -> Iterator[Row]:
         """Yield the processor seconds of each task; nothing in versions of older code, or if they are not readable."""
         with suppress(AccessDenied, FileMissing):
-            for part in (part for part in self.manifest.parts if part.path == DURATIONS_FILE):
-                with self.open_part(part) as reader:
-                    yield from reader.rows()
+            yield from self._iterate([part for part in self.manifest.parts if part.path == DURATIONS_FILE])
 
     def open_part(self, part: PartFile) -> AbstractContextManager[TableReader]:
         """Open one Parquet file of the version after its size was compared with the manifest."""
@@ -328,8 +320,8 @@ class StoredRelease:
         """The Parquet files of the version."""
         return PartFiles(self.store, self.version, self.ref)
 
-    def _iterate(self, table: str) -> Iterator[Row]:
-        for part in self.parts(table):
+    def _iterate(self, parts: Sequence[PartFile]) -> Iterator[Row]:
+        for part in parts:
             with self.open_part(part) as reader:
                 yield from reader.rows()
 

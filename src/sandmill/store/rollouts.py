@@ -10,7 +10,7 @@ A rollout is in a Parquet file before its JSON file is removed. If a kill leaves
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from sandmill.models.llm import Message
 from sandmill.models.reports import Medal
 from sandmill.models.rollout import FactCredit, Operator, Rollout, RolloutFacts, RolloutRecord, RolloutSettings
 from sandmill.store.files import FileMissing, Store
+from sandmill.store.parquet import in_groups, write_rows
 from sandmill.store.release import StoredRelease
 
 
@@ -123,20 +124,10 @@ def facts_of(row: Mapping[str, Any]) -> RolloutFacts:
     return RolloutFacts(**(values | {"is_valid": row["valid"], "medal": medal, "credits": credits}))
 
 
-def write_table(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Write rows as Parquet, in row groups of 100 rollouts."""
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    table = pa.Table.from_pylist(list(rows), schema=ROLLOUTS)
-    pq.write_table(table, sink, compression="zstd", row_group_size=100)
-    return bytes(sink.getvalue())
-
-
 FORMAT_VERSION = 1
 SETTINGS = "rollouts.json"
 _EPISODES, _SPENT = "episodes", "spent"
-_PER_FILE = 1000  # rollouts in one Parquet file
+_PER_FILE, _PER_GROUP = 1000, 100  # rollouts in one Parquet file, and in one of its row groups
 _TABLE = re.compile(r"rollouts-(\d{5})\.parquet")
 _EPISODE = re.compile(rf"{_EPISODES}/([^/]+)/(\d+)\.json")
 
@@ -224,11 +215,6 @@ class RolloutFolder:
         """Return the stored rollouts, and whether each is masked."""
         return {(facts.task_id, facts.sample): facts.mask for facts in self.facts()}
 
-    @property
-    def loose(self) -> int:
-        """Number of rollouts in JSON files, which a Parquet reader does not see."""
-        return len(self._pieces())
-
     def facts(self) -> Iterator[RolloutFacts]:
         """Yield the facts of all rollouts. Only their columns are read."""
         pieces = self._pieces()
@@ -258,13 +244,13 @@ class RolloutFolder:
             if not pieces.keys().isdisjoint(keys):
                 kept = [row for row in self._rows(name, None) if (row["task_id"], row["sample"]) not in pieces]
                 if kept:
-                    self.store.write(name, write_table(kept), owner_only=True)
+                    self._write_rows(name, kept)
                 else:
                     self.store.remove(name)
         keys = sorted(pieces)
         for number, start in enumerate(range(0, len(keys), _PER_FILE), start=max(numbers) + 1):
             rows = [to_row(self._read(pieces[key])) for key in keys[start : start + _PER_FILE]]
-            self.store.write(f"rollouts-{number:05}.parquet", write_table(rows), owner_only=True)
+            self._write_rows(f"rollouts-{number:05}.parquet", rows)
         for path in pieces.values():
             self.store.remove(path)
 
@@ -284,6 +270,9 @@ class RolloutFolder:
                     yield from batch.to_pylist()
             except (pa.ArrowException, OSError) as error:
                 raise StoreError(f"{self.store.where(name)}: cannot be read: {error}") from error
+
+    def _write_rows(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        self.store.write(name, write_rows(ROLLOUTS, in_groups(rows, _PER_GROUP)), owner_only=True)
 
     def _read(self, path: str) -> RolloutRecord:
         try:

@@ -1,12 +1,18 @@
-"""The release secret. Every task can be made again with it, and no task id or rule can be guessed without it."""
+"""What lies beside a dataset and only its owner may read: the release secret, and guards of seeds.
+
+Every task can be made again with the secret, and no task id or rule can be guessed without it. Guards are salted hashes
+of what must not enter a task, so that workers need no table of a seed.
+"""
 
 import hmac
 import secrets
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from sandmill.errors import Problem, RequestError, StoreError
-from sandmill.store.files import Store
+from sandmill.errors import IntegrityError, Problem, RequestError, StoreError
+from sandmill.fingerprint import digest
+from sandmill.store.files import FileMissing, Store
 from sandmill.store.limits import MAX_SECRET_BYTES
 
 SECRET_PATH = "secret/release.key"
@@ -77,3 +83,33 @@ def _decode(content: bytes) -> bytes:
         return bytes.fromhex(content.decode("ascii").strip())
     except ValueError:
         return content
+
+
+_FOLDER = "private/guards"
+"""Folder of the dataset, readable by its owner alone: hashes of short values can be guessed."""
+
+
+def keep_guards(store: Store, guards: Mapping[str, bytes]) -> None:
+    """Write guards, by their SHA-256, into the folder of a dataset."""
+    for name, content in guards.items():
+        store.write(f"{_FOLDER}/{name}.bin", content, owner_only=True)
+
+
+def read_guards(store: Store, names: Iterable[str | None]) -> dict[str, bytes]:
+    """Read guards by their SHA-256; None is passed over.
+
+    Raises:
+        StoreError: one is not there.
+        IntegrityError: one is damaged.
+    """
+    found = {}
+    for name in sorted({name for name in names if name}):
+        path = f"{_FOLDER}/{name}.bin"
+        try:
+            found[name] = store.read(path)
+        except FileMissing:
+            hint = "It is written when a build reads its seeds: run the build again from its start."
+            raise StoreError(f"{store.where(path)}: hashes of a seed's rows are not there. {hint}") from None
+        if digest(found[name]) != name:
+            raise IntegrityError(f"{store.where(path)} is damaged: its SHA-256 is not its name")
+    return found

@@ -28,7 +28,7 @@ from sandmill.models.reports import Rejection, SlotReport
 from sandmill.store import arrow_tables as tables
 from sandmill.store.arrow_tables import Row
 from sandmill.store.files import FileMissing, Store
-from sandmill.store.parquet import TableReader, check_sizes, grouped, write_rows
+from sandmill.store.parquet import TableReader, grouped, write_rows
 
 TRACEBACKS = "private/tracebacks"
 """Report with the tracebacks of internal errors. They may name paths and data, so no release gets them."""
@@ -184,7 +184,7 @@ def _write_shard(
 
     def write_table(name: str, schema: Any, groups: Sequence[Sequence[Row]]) -> PartFile:
         content = write_rows(schema, groups)
-        check_sizes(content, name, schema if "task_id" in schema.names else None)
+        TableReader(io.BytesIO(content), name, schema if "task_id" in schema.names else None).check_sizes()
         size = sum(len(row["bytes"]) for group in groups for row in group) if "bytes" in schema.names else None
         return write(name, "parquet", content).model_copy(update={"rows": sum(map(len, groups)), "content": size})
 

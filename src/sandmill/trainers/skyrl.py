@@ -8,9 +8,8 @@ from sandmill.models.rollout import Act, EpisodeLimits, Rollout
 from sandmill.play.actions import FORMAT, parse_message
 from sandmill.play.env import MLEnv
 from sandmill.play.traces import reward_columns
-from sandmill.trainers.episode import SyncEpisode
+from sandmill.trainers.episode import SyncEpisode, last_script, one_script
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
-from sandmill.trainers.single_turn import last_script, one_script
 
 with require_extra("skyrl", __name__):
     from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput

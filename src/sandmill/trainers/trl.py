@@ -17,9 +17,8 @@ from sandmill.play.task import AsyncCodeRunner
 from sandmill.play.traces import episode_ids, reward_columns
 from sandmill.play.turns import OVER
 from sandmill.rewards import Reward, get_reward
-from sandmill.trainers.episode import SyncEpisode
+from sandmill.trainers.episode import SyncEpisode, last_script, score_script
 from sandmill.trainers.shared import OpenTasks, SharedTasks, choose_sandbox, share_tasks
-from sandmill.trainers.single_turn import last_script, score_script
 
 if TYPE_CHECKING:
     from sandmill.models.run import RunLimits

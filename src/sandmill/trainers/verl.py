@@ -10,8 +10,8 @@ from sandmill.errors import SandmillError
 from sandmill.models.reports import Medal
 from sandmill.play.traces import episode_ids, reward_columns
 from sandmill.rewards import get_reward
+from sandmill.trainers.episode import last_script, score_script
 from sandmill.trainers.shared import choose_sandbox, name_release, read_reference, share_tasks
-from sandmill.trainers.single_turn import last_script, score_script
 
 _SETTING = "reward.custom_reward_function.reward_kwargs.release"
 _EPISODES = 3

@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 
 from sandmill.export import mlebench
-from sandmill.export.base import ExportTask
-from sandmill.export.carried import data_files, plain_description, within
+from sandmill.export.base import ExportTask, within
 from sandmill.kinds.token.layout import TokenTables
 
 TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
@@ -17,9 +16,9 @@ def exported(**files):
 
 def test_folders_of_items_keep_their_paths_and_lose_our_folder_in_texts():
     task = exported(**{"train.csv": b"", "train/a/seen.png": b"1"})
-    text = plain_description(task)
+    text = task.plain_description
     assert "`train.csv`, pictures in `train/`, not `public/other/`" in text
-    assert dict(within("data", data_files(task))) == {"data/train.csv": b"", "data/train/a/seen.png": b"1"}
+    assert dict(within("data", task.data_files)) == {"data/train.csv": b"", "data/train/a/seen.png": b"1"}
 
 
 def test_a_sample_in_an_archive_gets_a_copy_that_mle_bench_can_read():

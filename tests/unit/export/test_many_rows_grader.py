@@ -11,9 +11,8 @@ import pytest
 
 from sandmill.draw.csv_files import answers_file
 from sandmill.errors import InputError
-from sandmill.export.carried import check_names
 from sandmill.export.grader import compose
-from sandmill.export.mlebench import export
+from sandmill.export.mlebench import check_names, export
 from tests import many_rows
 from tests.export_tasks import MANIFEST, make_exported, write_export
 from tests.many_rows import FORMS, guess_at, make_many, table_of

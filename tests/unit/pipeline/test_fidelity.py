@@ -23,9 +23,8 @@ from sandmill.pipeline.run import ingest_seeds
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.seeds.guard import make_guard
 from sandmill.store.files import Store
-from sandmill.store.guards import keep_guards, read_guards
 from sandmill.store.release import load
-from sandmill.store.secret import release_secret
+from sandmill.store.secret import keep_guards, read_guards, release_secret
 from sandmill.store.shards import write_shard
 from sandmill.verify.records import make_task as record_task
 from sandmill.verify.traits import fidelity_of, traits_of

@@ -14,8 +14,7 @@ from sandmill.play import task as play_task
 from sandmill.rewards import get_reward
 from sandmill.sandbox import AsyncSandbox, Sandbox, agent_env
 from sandmill.sandbox import sandbox as sandbox_module
-from sandmill.trainers.episode import SyncEpisode
-from sandmill.trainers.single_turn import score_script
+from sandmill.trainers.episode import SyncEpisode, score_script
 from tests.unit.play.runner import PreparedRunner, result_of
 
 COPY = "import shutil; shutil.copy('public/sample_submission.csv', 'submission.csv')"

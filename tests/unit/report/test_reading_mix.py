@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sandmill.report.reading_mix import MASTERED, STAGES, reading_stages, reading_table
-from sandmill.report.rollouts import CurriculumTask, Solved
+from sandmill.report.rollouts import MASTERED, STAGES, CurriculumTask, Solved, reading_stages, reading_table
 
 
 def record(task_id, level="plain", facts=1, gain=0.2, split="train"):

@@ -1,5 +1,5 @@
 from sandmill.models.rollout import FactCredit
-from sandmill.report.trajectory import trajectory
+from sandmill.report.rollouts import trajectory
 from tests.rollout_records import make_masked, make_record
 
 

@@ -8,7 +8,7 @@ import pytest
 from sandmill.errors import SeedError
 from sandmill.seeds import ingest
 from sandmill.seeds.document import MAX_NODES
-from sandmill.seeds.source_problems import MAX_SHOWN
+from sandmill.seeds.source_files import MAX_SHOWN
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "seeds"
 

@@ -99,13 +99,14 @@ def test_a_killed_pull_leaves_whole_folders_and_runs_on(tmp_path):
 import os, signal
 from sandmill.store import pull
 from sandmill.store.release import load
-write, count = pull._write, []
-def dying(path, content, mode):
-    count.append(path)
-    if len(count) == 23:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return write(path, content, mode)
-pull._write = dying
+write, count = pull._write_files, []
+def counted(files):
+    for path, content in files:
+        count.append(path)
+        if len(count) == 23:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield path, content
+pull._write_files = lambda folder, files, owner_only: write(folder, counted(files), owner_only)
 load({store.root!r}).pull({str(out)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL

@@ -9,8 +9,7 @@ from sandmill.models.rollout import Act
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.play.env import MLEnv
 from sandmill.play.release import open_task
-from sandmill.trainers.episode import SyncEpisode
-from sandmill.trainers.single_turn import last_script
+from sandmill.trainers.episode import SyncEpisode, last_script
 from tests.task_folders import write_task
 from tests.unit.play.runner import PreparedRunner, result_of
 

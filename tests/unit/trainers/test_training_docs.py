@@ -13,7 +13,7 @@ import yaml
 
 from sandmill.cli.app import COMMANDS
 from sandmill.models.rollout import EpisodeLimits
-from sandmill.report.reading_mix import ReadingStage
+from sandmill.report.rollouts import ReadingStage
 from sandmill.trainers import verl
 from sandmill.trainers.shared import RELEASE_VARIABLE
 from tests.releases import REPOSITORY

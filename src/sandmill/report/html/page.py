@@ -1,4 +1,7 @@
-"""The page around the sections of a report: head, navigation, style, script and data, all in one file."""
+"""The page of a report: one file with sections, style, script and data. Its markup are the Jinja templates in `assets`.
+
+Templates escape every value, so text of a release stays text.
+"""
 
 import json
 from base64 import b64encode
@@ -6,31 +9,31 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from sandmill.models.base import Frozen
-from sandmill.report.html.figure import ID_PATTERN, Edition, Figure, bars, figure_block, figure_table, sql_block
-from sandmill.report.html.markup import Markup, element, join, json_block
+from sandmill.report.html.figure import ID_PATTERN, Edition, Figure, cell_text
 from sandmill.report.queries import Facet
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TWIN_FORMAT = 1
 """Version of the layout of `report.json`."""
 
 
 class Section(Frozen):
-    """One part of a report, with an entry in its navigation."""
+    """One part of a report, with an entry in its navigation.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    The template of its id shows its figures. Without such a template, its script draws it from the list of tasks.
+    """
 
     id: str = Field(pattern=ID_PATTERN)
     title: str
-    html: Markup
     data: Any = None
     """JSON for the script of the section."""
-    in_twin: bool = True
     blocks: dict[str, Any] = {}
     """Further JSON by id of its element, which scripts read one by one when they need it."""
     script: str = ""
@@ -57,25 +60,32 @@ def asset(name: str) -> str:
     return (files("sandmill.report.html") / "assets" / name).read_text(encoding="utf-8")
 
 
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("sandmill.report.html", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["cell_text"] = cell_text
+    # The filter `tojson` escapes what could end a script element. A number that is not finite is an error.
+    made.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
+    return made
+
+
 def render_page(head: PageHead, sections: Sequence[Section]) -> str:
     """Write the whole page. Equal facts give equal bytes.
 
     The page may run exactly one script, whose hash its content security policy names; it cannot load anything.
     """
     script = "\n".join([asset("page.js"), *(one.script for one in sections if one.script), "report.start();\n"])
-    allowed = b64encode(sha256(script.encode()).digest()).decode()
-    values = {
-        "TITLE": element("title", f"{head.dataset} {head.version}, {head.edition} report"),
-        "POLICY": f"default-src 'none'; img-src data:; media-src data:; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'",
-        "STYLE": asset("page.css"),
-        "HEAD": _head(head),
-        "NAVIGATION": join(element("a", one.title, href=f"#section-{one.id}") for one in sections),
-        "SECTIONS": join(_section(one) for one in sections),
-        "DATA": join(block for one in sections for block in _blocks(one)),
-        "SCRIPT": script,
-    }
-    return Template(asset("template.html")).substitute(values)
+    script_hash = b64encode(sha256(script.encode()).digest()).decode()
+    page = _templates().get_template("page.html")
+    return page.render(head=head, sections=sections, style=asset("page.css"), script=script, script_hash=script_hash)
 
 
 def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
@@ -84,7 +94,6 @@ def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
         one.id: {
             "title": one.title,
             "figures": {figure.id: figure.twin() for figure in one.figures},
-            "data": one.data if one.in_twin else None,
         }
         for one in sections
     }
@@ -92,44 +101,14 @@ def machine_twin(head: PageHead, sections: Sequence[Section]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _head(head: PageHead) -> Markup:
-    version = element("span", head.version, class_="faint")
-    edition = element("span", f"{head.edition} edition", class_=f"edition {head.edition}")
-    words = join(element("p", sentence, class_="headline") for sentence in head.headline)
-    notes = join(element("p", note, class_="faint") for note in head.notes)
-    title = element("h1", head.dataset, " ", version, " ", edition)
-    return element("header", title, words, notes)
-
-
-def _section(section: Section) -> Markup:
-    title = element("h2", section.title, id=f"title-{section.id}", tabindex=-1)
-    return element("section", title, section.html, id=f"section-{section.id}", aria_labelledby=f"title-{section.id}")
-
-
-def _blocks(section: Section) -> list[Markup]:
-    data = [json_block(f"data-{section.id}", section.data)] if section.data is not None else []
-    return [*data, *(json_block(block_id, block) for block_id, block in section.blocks.items())]
-
-
-_BARS = {
-    "funnel": ("step", "number"),
-    "seconds": ("stage", "seconds"),
-    "attempts": ("attempts", "slots"),
-    "rejections-seeds": ("seed", "count"),
-}
-"""Columns with names and lengths of bars, by figure. Other figures are tables."""
-_FULL = {"rejections"}
-
-
 def tasks_section(
     edition: Edition, facets: Sequence[tuple[Facet, Figure]], tasks: Figure, details: Mapping[str, Any], pull: str
 ) -> Section:
-    """Write the list of tasks with facets and search, and the pages of single tasks.
+    """Return the list of tasks with facets and search, and the pages of single tasks.
 
     `tasks` has a row for each task: its id, its title and the value of each facet. `details` is what the pages of some
     tasks show, by id; `pull` the reference of the release for the commands on them.
     """
-    queries = [element("div", element("p", one.title), sql_block(one), class_="query") for _, one in facets]
     listed = [
         {
             "id": facet.id,
@@ -146,9 +125,7 @@ def tasks_section(
     return Section(
         id="tasks",
         title="Tasks",
-        html=Markup(Template(asset("tasks.html").rstrip()).substitute(QUERIES=join([*queries, sql_block(tasks)]))),
         data=data,
-        in_twin=False,
         blocks={f"detail-{task_id}": detail for task_id, detail in details.items()},
         script="\n".join([asset("tasks.js"), asset("task.js"), asset("markdown.js")]),
         figures=(*(figure for _, figure in facets), tasks),
@@ -157,15 +134,4 @@ def tasks_section(
 
 def drawn_section(name: str) -> Section:
     """Return a section that its script draws from the list of tasks: `kinds`, a card for each kind, or `map`."""
-    holder = element("div", class_=f"drawn-{name}")
-    return Section(id=name, title=name.capitalize(), html=holder, script=asset(f"{name}.js"))
-
-
-def build_section(figures: Sequence[Figure]) -> Section:
-    """Write how the build went."""
-    drawn = [
-        figure_block(one, bars(one, *_BARS[one.id]) if one.id in _BARS else figure_table(one), is_full=one.id in _FULL)
-        for one in figures
-    ]
-    html = element("div", join(drawn), class_="grid wider")
-    return Section(id="build", title="Build", html=html, figures=tuple(figures))
+    return Section(id=name, title=name.capitalize(), script=asset(f"{name}.js"))
