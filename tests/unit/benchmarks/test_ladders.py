@@ -31,11 +31,15 @@ def test_a_wrapped_set_is_read_by_the_reader_of_its_kind(tmp_path, kind, classes
     assert len(kind_named(kind).load("reader").read(tmp_path, facts)[1]) == len(truth)
 
 
-def test_what_comes_later_is_in_the_test():
-    files, facts, _ = wrap(_numbered(1000, is_timed=True), 1)
+def test_no_test_item_shares_moments_with_a_training_item():
+    files, facts, _ = wrap(_numbered(1200, overlap=7), 1)
     parts = kind_named("text").load("layout").read_parts(files, facts, ("item",), ())
-    train, test = ([int(cell.split()[-1]) for cell in part["item"]] for part in parts)
-    assert max(train) < min(test)
+    train, test = (np.array([int(cell.split()[-1]) for cell in part["item"]]) for part in parts)
+    assert len(train) == TRAIN
+    assert np.abs(train[:, None] - test).min() > 7
+
+
+def test_a_set_with_too_few_items_is_refused():
     with pytest.raises(ValueError, match="numbers: 399 test items"):
         wrap(_numbered(TRAIN + 399), 0)
 
