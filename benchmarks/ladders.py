@@ -81,7 +81,7 @@ def wrap(real: RealSet, draw: int) -> Made:
         rows = order[kept & is_train][:TRAIN], order[kept & ~is_train][:TEST]
     if len(rows[1]) < 400:
         raise ValueError(f"{real.name}: {len(rows[1])} test items")
-    ((target, metric),) = kind.tasks or ()
+    target, metric = next(iter(kind.tasks or ()))
     facts = TaskFacts(
         id_column="text" if kind.ids == "item" else kind.id_column,
         target_column="target",
