@@ -150,38 +150,32 @@ def tasks(data: Path, draws: int, designs: int) -> Iterator[tuple[dict[str, Any]
 
 def report(runs: Runs) -> Iterator[str]:
     """Yield the tables: agreement by modality, then solvers with their shares and places."""
-    title = "real sets; runs | our designs | Spearman [95 %] | without naive | two real sets, mean | two designs, mean"
-    yield f"| modality | solvers | {title} |"
-    yield "|---" * 8 + "|"
+    compared = (
+        "mean share of the gap, real; ours | Spearman [95 %] | without naive | two real sets, mean | two designs, mean"
+    )
+    yield f"| modality | solvers | real sets; runs | our designs | {compared} |"
+    yield "|---" * 9 + "|"
     tables = {}
     for modality, kinds in KINDS.items():
-        found = {
-            source: [one for one in runs if one["source"] == source and one["kind"] in kinds] for source in _SOURCES
-        }
-        if not all(found.values()):
-            yield f"| {modality} | no runs of both sources |"
+        found = [[one for one in runs if one["source"] == source and one["kind"] in kinds] for source in _SOURCES]
+        if not all(found):
+            yield f"| {modality} | {' and '.join(map(str, map(len, found)))} runs of real sets and of designs |"
             continue
-        names = [
-            one.name
-            for one in entries_of(kinds[0])
-            if one.tier is not Tier.TRIVIAL
-            and all(one.name in run["scores"] for part in found.values() for run in part)
-        ]
-        naive = {one.name for one in entries_of(kinds[0]) if one.tier is Tier.NAIVE}
-        real, ours = (_by_set(found[source], names) for source in _SOURCES)
-        skilled = [place for place, name in enumerate(names) if name not in naive]
-        cells = [f"{len(real)}; {len(found['real'])}", str(len(ours)), _agreement(real, ours)]
-        cells += [
-            f"{_agreement(real[:, skilled], ours[:, skilled])} ({len(skilled)})",
-            f"{_among(real):.2f}",
-            f"{_among(ours):.2f}",
-        ]
-        yield f"| {modality} | {len(names)} | {' | '.join(cells)} |"
+        ran = set.intersection(*(set(run["scores"]) for part in found for run in part)) - {TRIVIAL}
+        entries = [one for one in entries_of(kinds[0]) if one.name in ran]
+        skilled = [place for place, one in enumerate(entries) if one.tier is not Tier.NAIVE]
+        names = [one.name for one in entries]
+        real, ours = (_by_set(part, names) for part in found)
+        yield (
+            f"| {modality} | {len(names)} | {len(real)}; {len(found[0])} | {len(ours)} | {real.mean():.2f}; "
+            f"{ours.mean():.2f} | {_agreement(real, ours)} | {_agreement(real[:, skilled], ours[:, skilled])} "
+            f"({len(skilled)}) | {_among(real):.2f} | {_among(ours):.2f} |"
+        )
         tables[modality] = (names, real, ours)
     for modality, (names, real, ours) in tables.items():
         yield f"\n| {modality}: solver | share of the gap, real | ours | place, real | ours | |"
         yield "|---|---:|---:|---:|---:|---|"
-        places = [_order(part).argsort().argsort() + 1 for part in (real, ours)]
+        places = [_order(part).argsort(kind="stable").argsort() + 1 for part in (real, ours)]
         for row in places[0].argsort():
             far = "far" if abs(places[0][row] - places[1][row]) >= _FAR else ""
             means = f"{real[:, row].mean():.2f} | {ours[:, row].mean():.2f}"

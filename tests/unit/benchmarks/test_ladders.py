@@ -61,7 +61,8 @@ def test_the_report_says_how_far_orders_agree_and_names_solvers_that_lie_far_off
     runs, names = _runs(turned)
     lines = list(report(runs))
     (row,) = [line for line in lines if line.startswith("| texts |")]
-    assert row.startswith(f"| texts | {len(names) - 1} | 3; 3 | 1 | {rho} | {rho} (")
+    assert row.startswith(f"| texts | {len(names) - 1} | 3; 3 | 1 | 0.5")
+    assert f"| {rho} | {rho} (" in row
     last = next(line for line in lines if line.startswith(f"| {names[-1]} |"))
     assert last.endswith("| far |") is turned
-    assert sum("no runs of both sources" in line for line in lines) == len(KINDS) - 1
+    assert sum("0 and 0 runs of real sets and of designs" in line for line in lines) == len(KINDS) - 1
