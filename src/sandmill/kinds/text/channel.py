@@ -87,11 +87,20 @@ class TextParts(Frozen):
     slots: Mapping[str, Slot] = {}
     """By name. `ending` closes sentences that have no mark; `aside`, `quotation` and `title` are optional."""
     plans: tuple[tuple[str, ...], ...] = ()
-    """Orders of the slots that are sentences. A text follows one of them."""
+    """Orders of the slots that are sentences. Each pass of a text follows one of them."""
+    headings: tuple[str, ...] = ()
+    """What stands before each pass, such as a day."""
     extras: tuple[str, ...] = ()
     """Slots that may add a sentence after each sentence but the last."""
     once: tuple[str, ...] = ()
     """Slots that say the same wherever they stand in a text, such as the place that it is about."""
+    anew: tuple[str, ...] = ()
+    """Those of `once` that are drawn anew for each pass through the plan."""
+
+
+    def is_whole(self, slot: Slot) -> bool:
+        """Whether designs use all templates of a slot: sentences that else would stand twice in a text of passes."""
+        return bool(self.anew) and not slot.is_word
 
 
 class TextChannel(TextParts, Channel):
@@ -192,24 +201,24 @@ class TextDesign:
             only_in_training=tuple(name for name in medium.rated if name in known)[:_MOST_RATED],
             language=medium.language,
             slots={
-                name: _drawn(slot, known, meanings, streams.generator(f"slot {name}"))
+                name: _drawn(slot, known, meanings, streams.generator(f"slot {name}"), is_whole=medium.is_whole(slot))
                 for name, slot in medium.slots.items()
             },
-            plans=medium.plans,
-            extras=medium.extras,
-            once=medium.once,
+            **{part: getattr(medium, part) for part in ("plans", "headings", "extras", "once", "anew")},
             nuisance=nuisance,
             is_quoted=self.is_quoted,
         )
 
 
-def _drawn(slot: Slot, known: Mapping[str, Column], meanings: Mapping[str, str], rng: np.random.Generator) -> Slot:
+def _drawn(
+    slot: Slot, known: Mapping[str, Column], meanings: Mapping[str, str], rng: np.random.Generator, *, is_whole: bool
+) -> Slot:
     """Draw the templates of a slot."""
     column = known.get(slot.column or "")
     law = column.distribution if column else None
     return slot.model_copy(
         update={
-            "lists": tuple(_kept(templates, rng) for templates in slot.lists),
+            "lists": slot.lists if is_whole else tuple(_kept(templates, rng) for templates in slot.lists),
             "meaning": meanings[column.name] if column else "",
             "levels": law.levels if slot.by == "level" and isinstance(law, Categorical) else (),
         }
@@ -229,7 +238,8 @@ def disturb(channel: TextChannel, hardness: float) -> TextChannel:
     update: dict[str, Any] = {"nuisance": drawn.model_copy(update=scaled)}
     if hardness < _SEVERAL:
         update["slots"] = {
-            name: _shortened(slot, 1) if slot.by in ("grade", "level") else slot for name, slot in channel.slots.items()
+            name: _shortened(slot, 1) if slot.by in ("grade", "level") and not channel.is_whole(slot) else slot
+            for name, slot in channel.slots.items()
         }
     return channel.model_copy(update=update)
 
@@ -245,13 +255,11 @@ _MOST_REPEATS, _FEWEST_REPEATS = 5, 3
 
 
 def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
-    """Let easy designs have long passages with few turns and hardly a name or place, which would hide what matters."""
+    """Let easy designs have long passages with one companion, whose name hides nothing of what matters."""
     repeats = round(_MOST_REPEATS + (_FEWEST_REPEATS - _MOST_REPEATS) * hardness)
     count = 1 + round((_MOST_KEPT - 1) * hardness**2)
     slots = {
-        name: _shortened(slot, count if name in channel.once or slot.is_word else max(count, _FEWEST_KEPT))
-        if slot.by == "chance"
-        else slot
+        name: _shortened(slot, count) if name in channel.once and name not in channel.anew else slot
         for name, slot in channel.slots.items()
     }
     return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)

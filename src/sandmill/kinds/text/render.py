@@ -51,7 +51,7 @@ class _Pen:
     def __init__(self, channel: TextChannel, values: dict[str, float], rng: np.random.Generator) -> None:
         self._slots, self._loose, self._rng = channel.slots, channel.nuisance.loose, rng
         self.values = values
-        self._said: dict[str, str] = dict.fromkeys(channel.once, "")
+        self._anew, self._said = channel.anew, dict.fromkeys(channel.once, "")
         self._draws: list[float] = []
         self._left: dict[tuple[str, int], list[str]] = {}
         self._sums: dict[str, float] = {}
@@ -80,14 +80,14 @@ class _Pen:
             return ""
         left = self._left.get((name, place))
         if not left:
-            if left is not None and slot.by == "presence":
+            if left is not None and (slot.by == "presence" or name == "aside"):
                 return ""
             self._left[name, place] = left = list(slot.lists[place])
         return left.pop(int(self.chance() * len(left)))
 
     def begin(self) -> None:
-        """Begin a pass through the plan, in which no sentence that may be absent stands twice."""
-        self._left = {key: left for key, left in self._left.items() if self._slots[key[0]].by != "presence"}
+        """Begin a pass through the plan, with its own persons and places."""
+        self._said |= dict.fromkeys(self._anew, "")
 
     def _part(self, part: str | tuple[str, ...]) -> str:
         if isinstance(part, str):
@@ -144,9 +144,10 @@ def _sentences(channel: TextChannel, pen: _Pen) -> Iterator[str]:
         own, pen.values = pen.values, {}
         yield _capitalized(pen.write("quotation"))
         pen.values = own
-    plan = channel.plans[int(pen.chance() * len(channel.plans))]
-    for _ in range(channel.repeats):
+    for number in range(channel.repeats):
         pen.begin()
+        yield from channel.headings[number : number + 1]
+        plan = channel.plans[int(pen.chance() * len(channel.plans))]
         for act in plan:
             names = [act, *(channel.extras if act != plan[-1] else ())]
             if pen.chance() < nuisance.asides and "aside" in channel.slots:
