@@ -97,7 +97,6 @@ class TextParts(Frozen):
     anew: tuple[str, ...] = ()
     """Those of `once` that are drawn anew for each pass through the plan."""
 
-
     def is_whole(self, slot: Slot) -> bool:
         """Whether designs use all templates of a slot: sentences that else would stand twice in a text of passes."""
         return bool(self.anew) and not slot.is_word
