@@ -69,7 +69,7 @@ CHANNEL = TextChannel.model_validate(
             "who": "{name} saw {name.1}",
             "name": "he / him | she / her",
             "ending": ".",
-            "aside": "nothing else",
+            "aside": "nothing else | nothing else now | nothing else here | nothing else then | nothing else there",
             "quotation": "You said: “{gloom}.”",
             "title": "about {name.1}",
         },
