@@ -75,8 +75,7 @@ class _Pen:
     def _template(self, name: str) -> str:
         """Choose a template of a slot; an empty text if it says nothing here."""
         slot = self._slots[name]
-        place = self._list_of(name, slot)
-        if place is None:
+        if (place := self._list_of(name, slot)) is None:
             return ""
         left = self._left.get((name, place))
         if not left:
@@ -133,8 +132,7 @@ def _pens(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowN
     told = {slot.column for slot in channel.slots.values() if slot.column and slot.meaning}
     columns = {name: latents[name].tolist() for name in sorted(told)}
     for row, rng in enumerate(generators("text", row_numbers)):
-        values = {column: cells[row] for column, cells in columns.items()}
-        yield _Pen(channel, values, rng)
+        yield _Pen(channel, {column: cells[row] for column, cells in columns.items()}, rng)
 
 
 def _sentences(channel: TextChannel, pen: _Pen) -> Iterator[str]:
