@@ -23,13 +23,16 @@ PASSAGES = TextChannel(
     column="passage",
     meaning="A passage",
     slots={
-        "act": Slot(lists=(("{name} is {mood}.",),)),
+        "act": Slot(lists=(("{name} is {mood} in {town}.",),)),
+        "town": Slot(lists=(("Ulm", "Jena", "Kiel"),)),
         "name": Slot(lists=(("Ann", "Ben", "Cem", "Dan", "Eva"),)),
         "mood": Slot(
             by="grade", column="gloom", meaning="Gloom", lists=(("glad", "gay", "merry"), ("sad", "low", "grim"))
         ),
     },
     plans=(("act", "act"),),
+    once=("name", "town"),
+    anew=("town",),
     nuisance=Nuisance(typos=0.02, loose=0.1, asides=0.1, quotes=0.2),
 )
 
@@ -57,12 +60,13 @@ def test_what_disturbs_items_rises_with_hardness(kind_name, fields):
         assert values[0] < values[-1], name
 
 
-def test_passages_of_easy_designs_are_long_and_have_few_names_and_slips():
+def test_passages_of_easy_designs_are_long_and_have_few_lasting_names_and_slips():
     made = [texts.disturb_passages(PASSAGES, hardness) for hardness in HARDNESS]
     lengths = [channel.repeats for channel in made]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[-1]
     assert [len(channel.slots["name"].lists[0]) for channel in made] == [1, 2, 5]
+    assert all(channel.slots["town"] == PASSAGES.slots["town"] for channel in made), "drawn anew for each entry"
     assert [len(channel.slots["mood"].lists[0]) for channel in made] == [1, 3, 3]
     assert made[0].nuisance == Nuisance(quotes=0.2)
     assert made[-1].nuisance == PASSAGES.nuisance

@@ -13,7 +13,7 @@ from sandmill.check.description_gate import prose_faults
 from sandmill.design import design_task
 from sandmill.draw.rows import draw_test
 from sandmill.kinds.library import load_folder
-from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium
+from sandmill.kinds.text.channel import Nuisance, TextChannel, TextMedium, disturb_passages
 from sandmill.kinds.text.measures import measure_texts
 from sandmill.kinds.text.render import render_texts, render_titled
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -63,7 +63,7 @@ CHANNEL = TextChannel.model_validate(
             "who": "{name} saw {name.1}",
             "name": "he / him | she / her",
             "ending": ".",
-            "aside": "nothing else",
+            "aside": "nothing else | nothing else now | nothing else here | nothing else then | nothing else there",
             "quotation": "You said: “{gloom}.”",
             "title": "about {name.1}",
         },
@@ -207,13 +207,28 @@ def test_two_tasks_of_a_kind_share_few_sentences(kind):
 
 
 @pytest.mark.parametrize("medium", load_folder("text/domains/passages", TextMedium), ids=lambda medium: medium.column)
-def test_columns_of_people_stand_beside_texts_and_the_easiest_passages_name_one_person(medium):
+def test_columns_of_people_stand_beside_texts_and_the_easiest_passages_name_one_companion(medium):
     words = [medium.domain.numeric[0], medium.domain.high_cardinality[1]]
     laws = [words[0].distribution, Categorical(levels=("Abel", "Berg"), shares=(0.5, 0.5))]
     columns = [Column(name=word.name, distribution=law) for word, law in zip(words, laws, strict=True)]
     channel = PASSAGES.choose_channel(medium, columns, Streams(SECRET, "beside"))
     assert channel.shown == (words[1].name,)
     easy, hard = (kind_named("text").load("disturb")(channel, hardness).slots for hardness in (0.0, 1.0))
+    lasting = set(medium.once) - set(medium.anew)
+    assert all(len(easy[name].lists[0]) == 1 for name in lasting)
     by_chance = [name for name, slot in channel.slots.items() if slot.by == "chance"]
-    assert all(len(easy[name].lists[0]) == 1 for name in medium.once if name in by_chance)
-    assert all(len(hard[name].lists[0]) == len(channel.slots[name].lists[0]) for name in by_chance)
+    free = [name for name in by_chance if name not in lasting]
+    assert all(slots[name] == channel.slots[name] for slots in (easy, hard) for name in free)
+
+
+@pytest.mark.parametrize("medium", load_folder("text/domains/passages", TextMedium), ids=lambda medium: medium.column)
+@pytest.mark.parametrize("hardness", [0.0, 0.5, 1.0])
+def test_no_sentence_stands_twice_in_a_passage_and_each_entry_has_its_own_persons(medium, hardness):
+    words = [word for word in medium.domain.numeric if word.name not in medium.cells]
+    columns = [Column(name=word.name, distribution=word.distribution, decimals=3) for word in words]
+    channel = disturb_passages(PASSAGES.choose_channel(medium, columns, Streams(SECRET, "entries")), hardness)
+    latents = {word.name: np.full(60, 0.4 if word.distribution.kind == "lognormal" else 0.9) for word in words}
+    for text in render_texts(channel, latents, RowNumbers.of(Streams(SECRET, "entries"), range(60))):
+        sentences = [one.rstrip(".!。！") for one in re.split(r"(?<=[.!。！])\s*", text) if len(one) > 12]
+        assert len(set(sentences)) == len(sentences), text
+        assert all(heading in text for heading in channel.headings[: channel.repeats])

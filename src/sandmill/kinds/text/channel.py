@@ -87,11 +87,19 @@ class TextParts(Frozen):
     slots: Mapping[str, Slot] = {}
     """By name. `ending` closes sentences that have no mark; `aside`, `quotation` and `title` are optional."""
     plans: tuple[tuple[str, ...], ...] = ()
-    """Orders of the slots that are sentences. A text follows one of them."""
+    """Orders of the slots that are sentences. Each pass of a text follows one of them."""
+    headings: tuple[str, ...] = ()
+    """What stands before each pass, such as a day."""
     extras: tuple[str, ...] = ()
     """Slots that may add a sentence after each sentence but the last."""
     once: tuple[str, ...] = ()
     """Slots that say the same wherever they stand in a text, such as the place that it is about."""
+    anew: tuple[str, ...] = ()
+    """Those of `once` that are drawn anew for each pass through the plan."""
+
+    def is_whole(self, slot: Slot) -> bool:
+        """Whether designs use all templates of a slot: sentences that else would stand twice in a text of passes."""
+        return bool(self.anew) and not slot.is_word
 
 
 class TextChannel(TextParts, Channel):
@@ -144,8 +152,7 @@ class TextMedium(TextParts, Medium):
 
 
 _KEPT, _FEWEST_KEPT, _MOST_KEPT = 0.4, 2, 5
-"""Share of the templates of a list that one design uses, and the least and the largest number of them. Two designs of a
-domain share hardly a sentence."""
+"""Share of the templates of a list that one design uses, and the least and the largest number of them."""
 _MOST_TYPOS, _MOST_LOOSE, _MOST_ASIDES, _MOST_QUOTES = 0.004, 0.15, 0.2, 0.4
 """Largest strength of each disturbance. A design draws one below it; all but quotations are scaled by hardness."""
 _MOST_RATED = 3
@@ -188,44 +195,43 @@ class TextDesign:
             only_in_training=tuple(name for name in medium.rated if name in known)[:_MOST_RATED],
             language=medium.language,
             slots={
-                name: _drawn(slot, known, meanings, streams.generator(f"slot {name}"))
+                name: _drawn(
+                    slot, known, meanings, None if medium.is_whole(slot) else streams.generator(f"slot {name}")
+                )
                 for name, slot in medium.slots.items()
             },
-            plans=medium.plans,
-            extras=medium.extras,
-            once=medium.once,
+            **{part: getattr(medium, part) for part in ("plans", "headings", "extras", "once", "anew")},
             nuisance=nuisance,
             is_quoted=self.is_quoted,
         )
 
 
-def _drawn(slot: Slot, known: Mapping[str, Column], meanings: Mapping[str, str], rng: np.random.Generator) -> Slot:
-    """Draw the templates of a slot."""
+def _drawn(slot: Slot, known: Mapping[str, Column], said: Mapping[str, str], rng: np.random.Generator | None) -> Slot:
+    """Draw the templates of a slot; without a generator, use all of them."""
     column = known.get(slot.column or "")
     law = column.distribution if column else None
     return slot.model_copy(
         update={
-            "lists": tuple(_kept(templates, rng) for templates in slot.lists),
-            "meaning": meanings[column.name] if column else "",
+            "lists": tuple(_kept(templates, rng) for templates in slot.lists) if rng else slot.lists,
+            "meaning": said[column.name] if column else "",
             "levels": law.levels if slot.by == "level" and isinstance(law, Categorical) else (),
         }
     )
 
 
 def _kept(templates: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
-    count = min(max(_FEWEST_KEPT, round(_KEPT * len(templates))), _MOST_KEPT)
-    places = rng.permutation(len(templates))[:count]
+    places = rng.permutation(len(templates))[: min(max(_FEWEST_KEPT, round(_KEPT * len(templates))), _MOST_KEPT)]
     return tuple(templates[place] for place in sorted(places))
 
 
 def disturb(channel: TextChannel, hardness: float) -> TextChannel:
     """Let easy designs have little of what disturbs the reading of texts, and one template in each list that tells."""
-    drawn = channel.nuisance
-    scaled = {name: round(value * hardness, 4) for name, value in drawn.model_dump().items() if name != "quotes"}
-    update: dict[str, Any] = {"nuisance": drawn.model_copy(update=scaled)}
+    scaled = {name: round(value * hardness, 4) for name, value in channel.nuisance if name != "quotes"}
+    update: dict[str, Any] = {"nuisance": channel.nuisance.model_copy(update=scaled)}
     if hardness < _SEVERAL:
         update["slots"] = {
-            name: _shortened(slot, 1) if slot.by in ("grade", "level") else slot for name, slot in channel.slots.items()
+            name: _shortened(slot, 1) if slot.by in ("grade", "level") and not channel.is_whole(slot) else slot
+            for name, slot in channel.slots.items()
         }
     return channel.model_copy(update=update)
 
@@ -241,13 +247,8 @@ _MOST_REPEATS, _FEWEST_REPEATS = 5, 3
 
 
 def disturb_passages(channel: TextChannel, hardness: float) -> TextChannel:
-    """Let easy designs have long passages with few turns and hardly a name or place, which would hide what matters."""
+    """Let easy designs have long passages with one companion, whose name hides nothing of what matters."""
     repeats = round(_MOST_REPEATS + (_FEWEST_REPEATS - _MOST_REPEATS) * hardness)
     count = 1 + round((_MOST_KEPT - 1) * hardness**2)
-    slots = {
-        name: _shortened(slot, count if name in channel.once or slot.is_word else max(count, _FEWEST_KEPT))
-        if slot.by == "chance"
-        else slot
-        for name, slot in channel.slots.items()
-    }
-    return disturb(channel.model_copy(update={"repeats": repeats, "slots": slots}), hardness)
+    lasting = {name: _shortened(channel.slots[name], count) for name in channel.once if name not in channel.anew}
+    return disturb(channel.model_copy(update={"repeats": repeats, "slots": {**channel.slots, **lasting}}), hardness)

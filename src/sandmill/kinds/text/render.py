@@ -51,7 +51,7 @@ class _Pen:
     def __init__(self, channel: TextChannel, values: dict[str, float], rng: np.random.Generator) -> None:
         self._slots, self._loose, self._rng = channel.slots, channel.nuisance.loose, rng
         self.values = values
-        self._said: dict[str, str] = dict.fromkeys(channel.once, "")
+        self._anew, self._said = channel.anew, dict.fromkeys(channel.once, "")
         self._draws: list[float] = []
         self._left: dict[tuple[str, int], list[str]] = {}
         self._sums: dict[str, float] = {}
@@ -75,19 +75,18 @@ class _Pen:
     def _template(self, name: str) -> str:
         """Choose a template of a slot; an empty text if it says nothing here."""
         slot = self._slots[name]
-        place = self._list_of(name, slot)
-        if place is None:
+        if (place := self._list_of(name, slot)) is None:
             return ""
         left = self._left.get((name, place))
         if not left:
-            if left is not None and slot.by == "presence":
+            if left is not None and (slot.by == "presence" or name == "aside"):
                 return ""
             self._left[name, place] = left = list(slot.lists[place])
         return left.pop(int(self.chance() * len(left)))
 
     def begin(self) -> None:
-        """Begin a pass through the plan, in which no sentence that may be absent stands twice."""
-        self._left = {key: left for key, left in self._left.items() if self._slots[key[0]].by != "presence"}
+        """Begin a pass through the plan, with its own persons and places."""
+        self._said |= dict.fromkeys(self._anew, "")
 
     def _part(self, part: str | tuple[str, ...]) -> str:
         if isinstance(part, str):
@@ -133,8 +132,7 @@ def _pens(channel: TextChannel, latents: Mapping[str, Floats], row_numbers: RowN
     told = {slot.column for slot in channel.slots.values() if slot.column and slot.meaning}
     columns = {name: latents[name].tolist() for name in sorted(told)}
     for row, rng in enumerate(generators("text", row_numbers)):
-        values = {column: cells[row] for column, cells in columns.items()}
-        yield _Pen(channel, values, rng)
+        yield _Pen(channel, {column: cells[row] for column, cells in columns.items()}, rng)
 
 
 def _sentences(channel: TextChannel, pen: _Pen) -> Iterator[str]:
@@ -144,9 +142,10 @@ def _sentences(channel: TextChannel, pen: _Pen) -> Iterator[str]:
         own, pen.values = pen.values, {}
         yield _capitalized(pen.write("quotation"))
         pen.values = own
-    plan = channel.plans[int(pen.chance() * len(channel.plans))]
-    for _ in range(channel.repeats):
+    for number in range(channel.repeats):
         pen.begin()
+        yield from channel.headings[number : number + 1]
+        plan = channel.plans[int(pen.chance() * len(channel.plans))]
         for act in plan:
             names = [act, *(channel.extras if act != plan[-1] else ())]
             if pen.chance() < nuisance.asides and "aside" in channel.slots:
