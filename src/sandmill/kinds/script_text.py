@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -141,21 +141,24 @@ def functions_source(*functions: Callable[..., Any]) -> list[str]:
     return [line for function in ordered for line in ("", "", *_plain_lines(function))]
 
 
-def _with_needed(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+@cache
+def _with_needed(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+    found = list[Callable[..., Any]]()
     for node in ast.walk(_parsed(function)):
         other = function.__globals__.get(node.id) if isinstance(node, ast.Name) else None
         if inspect.isfunction(other) and other.__module__.startswith(_OWN):
             plain = inspect.unwrap(other)
             if plain is not function:
-                yield from _with_needed(plain)
-    yield function
+                found += _with_needed(plain)
+    return (*found, function)
 
 
-def _plain_lines(function: Callable[..., Any]) -> list[str]:
+@cache
+def _plain_lines(function: Callable[..., Any]) -> tuple[str, ...]:
     made = _parsed(function)
     for argument in (*made.args.args, *made.args.kwonlyargs, *([made.args.vararg] if made.args.vararg else [])):
         argument.annotation = None
-    return [f"def {made.name}({ast.unparse(made.args)}):", *_source(function).splitlines()[made.body[0].lineno - 1 :]]
+    return f"def {made.name}({ast.unparse(made.args)}):", *_source(function).splitlines()[made.body[0].lineno - 1 :]
 
 
 @cache
@@ -179,7 +182,7 @@ class Reader:
     """
 
     def __init__(self, write: Callable[..., list[str]], *known: Callable[..., Any]) -> None:
-        self.source, self._known = write, known
+        self.source, self.known = write, known
 
     def read(self, folder: Path, facts: TaskFacts, *cues: Any) -> tuple[Any, Any]:
         """Return a table of the training items and one of the test items. Classes are text."""
@@ -189,7 +192,7 @@ class Reader:
     def run(self, folder: Path, facts: TaskFacts, *cues: Any) -> dict[str, Any]:
         """Run the lines and return the names that they define. Functions of this library are not defined anew."""
         text = "\n".join(self.source(facts, *cues))
-        own = {**self.source.__globals__, **{function.__name__: function for function in self._known}}
+        own = {**self.source.__globals__, **{function.__name__: function for function in self.known}}
         tree = ast.parse("\n".join([*imports(text), text]))
         tree.body = [one for one in tree.body if not (isinstance(one, ast.FunctionDef) and one.name in own)]
         names: dict[str, Any] = {"ID": facts.id_column, "TARGET": facts.target_column, "CLASSES": list(facts.classes)}
