@@ -172,8 +172,8 @@ def assign_weights(
 ) -> tuple[Term, ...]:
     """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain motifs to stated and hidden ones.
 
-    `signal` is the standard deviation of all motifs but the background; `outputs` is the number of latent scores;
-    `easiest` is the factor at hardness 0 on motifs that follow the first, if the kind has one of its own.
+    `signal` is the standard deviation of all motifs but the background; `outputs` is the number of latent scores.
+    At hardness 0, `easiest` is a factor on all motifs but the first; None: the usual one.
     """
     share_told, share_hidden = _shares(rule, hardness)
     easiest = easiest or (_SINGLE_FOLLOWERS if rule.is_single else _EASIEST_FOLLOWERS)

@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -141,24 +141,21 @@ def functions_source(*functions: Callable[..., Any]) -> list[str]:
     return [line for function in ordered for line in ("", "", *_plain_lines(function))]
 
 
-@cache
-def _with_needed(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    found = list[Callable[..., Any]]()
+def _with_needed(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     for node in ast.walk(_parsed(function)):
         other = function.__globals__.get(node.id) if isinstance(node, ast.Name) else None
         if inspect.isfunction(other) and other.__module__.startswith(_OWN):
             plain = inspect.unwrap(other)
             if plain is not function:
-                found += _with_needed(plain)
-    return (*found, function)
+                yield from _with_needed(plain)
+    yield function
 
 
-@cache
-def _plain_lines(function: Callable[..., Any]) -> tuple[str, ...]:
+def _plain_lines(function: Callable[..., Any]) -> list[str]:
     made = _parsed(function)
     for argument in (*made.args.args, *made.args.kwonlyargs, *([made.args.vararg] if made.args.vararg else [])):
         argument.annotation = None
-    return f"def {made.name}({ast.unparse(made.args)}):", *_source(function).splitlines()[made.body[0].lineno - 1 :]
+    return [f"def {made.name}({ast.unparse(made.args)}):", *_source(function).splitlines()[made.body[0].lineno - 1 :]]
 
 
 @cache
@@ -166,6 +163,7 @@ def _source(function: Callable[..., Any]) -> str:
     return inspect.getsource(function)
 
 
+@cache
 def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     made = ast.parse(_source(function)).body[0]
     assert isinstance(made, ast.FunctionDef)

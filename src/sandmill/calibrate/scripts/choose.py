@@ -155,10 +155,9 @@ def _remembered(table: Table) -> dict[str, Callable[..., Any]]:
     kind = kind_named(table.facts.kind)
     found: dict[str, Callable[..., Any]] = {one.__name__: one for one in getattr(kind.load("reader"), "known", ())}
     for path in filter(None, (kind.reader, kind.measures)):
-        module = import_module(path.partition(":")[0])
-        found |= {name: one for name, one in vars(module).items() if hasattr(one, "__wrapped__")}
-        if hasattr(module, "remembered") and table.cues:
-            found |= module.remembered(table.cues)
+        names = vars(import_module(path.partition(":")[0]))
+        found |= {name: one for name, one in names.items() if hasattr(one, "__wrapped__")}
+        found |= names["remembered"](table.cues) if table.cues and "remembered" in names else {}
     return found
 
 

@@ -248,10 +248,7 @@ def _add_bursts(
 def _add_hum(
     spectrum: NDArray[np.complex64], size: int, channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers
 ) -> None:
-    """Add a steady hum of many harmonics, which reach higher in those of higher pitch, to spectra of so many samples.
-
-    A harmonic is one number of a spectrum, so pitches are rounded to half a Hz.
-    """
+    """Add a steady hum to spectra of so many samples: one number for a harmonic, so pitches are whole steps."""
     pitch = np.asarray(voice.hum)[shown["marker"].astype(np.intp)] * _even(draws, "hum pitch", 0.985, 1.015)
     loud = np.stack([_even(draws, f"hum {number}", 0.4, 1.0) for number in range(_LINES)], axis=1)
     loud /= 1 + (np.arange(_LINES) / (3 + 3 * shown["marker"][:, None])) ** 3

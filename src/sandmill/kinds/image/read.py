@@ -68,17 +68,15 @@ def things(pixels: np.ndarray, middles: np.ndarray) -> np.ndarray:
         named, count = label(mask, beside)
         size = np.bincount(named.ravel(), minlength=count + 1)
         # Pieces are numbered from the first picture on. Those of one or two pixels are noise
-        last = np.maximum.accumulate(named.reshape(len(named), -1).max(axis=1))
-        owner = np.searchsorted(last, np.arange(count + 1))
+        owner = np.searchsorted(np.maximum.accumulate(named.max(axis=(1, 2))), np.arange(count + 1))
         real = np.flatnonzero((size > 2) & (np.arange(count + 1) > 0))
         largest = np.full(len(mask), -1)
         rising = real[np.argsort(size[real], kind="stable")]
         largest[owner[rising]] = rising
-        measured = []
-        for thing in (mask, (named == largest[:, None, None]).astype(np.float32)):
-            rows = thing @ both
-            measured.append((rows[:, :, 0].sum(axis=1), rows[:, :, 0] @ line, rows[:, :, 1].sum(axis=1)))
-        (total, *places), (area, *own_places) = measured
+        rows = [thing @ both for thing in (mask, (named == largest[:, None, None]).astype(np.float32))]
+        (total, *places), (area, *own_places) = (
+            (one[:, :, 0].sum(axis=1), one[:, :, 0] @ line, one[:, :, 1].sum(axis=1)) for one in rows
+        )
         found += [np.sqrt(total), np.sqrt(np.bincount(owner[real], minlength=len(mask))), np.sqrt(area)]
         for place, own_place in zip(places, own_places, strict=True):
             found += [own_place / np.maximum(area, 1), place / (total + 1)]
