@@ -152,7 +152,7 @@ def lying(thing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
     total = np.maximum(thing.sum(axis=(1, 2)), 1)[:, None, None]
     over, under = np.broadcast_arrays(
-        np.float32(places - across(thing)[:, None, None]), np.float32(places - down(thing)[:, None])[:, :, None]
+        (places - across(thing)[:, None, None]).astype("f4"), (places - down(thing)[:, None]).astype("f4")[:, :, None]
     )
     spread = [(thing * one).sum(axis=(1, 2), keepdims=True) / total for one in (over**2, under**2, over * under)]
     angle = np.arctan2(-2 * spread[2], spread[1] - spread[0]) / 2
