@@ -30,6 +30,8 @@ from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.steadiness import require_promise, resample_milestones, size_test
 from sandmill.calibrate.training_draws import measure_draws, refuse_without_room
 from sandmill.draw import Pilot, Rendered, render
+from sandmill.draw.describe import describe
+from sandmill.draw.tell import dictionary_file
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Stage
 from sandmill.models.calibration import Calibration, Difficulty, Milestones, Sizing, Tier
@@ -38,6 +40,7 @@ from sandmill.models.package import TaskPackage
 from sandmill.models.plan import Attempt
 from sandmill.models.reports import ScriptSeconds
 from sandmill.models.spec import Sizes, TaskSpec
+from sandmill.models.texts import DESCRIPTION
 from sandmill.rng import Streams
 from sandmill.scoring import get_metric
 
@@ -88,7 +91,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     """
     wanted = None if attempt.any_band else attempt.slot.band
     facts = pilot.facts
-    stated = _stated(pilot, secret, attempt.replicate)
+    stated = _stated(pilot)
     with TemporaryDirectory(prefix="sandmill-panel-") as name, one_thread():
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
@@ -188,14 +191,12 @@ def sized(spec: TaskSpec, sizing: Sizing) -> TaskSpec:
     return spec.model_copy(update={"sizes": sizes})
 
 
-def _stated(pilot: Pilot, secret: bytes, replicate: int) -> Stated:
+def _stated(pilot: Pilot) -> Stated:
     """Return the facts that the texts of the task state. They do not depend on the size of its test."""
-    cues = pilot.spec.channel.cues if pilot.spec.channel else ()
-    if not (pilot.spec.hints or cues):
+    spec = pilot.spec
+    if not (spec.hints or (spec.channel and spec.channel.cues)):
         return Stated(())
-    smallest = Sizes(train=pilot.spec.sizes.train, feedback=100, final=100)
-    spec = pilot.spec.model_copy(update={"sizes": smallest})
-    return stated_facts(pilot.spec, render(spec, secret, replicate, pilot.drawn).package.public)
+    return stated_facts(spec, {DESCRIPTION: describe(spec, pilot.facts, b"").encode(), **dictionary_file(spec)})
 
 
 def _scripts(

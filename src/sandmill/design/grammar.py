@@ -288,7 +288,8 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     shares = _class_shares(structure, setting.conditions, link, prior, drawing, setting.kind, rows)
     log_odds = setting.kind.log_odds or _LOG_ODDS.get(structure.target, _USUAL_LOG_ODDS)
     signal = _signal(link, log_odds, knobs.signal, prior, shares)
-    terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"))
+    easiest = setting.kind.followers
+    terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"), easiest)
     severity = Severity(knobs.faults, variance_shares(terms))
     may_miss = setting.medium.may_miss if setting.medium else None
     limits = limits_of(ruled.columns, setting.domain.knows)

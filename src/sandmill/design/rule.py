@@ -159,14 +159,15 @@ def choose_rule(
 
 
 def assign_weights(
-    rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator
+    rule: Rule, hardness: float, outputs: int, signal: float, rng: np.random.Generator, easiest: float | None = None
 ) -> tuple[Term, ...]:
     """Assign weights to motifs. Hardness, 0 to 1, moves variance from plain motifs to stated and hidden ones.
 
     `signal` is the standard deviation of all motifs but the background; `outputs` is the number of latent scores.
+    At hardness 0, `easiest` is a factor on all motifs but the first; None: the usual one.
     """
     share_told, share_hidden = _shares(rule, hardness)
-    easiest = _SINGLE_FOLLOWERS if rule.is_single else _EASIEST_FOLLOWERS
+    easiest = easiest or (_SINGLE_FOLLOWERS if rule.is_single else _EASIEST_FOLLOWERS)
     followers = easiest + (1 - easiest) * hardness
     parts = [
         *((motif, min(_BACKGROUND_SHARE, (_MAX_BACKGROUND_SD / signal) ** 2)) for motif in rule.background),

@@ -1,7 +1,7 @@
 """Draw a pilot of a design: its training rows, and test rows that are never published."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
@@ -51,6 +51,8 @@ class Pilot:
     """Events of the pilot rows, if the design has a child table."""
     targets: RenderedTargets | None = None
     """Truth and oracle of the pilot rows, where they are rendered."""
+    redrawn: dict[tuple[Streams, int], "Pilot"] = field(default_factory=dict)
+    """Pilots with other training rows that were made so far: milestones and the ceiling need the same ones."""
 
     @cached_property
     def files(self) -> dict[str, bytes]:
@@ -96,5 +98,7 @@ def with_fresh_training(pilot: Pilot, streams: Streams, number: int) -> Pilot:
 
     Draw k uses the child `draw k` of the task's streams.
     """
-    train = render_train(pilot.spec, pilot.facts, streams.child(f"draw {number}"))
-    return replace(pilot, drawn=replace(pilot.drawn, train=train))
+    if (streams, number) not in pilot.redrawn:
+        train = render_train(pilot.spec, pilot.facts, streams.child(f"draw {number}"))
+        pilot.redrawn[streams, number] = replace(pilot, drawn=replace(pilot.drawn, train=train))
+    return pilot.redrawn[streams, number]

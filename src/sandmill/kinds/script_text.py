@@ -163,6 +163,7 @@ def _source(function: Callable[..., Any]) -> str:
     return inspect.getsource(function)
 
 
+@cache
 def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
     made = ast.parse(_source(function)).body[0]
     assert isinstance(made, ast.FunctionDef)
@@ -179,7 +180,7 @@ class Reader:
     """
 
     def __init__(self, write: Callable[..., list[str]], *known: Callable[..., Any]) -> None:
-        self.source, self._known = write, known
+        self.source, self.known = write, known
 
     def read(self, folder: Path, facts: TaskFacts, *cues: Any) -> tuple[Any, Any]:
         """Return a table of the training items and one of the test items. Classes are text."""
@@ -189,7 +190,7 @@ class Reader:
     def run(self, folder: Path, facts: TaskFacts, *cues: Any) -> dict[str, Any]:
         """Run the lines and return the names that they define. Functions of this library are not defined anew."""
         text = "\n".join(self.source(facts, *cues))
-        own = {**self.source.__globals__, **{function.__name__: function for function in self._known}}
+        own = {**self.source.__globals__, **{function.__name__: function for function in self.known}}
         tree = ast.parse("\n".join([*imports(text), text]))
         tree.body = [one for one in tree.body if not (isinstance(one, ast.FunctionDef) and one.name in own)]
         names: dict[str, Any] = {"ID": facts.id_column, "TARGET": facts.target_column, "CLASSES": list(facts.classes)}

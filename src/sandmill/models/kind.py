@@ -61,6 +61,8 @@ class Kind(Frozen):
     """Position of the knob `skills` relative to tables. Items that show latent columns with noise need less."""
     log_odds: tuple[float, float] | None = None
     """Standard deviation of the rule in log-odds at hardness 0 and 1, for class targets. None: the usual one."""
+    followers: float | None = None
+    """Factor at hardness 0 on the variance of all plain motifs but the first. None: the usual one."""
     train: tuple[int, int] = (200, 80)
     """Training items at hardness 0 and 1."""
     classes: tuple[int, int] = (3, 7)

@@ -1,7 +1,8 @@
 """Choose three scripts for a task: a reference, what a competent person writes first, and a first attempt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from sandmill.calibrate.solvers.decisions import decide
 from sandmill.calibrate.solvers.table import NothingFound, Table
 from sandmill.kinds.script_text import listed, quoted
 from sandmill.models.calibration import LADDER
+from sandmill.models.kind import kind_named
 from sandmill.scoring.base import Array
 
 MOST_TOGETHER, FINALISTS = 3, 4
@@ -84,7 +86,8 @@ class _Bench:
         del self._members[READING_FINALISTS if found.reading else FINALISTS :]
         every = {member.name: member for member in (*self._members, *self._usual)}
         self._names = _libraries()
-        run_source(members_block(found, list(every.values())), self._names)
+        self._known = _remembered(table)
+        run_source(members_block(found, list(every.values())), self._names, self._known)
         self._said: dict[str, Any] = {}
 
     def mixtures(self) -> Iterator[PossibleScript]:
@@ -110,7 +113,7 @@ class _Bench:
         found, decision = self._found, decisions_of(self._found.facts)[-1]
         for model, idea, _ in sorted(models_to_try(found), key=lambda one: self._foretold(one[-1])):
             names = _libraries()
-            run_source(finish(found, "", _blocks(found, model)), names)
+            run_source(finish(found, "", _blocks(found, model)), names, self._known)
             answer = _decided(found, decision, names)
             write = partial(write_first_try, found, model, idea, decision)
             yield PossibleScript(idea, answer, self._test.feedback(answer), write)
@@ -146,6 +149,17 @@ def _libraries() -> dict[str, Any]:
     import pandas as pd
 
     return {"np": np, "pd": pd}
+
+
+def _remembered(table: Table) -> dict[str, Callable[..., Any]]:
+    """Return the functions of a script, by name, that keep what they make of the items: the panel has called them."""
+    kind = kind_named(table.facts.kind)
+    found: dict[str, Callable[..., Any]] = {one.__name__: one for one in getattr(kind.load("reader"), "known", ())}
+    for path in filter(None, (kind.reader, kind.measures)):
+        names = vars(import_module(path.partition(":")[0]))
+        found |= {name: one for name, one in names.items() if hasattr(one, "__wrapped__")}
+        found |= names["remembered"](table.cues) if table.cues and "remembered" in names else {}
+    return found
 
 
 def _decided(found: PanelFindings, decision: str, names: dict[str, Any]) -> Array:

@@ -66,7 +66,6 @@ def _mix(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -
         [_even(draws, f"click pitch {number}", end, end + 200) for number, end in enumerate(range(*_CLICK))]
     )
     _add_bursts(sound, channel, "click", CLICK, np.rint(shown["clicks"]), (click, 0.0025, 0.016), draws)
-    sound += _hum(channel, voice, shown, draws)
     sound = _in_the_room(channel, voice, sound, shown, draws)
     sound += _wind(channel, shown, draws)
     gain = 10 ** (_even(draws, "gain", -1, 1) * channel.gain / 20)
@@ -246,14 +245,19 @@ def _add_bursts(
         sound[rows[:, None], first[:, None] + np.arange(len(seconds))] += _wide(loud) * burst[rows]
 
 
-def _hum(channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers) -> Sound:
-    """A steady hum of many harmonics, which reach higher in those of higher pitch."""
+def _add_hum(
+    spectrum: NDArray[np.complex64], size: int, channel: AudioChannel, voice: Voice, shown: Shown, draws: RowNumbers
+) -> None:
+    """Add a steady hum to spectra of so many samples: one number for a harmonic, so pitches are whole steps."""
     pitch = np.asarray(voice.hum)[shown["marker"].astype(np.intp)] * _even(draws, "hum pitch", 0.985, 1.015)
     loud = np.stack([_even(draws, f"hum {number}", 0.4, 1.0) for number in range(_LINES)], axis=1)
     loud /= 1 + (np.arange(_LINES) / (3 + 3 * shown["marker"][:, None])) ** 3
     loud *= (10 ** (shown["steady"] / 20) * np.sqrt(2) / np.sqrt((loud**2).sum(axis=1)))[:, None]
-    turns = pitch[:, None] * np.arange(channel.samples) / channel.rate + _even(draws, "hum phase")[:, None]
-    return _harmonics(_radians(turns), loud)
+    numbers = np.arange(1, _LINES + 1)
+    places = numbers * np.rint(pitch * size / channel.rate).astype(np.intp)[:, None]
+    turns = numbers * _even(draws, "hum phase")[:, None] - 0.25
+    lines = np.where(places < size // 2, loud, 0) * np.exp(2j * np.pi * turns) * (size / 2)
+    spectrum[np.arange(len(pitch))[:, None], np.minimum(places, size // 2)] += lines.astype(np.complex64)
 
 
 def _harmonics(angle: Sound, loud: Numbers) -> Sound:
@@ -275,7 +279,7 @@ def _white(name: str, draws: RowNumbers, count: int) -> NDArray[np.complex64]:
 
 
 def _in_the_room(channel: AudioChannel, voice: Voice, sound: Sound, shown: Shown, draws: RowNumbers) -> Sound:
-    """Add early reflections and a tail of reverberation, then the background noise and rain."""
+    """Add early reflections and a tail of reverberation, then the hum, the background noise and rain."""
     from scipy.fft import irfft, rfft
 
     size = channel.samples + _TAIL
@@ -292,6 +296,7 @@ def _in_the_room(channel: AudioChannel, voice: Voice, sound: Sound, shown: Shown
     high = (1 / (1 + (2300 / np.maximum(pitch, 1)) ** 6)).astype(np.float32)
     high /= high.mean()
     power = np.float32(channel.noise) ** 2 + high * _wide(10 ** (shown["rain"] / 10))
+    _add_hum(spectrum, size, channel, voice, shown, draws)
     spectrum += _white("background", draws, len(pitch)) * np.sqrt(power * size)
     return np.asarray(irfft(spectrum, size, axis=1)[:, : channel.samples], dtype=np.float32)
 

@@ -4,7 +4,7 @@
 # mypy knows no type for sums of arrays; casts would become part of the published scripts.
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pandas as pd
 from sandmill.kinds.image.files import reading_lines
 from sandmill.kinds.image.scenes import sights_of
 from sandmill.kinds.library import load_texts
-from sandmill.kinds.memo import once
+from sandmill.kinds.memo import once_a_row
 from sandmill.kinds.script_text import WIDTH, Reader, functions_source, quoted
 from sandmill.models.channel import Cue
 from sandmill.models.package import TaskFacts
@@ -92,9 +92,19 @@ def soften(values: np.ndarray, wide: float, high: float = 0) -> np.ndarray:
     return gaussian_filter(values, ((high or wide) * scale, wide * scale), axes=(1, 2), truncate=2.5)
 
 
+def total(pixels: np.ndarray) -> np.ndarray:
+    """Sum of the three colours."""
+    return pixels @ np.ones(3, np.float32)
+
+
+def least(pixels: np.ndarray) -> np.ndarray:
+    """Smallest of the three colours."""
+    return np.minimum(np.minimum(pixels[..., 0], pixels[..., 1]), pixels[..., 2])
+
+
 def tint(pixels: np.ndarray, red: float, green: float, blue: float) -> np.ndarray:
     """A colour index that light and shadow do not change."""
-    return pixels @ np.array([red, green, blue], np.float32) / (pixels.sum(axis=3) + 20)
+    return pixels @ np.array([red, green, blue], np.float32) / (total(pixels) + 20)
 
 
 def beyond(values: np.ndarray) -> np.ndarray:
@@ -142,7 +152,7 @@ def lying(thing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     places = (np.arange(thing.shape[1]) + 0.5) / thing.shape[1]
     total = np.maximum(thing.sum(axis=(1, 2)), 1)[:, None, None]
     over, under = np.broadcast_arrays(
-        places - across(thing)[:, None, None], (places - down(thing)[:, None])[:, :, None]
+        (places - across(thing)[:, None, None]).astype("f4"), (places - down(thing)[:, None]).astype("f4")[:, :, None]
     )
     spread = [(thing * one).sum(axis=(1, 2), keepdims=True) / total for one in (over**2, under**2, over * under)]
     angle = np.arctan2(-2 * spread[2], spread[1] - spread[0]) / 2
@@ -166,15 +176,17 @@ def filled(thing: np.ndarray) -> np.ndarray:
 def pattern(values: np.ndarray, thing: np.ndarray, turns: np.ndarray) -> np.ndarray:
     """Strength of waves of the index within the thing, whose place in a wave is given in turns."""
     values = np.where(thing, np.clip(values / within(values, thing)[:, None, None] - 1, -0.3, 0.3), 0)
-    return np.abs((values * np.exp(2j * np.pi * turns)).sum(axis=(1, 2))) / np.maximum(thing.sum(axis=(1, 2)), 1)
+    angles = (2 * np.pi * turns).astype(np.float32)
+    parts = [(values * one).sum(axis=(1, 2)) for one in (np.cos(angles), np.sin(angles))]
+    return np.hypot(*parts) / np.maximum(thing.sum(axis=(1, 2)), 1)
 
 
 def unlike_edges(pixels: np.ndarray) -> np.ndarray:
     """How much each pixel differs in brightness and in colour from the left and right end of its row."""
     wide = pixels.shape[2] // 6
     ends = np.median(np.concatenate([pixels[:, :, :wide], pixels[:, :, -wide:]], axis=2), axis=2, keepdims=True)
-    hues, of_ends = (values / values.sum(axis=3, keepdims=True) for values in (pixels, ends))
-    return np.abs(pixels - ends).sum(axis=3) / ends.sum(axis=3) + 4 * np.abs(hues - of_ends).sum(axis=3)
+    hues, of_ends = (values / total(values)[..., None] for values in (pixels, ends))
+    return total(np.abs(pixels - ends)) / total(ends) + 4 * total(np.abs(hues - of_ends))
 
 
 def biggest(thing: np.ndarray) -> np.ndarray:
@@ -370,12 +382,18 @@ def top(values: np.ndarray, share: float = 0.1) -> np.ndarray:
 
 
 FUNCTIONS: Sequence[Any] = (
-    on_scale, soften, tint, beyond, peaks, highest_quarter, corner_with, waves, border, lying, within, filled,
-    pattern, unlike_edges, biggest, top_width, hilly_ends, ripples, box, level, middle, slope, rough, area,
+    on_scale, soften, total, least, tint, beyond, peaks, highest_quarter, corner_with, waves, border, lying, within,
+    filled, pattern, unlike_edges, biggest, top_width, hilly_ends, ripples, box, level, middle, slope, rough, area,
     inside, aspect, across, down, lower_end, extent_across, fullness, tip_across, pieces, piece, line_end, dots, layers,
     opened, relative, from_middle, top,
 )  # fmt: skip
 """Functions that measures are written with."""
 
 
-estimates = once(estimates)
+estimates = once_a_row(estimates)
+
+
+def remembered(cues: Sequence[Cue]) -> dict[str, Callable[[np.ndarray], pd.DataFrame]]:
+    """Return a function in place of that of a script, which keeps its estimates."""
+    lines = measuring_lines(cues)
+    return {"measure": lambda pixels: estimates(pixels, lines)}

@@ -32,15 +32,15 @@ def _reader(make: Callable[..., list[pd.DataFrame]]) -> Reader:
 
 def colour_statistics(pixels: np.ndarray) -> np.ndarray:
     """Mean and spread of each colour, and darkest and brightest tenth of all pixels."""
-    spread = [pixels.mean(axis=(1, 2)), pixels.std(axis=(1, 2))]
-    grey = np.sort(pixels.mean(axis=3).reshape(len(pixels), -1), axis=1)
+    flat = np.ascontiguousarray(np.moveaxis(pixels, 3, 1)).reshape(len(pixels), 3, -1)
+    spread, grey = [flat.mean(axis=2), flat.std(axis=2)], np.sort(flat.mean(axis=1), axis=1)
     tenth = grey.shape[1] // 10
     return np.column_stack([*spread, grey[:, :tenth].mean(axis=1), grey[:, -tenth:].mean(axis=1)])
 
 
 def edges_and_small(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Directions of edges in a 3 x 3 grid, and the picture shrunk to 8 x 8."""
-    grey = pixels.mean(axis=3)
+    grey = pixels @ np.full(3, 1 / 3, np.float32)
     side = grey.shape[1]
     down, across = grey[:, 2:, 1:-1] - grey[:, :-2, 1:-1], grey[:, 1:-1, 2:] - grey[:, 1:-1, :-2]
     direction = np.floor((np.arctan2(down, across) + np.pi) / np.pi * 3.999).astype(int)
@@ -61,34 +61,35 @@ def things(pixels: np.ndarray, middles: np.ndarray) -> np.ndarray:
     own = ((middles**2).sum(axis=1) - 2 * uniform_filter(pixels, (0, 3, 3, 0)) @ middles.T).argmin(axis=3)
     beside, found = np.zeros((3, 3, 3), int), []
     beside[1] = [[0, 1, 0], [1, 1, 1], [0, 1, 0]]
-    down, across = (np.linspace(-1, 1, side) for side in own.shape[1:])
+    line = np.linspace(-1, 1, own.shape[1], dtype=np.float32)
+    both = np.column_stack([np.ones_like(line), line])
     for cluster in range(len(middles)):
-        mask = own == cluster
-        total = mask.sum(axis=(1, 2))
+        mask = (own == cluster).astype(np.float32)
         named, count = label(mask, beside)
-        place = np.nonzero(named)
-        number = named[place]
-        size, owner = np.bincount(number, minlength=count + 1), np.zeros(count + 1, int)
-        owner[number] = place[0]
-        # Pieces of one or two pixels are noise
+        size = np.bincount(named.ravel(), minlength=count + 1)
+        # Pieces are numbered from the first picture on. Those of one or two pixels are noise
+        owner = np.searchsorted(np.maximum.accumulate(named.max(axis=(1, 2))), np.arange(count + 1))
         real = np.flatnonzero((size > 2) & (np.arange(count + 1) > 0))
-        largest = np.zeros(len(mask), int)
+        largest = np.full(len(mask), -1)
         rising = real[np.argsort(size[real], kind="stable")]
         largest[owner[rising]] = rising
-        area = np.where(largest > 0, size[largest], 0)
+        rows = [thing @ both for thing in (mask, (named == largest[:, None, None]).astype(np.float32))]
+        (total, *places), (area, *own_places) = (
+            (one[:, :, 0].sum(axis=1), one[:, :, 0] @ line, one[:, :, 1].sum(axis=1)) for one in rows
+        )
         found += [np.sqrt(total), np.sqrt(np.bincount(owner[real], minlength=len(mask))), np.sqrt(area)]
-        for line, at, axis in ((down, place[1], 2), (across, place[2], 1)):
-            middle = np.bincount(number, line[at], count + 1)[largest]
-            found += [np.where(area, middle / np.maximum(area, 1), 0), mask.sum(axis=axis) @ line / (total + 1)]
-        found.append((mask[:, 1:] != mask[:, :-1]).sum(axis=(1, 2)) / np.sqrt(np.maximum(total, 1)))
+        for place, own_place in zip(places, own_places, strict=True):
+            found += [own_place / np.maximum(area, 1), place / (total + 1)]
+        edges = np.abs(mask[:, 1:] - mask[:, :-1]).reshape(len(mask), -1).sum(axis=1)
+        found.append(edges / np.sqrt(np.maximum(total, 1)))
     return np.column_stack(found)
 
 
 def middles_of(values: np.ndarray, count: int) -> np.ndarray:
     """Return the middles of clusters of rows: k-means, from rows that lie far apart."""
-    rng, middles = np.random.default_rng(0), values[:1]
+    rng, middles, far = np.random.default_rng(0), values[:1], np.inf
     while len(middles) < count:
-        far = np.min([((values - middle) ** 2).sum(axis=1) for middle in middles], axis=0) + 1e-9
+        far = np.minimum(far, ((values - middles[-1]) ** 2).sum(axis=1) + 1e-9)
         middles = np.vstack([middles, values[rng.choice(len(values), p=far / far.sum())]])
     for _ in range(10):
         nearest = ((middles**2).sum(axis=1) - 2 * values @ middles.T).argmin(axis=1)
