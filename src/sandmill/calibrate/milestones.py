@@ -166,20 +166,6 @@ def distances_to_level(entries: Sequence[MilestoneEntry]) -> Floats:
     return np.asarray(shares - np.median(shares[ordinary], axis=0))
 
 
-def level_luck(measured: Calibration) -> float:
-    """Return how much more of the gap the median ordinary pipeline closes on the published rows than it usually does.
-
-    Usual is its mean over training draws on the rows of the pilot. 0 in older releases.
-    """
-    entries = measured.milestones.entries if measured.milestones else ()
-    ordinary = [entry for entry in entries if entry.tier in ORDINARY]
-    if not ordinary:
-        return 0.0
-    published = [gap_closed(entry.final, measured.trivial, measured.oracle) for entry in ordinary]
-    usual = np.median([entry.shares for entry in ordinary], axis=0)
-    return float(np.median(published) - usual.mean())
-
-
 def best_blind(tiers: Mapping[str, Tier], centred: Mapping[str, Floats]) -> Floats:
     """Return the place of the best run that knows the data alone."""
     blind = [value for name, value in centred.items() if tiers[name] is not Tier.READER]

@@ -1,7 +1,7 @@
 """Tasks without end: the design of a published task with new rows, ids and answers, on the gap scale of these rows.
 
-Trivial solver and oracle are scored on the new rows, so the gap scale is exact. No panel runs: the leaderboard is that
-of the published task, moved to the same shares of the gap. Thresholds lie where a usual training draw would put them.
+Trivial solver and oracle are scored on the new rows, so the gap scale is exact. No panel runs: thresholds and
+leaderboard are those of the published task, moved to the same shares of the gap.
 """
 
 import hmac
@@ -13,11 +13,10 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from sandmill.calibrate.milestones import LEAST_BRONZE, level_luck
 from sandmill.calibrate.panel import TRIVIAL, run_panel
 from sandmill.errors import InputError, Problem, require_extra
 from sandmill.models.base import Part
-from sandmill.models.calibration import Calibration, Thresholds
+from sandmill.models.calibration import Calibration
 from sandmill.models.layout import PUBLIC
 from sandmill.models.names import fresh_id
 from sandmill.models.package import TaskFile
@@ -120,8 +119,6 @@ def measure_ends(rendered: "Rendered") -> tuple[Ends | None, Ends | None]:
 def move_calibration(original: Calibration, final: Ends | None, feedback: Ends | None) -> Calibration:
     """Return a calibration with the ends of other rows, and everything else at the same shares of the gap.
 
-    The thresholds also lose the luck of the published rows, which other rows do not have.
-
     Bootstraps, difficulty and sizes stay those of the original. Where the ends of a part are not known, its scores stay
     as they are.
     """
@@ -137,13 +134,8 @@ def move_calibration(original: Calibration, final: Ends | None, feedback: Ends |
         found = {"final": on_final(scored.final), "feedback": on_feedback(scored.feedback)}
         return scored.model_copy(update=found)
 
-    luck = level_luck(original)
-
-    def move_bars(bars: Thresholds, ends: Ends, after: Ends | None) -> Thresholds:
-        # A constant answer must stay below bronze.
-        lost = min(luck, gap_closed(bars.bronze, *ends) - LEAST_BRONZE) if after else 0.0
-        mover = _mover(ends, after, lost)
-        return Thresholds(**{name: mover(getattr(bars, name)) for name in Thresholds.model_fields})
+    def move_bars(bars: Any, mover: Callable[[float], float]) -> Any:
+        return bars.model_copy(update={name: mover(getattr(bars, name)) for name in type(bars).model_fields})
 
     ceiling, milestones = original.ceiling, original.milestones
     if ceiling:
@@ -161,8 +153,8 @@ def move_calibration(original: Calibration, final: Ends | None, feedback: Ends |
             "ceiling": ceiling,
             "milestones": milestones,
             "board": tuple(map(move, original.board)),
-            "thresholds": move_bars(original.thresholds, before, final),
-            "feedback_thresholds": move_bars(original.feedback_thresholds, (low, high), feedback),
+            "thresholds": move_bars(original.thresholds, on_final),
+            "feedback_thresholds": move_bars(original.feedback_thresholds, on_feedback),
             "informed": None if original.informed is None else on_final(original.informed),
             # The scripts of the original are not those of the fresh task.
             "scripts": (),
@@ -170,9 +162,8 @@ def move_calibration(original: Calibration, final: Ends | None, feedback: Ends |
     )
 
 
-def _mover(before: Ends, after: Ends | None, lost: float = 0.0) -> Callable[[float], float]:
-    """Return how scores move to other ends, less a share of the gap."""
+def _mover(before: Ends, after: Ends | None) -> Callable[[float], float]:
     if after is None or before[0] == before[1]:
         return lambda score: score
     low, high = after
-    return lambda score: round(low + (gap_closed(score, *before) - lost) * (high - low), SCORE_DECIMALS)
+    return lambda score: round(low + gap_closed(score, *before) * (high - low), SCORE_DECIMALS)
