@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import tests.kernels  # noqa: F401
 from sandmill.sandbox.agent_env import AgentEnv, create_agent_env
 from tests.releases import once_a_session, small_release
 
