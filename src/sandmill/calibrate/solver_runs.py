@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from sandmill.calibrate.adversary import run_adversary, run_search, take_weights
+from sandmill.calibrate.adversary import forget_children, run_adversary, run_search, take_weights
 from sandmill.calibrate.conditions import solver_conditions
 from sandmill.calibrate.own_panel import OwnPanel
 from sandmill.calibrate.panel import Panel, PanelRun, loader, open_panel
@@ -48,6 +48,8 @@ class SolverRuns:
             return
         if stated:
             self.reader = read_table(self.panel, folder, stated, earlier.reader if earlier else None)
+        if earlier and self._child_tables:
+            forget_children(self.panel.table)
         if like:
             take_weights(self.panel.table, like.panel.table)
             if self.reader is not None:

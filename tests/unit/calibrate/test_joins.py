@@ -1,9 +1,15 @@
 """Child tables summarised for each id, on frames whose answers can be counted by hand."""
 
+import numpy as np
 import polars as pl
 import pytest
 
 from sandmill.calibrate.adversary.joins import joined
+from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.solver_runs import SolverRuns
+from sandmill.draw import draw_pilot, render
+from tests.designs import SECRET
+from tests.event_designs import make_event_spec
 
 CALLS = pl.DataFrame(
     {
@@ -51,3 +57,25 @@ def test_other_frames_and_numbers_as_ids():
     made = joined({"c.csv": pl.DataFrame({"client": [7, 7, 8], "x": [1.0, 2.0, 3.0]})}, ["8", "7"], "client")
     assert made["c.csv: sum of x"].to_list() == [3.0, 3.0]
     assert all(kind.is_numeric() for kind in made.dtypes)
+
+
+def test_the_adversary_scores_alike_with_and_without_fits_of_other_test_rows(tmp_path):
+    spec = make_event_spec(is_number=True, train=60)
+    sizes = spec.sizes.model_copy(update={"feedback": 100, "final": 100})
+    package = render(spec.model_copy(update={"sizes": sizes}), SECRET, 0).package
+    pilot = draw_pilot(spec, SECRET, 0, rows=300)
+    folders = [tmp_path / name for name in ("pilot", "shared", "alone")]
+    for folder in folders:
+        folder.mkdir()
+    nothing = Stated(())
+    name = f"{spec.mechanism.child.name}.csv"
+    events = pl.read_csv(pilot.files[name])
+    oldest = events.tail(1).with_columns(pl.lit(9000, pl.Int64).alias("days_ago"))
+    files = {**pilot.files, name: pl.concat([events, oldest]).write_csv().encode()}
+    earlier = SolverRuns(folders[0], files, pilot.facts, nothing)
+    earlier.run_adversaries()
+    shared = SolverRuns(folders[1], package.public, package.facts, nothing, earlier)
+    alone = SolverRuns(folders[2], package.public, package.facts, nothing)
+    (one,), (other,) = shared.run_adversaries(), alone.run_adversaries()
+    assert one.has_run
+    np.testing.assert_array_equal(one.prediction, other.prediction)

@@ -54,6 +54,13 @@ def take_weights(table: Any, like: Any) -> None:
     ensemble.take_weights(table, like)
 
 
+def forget_children(table: Any) -> None:
+    """Drop fits of the adversary that depend on the child tables of other test rows."""
+    from sandmill.calibrate.adversary import ensemble
+
+    ensemble.forget_children(table)
+
+
 def blind_v1(table: Any, child_tables: "Mapping[str, pl.DataFrame]") -> Callable[[Any], Any]:
     """Load the first adversary for a table: a solver, from a `solvers.table.Table` to scores."""
     from sandmill.calibrate.adversary.ensemble import blind_scores

@@ -166,6 +166,14 @@ def take_weights(table: Table, like: Table) -> None:
     table.learned.update({key: like.learned[key] for key in WEIGHTS_KEYS if key in like.learned})
 
 
+def forget_children(table: Table) -> None:
+    """Drop fits that used columns made from child tables, taken over from other test rows of the same task.
+
+    These columns depend on the test rows too: on the latest time and the commonest categories of all.
+    """
+    table.learned = {key: fit for key, fit in table.learned.items() if not str(key[0]).endswith(WITH_CHILDREN)}
+
+
 def predict_responses(table: Table, extra: Design | None = None) -> tuple[Weighing, list[tuple[Any, Any]]]:
     """For each target column: responses of rows predicted unseen, and of the test rows on the same scale."""
     is_plain = extra is None
