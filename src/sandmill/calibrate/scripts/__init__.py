@@ -12,5 +12,5 @@ BLOCKS: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("blocks.yaml
 
 
 def block(name: str, /, **texts: str) -> list[str]:
-    """Return the lines of a block of source, with texts in place of fields such as `@name`."""
+    """Return the lines of a named block of source code. The given texts replace fields such as `@name` in it."""
     return re.sub(r"@(\w+)", lambda field: texts[field[1]], BLOCKS[name]).splitlines()
