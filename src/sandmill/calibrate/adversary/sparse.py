@@ -58,6 +58,7 @@ class FeatureSampler:
         # A response that never changes leaves no rest; the floor keeps its ratios at 1.
         self.rest = np.maximum(np.einsum("ir,ij,jr->r", self.target, self.inverse, self.target), LEAST_REST)
         self.amplitudes = [0.0] * len(blocks)
+        self.late: list[tuple[Any, Any, Any]] = []
 
     @property
     def damped(self) -> Any:
@@ -103,12 +104,19 @@ class FeatureSampler:
         pick = min(int(np.searchsorted(reach, chance * reach[-1], side="right")), len(steps) - 1)
         if abs(steps[pick]) > 1e-12:
             share = steps[pick] / spread[pick]
-            touched = self.bank @ turned
             self.inverse = self.inverse - (turned * share) @ turned.T
-            self.power = self.power - touched**2 @ share
-            self.match = self.match - (touched * share) @ along
+            self.late.append((turned, share, along))
             self.rest = rest[pick]
         return choices[pick]
+
+    def catch_up(self) -> None:
+        """Change what follows for all features by what was drawn of columns: one product for all draws since the last."""
+        if self.late:
+            turned, share, along = (np.concatenate(parts, axis=axis) for parts, axis in zip(zip(*self.late), (1, 0, 0)))
+            touched = self.bank @ turned
+            self.power = self.power - touched**2 @ share
+            self.match = self.match - (touched * share) @ along
+            self.late.clear()
 
 
 def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any], sweeps: int = SWEEPS) -> Averaged:
@@ -125,6 +133,7 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
         is_counted = sweep >= WARM_UP
         for block in range(len(blocks)):
             chain.draw_amplitude(block, chance.random())
+        chain.catch_up()
         for slot in range(SLOTS):
             if slots[slot] >= 0:
                 chain.change(slots[slot], -1.0)
