@@ -32,6 +32,8 @@ STATED, STATED_EASY = (0.14, 0.20, 0.16, 0.09, 0.05), (0.05, 0.07, 0.08, 0.07, 0
 and those for the easy band, which state one fact of a small share."""
 
 
+_APART = 0.2
+"""Distance from which on the scores of two models on a seed count apart: designs cannot have both."""
 _WIDE, _RARE, _LACKING = 0.065, 0.08, 0.22
 """Change of difficulty with the logarithms of the number of columns and of the rarer class, and with the share of
 numbers that a rule lacks at hardness 1. Fitted to 189 pilots of 66 seeds, of which they explain a third of the variance
@@ -63,14 +65,14 @@ def aim_of(structure: Structure, band: Band) -> Aim | None:
     """Return how well the targets of designs for a band can be known; None if the scores of a seed are not known."""
     profile, fit = structure.profile, FITS.get(structure.target)
     curve = DIFFICULTY_CURVES.get((structure.target, structure.metric))
-    if not (profile and fit and curve and shape_of(structure, kind_of(structure) or TABLE)):
+    if not (profile and profile.boosting_score is not None and fit and curve and shape_of(structure, TABLE)):
         return None
-    if profile.boosting_score is None or profile.linear_score is None:
-        return None
+    linear, boosting = profile.linear_score or 0.0, profile.boosting_score
+    seen = (linear + boosting) / 2 if abs(linear - boosting) <= _APART else boosting
     usual = DIFFICULTY_CURVES[structure.target, fit.usual]
     uneven = fit.uneven * max(profile.class_shares, default=0.0) * len(profile.class_shares)
     moved = [a - b + c + uneven for a, b, c in zip(curve, usual, _moved_by_columns(structure), strict=True)]
-    return Aim.at(fit, (profile.boosting_score + profile.linear_score) / 2, band, moved)
+    return Aim.at(fit, seen, band, moved)
 
 
 def _moved_by_columns(structure: Structure) -> tuple[float, ...]:

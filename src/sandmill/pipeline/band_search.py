@@ -43,8 +43,7 @@ def beyond_reach(structure: Structure, band: Band) -> float:
     curve = difficulty_curve(structure, band)
     low, high = accepted_range(band)
     far = max(0.0, curve[0] - (high - WELL_INSIDE), low + WELL_INSIDE - curve[-1])
-    aim = aim_of(structure, band)
-    return far + aim.miss if aim else far
+    return far + (aim.miss if (aim := aim_of(structure, band)) else 0.0)
 
 
 def first_hardness(structure: Structure, band: Band) -> float:
