@@ -162,10 +162,10 @@ def _decimals_for(top: float, sd: float, most: int) -> int:
 
 
 def _sigma_for(skew: float, noise: float) -> float:
-    """Return the sigma for which a small sample of a lognormal number with this noise has about the skewness."""
-    sigmas = np.linspace(0.05, 1.2, 47)
-    found, _ = moments(np.exp(np.outer(sigmas * (1 + noise**2) ** 0.5, ndtri(EVEN_SAMPLE))))
-    return float(sigmas[int(np.argmin(np.abs(found - skew)))])
+    """Return the sigma, with noise up to 1, for which a small sample of a lognormal number has about the skewness."""
+    totals = np.linspace(0.05, 1.2, 47) * (1 + noise**2) ** 0.5
+    found, _ = moments(np.exp(np.outer(totals[totals <= 1], ndtri(EVEN_SAMPLE))))
+    return float(totals[int(np.argmin(np.abs(found - skew)))] / (1 + noise**2) ** 0.5)
 
 
 def _count(ends: tuple[int, int], wanted: int | None, hardness: float, rng: np.random.Generator) -> int:
