@@ -7,15 +7,13 @@ from math import log
 
 import yaml
 
+from sandmill.design.known import FITS, HARDNESS, Aim
 from sandmill.design.laws import FINE_SHARE
 from sandmill.design.shape import shape_of
 from sandmill.kinds.table import TABLE
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
 from sandmill.models.structure import MetricName, Structure, TargetKind
-
-HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Hardness values of the measurements."""
 
 _MEASURED: dict[str, dict[str, list[float]]] = yaml.safe_load(
     files("sandmill.design").joinpath("difficulty_curves.yaml").read_text("utf-8")
@@ -34,6 +32,8 @@ STATED, STATED_EASY = (0.14, 0.20, 0.16, 0.09, 0.05), (0.05, 0.07, 0.08, 0.07, 0
 and those for the easy band, which state one fact of a small share."""
 
 
+_APART = 0.2
+"""Distance from which on the scores of two models on a seed count apart: designs cannot have both."""
 _WIDE, _RARE, _LACKING = 0.065, 0.08, 0.22
 """Change of difficulty with the logarithms of the number of columns and of the rarer class, and with the share of
 numbers that a rule lacks at hardness 1. Fitted to 189 pilots of 66 seeds, of which they explain a third of the variance
@@ -56,9 +56,23 @@ def difficulty_curve(structure: Structure, band: Band) -> tuple[float, ...]:
     if curve is None:
         return HARDNESS
     stated = STATED_EASY if band is Band.EASY else STATED
-    moved = _moved_by_columns(structure)
-    parts = zip(curve, stated, moved, strict=True)
-    return tuple(accumulate((round(min(max(sum(part), 0.0), 1.0), 2) for part in parts), max))
+    parts = zip(curve, stated, _moved_by_columns(structure), strict=True)
+    whole = aim.curve if (aim := aim_of(structure, band)) else map(sum, parts)
+    return tuple(accumulate((round(min(max(one, 0.0), 1.0), 2) for one in whole), max))
+
+
+def aim_of(structure: Structure, band: Band) -> Aim | None:
+    """Return how well the targets of designs for a band can be known; None if the scores of a seed are not known."""
+    profile, fit = structure.profile, FITS.get(structure.target)
+    curve = DIFFICULTY_CURVES.get((structure.target, structure.metric))
+    if not (profile and profile.boosting_score is not None and fit and curve and shape_of(structure, TABLE)):
+        return None
+    linear, boosting = profile.linear_score or 0.0, profile.boosting_score
+    seen = (linear + boosting) / 2 if abs(linear - boosting) <= _APART else boosting
+    usual = DIFFICULTY_CURVES[structure.target, fit.usual]
+    uneven = fit.uneven * max(profile.class_shares, default=0.0) * len(profile.class_shares)
+    moved = [a - b + c + uneven for a, b, c in zip(curve, usual, _moved_by_columns(structure), strict=True)]
+    return Aim.at(fit, seen, band, moved)
 
 
 def _moved_by_columns(structure: Structure) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from sandmill.design.columns import choose_columns, exact_shares, limits_of
 from sandmill.design.conditions import Conditions, choose_conditions, media_conditions
+from sandmill.design.difficulty_curves import aim_of
 from sandmill.design.faults import Severity, choose_faults
 from sandmill.design.hints import (
     CHANCE_OF_MEDIA_HINTS,
@@ -25,6 +26,7 @@ from sandmill.design.hints import (
     fewer_rows,
     has_hints,
 )
+from sandmill.design.known import rule_spread
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import (
     TOLD_SHARES,
@@ -162,6 +164,8 @@ class _Setting:
     """What the seed asks of the columns; None if it declares nothing."""
     is_single: bool = False
     """Whether the texts state one plain fact and nothing else: in easy tables, and in medium ones of plain reading."""
+    score: float | None = None
+    """Best possible score that follows from the seed's table; None if that is not known."""
 
     @property
     def hidden(self) -> float:
@@ -216,6 +220,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     draws, exact = streams.generator("target"), class_count(structure) if shape else None
     target = choose_target(structure, domain.targets, kind, knobs.signal, draws, exact)
     knows = Knowledge() if draft and not medium else domain.knows
+    aim = aim_of(structure, slot.band) if shape else None
     prior = prior_of(knows.targets, target.link, target.name)
     return _Setting(
         slot,
@@ -233,6 +238,7 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         own,
         shape,
         is_single,
+        aim.score_at(knobs.signal) if aim else None,
     )
 
 
@@ -282,12 +288,13 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     """Draw weights and faults, and standardise the rule. Returns the hints with those on faults."""
     structure, streams, knobs, draft = setting.slot.structure, setting.streams, setting.knobs, setting.slot.draft
     rule, target, prior = ruled.telling.rule, setting.target, setting.prior
-    link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal)
+    link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal, setting.score)
     rows = _train_rows(setting) if setting.shape else None
     drawing = streams.generator("shares")
     shares = _class_shares(structure, setting.conditions, link, prior, drawing, setting.kind, rows)
     log_odds = setting.kind.log_odds or _LOG_ODDS.get(structure.target, _USUAL_LOG_ODDS)
-    signal = _signal(link, log_odds, knobs.signal, prior, shares)
+    usual = _signal(link, log_odds, knobs.signal, prior, shares)
+    signal = usual if setting.score is None else rule_spread(link, setting.score, shares)
     easiest = setting.kind.followers
     terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"), easiest)
     severity = Severity(knobs.faults, variance_shares(terms))

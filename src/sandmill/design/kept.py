@@ -4,14 +4,16 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from sandmill.design.conditions import possible_splits
+from sandmill.design.difficulty_curves import aim_of
 from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
+from sandmill.design.prose import listed
 from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, MOST_NUMBERS, shape_of
 from sandmill.design.targets import MOST_NUMBERS as USUAL_NUMBERS
 from sandmill.kinds.table import TABLE
-from sandmill.models.base import Frozen
+from sandmill.models.base import Band, Frozen
 from sandmill.models.fidelity import MIX, TRAIT_BY_NAME, TRAITS, TraitValue, shown_trait, vector_of
 from sandmill.models.kind import kind_of
-from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS
+from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS, ColumnRole
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 
 NEVER_KEPT = (
@@ -88,10 +90,16 @@ def _changes(structure: Structure, values: Mapping[str, TraitValue]) -> Iterator
     if structure.split and structure.split not in splits:
         why = "it has groups" if SplitKind.GROUPED in splits else "only classes can be stratified"
         yield from bent("split", why, " or ".join(splits))
+    roles = [column.role for column in structure.profile.columns] if structure.profile else []
+    if max(roles.count(ColumnRole.DATE), roles.count(ColumnRole.TEXT)) > 1:
+        for trait in ("n_columns", "mix"):
+            yield from bent(trait, "designs have one date and one column of free text at most")
     if float(values.get("n_columns", 0)) > MOST_PROFILED:
         yield from bent("n_columns", f"micro tasks have at most {MOST_PROFILED} input columns", MOST_PROFILED)
-    for trait in ("linear", "boosting"):
-        yield from bent(trait, "the difficulty band of a task decides where it asks for another score")
+    near = [band for band in Band if (aim := aim_of(structure, band)) and not aim.miss]
+    for trait in ("linear", "boosting") if len(near) < len(Band) else ():
+        where = f"kept about in {listed(near, 'and')} tasks; in others " if near else ""
+        yield from bent(trait, f"{where}the difficulty band of a task decides where it asks for another score")
     dropped = {} if shape else dict.fromkeys(_COLUMNS, "designs of this kind choose their columns")
     if float(values.get("target_repeats", 0)) > _SPIKE:
         dropped["target_repeats"] = "targets of designs have no spikes"

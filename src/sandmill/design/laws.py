@@ -10,9 +10,9 @@ from sandmill.models.columns import LogNormal, Normal, Quantiles, Uniform
 from sandmill.models.domain import NumericWord
 from sandmill.models.profile import SMALL_ROWS, ColumnProfile
 
-_INNER = (np.arange(SMALL_ROWS) + 0.5) / SMALL_ROWS
+EVEN_SAMPLE = (np.arange(SMALL_ROWS) + 0.5) / SMALL_ROWS
 """Probabilities of an even sample as large as those on which profiles measure shapes."""
-_POINTS = np.concatenate([[0.0], _INNER, [1.0]])
+_POINTS = np.concatenate([[0.0], EVEN_SAMPLE, [1.0]])
 """The same with both ends."""
 _FINE = 3000
 """Points on which the shares of rounded values are counted."""
@@ -66,7 +66,7 @@ def _shapes() -> tuple[Floats, Floats]:
     return shapes, chances
 
 
-def _moments(values: Floats) -> tuple[Floats, Floats]:
+def moments(values: Floats) -> tuple[Floats, Floats]:
     """Return skewness and excess kurtosis of each row."""
     rest = values - values.mean(axis=-1, keepdims=True)
     sd = np.maximum(rest.std(axis=-1), 1e-12)
@@ -82,7 +82,7 @@ def _fitted_shape(skew: float, kurtosis: float, spike: float) -> Floats:
     low = np.floor(places).astype(np.intp)
     high, part = np.minimum(low + 1, len(chances) - 1), places - low
     values = shapes[:, low] * (1 - part) + shapes[:, high] * part
-    seen_skew, seen_kurtosis = _moments(values[:, 1:-1])
+    seen_skew, seen_kurtosis = moments(values[:, 1:-1])
     miss = ((seen_skew - abs(skew)) / (0.25 + abs(skew) / 4)) ** 2
     miss += ((seen_kurtosis - kurtosis) / (0.6 + abs(kurtosis) / 3)) ** 2
     best = values[int(np.argmin(miss))]
@@ -125,7 +125,7 @@ def spread_of(word: NumericWord) -> tuple[float, float, bool]:
 def distinct_of(word: NumericWord, decimals: int) -> float:
     """Return how many different values a small sample of a word shows, roughly."""
     sd = spread_of(word)[1]
-    fine = np.interp(_POINTS, _INNER, ndtri(_INNER)) * sd
+    fine = np.interp(_POINTS, EVEN_SAMPLE, ndtri(EVEN_SAMPLE)) * sd
     return _distinct_on(fine, 10.0**-decimals)
 
 
@@ -171,7 +171,7 @@ def _simple(word: NumericWord, like: ColumnProfile, wanted: float, decimals: int
         fitted = law
     if isinstance(law, LogNormal):
         sigmas = np.linspace(0.08, _MOST_SIGMA, 24)
-        skews, kurtoses = _moments(np.exp(sigmas[:, None] * ndtri(_INNER)))
+        skews, kurtoses = moments(np.exp(sigmas[:, None] * ndtri(EVEN_SAMPLE)))
         best = int(np.argmin(np.abs(skews - skew)))
         is_near = abs(kurtoses[best] - kurtosis) < _LOOSE_KURTOSIS + abs(kurtosis) / 3
         if abs(skews[best] - skew) < _LOOSE_SKEW and is_near:

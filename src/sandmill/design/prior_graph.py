@@ -85,12 +85,14 @@ def spread_for(prior: TargetPrior, share: float, position: float) -> float | Non
     Returns:
         None if the domain gives no range.
     """
-    if prior.ceiling is None:
-        return None
-    wanted = _within(prior.ceiling, _EASIEST_AUC, position)
-    if _auc(_MOST_SPREAD, share) <= wanted:
-        return _MOST_SPREAD
-    return round(float(brentq(lambda spread: _auc(spread, share) - wanted, 0.01, _MOST_SPREAD, xtol=1e-6)), 4)
+    return spread_of(_within(prior.ceiling, _EASIEST_AUC, position), share) if prior.ceiling else None
+
+
+def spread_of(area: float, share: float, most: float = _MOST_SPREAD) -> float:
+    """Return the standard deviation of the rule in log-odds for which the best AUC of a class with this share is so."""
+    if _auc(most, share) <= area:
+        return most
+    return round(float(brentq(lambda spread: _auc(spread, share) - area, 0.01, most, xtol=1e-6)), 4)
 
 
 def _within(ceiling: tuple[float, float], easiest: float, position: float) -> float:
@@ -110,13 +112,24 @@ def _auc(spread: float, share: float) -> float:
     return float(positive @ below / (positive.sum() * negative.sum()))
 
 
-def with_noise(link: Link, priors: Mapping[str, TargetPrior], name: str, position: float) -> Link:
-    """Return a link of numbers whose noise puts the best R squared within the target's range; others unchanged."""
+def with_noise(
+    link: Link, priors: Mapping[str, TargetPrior], name: str, position: float, score: float | None = None
+) -> Link:
+    """Return a link of numbers whose noise puts the best R squared within the target's range; others unchanged.
+
+    A score that follows from the seed is the best R squared. The number then keeps its spread, and so its skewness.
+    """
     if isinstance(link, NumbersLink):
         parts = [with_noise(part, priors, own, position) for own, part in zip(link.names, link.links, strict=True)]
         return link.model_copy(update={"links": tuple(parts)})
     prior = priors.get(name)
-    if prior is None or prior.ceiling is None or not isinstance(link, GaussianLink | PositiveLink):
+    if not isinstance(link, GaussianLink | PositiveLink):
+        return link
+    if score is not None:
+        noise, spread = np.sqrt(1 / score - 1), "sigma" if isinstance(link, PositiveLink) else "scale"
+        rest = getattr(link, spread) * np.sqrt((1 + link.noise**2) * score)
+        return link.model_copy(update={"noise": round(float(noise), 4), spread: float(f"{rest:.4g}")})
+    if prior is None or prior.ceiling is None:
         return link
     share = min(max(_within(prior.ceiling, _EASIEST_SHARE, position), 0.05), 0.98)
     return link.model_copy(update={"noise": round(float(np.sqrt(1 / share - 1)), 4)})

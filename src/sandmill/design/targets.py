@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
+from scipy.special import ndtri
 
+from sandmill.design.laws import EVEN_SAMPLE, moments
 from sandmill.design.prose import listed
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models import links
@@ -27,8 +29,8 @@ _RELATIVE = frozenset(
 """Metrics of relative errors, which need positive numbers."""
 _CHANCE_OF_SKEW = 0.5
 """Chance of a skewed number if the seed has outliers."""
-_SKEWED, _MOST_SAMPLE_SKEW = 0.8, 8.0
-"""Skewness of a seed's target from which on a number is lognormal, and the largest that a small sample shows."""
+_SKEWED = 0.5
+"""Skewness of a seed's target from which on a number is lognormal."""
 _LEAST_ZEROS, _MOST_ZEROS, _USUAL_LOG_COUNT = 0.15, 0.5, 0.75
 """Share of zeros from which on counts are made as rare as in the seed, the largest share that designs have, and the
 spread of the rule in log counts. With more zeros, no model learns enough from 200 rows for an easy task."""
@@ -127,7 +129,7 @@ def _number_link(
     is_skewed = PathologyKind.OUTLIERS in structure.pathologies and chance < _CHANCE_OF_SKEW
     if structure.profile and structure.profile.target_skew is not None:
         is_skewed = structure.profile.target_skew > _SKEWED
-        sigma = round(_sigma_for(structure.profile.target_skew, noise), 3) if is_skewed else sigma
+        sigma = round(_sigma_for(structure.profile.target_skew, noise), 3)
     is_positive = structure.metric in _RELATIVE or is_skewed
     decimals = number.decimals
     if structure.profile and structure.profile.target_top_share:
@@ -160,11 +162,10 @@ def _decimals_for(top: float, sd: float, most: int) -> int:
 
 
 def _sigma_for(skew: float, noise: float) -> float:
-    """Return the sigma for which a lognormal number with this noise has about the skewness."""
-    sigmas = np.linspace(0.15, 1.1, 40)
-    totals = np.exp(np.square(sigmas) * (1 + noise**2))
-    found = np.minimum((totals + 2) * np.sqrt(totals - 1), _MOST_SAMPLE_SKEW)
-    return float(sigmas[int(np.argmin(np.abs(found - skew)))])
+    """Return the sigma, with noise up to 1, for which a small sample of a lognormal number has about the skewness."""
+    totals = np.linspace(0.05, 1.2, 47) * (1 + noise**2) ** 0.5
+    found, _ = moments(np.exp(np.outer(totals[totals <= 1], ndtri(EVEN_SAMPLE))))
+    return float(totals[int(np.argmin(np.abs(found - skew)))] / (1 + noise**2) ** 0.5)
 
 
 def _count(ends: tuple[int, int], wanted: int | None, hardness: float, rng: np.random.Generator) -> int:

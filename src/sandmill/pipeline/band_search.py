@@ -9,14 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sandmill.calibrate.acceptance import accepted_range
-from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
+from sandmill.design.difficulty_curves import aim_of, difficulty_curve
+from sandmill.design.known import AIM, HARDNESS
 from sandmill.models.base import Band
 from sandmill.models.plan import Attempt, Slot
 from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
 
-AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
-"""Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale. Near 0 all solvers
-score like the oracle, and near 1 none learns anything: thresholds would be ties."""
 WELL_INSIDE = 0.03
 """A band is within reach of a structure whose typical designs come so far into it. Designs scatter around the typical
 one: of 12 slots for easy tables, seven had a typical design at the edge of the band; half of the 12 left the band."""
@@ -32,15 +30,20 @@ SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
 NEAREST = 2
 """Designs nearest to the band that are tried again, accepted in any band. Then come fresh ones of medium difficulty,
-which most often become tasks: a lack of room above the best blind run is usual at the easy end."""
+which most often become tasks: a lack of room above the best blind run is usual at the easy end. With the score of a
+seed every other one is easy, since of tables with a few coarse columns and a low score no other becomes a task."""
 _LEAST_GAIN = 1e-9
 
 
 def beyond_reach(structure: Structure, band: Band) -> float:
-    """Return how far a band lies beyond what designs of a structure typically reach; 0 if they reach it."""
+    """Return how far a band lies beyond what designs of a structure typically reach; 0 if they reach it.
+
+    To this adds how far the score of the structure's seed lies beyond those that designs of the band can have.
+    """
     curve = difficulty_curve(structure, band)
     low, high = accepted_range(band)
-    return max(0.0, curve[0] - (high - WELL_INSIDE), low + WELL_INSIDE - curve[-1])
+    far = max(0.0, curve[0] - (high - WELL_INSIDE), low + WELL_INSIDE - curve[-1])
+    return far + (aim.miss if (aim := aim_of(structure, band)) else 0.0)
 
 
 def first_hardness(structure: Structure, band: Band) -> float:
@@ -133,8 +136,9 @@ class SlotSearch:
         if self.has_settled or self.path:
             self.start_over()
         if self.has_settled:
-            hardness, medium = first_hardness(structure, Band.MEDIUM), Band.MEDIUM
-            return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=True, design_band=medium)
+            band = Band.EASY if self.settled % 2 == 0 and aim_of(structure, Band.EASY) else Band.MEDIUM
+            hardness = first_hardness(structure, band)
+            return Attempt(self.slot, self.round, self.tried, self.variant, hardness, any_band=True, design_band=band)
         return Attempt(self.slot, self.round, self.tried, self.variant, first_hardness(structure, band))
 
     def note_miss(self, miss: Miss) -> None:
@@ -155,12 +159,14 @@ def pair_bands(structures: Sequence[Structure], bands: Sequence[Band]) -> list[B
     Each such slot swaps with the slot by which both together come nearest. The other slots keep their bands: counts
     with an absolute error are never easy on 200 rows, ranks of numbers seldom expert.
     """
-    kinds = [
-        (structure.modality, structure.target, structure.metric, difficulty_curve(structure, Band.HARD))
-        for structure in structures
-    ]
-    by_kind = dict(zip(kinds, structures, strict=True))
-    reach = {(kind, band): beyond_reach(structure, band) for kind, structure in by_kind.items() for band in Band}
+    apart = {id(structure): structure for structure in structures}
+    beyond = {name: [beyond_reach(one, band) for band in Band] for name, one in apart.items()}
+    by_id = {
+        name: (one.modality, one.target, one.metric, (*difficulty_curve(one, Band.HARD), *beyond[name]))
+        for name, one in apart.items()
+    }
+    kinds = [by_id[id(structure)] for structure in structures]
+    reach = {(by_id[name], band): far for name in apart for band, far in zip(Band, beyond[name], strict=True)}
     paired = list(bands)
     # Of equal gains the first entry wins, so the order of insertion is part of the result.
     # Slots are keys of a dict, which keeps their order and removes any of them at once.

@@ -8,6 +8,7 @@ import pytest
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
 from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
+from sandmill.design.known import AIM
 from sandmill.design.motifs import HIDDEN_KINDS, PLAIN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
@@ -32,7 +33,7 @@ from sandmill.models.mechanism import Subgroup
 from sandmill.models.motifs import Lookup, ToldMotif, UnitEffect, columns_of, cuts_of
 from sandmill.models.plan import Slot
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.pipeline.band_search import AIM, first_hardness
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.rng import Streams
 from sandmill.scoring.support import ANSWER_FORMS
 from tests.designs import SECRET, TASKS, make_rendered, make_seed, make_spec

@@ -3,7 +3,7 @@
 from sandmill.design.kept import forecast
 from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
 from tests.designs import make_seed
-from tests.unit.design.test_shape import structure
+from tests.unit.design.test_shape import WIDE, column, structure
 
 
 def fates(asked):
@@ -25,6 +25,23 @@ def test_what_micro_scale_bends_is_named_with_what_it_becomes():
     assert (fates(two)["rarest_class"].becomes, fates(two)["top_class"].fate) == (0.04, "kept")
     strata = structure(target=TargetKind.REGRESSION, metric=MetricName.RMSE, split=SplitKind.STRATIFIED)
     assert (fates(strata)["split"].fate, fates(strata)["split"].becomes) == ("bent", "random")
+
+
+def test_the_bands_that_keep_the_scores_of_a_seed_are_named():
+    scores = {"linear_score": 0.45, "boosting_score": 0.45}
+    found = fates(structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=scores))["boosting"]
+    assert found.fate == "bent"
+    assert found.why.startswith("kept about in easy and medium tasks; in others the difficulty band")
+    sure = {"linear_score": 1.0, "boosting_score": 1.0}
+    found = fates(structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=sure))["boosting"]
+    assert found.why.startswith("the difficulty band")
+
+
+def test_a_second_date_and_a_second_text_are_bent():
+    assert fates(structure(WIDE))["mix"].fate == "kept"
+    for role in ("date", "text"):
+        found = fates(structure((*WIDE, column(role, 300, 0.9))))
+        assert (found["mix"].fate, found["n_columns"].fate, found["has_date"].fate) == ("bent", "bent", "kept")
 
 
 def test_traits_that_designs_do_not_take_over_are_dropped():

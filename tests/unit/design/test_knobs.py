@@ -7,7 +7,8 @@ import pytest
 
 from sandmill.design import design_task
 from sandmill.design.conditions import Conditions
-from sandmill.design.difficulty_curves import HARDNESS, difficulty_curve
+from sandmill.design.difficulty_curves import difficulty_curve
+from sandmill.design.known import AIM, HARDNESS
 from sandmill.design.motifs import FINDABLE_KINDS, HIDDEN_KINDS
 from sandmill.design.rule import choose_rule
 from sandmill.design.vocabulary import choose_vocabulary
@@ -18,7 +19,7 @@ from sandmill.models.links import class_names
 from sandmill.models.plan import Slot
 from sandmill.models.spec import Knobs, TaskSpec
 from sandmill.models.structure import ColumnMix, MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.pipeline.band_search import AIM, first_hardness
+from sandmill.pipeline.band_search import first_hardness
 from sandmill.rng import Streams
 from tests.designs import SECRET, TASKS, make_seed
 

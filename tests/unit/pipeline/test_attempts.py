@@ -15,6 +15,7 @@ from sandmill.pipeline.band_search import (
     first_hardness,
 )
 from tests.designs import TASKS, make_seed
+from tests.unit.design.test_shape import seed_of, structure
 
 SLOT = Slot(number=3, seed=make_seed(*TASKS[0]), band=Band.MEDIUM)
 
@@ -65,6 +66,17 @@ def test_when_the_budget_is_spent_the_nearest_design_is_taken_whatever_its_band(
         assert settled.any_band
         assert settled.hardness == first_hardness(SLOT.structure, Band.MEDIUM)
         assert settled.design_band is Band.MEDIUM
+
+
+def test_every_second_fresh_design_of_a_known_table_that_settles_is_easy():
+    scores = {"linear_score": 0.2, "boosting_score": 0.2}
+    asked = structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=scores)
+    search = SlotSearch(Slot(number=3, seed=seed_of(asked), band=Band.HARD), 0)
+    bands = []
+    while search.is_open:
+        bands.append(search.next_attempt().design_band)
+        search.start_over()
+    assert bands[ATTEMPTS:] == [Band.MEDIUM, Band.EASY] * 2
 
 
 def test_a_slot_closes_when_filled_or_spent():
