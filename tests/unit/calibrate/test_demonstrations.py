@@ -10,7 +10,7 @@ import pytest
 
 from sandmill.calibrate.fact_arrays import fact_arrays
 from sandmill.calibrate.readers import Stated, stated_facts
-from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration
+from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration, with_id
 from sandmill.draw import Rendered, render
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring import get_metric
@@ -118,3 +118,9 @@ def test_a_blind_script_names_no_fact_and_one_fact_is_used_alone(tmp_path: Path)
     assert not any(f'"{name}"' in blind for _, name in forms)
     assert [name for _, name in forms if f'"{name}"' in one] == [forms[0][1]]
     assert len(blind) < 1000
+
+
+def test_a_level_that_holds_the_word_id_stays_as_it_is() -> None:
+    line = 'df["shelf"] = df[ID].map({"ID-055": 1.5, "ID": 2.0, "a \\"ID": 3.0})'
+
+    assert with_id(line, "loan") == line.replace("df[ID]", 'df["loan"]')

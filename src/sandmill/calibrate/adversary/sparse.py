@@ -59,6 +59,7 @@ class FeatureSampler:
         self.rest = np.maximum(np.einsum("ir,ij,jr->r", self.target, self.inverse, self.target), LEAST_REST)
         self.amplitudes = [0.0] * len(blocks)
         self.late: list[tuple[Any, Any, Any]] = []
+        """Draws of variances that `power` and `match` do not hold yet."""
 
     @property
     def damped(self) -> Any:
@@ -110,9 +111,10 @@ class FeatureSampler:
         return choices[pick]
 
     def catch_up(self) -> None:
-        """Change what follows for all features by what was drawn of columns: one product for all draws since the last."""
+        """Update power and match of all features after draws of variances, in one product for all of them."""
         if self.late:
-            turned, share, along = (np.concatenate(parts, axis=axis) for parts, axis in zip(zip(*self.late), (1, 0, 0)))
+            vectors, shares, sides = zip(*self.late, strict=True)
+            turned, share, along = np.hstack(vectors), np.concatenate(shares), np.concatenate(sides)
             touched = self.bank @ turned
             self.power = self.power - touched**2 @ share
             self.match = self.match - (touched * share) @ along

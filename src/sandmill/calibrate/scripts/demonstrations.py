@@ -95,6 +95,11 @@ def demonstration(
     return "\n".join([*imports("\n".join(body)), "", *body]) + "\n"
 
 
+def with_id(line: str, column: str) -> str:
+    """Write the name of the id column for the name `ID`. Strings, such as the level "ID-055", stay as they are."""
+    return re.sub(r'"(?:[^"\\]|\\.)*"|\bID\b', lambda found: quoted(column) if found[0] == "ID" else found[0], line)
+
+
 def _files(facts: TaskFacts, used: Stated) -> Iterator[str]:
     ids = f", dtype={{{quoted(facts.id_column)}: str}}" if child_block(used) else ""
     yield from (f'{name} = pd.read_csv("{PUBLIC}/{name}.csv"{ids})' for name in ("train", "test"))
@@ -113,7 +118,7 @@ def _facts(facts: TaskFacts, train: pd.DataFrame, stated: Stated) -> Iterator[st
         yield "# What the texts of the task state"
     for line in lines:
         plain = line.replace('f"{public}/', f'"{PUBLIC}/').replace('train["', 'df["')
-        yield re.sub(r"\bID\b", lambda _: quoted(facts.id_column), plain)
+        yield with_id(plain, facts.id_column)
 
 
 def _decoded(train: pd.DataFrame, lines: list[str], facts: TaskFacts) -> pd.DataFrame:
