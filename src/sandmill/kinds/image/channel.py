@@ -108,7 +108,7 @@ class ImageDesign:
         medium = draw_medium(f"image/domains/{self.kind}", ImageMedium, place)
         sights = sights_of(medium.scene)
         faint = tuple(one.column for one in medium.seen if one.column and sights[one.sight].is_faint)
-        return medium.model_copy(update={"not_leading": faint})
+        return medium.model_copy(update={"not_leading": (*medium.not_leading, *faint)})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and whether a large value shows much or little of a thing.
