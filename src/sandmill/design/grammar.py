@@ -198,11 +198,13 @@ def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
         if medium
         else choose_conditions(structure, streams, draft.faults if draft else None)
     )
-    # What only texts state is out of reach of the models that decide difficulty, so easy media state nothing.
+    # What only texts state is out of reach of the models that decide difficulty, so easy media state nothing. By log
+    # loss those of medium difficulty do not either: models that miss a part of the rule are sure and wrong.
     may_tell = bool(domain.knows.targets or medium) and not draft
     is_single = not medium and (slot.band is Band.EASY or (slot.band, slot.reading) == (Band.MEDIUM, "plain"))
     if medium:
-        may_tell = may_tell and slot.band is not Band.EASY and has_hints(streams, CHANCE_OF_MEDIA_HINTS)
+        is_plain = slot.band is Band.EASY or (slot.band, structure.metric) == (Band.MEDIUM, MetricName.LOG_LOSS)
+        may_tell = may_tell and not is_plain and has_hints(streams, CHANCE_OF_MEDIA_HINTS)
     else:
         may_tell = may_tell and (is_single or has_hints(streams))
     shape = shape_of(structure, kind, conditions.split)

@@ -72,7 +72,9 @@ def test_passages_of_easy_designs_are_long_and_have_few_lasting_names_and_slips(
     assert made[-1].nuisance == PASSAGES.nuisance
 
 
-@pytest.mark.parametrize(("kind", "place"), [("audio_archive", 0.0), ("image_classes", 0.9), ("table_image", 0.0)])
+@pytest.mark.parametrize(
+    ("kind", "place"), [("audio_archive", 0.0), ("image_classes", 0.9), ("table_image", 0.0), ("image_patients", 0.9)]
+)
 def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(kind, place):
     medium = kind_named(kind).load("design").choose_medium(place)
     assert medium.not_leading
@@ -89,3 +91,13 @@ def test_the_leading_plain_motif_does_not_read_what_is_hardly_seen(kind, place):
         assert len(read) == len(set(read))
     later = {name for rule in rules for motif in (*rule.plain[1:], *rule.hidden) for name in columns_of(motif)}
     assert later & set(medium.not_leading), "other motifs read them"
+
+
+@pytest.mark.parametrize("place", [0.0, 0.9])
+@pytest.mark.parametrize(("kind", "cells"), [("image_patients", "shown"), ("json_rows", "cells")])
+def test_no_cell_beside_an_item_leads_a_rule(kind, cells, place):
+    medium = kind_named(kind).load("design").choose_medium(place)
+    units = {word.name for word in medium.domain.units}
+    assert set(getattr(medium, cells)) - units <= set(medium.not_leading), "else reading the item would hardly pay"
+    words = (*medium.domain.numeric, *medium.domain.categorical)
+    assert {word.name for word in words} - set(medium.not_leading) - set(medium.unseen), "something is left to lead"

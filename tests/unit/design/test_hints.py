@@ -15,6 +15,7 @@ from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Conditional, KnownUnit, NormDistance, ToldMotif, columns_of
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
+from sandmill.seeds import ingest
 from tests.designs import SECRET, make_seed
 from tests.hinted_designs import BINARY, KNOWING, design, hinted, told
 from tests.unit.design.test_grammar import frames
@@ -141,3 +142,19 @@ def test_easy_tables_and_medium_ones_of_plain_reading_state_one_plain_fact_that_
         assert (hint.matters, hint.level) == (True, "plain")
         assert any(term.motif == hint.fact.motif for term in spec.mechanism.terms)
         assert not any(column.conversion or column.in_text for column in spec.mechanism.columns)
+
+
+@pytest.mark.parametrize(
+    ("seed_id", "states"),
+    [
+        ("spooky-author-identification", (False, False, True, True)),
+        ("siim-isic-melanoma-classification", (False, True, True, True)),
+    ],
+)
+def test_media_state_forms_from_the_band_on_in_which_default_models_can_do_without_them(seed_id, states):
+    """By log loss a part of the rule that only texts state makes even medium designs hard."""
+    (seed,) = (seed for seed in ingest(()).supported if seed.id == seed_id)
+    for band, may_state in zip(Band, states, strict=True):
+        slots = [Slot(number=number, seed=seed, band=band) for number in range(6)]
+        designs = [design_task(slot, Streams(SECRET, f"media {slot.number}"), 0.3) for slot in slots]
+        assert any(told(spec) for spec in designs) == may_state

@@ -51,14 +51,14 @@ SCENES = {
     "leaf": {"side": 60, "file": "jpg", "grain": 4.0},
     "glyphs": {"file": "jpg", "grain": 3.5},
     "outline": {"file": "jpg", "is_grey": True},
-    "chest": {"file": "jpg", "is_grey": True, "blur": 0.08},
+    "chest": {"side": 96, "file": "jpg", "is_grey": True, "blur": 0.08},
     "fundus": {"side": 48},
     "tissue": {"side": 48, "file": "tif"},
     "mole": {"side": 48, "file": "jpg"},
 }
 FAINT = {"plant_length": 0.7, "stones": 0.72, "gulls": 0.75}
 FAINT |= {
-    "tip_down": 0.75,
+    "tip_down": 0.9,
     "reach": 0.72,
     "bleed_size": 0.7,
     "deposits": 0.75,

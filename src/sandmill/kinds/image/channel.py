@@ -85,6 +85,9 @@ Range = tuple[float, float]
 NUISANCE = ("grain", "lighting", "occlusion", "blur", "motion", "vignette", "shift")
 """Fields of a channel that disturb pictures, each drawn from a range of its own."""
 _LEAST_GRAIN = 0.5
+_LEAST_VARIETY = 0.3
+"""Variety of the easiest designs. Where nothing varies that does not matter, general features show as much as measures
+of what the description names, so that reading does not pay."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class ImageDesign:
         medium = draw_medium(f"image/domains/{self.kind}", ImageMedium, place)
         sights = sights_of(medium.scene)
         faint = tuple(one.column for one in medium.seen if one.column and sights[one.sight].is_faint)
-        return medium.model_copy(update={"not_leading": faint})
+        return medium.model_copy(update={"not_leading": (*medium.not_leading, *faint)})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
         """Draw the nuisance, and whether a large value shows much or little of a thing.
@@ -136,7 +139,8 @@ class ImageDesign:
 
 
 def calm(channel: ImageChannel, hardness: float) -> ImageChannel:
-    """Let easy designs have little of what disturbs pictures, and sights that stay alike if they follow no column."""
+    """Let easy designs have little of what disturbs pictures, and sights that vary little if they follow no column."""
     scaled = {name: round(getattr(channel, name) * hardness, 3) for name in NUISANCE}
     scaled["grain"] = max(_LEAST_GRAIN, scaled["grain"])
-    return channel.model_copy(update={**scaled, "variety": round(min(1.0, hardness), 4)})
+    variety = _LEAST_VARIETY + (1 - _LEAST_VARIETY) * hardness
+    return channel.model_copy(update={**scaled, "variety": round(variety, 4)})
