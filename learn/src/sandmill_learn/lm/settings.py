@@ -95,7 +95,7 @@ def parse(given: Sequence[str] | None) -> Arguments:
     parser.add_argument(
         "--unstated", type=float, default=0.2, help="prepare: share of training designs whose prompts lose their facts"
     )
-    parser.add_argument("--real", type=int, default=26, help="prepare: real tables (some have no scale and are left out)")
+    parser.add_argument("--real", type=int, default=26, help="prepare: real tables (one without a scale is left out)")
     parser.add_argument("--processes", type=int, default=2, help="prepare: processes")
     found = parser.parse_args(given)
     seconds = {name: getattr(found, f"{name}_seconds") for name in ("sft", "grpo", "evaluate")}
