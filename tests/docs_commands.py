@@ -47,7 +47,7 @@ TABLE: tuple[tuple[str, Way], ...] = (
     # tests/pipeline/test_clusters.py builds on clusters of this machine.
     (r"python -m flows\.build_release .*--task-runner .*", Way.CLUSTER),
     (r"python -m flows\.build_release .*", Way.BUILD),
-    # tests/pipeline/test_operations.py runs both with small numbers.
+    # tests/pipeline/test_assets.py runs both with small numbers.
     (r"python -m flows\.(audit_release|refresh_curriculum) .*", Way.ELSEWHERE),
     (r"python -m sandmill_learn\.flows\.(train_policy|evaluate_policy) .*", Way.LONG),
     # learn/tests/test_lm.py runs all its phases with a tiny model.

@@ -13,7 +13,8 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.rollouts import RolloutFolder
 from sandmill.store.verify import verify_hashes
-from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop, wait_until
+from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop
+from tests.processes import wait_until
 from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_record
 

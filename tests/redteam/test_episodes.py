@@ -4,14 +4,8 @@ import pytest
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
-from tests.redteam.attacks import KNOWN, PRELUDE, Attack
+from tests.redteam.attacks import FAMILIES, KNOWN, PRELUDE, Attack
 from tests.redteam.siege import Siege
-from tests.redteam.test_access import ATTACKS as ACCESS
-from tests.redteam.test_later_steps import ATTACKS as LATER_STEPS
-from tests.redteam.test_resources import ATTACKS as RESOURCES
-from tests.redteam.test_semantics import ATTACKS as SEMANTICS
-from tests.redteam.test_tampering import ATTACKS as TAMPERING
-from tests.redteam.test_ways_out import ATTACKS as WAYS_OUT
 
 NOTHING, ERROR = ("no_submission",), ("runtime_error",)
 
@@ -136,11 +130,7 @@ def _other(cell: str) -> str:
 
 
 def test_every_attack_that_was_seen_elsewhere_is_tried_and_as_many_of_our_own():
-    attacks = [
-        attack
-        for family in (ACCESS, WAYS_OUT, TAMPERING, LATER_STEPS, SEMANTICS, RESOURCES, ATTACKS)
-        for attack in family.values()
-    ]
+    attacks = [attack for family in (*FAMILIES.values(), ATTACKS) for attack in family.values()]
     tried = {number for attack in attacks for number in attack.known} | {number for number, _ in MORE.values()}
     assert tried == set(KNOWN)
     assert all(name in globals() for _, name in MORE.values())

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -10,19 +11,23 @@ import pytest
 
 from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.panel import Panel
+from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.rungs import GradedTest
 from sandmill.calibrate.scripts.choose import write_ladder
+from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.stated_lines import insight_lines, insight_table
 from sandmill.draw import render
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models import motifs
 from sandmill.models.columns import Categorical
-from sandmill.models.faults import MixedTypes
+from sandmill.models.faults import Duplicates, MixedTypes
 from sandmill.models.mechanism import Mechanism, Subgroup
+from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.submission import parse_submission
 from tests.designs import SECRET
+from tests.hinted_designs import small_rendered
 from tests.unit.calibrate.tasks import (
     FIRST,
     GROUP,
@@ -158,3 +163,52 @@ def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
     assert gap_closed(score, trivial, oracle) > 0.8
     assert "add_insight" in scripts[0].source
     assert "add_insight" not in scripts[1].source
+
+
+def wave():
+    """A design whose rule is one wave over a column that is spread widely."""
+    return with_rule(plain_spec(), motifs.Periodic(column=FIRST, period=21, phase=0.8))
+
+
+def closed(made, *names: str) -> dict[str, float]:
+    """Gap closed by the informed solver and by entries."""
+    metric, truth = get_metric(made.spec.metric), made.rendered.answers.truth
+    package = made.rendered.package
+    with TemporaryDirectory() as folder:
+        contest = SolverRuns(Path(folder), package.public, package.facts, Stated(()))
+        informed = contest.run_informed(made.spec.mechanism)
+        assert contest.run_informed(made.spec.mechanism) is informed
+    assert informed.failure is None
+    runs = {run.name: run.prediction for run in [informed, *made.panel.run(["prior", *names])]}
+    scores = {name: metric.score(truth, prediction) for name, prediction in runs.items()}
+    oracle = metric.score(truth, made.rendered.oracle)
+    return {name: gap_closed(score, scores["prior"], oracle) for name, score in scores.items()}
+
+
+def test_it_beats_linear_models_where_the_rule_is_a_wave():
+    with made_task(wave()) as made:
+        gaps = closed(made, "linear", "linear_tuned")
+    assert gaps["informed"] > 0.9
+    assert gaps["informed"] > max(gaps["linear"], gaps["linear_tuned"]) + 0.5
+    assert gaps["informed"] < 1.01
+
+
+def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
+    spec = wave()
+    copied = spec.mechanism.model_copy(update={"pathologies": (Duplicates(rate=0.3),)})
+    with made_task(spec.model_copy(update={"mechanism": copied})) as made:
+        assert len(made.panel.table.kept) < 0.9 * len(made.train.target)
+        assert closed(made)["informed"] > 0.9
+
+
+def test_it_reads_cells_as_the_texts_explain_them():
+    rendered = small_rendered(0, (TargetKind.REGRESSION, MetricName.RMSE))
+    package, metric = rendered.package, get_metric(MetricName.RMSE)
+    assert {"form", "sentinel", "units"} & {hint.fact.fact for hint in package.spec.hints}
+    with TemporaryDirectory() as folder:
+        contest = SolverRuns(Path(folder), package.public, package.facts, stated_facts(package.spec, package.public))
+        informed = contest.run_informed(package.spec.mechanism)
+        blind = contest.run(["linear_tuned"])[0]
+    assert informed.failure is None
+    truth = rendered.answers.truth
+    assert metric.score(truth, informed.prediction) < 0.9 * metric.score(truth, blind.prediction)
