@@ -14,7 +14,8 @@ from sandmill.models.calibration import RUNG_FILES
 from sandmill.models.names import path_fault
 from sandmill.models.release import FORMAT_VERSION
 from sandmill.store.parquet import write_rows
-from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses, run
+from tests.hostile import SCHEMAS, HostileRelease, everything_below, files_table, parquet_of, refuses
+from tests.invoking import run
 
 IDS = {
     "a folder above": "../victim/site",

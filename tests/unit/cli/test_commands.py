@@ -13,8 +13,8 @@ from sandmill.store.files import Store
 from sandmill.verify.rerun import TaskRerun
 from tests.designs import SECRET
 from tests.factories import VERIFICATION, make_task
+from tests.invoking import TASK, refused, run
 from tests.publishing import fill_shard, publish_numbers, publish_shards
-from tests.unit.cli.invoking import TASK, refused, run
 
 SECRET_ID = "0123456789ab"
 """Of the releases that `publish_numbers` makes."""

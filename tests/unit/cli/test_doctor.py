@@ -3,7 +3,7 @@ import json
 import pytest
 
 from sandmill.cli.doctor import check_agent_env, check_isolation, check_root
-from tests.unit.cli.invoking import run
+from tests.invoking import run
 
 
 def test_doctor_finds_this_machine_ready(tmp_path):

@@ -5,9 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.fingerprint import files_digest
 from sandmill.models.package import TaskFile
 from sandmill.models.release import BUILD_REPORT, VerifiedTask
@@ -20,11 +18,8 @@ from sandmill.verify import rerun
 from sandmill.verify.records import described_files
 from tests.designs import SECRET, make_rendered
 from tests.factories import make_task
+from tests.invoking import run
 from tests.publishing import fill_shard, publish_numbers, publish_shards
-
-
-def run(*arguments: object):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from sandmill.store.files import Store
 from sandmill.store.release import load
+from tests import invoking
 from tests.publishing import publish_numbers
-from tests.unit.cli import invoking
 
 
 @pytest.fixture

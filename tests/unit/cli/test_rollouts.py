@@ -8,9 +8,9 @@ from sandmill.publish.release_report import PAGE
 from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.rollouts import RolloutFolder
+from tests.invoking import refused, run
 from tests.publishing import publish_numbers
 from tests.rollout_records import SETTINGS, make_masked, make_record
-from tests.unit.cli.invoking import refused, run
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.invoking import refused
 from tests.servers import TOKEN
-from tests.unit.cli.invoking import refused
 
 
 @pytest.fixture

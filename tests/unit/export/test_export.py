@@ -7,9 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.errors import IntegrityError, RequestError
 from sandmill.export import export as frame
 from sandmill.export.base import FORMATS
@@ -17,6 +15,7 @@ from sandmill.export.export import export
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
+from tests.invoking import run
 from tests.publishing import publish_numbers, publish_splits
 from tests.releases import REPOSITORY
 
@@ -38,10 +37,6 @@ def release(root) -> StoredRelease:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def run(*arguments: object):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -27,9 +27,9 @@ from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.shards import write_shard
 from tests.factories import make_shard_plan, make_slot_report, make_task
+from tests.invoking import run
 from tests.publishing import publish_shards
 from tests.releases import REPOSITORY
-from tests.unit.cli.invoking import run
 
 SEEDS = json.dumps({"used": [{"id": "parcels"}, {"id": "mine", "guard": "ab"}]}).encode()
 
