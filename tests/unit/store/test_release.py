@@ -147,22 +147,6 @@ def test_a_version_without_a_manifest_is_not_there(store):
         load(f"{store.root}@2")
 
 
-def test_a_release_of_a_newer_format_asks_for_an_upgrade(store):
-    manifest = publish_numbers(store, range(1))
-    newer = manifest.model_dump(mode="json") | {"format_version": 99, "new_field": 1}
-
-    store.write(f"{manifest.version}/manifest.json", json.dumps(newer).encode())
-    with pytest.raises(StoreError, match="Install a newer Sandmill to read it"):
-        load(store.root)
-
-
-def test_a_damaged_manifest_is_told(store):
-    manifest = publish_numbers(store, range(1))
-    store.write(f"{manifest.version}/manifest.json", b"{}")
-    with pytest.raises(IntegrityError, match="the manifest is damaged"):
-        load(store.root)
-
-
 def test_a_task_of_600_nested_files_comes_back_as_it_was(local_store, tmp_path):
     task = make_task(0)
     items = {f"train/{number:04x}/geometry.xyz": f"{number}\n".encode() for number in range(600)}
