@@ -30,7 +30,7 @@ HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def measure(piece: tuple[SeedTask, int, float, Band]) -> float:
-    """Difficulty of one design from the competent tier, without a calibration, as the search for a band sees it first."""
+    """Difficulty of one design from the competent tier, without a calibration, as the band search sees it first."""
     seed, number, hardness, band = piece
     slot = Slot(number=number, seed=seed, band=band)
     name = f"{seed.structure.target} {seed.structure.metric} {number}"

@@ -135,11 +135,7 @@ def test_a_worker_refreshes_a_curriculum_and_takes_over_what_is_on_the_frontier(
     request = {"release": str(tmp_path / "small"), "rollouts": [str(tmp_path / "rollouts")], "splits": list(SPLITS)}
     settings = {"secret_file": str(root.with_name(f"{root.name}.key")), "workers": 1}
 
-    run = deployed.trigger(
-        "refresh-curriculum",
-        {"request": request, "settings": settings},
-        "refresh-curriculum",
-    )
+    run = deployed.trigger("refresh-curriculum", {"request": request, "settings": settings}, "refresh-curriculum")
     ends = ("Completed", "Failed", "Crashed")
     assert wait_until(lambda: deployed.flow_run(run)["state_name"] in ends, 2000)
     ended = deployed.flow_run(run)

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandmill.check.dependence import (
-    area_under_curve,
-    clustering_p_value,
-    share_by_neighbour,
-)
+from sandmill.check.dependence import area_under_curve, clustering_p_value, share_by_neighbour
 from sandmill.check.gates import check_package
 from tests.packages import KINDS, edit, make_package, rename_ids
 

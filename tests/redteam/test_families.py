@@ -5,7 +5,7 @@ Each is paid what a failed run is paid: nothing.
 
 import pytest
 
-from tests.redteam.attacks import MEDDLING, Attack
+from tests.redteam.attacks import MEDDLING, SEMANTICS, Attack
 from tests.redteam.siege import Siege
 
 BACKENDS = ("warm", "warm without root")
@@ -19,3 +19,8 @@ def test_an_attack_is_paid_as_a_failed_run(attack: Attack, siege: Siege):
 
 def test_after_them_the_reference_is_gold(siege: Siege):
     siege.pays_the_reference()
+
+
+@pytest.mark.parametrize("name", SEMANTICS)
+def test_what_predicts_nothing_is_paid_nothing(name: str, siege: Siege):
+    siege.survives(SEMANTICS[name])

@@ -102,12 +102,7 @@ def _fitting(attacks: Mapping[str, Attack]) -> dict[str, Attack]:
 _TOO_LONG = {"cells: digits without any end": ("runtime_error",)}
 """The sandbox stops a script that writes them for each pixel."""
 _OF_CELLS = ("cells", "constant", "one bad cell", "signs in turns", "objects equal", "formulas")
-ATTACKS = {
-    **_fitting(SEMANTICS),
-    **_fitting(TAMPERING),
-    **_fitting(ACCESS),
-    **FILES,
-}
+ATTACKS = {**_fitting(SEMANTICS), **_fitting(TAMPERING), **_fitting(ACCESS), **FILES}
 
 
 def guesses_on(target: Target) -> dict[str, Attack]:

@@ -20,7 +20,7 @@ from sandmill.play.observation import escape_marks, fence, shorten_middle, short
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.mlebench import _plain_text
-from tests.unit.design.test_soundness import AUCTIONS
+from tests.unit.design.test_domains import AUCTIONS
 
 TOKEN = "0123456789abcdef"
 CODE = marker_code(Marker.SUBMISSION_WRITTEN, TOKEN)

@@ -162,8 +162,7 @@ def easy(folder: Path, target: str, metric: str, **changes) -> Written:
 
 
 @pytest.mark.parametrize(
-    ("target", "metric"),
-    [pytest.param(*pair, marks=[] if pair in OFTEN else pytest.mark.slow) for pair in ALL_PAIRS],
+    ("target", "metric"), [pytest.param(*pair, marks=[] if pair in OFTEN else pytest.mark.slow) for pair in ALL_PAIRS]
 )
 def test_every_entry_answers_and_every_default_beats_knowing_nothing(tmp_path: Path, target: str, metric: str):
     written = easy(tmp_path, target, metric)

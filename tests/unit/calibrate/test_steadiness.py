@@ -5,13 +5,7 @@ import pytest
 
 from sandmill.calibrate.board import gap_steps, leaderboard, thresholds
 from sandmill.calibrate.measure import draw_counts
-from sandmill.calibrate.steadiness import (
-    FORETOLD,
-    ThresholdScores,
-    require_order,
-    size_test,
-    steadiness,
-)
+from sandmill.calibrate.steadiness import FORETOLD, ThresholdScores, require_order, size_test, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.calibration import BoardEntry, Sizing, Steadiness, Thresholds, Tier
 from sandmill.scoring import get_metric
@@ -115,14 +109,7 @@ def test_twenty_entries_give_rows_two_four_eight_and_the_middle(lower: bool):
     assert (bars.gold, bars.silver, bars.bronze, bars.median) == (ranked[1], ranked[3], ranked[7], middle)
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        [],
-        [0.8] * 20,
-        [0.9 - number * 0.00001 for number in range(20)],
-    ],
-)
+@pytest.mark.parametrize("scores", [[], [0.8] * 20, [0.9 - number * 0.00001 for number in range(20)]])
 @pytest.mark.parametrize("lower", [False, True])
 def test_a_flat_board_is_rejected(scores: list[float], lower: bool):
     signed = [round(-score if lower else score, 5) for score in scores]

@@ -14,12 +14,7 @@ from sandmill.models.certificate import Certificate, Rate
 from sandmill.models.names import CERTIFICATE, CROISSANT, DURATIONS_FILE, SIGNATURE
 from sandmill.models.reports import ScriptSeconds
 from sandmill.pipeline.publishing import KeptTasks, _durations
-from sandmill.publish.certificate import (
-    certificate_problems,
-    certify,
-    shared_prose,
-    sign_certificate,
-)
+from sandmill.publish.certificate import certificate_problems, certify, shared_prose, sign_certificate
 from sandmill.publish.signature import sign
 from sandmill.report.digest import ReleaseCounts
 from sandmill.store.arrow_tables import read_record

@@ -133,10 +133,7 @@ def test_a_scratch_folder_that_travels_comes_back_as_changes(site):
     other = {"path": "gone", "content": b64encode(b"2").decode()}
     (result,) = site.run(run("list\nremove gone\nwrite new 3", scratch=[entry, other]))
     assert result["stdout"] == "gone kept\n"
-    assert result["scratch"] == {
-        "written": [{"path": "new", "content": b64encode(b"3").decode()}],
-        "removed": ["gone"],
-    }
+    assert result["scratch"] == {"written": [{"path": "new", "content": b64encode(b"3").decode()}], "removed": ["gone"]}
     assert not site.box.runs[0]["scratch"].exists()
 
 
