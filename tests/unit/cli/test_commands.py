@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from sandmill.store.parcels import load
 
 from sandmill.models.fidelity import Fidelity, FidelityVector
 from sandmill.store.files import Store
+from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.verify.rerun import TaskRerun
 from tests.designs import SECRET
