@@ -139,9 +139,10 @@ def test_bronze_lies_a_step_above_a_single_column_and_pushes_the_others_up():
     )
 
 
-def test_gold_of_older_releases_is_a_fixed_part_above_the_best_blind_run():
-    runs = entries({**BLIND, "blend_c": 0.95})
-    assert float(rule_of(runs).places(own(runs)).gold) == pytest.approx(0.95 + GOLD_ABOVE)
+def test_gold_of_older_releases_is_a_fixed_part_above_the_best_blind_run_and_bronze_above_a_constant_answer():
+    runs = entries(BLIND | dict.fromkeys(ORDINARY, -0.1) | {"blend_c": 0.95})
+    found = rule_of(runs).places(own(runs))
+    assert (float(found.gold), float(found.bronze)) == pytest.approx((0.95 + GOLD_ABOVE, LEAST_BRONZE))
 
 
 def test_luck_that_all_runs_share_moves_no_threshold():
