@@ -109,6 +109,13 @@ def test_files_that_were_exchanged_together_with_their_hashes_are_found(forged):
     ]
 
 
+def test_bytes_that_are_not_those_of_their_hash_are_found(forged):
+    forged.change("private/files", lambda row: row | {"bytes": b"id,y\n"} if row["path"] == "answers.csv" else row)
+    assert [problem.partition(": ")[2] for problem in _problems(forged)] == [
+        "private/answers.csv: the stored bytes differ from their hash"
+    ] * 2
+
+
 def test_a_task_missing_from_one_table_is_found(forged):
     forged.put_rows("public/tasks", tables.TABLES[0].rows(make_task(1)))
     assert _problems(forged) == [f"task {make_task(0).record.task_id}: not in public/tasks"]
