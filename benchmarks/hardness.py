@@ -8,9 +8,13 @@ their texts, and those for other bands do, so that the two are measured apart: -
 import argparse
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
-from benchmarks.probes import measure_difficulty
+from sandmill.calibrate.readers import Stated
+from sandmill.calibrate.solver_runs import SolverRuns
+from sandmill.calibrate.stage import probe_difficulty, probe_entries
 from sandmill.design import design_task
 from sandmill.draw import draw_pilot
 from sandmill.models.base import Band
@@ -26,12 +30,15 @@ HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def measure(piece: tuple[SeedTask, int, float, Band]) -> float:
-    """Difficulty of one design, from the competent tier."""
+    """Difficulty of one design from the competent tier, without a calibration, as the band search sees it first."""
     seed, number, hardness, band = piece
     slot = Slot(number=number, seed=seed, band=band)
     name = f"{seed.structure.target} {seed.structure.metric} {number}"
     streams = Streams(bytes(32), "hardness").child(name)
-    return measure_difficulty(draw_pilot(design_task(slot, streams, hardness), bytes(32))).value
+    pilot = draw_pilot(design_task(slot, streams, hardness), bytes(32))
+    with TemporaryDirectory(prefix="sandmill-panel-") as folder:
+        runs = SolverRuns(Path(folder), pilot.files, pilot.facts, Stated(()))
+        return probe_difficulty(pilot, runs.run(probe_entries(pilot.facts.kind))).value
 
 
 def seeds() -> list[list[SeedTask]]:

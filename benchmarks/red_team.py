@@ -9,7 +9,6 @@ Run from the repository root: python -m benchmarks.red_team releases/micro --bes
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -22,10 +21,12 @@ from sandmill.provenance import library_digest
 from sandmill.rewards import PRESETS
 from sandmill.sandbox import Sandbox
 from sandmill.store.release import StoredRelease, load
+from tests.redteam.attacks import FAMILIES as OF_SCRIPTS
 from tests.redteam.attacks import Attack
 from tests.redteam.siege import Siege, Target, lay_trap, open_target
+from tests.redteam.test_episodes import ATTACKS as EPISODES
 
-FAMILIES = ("access", "ways_out", "tampering", "later_steps", "semantics", "resources", "episodes")
+FAMILIES = {**OF_SCRIPTS, "episodes": EPISODES}
 _ABOVE = 1e-9
 """A reward that is higher by less equals that of the sample."""
 
@@ -87,7 +88,7 @@ def attack_task(release: StoredRelease, task_id: str, families: Sequence[str]) -
             outcomes = [
                 _run(siege, target, family, name, attack, sample)
                 for family in families
-                for name, attack in _attacks(family).items()
+                for name, attack in FAMILIES[family].items()
             ]
             used = box.backend
         return RedTeamRecord(
@@ -98,11 +99,6 @@ def attack_task(release: StoredRelease, task_id: str, families: Sequence[str]) -
             library=library_digest()[:16],
             attacks=tuple(outcomes),
         )
-
-
-def _attacks(family: str) -> Mapping[str, Attack]:
-    found: Mapping[str, Attack] = import_module(f"tests.redteam.test_{family}").ATTACKS
-    return found
 
 
 def _run(
@@ -140,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--beside", action="store_true", help="write the record beside the versions of the release")
     given = parser.parse_args(arguments)
     release = load(given.release)
-    record = attack_task(release, given.task or release.task_ids[0], given.family or FAMILIES)
+    record = attack_task(release, given.task or release.task_ids[0], given.family or tuple(FAMILIES))
     written = record.model_dump_json(indent=1) + "\n"
     if given.to:
         given.to.write_text(written)

@@ -29,7 +29,7 @@ FIRST = (
     "tests/unit/pipeline/test_shard.py",
     "tests/unit/design/test_bundled_seeds.py",
     "tests/unit/store/test_publish.py",
-    "tests/unit/store/test_killed_publish.py",
+    "tests/unit/store/test_garbage.py",
     "tests/redteam/test_label_probing.py",
     "tests/unit/pipeline/test_kinds.py",
     "tests/unit/pipeline/test_measuring.py",

@@ -10,15 +10,7 @@ from sandmill.models.columns import Categorical, Column
 from sandmill.models.plan import Slot
 from sandmill.models.seed import SeedTask
 from sandmill.models.spec import TaskSpec
-from sandmill.models.structure import (
-    ColumnMix,
-    MetricName,
-    Modality,
-    PathologyKind,
-    SplitKind,
-    Structure,
-    TargetKind,
-)
+from sandmill.models.structure import ColumnMix, MetricName, Modality, PathologyKind, SplitKind, Structure, TargetKind
 from sandmill.rng import Streams
 
 SECRET = bytes(range(32))

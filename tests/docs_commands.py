@@ -29,7 +29,7 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"make [a-z-]+( [A-Z_]+=.*)?", Way.MAKE),
     # tests/unit/store/test_hub.py, with a stand-in for the hub.
     (r"sandmill \w+ .*hf://.*", Way.ELSEWHERE),
-    # tests/unit/store/test_copy.py.
+    # tests/unit/store/test_pull.py.
     (r"sandmill copy .*", Way.ELSEWHERE),
     # tests/unit/sandbox/test_torch.py.
     (r"(.* )?sandmill agent-env create --with-torch", Way.ELSEWHERE),
@@ -39,7 +39,7 @@ TABLE: tuple[tuple[str, Way], ...] = (
     (r"sandmill rollouts .*", Way.ELSEWHERE),
     # tests/unit/cli/test_rollout.py.
     (r"sandmill curriculum .*", Way.ELSEWHERE),
-    # tests/unit/cli/test_report.py.
+    # tests/unit/cli/test_rollouts.py.
     (r"sandmill report .*", Way.ELSEWHERE),
     (r"python -m benchmarks\.red_team .*", Way.LONG),
     (r"sandmill serve .*", Way.ELSEWHERE),
@@ -47,7 +47,7 @@ TABLE: tuple[tuple[str, Way], ...] = (
     # tests/pipeline/test_clusters.py builds on clusters of this machine.
     (r"python -m flows\.build_release .*--task-runner .*", Way.CLUSTER),
     (r"python -m flows\.build_release .*", Way.BUILD),
-    # tests/pipeline/test_operations.py runs both with small numbers.
+    # tests/pipeline/test_assets.py runs both with small numbers.
     (r"python -m flows\.(audit_release|refresh_curriculum) .*", Way.ELSEWHERE),
     (r"python -m sandmill_learn\.flows\.(train_policy|evaluate_policy) .*", Way.LONG),
     # learn/tests/test_lm.py runs all its phases with a tiny model.
@@ -97,11 +97,7 @@ class Command:
 
 
 TUTORIAL = "docs/tutorial.md"
-PAGES = (
-    "README.md",
-    "learn/README.md",
-    *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md")),
-)
+PAGES = ("README.md", "learn/README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md")))
 
 
 def blocks(page: str, *languages: str) -> Iterator[tuple[int, str]]:

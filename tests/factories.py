@@ -4,15 +4,7 @@ from hashlib import sha256
 
 from sandmill.fingerprint import canonical_json, digest, files_digest
 from sandmill.models.base import Band, Stage
-from sandmill.models.calibration import (
-    BoardEntry,
-    Calibration,
-    Difficulty,
-    Sizing,
-    Steadiness,
-    Thresholds,
-    Tier,
-)
+from sandmill.models.calibration import BoardEntry, Calibration, Difficulty, Sizing, Steadiness, Thresholds, Tier
 from sandmill.models.columns import Column, Normal
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism

@@ -13,15 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from click.testing import Result
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.fingerprint import digest_of_hashes
 from sandmill.store import arrow_tables as tables
 from sandmill.store.files import Store
 from sandmill.store.parquet import write_rows
 from sandmill.store.publish import content_of
+from tests.invoking import run
 from tests.publishing import publish_numbers
 
 SCHEMAS = {table.name: table.schema for table in tables.TABLES}
@@ -129,11 +127,6 @@ def files_table(task_ids: Sequence[str], paths: Sequence[str], contents: Sequenc
     return pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, tables.FILES, strict=True)], tables.FILES
     )
-
-
-def run(*arguments: object) -> Result:
-    """Run the command line in this process."""
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
 
 
 def everything_below(folder: Path) -> set[str]:

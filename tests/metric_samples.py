@@ -5,13 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sandmill.models.package import TaskFacts
-from sandmill.models.predictive import (
-    ClassPredictive,
-    LabelPredictive,
-    NumberPredictive,
-    NumbersPredictive,
-    Predictive,
-)
+from sandmill.models.predictive import ClassPredictive, LabelPredictive, NumberPredictive, NumbersPredictive, Predictive
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring.base import Array, Floats
 from sandmill.scoring.support import ANSWER_FORMS

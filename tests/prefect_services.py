@@ -5,8 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from tests.processes import wait_until
 from tests.releases import REPOSITORY
 
 PREFECT = str(Path(sys.executable).parent / "prefect")
@@ -129,33 +129,6 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
-    """Wait until it holds. Returns whether it ever did."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.5)
-    return True
-
-
-def descendants(root: int) -> list[int]:
-    """Return the processes below a process, at this moment."""
-    stats = {path.parent.name: _read(path) for path in Path("/proc").glob("[0-9]*/stat")}
-    parents = {int(pid): int(stat.rpartition(b")")[2].split()[1]) for pid, stat in stats.items() if stat}
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found[1:]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def _is_up(api: str) -> bool:

@@ -6,12 +6,18 @@ from typing import Any
 import pytest
 from prefect import flow
 from prefect.assets import Asset
+from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
 
 import tasks.publishing
+from flows.audit_release import audit_release
+from sandmill.errors import IntegrityError
 from sandmill.models.plan import BuildPlan
-from sandmill.models.request import BuildRequest, RunSettings
+from sandmill.models.request import AuditRequest, BuildRequest, RunSettings
 from sandmill.pipeline.publishing import KeptTasks, Publication
+from sandmill.store.files import Store
+from sandmill.store.release import load
 from tasks.publishing import CARDS, LONGEST_KEY, asset_key, publish_version
+from tests.publishing import publish_numbers
 
 pytestmark = [pytest.mark.xdist_group("prefect"), pytest.mark.timeout(300)]
 
@@ -60,3 +66,31 @@ def test_any_place_has_a_key_that_prefect_accepts(place):
     key = asset_key(place)
     assert Asset(key=key).key == key
     assert len(key) <= LONGEST_KEY
+
+
+@pytest.fixture
+def dataset(tmp_path) -> Store:
+    store = Store(str(tmp_path / "micro"))
+    publish_numbers(store, range(2))
+    return store
+
+
+def test_an_audit_completes_with_its_finding_as_message_and_artifact(prefect_server, dataset):
+    state = audit_release(AuditRequest(release=dataset.root), return_state=True)
+    assert state.is_completed()
+    assert state.result() == load(dataset.root).ref
+    assert "2 tasks: all holds" in state.message
+    of_flow = FlowFilter.model_validate({"name": {"any_": ["audit-release"]}})
+    runs = prefect_server.read_flow_runs(
+        flow_filter=of_flow, flow_run_filter=FlowRunFilter.model_validate({"name": {"any_": [dataset.root]}})
+    )
+    assert len(runs) == 1
+
+
+def test_an_audit_of_a_damaged_version_fails_without_a_retry_and_lists_what_is_missing(prefect_server, dataset):
+    release = load(dataset.root)
+    dataset.remove(f"{release.version}/{release.manifest.parts[0].path}")
+    state = audit_release(AuditRequest(release=dataset.root), return_state=True)
+    assert state.is_failed()
+    with pytest.raises(IntegrityError, match=r"problems\.\n.*: missing"):
+        state.result()

@@ -6,11 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
@@ -20,6 +16,7 @@ from sandmill.models.request import RunSettings
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from tasks.runners import look_at_cluster, name_machine, runner_problems
+from tests.processes import descendants, is_alive, read_proc, wait_until
 from tests.releases import SMALL, small_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(1200)]
@@ -50,36 +47,15 @@ def _build(prefect_server, settings: RunSettings):
     return release, [run.state.name for run in runs if run.name.startswith("slots ")]
 
 
-def _family(pid: int) -> Iterator[int]:
-    """Yield a process and all that descend from it."""
-    yield pid
-    with suppress(FileNotFoundError, ProcessLookupError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            for child in (thread / "children").read_text().split():
-                yield from _family(int(child))
-
-
 def _own_workers(pid: int) -> list[int]:
     """Processes of a Dask worker that run attempts."""
-    found = []
-    for child in _family(pid):
-        with suppress(OSError):
-            if b"sandmill.pipeline.workers" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)
-    return found
-
-
-def _wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, "the moment never came"
-        time.sleep(0.05)
+    return [child for child in descendants(pid) if b"sandmill.pipeline.workers" in read_proc(child, "cmdline")]
 
 
 def _kill_at_work(cluster, killed: list[int]) -> None:
     """Kill a Dask worker once its own worker processes are there, which is while it builds a shard."""
     pid = cluster.workers[0].pid
-    _wait_until(lambda: bool(_own_workers(pid)))
+    assert wait_until(lambda: _own_workers(pid), DEADLINE_S)
     killed += _own_workers(pid)
     os.kill(pid, signal.SIGKILL)
 
@@ -100,7 +76,7 @@ def test_a_killed_dask_worker_costs_no_task_and_changes_nothing(
     assert states == ["Completed", "Completed"], "one task run a shard"
     assert release.manifest.content == load(small_release).manifest.content
     assert verify_hashes(release) == []
-    _wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in killed))
+    assert wait_until(lambda: not any(map(is_alive, killed)), DEADLINE_S)
 
 
 @needs_dask
@@ -117,7 +93,7 @@ def test_a_dask_scheduler_that_cannot_import_the_tasks_is_refused_before_any_wor
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen([*command, "--no-dashboard"], cwd=tmp_path, env=kept, stderr=subprocess.DEVNULL) as scheduler:
         try:
-            _wait_until(lambda: _listens(port))
+            assert wait_until(lambda: _listens(port), DEADLINE_S)
             (problem,) = runner_problems(RunSettings(task_runner=f"dask:tcp://127.0.0.1:{port}"))
         finally:
             scheduler.kill()

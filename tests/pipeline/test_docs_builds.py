@@ -18,10 +18,7 @@ from tests.releases import REPOSITORY
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(900)]
 
 CARDS = REPOSITORY / "src" / "sandmill" / "seeds" / "cards"
-FOLDERS = {
-    "my-seeds/": ("adult-income.yaml", "spooky-author-identification.yaml"),
-    "competitions/": ("diamonds.yaml",),
-}
+FOLDERS = {"my-seeds/": ("adult-income.yaml", "spooky-author-identification.yaml"), "competitions/": ("diamonds.yaml",)}
 """Folders that the pages assume, and the cards in them."""
 
 

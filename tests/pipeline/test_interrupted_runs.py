@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from prefect.states import Cancelling
 
 from sandmill.store.files import Store
 from sandmill.store.versions import list_versions
-from tests.prefect_services import descendants, wait_until
+from tests.processes import descendants, read_proc, wait_until
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("prefect"), pytest.mark.timeout(3600)]
@@ -51,7 +50,7 @@ class Builds:
 
     def wait_until_it_works(self, name: str) -> FlowRun:
         """Wait until the secret is made, which follows on recording the process."""
-        _wait_for(lambda: (self.root / name / "secret").exists(), UNTIL_IT_WORKS_S)
+        assert wait_until(lambda: (self.root / name / "secret").exists(), UNTIL_IT_WORKS_S)
         (found,) = self.runs(name)
         return found
 
@@ -102,7 +101,7 @@ def _build_alone(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
             start_new_session=True,
         )
     try:
-        _wait_for(lambda: (folder / "stopped" / "secret").exists(), UNTIL_IT_WORKS_S)
+        assert wait_until(lambda: (folder / "stopped" / "secret").exists(), UNTIL_IT_WORKS_S)
         yield process
     finally:
         with suppress(ProcessLookupError):
@@ -112,7 +111,7 @@ def _build_alone(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 def test_nothing_of_a_build_lives_on_when_its_process_is_killed(tmp_path):
     with _build_alone(tmp_path) as process:
-        _wait_for(lambda: b"sandmill.pipeline.workers" in _commands(descendants(process.pid)), UNTIL_IT_WORKS_S)
+        assert wait_until(lambda: b"sandmill.pipeline.workers" in _commands(descendants(process.pid)), UNTIL_IT_WORKS_S)
         started = descendants(process.pid)
         assert b"uvicorn" in _commands(started), "its temporary server"
         process.kill()
@@ -123,11 +122,8 @@ def test_nothing_of_a_build_lives_on_when_its_process_is_killed(tmp_path):
 
 def _commands(pids: Iterable[int]) -> bytes:
     """Command lines of those processes that live."""
-    found = []
-    for pid in pids:
-        with suppress(OSError):
-            found.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "))
-    return b"\n".join(filter(None, found))
+    lines = (read_proc(pid, "cmdline").replace(b"\0", b" ") for pid in pids)
+    return b"\n".join(filter(None, lines))
 
 
 def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
@@ -138,10 +134,3 @@ def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
     said = (tmp_path / "output").read_text()
     assert "Interrupted. What was finished stays; run the same command again to go on." in said
     assert "Traceback (most recent call last)" not in said
-
-
-def _wait_for(holds: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.2)

@@ -2,8 +2,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -14,6 +13,7 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions, version_folders
+from tests.processes import descendants, pids, read_proc, wait_until
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -44,11 +44,10 @@ class Build:
             self.process = subprocess.Popen(command, cwd=REPOSITORY, env=environment, stdout=output, stderr=errors)
 
     def kill_when(self, moment: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + DEADLINE_S
-        while not moment():
-            assert self.process.poll() is None, f"it ended too soon: {self.errors.read_text()}"
-            assert time.monotonic() < deadline, "the moment never came"
-            time.sleep(0.002)
+        assert wait_until(lambda: self.process.poll() is not None or moment(), DEADLINE_S, 0.002), (
+            "it never came to that"
+        )
+        assert self.process.poll() is None, f"it ended too soon: {self.errors.read_text()}"
         self.last_scripts = self.scripts()
         self.process.kill()
         assert self.process.wait() == -signal.SIGKILL
@@ -59,40 +58,12 @@ class Build:
 
     def scripts(self) -> list[int]:
         """Runs of reference scripts at this moment. Their environment is empty, so they bear no mark."""
-        return [pid for pid in _descendants(self.process.pid) if _is_script(pid)]
+        return [pid for pid in descendants(self.process.pid) if _is_script(pid)]
 
     def left(self) -> list[int]:
         """Processes of this build that are alive."""
         wanted = f"{MARK}={self.mark}".encode()
-        return [pid for pid in _pids() if wanted in _read(pid, "environ").split(b"\0")]
-
-
-def _pids() -> Iterator[int]:
-    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:
-        return b""
-
-
-def _descendants(root: int) -> list[int]:
-    parents = {pid: int(stat.rpartition(b")")[2].split()[1]) for pid in _pids() if (stat := _read(pid, "stat"))}
-    found = [root]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found[1:]
-
-
-def _wait_until(holds: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+        return [pid for pid in pids() if wanted in read_proc(pid, "environ").split(b"\0")]
 
 
 def _finished_shards(store: Store) -> dict[str, bytes]:
@@ -131,8 +102,8 @@ def test_a_build_killed_again_and_again_hides_nothing_breaks_nothing_and_ends(wo
         build = Build(root, 2, tmp_path / "scratch")
         build.kill_when(lambda moment=moment: moment(store))
 
-        assert _wait_until(lambda build=build: not build.left(), 15), f"{name}: workers live on"
-        assert _wait_until(lambda build=build: not any(map(_is_script, build.last_scripts)), SCRIPT_LIMIT_S), name
+        assert wait_until(lambda build=build: not build.left(), 15), f"{name}: workers live on"
+        assert wait_until(lambda build=build: not any(map(_is_script, build.last_scripts)), SCRIPT_LIMIT_S), name
         assert {path: store.read(path) for path in store.list(earlier.version)} == kept, name
         assert verify_hashes(earlier) == [], name
         for version in list_versions(store):
@@ -162,8 +133,8 @@ def test_a_build_killed_while_a_script_runs_leaves_no_process_and_nothing_privat
     build = Build(root, 3, scratch)
     build.kill_when(lambda: bool(build.scripts()))
     assert build.last_scripts
-    assert _wait_until(lambda: not build.left(), 15)
-    assert _wait_until(lambda: not any(map(_is_script, build.last_scripts)), SCRIPT_LIMIT_S)
+    assert wait_until(lambda: not build.left(), 15)
+    assert wait_until(lambda: not any(map(_is_script, build.last_scripts)), SCRIPT_LIMIT_S)
     assert [path.name for path in scratch.iterdir() if not path.name.startswith(SCRATCH)] == []
     assert [path for path in scratch.rglob("*") if path.name in ("answers.csv", "task.json", "release.key")] == []
 

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,6 +15,7 @@ from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.sandbox.sandbox import missing_for
+from tests.processes import descendants, is_alive, read_proc, wait_until
 from tests.sandbox_corpus import write_public
 from tests.servers import TOKEN, Command
 
@@ -41,43 +41,6 @@ def public(tmp_path_factory) -> Path:
     return write_public(tmp_path_factory.mktemp("task"))
 
 
-def family(pid: int) -> set[int]:
-    """Return a process and all of its descendants."""
-    found, new = set(), {pid}
-    while new:
-        found |= new
-        new = {int(child) for one in new for child in children(one)} - found
-    return found
-
-
-def children(pid: int) -> list[str]:
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        return [word for thread in threads for word in (thread / "children").read_text().split()]
-    except OSError:
-        return []
-
-
-def alive(pids: set[int]) -> set[int]:
-    """Return the processes that still run. Zombies do not count."""
-    left = set()
-    for pid in pids:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if state not in "ZX":
-            left.add(pid)
-    return left
-
-
-def wait_until(is_true: Callable[[], object], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not is_true() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(is_true())
-
-
 def later(call: Callable[[], RunResult]) -> "Future[RunResult]":
     """Call in a thread that does not keep the test alive."""
     future: Future[RunResult] = Future()
@@ -99,24 +62,19 @@ def test_no_process_is_left_after_kill_9(start, public):
     server = start("--concurrency", 2).wait()
     box = sandmill.RemoteSandbox([server.address], token=TOKEN)
     running = [later(lambda: box.run(SLEEPERS, public=public, timeout=200)) for _ in range(2)]
-    assert wait_until(lambda: len(sleeping(family(server.process.pid))) == 6)
-    all_of_it = family(server.process.pid)
+    assert wait_until(lambda: len(sleeping(descendants(server.process.pid))) == 6)
+    all_of_it = [server.process.pid, *descendants(server.process.pid)]
     server.process.kill()
     server.process.wait()
-    assert wait_until(lambda: not alive(all_of_it), 10), alive(all_of_it)
+    assert wait_until(lambda: not any(map(is_alive, all_of_it)), 10)
     ended = [run.result(20) for run in running]
     assert [one.outcome for one in ended] == [Outcome.INFRA_ERROR] * 2
     assert server.address in ended[0].detail
 
 
-def sleeping(pids: set[int]) -> set[int]:
+def sleeping(pids: list[int]) -> list[int]:
     """Return the processes that `SLEEPERS` has started."""
-    found = set()
-    for pid in pids:
-        with suppress(OSError):
-            if "time.sleep(300)" in Path(f"/proc/{pid}/cmdline").read_text():
-                found.add(pid)
-    return found
+    return [pid for pid in pids if b"time.sleep(300)" in read_proc(pid, "cmdline")]
 
 
 def test_sigterm_lets_running_code_finish_and_refuses_new_work(start, public):
@@ -142,12 +100,12 @@ def test_code_that_outlives_the_grace_time_is_cancelled_and_masked(start, public
     running = later(lambda: box.run(SLEEPERS, public=public, timeout=200))
     assert wait_until(lambda: server.health()["running"] == 1)
     time.sleep(1)
-    all_of_it = family(server.process.pid)
+    all_of_it = [server.process.pid, *descendants(server.process.pid)]
     server.process.send_signal(end)
     ended = running.result(20)
     assert (ended.outcome, ended.detail) == (Outcome.INFRA_ERROR, "cancelled")
     assert server.process.wait(20) == 0
-    assert not alive(all_of_it)
+    assert not any(map(is_alive, all_of_it))
     assert list(server.temporary.iterdir()) == []
 
 

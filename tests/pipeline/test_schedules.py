@@ -13,7 +13,8 @@ from sandmill.store.files import Store
 from sandmill.store.release import load
 from sandmill.store.rollouts import RolloutFolder
 from sandmill.store.verify import verify_hashes
-from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop, wait_until
+from tests.prefect_services import PREFECT, Server, running_server, start_worker, stop
+from tests.processes import wait_until
 from tests.releases import REPOSITORY
 from tests.rollout_records import SETTINGS, make_record
 
@@ -134,11 +135,7 @@ def test_a_worker_refreshes_a_curriculum_and_takes_over_what_is_on_the_frontier(
     request = {"release": str(tmp_path / "small"), "rollouts": [str(tmp_path / "rollouts")], "splits": list(SPLITS)}
     settings = {"secret_file": str(root.with_name(f"{root.name}.key")), "workers": 1}
 
-    run = deployed.trigger(
-        "refresh-curriculum",
-        {"request": request, "settings": settings},
-        "refresh-curriculum",
-    )
+    run = deployed.trigger("refresh-curriculum", {"request": request, "settings": settings}, "refresh-curriculum")
     ends = ("Completed", "Failed", "Crashed")
     assert wait_until(lambda: deployed.flow_run(run)["state_name"] in ends, 2000)
     ended = deployed.flow_run(run)

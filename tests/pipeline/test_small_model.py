@@ -7,13 +7,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sandmill.store.files import Store
+from tests.processes import wait_until
 from tests.releases import REPOSITORY
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(3000)]
@@ -50,22 +50,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     command = [Path(PYTHON).parent / "transformers", "serve", folder, "--host", "127.0.0.1", "--port", str(port)]
     server = subprocess.Popen([*map(str, command), "--device", "cpu"], env=offline)
     try:
-        _wait_for(port, server)
+        assert wait_until(lambda: _is_up(port, server), UP_WITHIN_S, 0.5)
         yield f"http://127.0.0.1:{port}/v1", str(folder)
     finally:
         server.kill()
         server.wait()
 
 
-def _wait_for(port: int, server: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + UP_WITHIN_S
-    while time.monotonic() < deadline:
-        assert server.poll() is None, "the server ended"
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.5)
-    raise AssertionError(f"no server within {UP_WITHIN_S} s")
+def _is_up(port: int, server: "subprocess.Popen[bytes]") -> bool:
+    assert server.poll() is None, "the server ended"
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_model_that_cannot_design_ends_in_a_clean_report(served, tmp_path):

@@ -1,10 +1,15 @@
 """Draws: rows that stand for themselves, copies that are copies, units that stay together, names that say nothing."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandmill.draw import render
+from sandmill.draw.render import task_id
 from sandmill.mechanism import Draw, draw_rows, posterior
 from sandmill.models.faults import Duplicates
 from sandmill.models.mechanism import Mechanism
@@ -156,3 +161,66 @@ def test_training_noise_stays_out_of_the_test_part(name):
         )
         assert abs((clean != noisy).mean() - wanted) < 0.02
         assert set(np.unique(noisy)) <= set(np.unique(clean))
+
+
+OTHER = b"another secret of 32 bytes......"
+EVERY_FAULT = (PathologyKind.DUPLICATES, PathologyKind.MIXED_TYPES, PathologyKind.TIMESTAMPS)
+rendered_slots = st.integers(0, 40)
+
+
+def design(task, slot, split, pathologies=()):
+    """A design with a small test: what is to be shown has nothing to do with its size."""
+    spec = make_spec(*task, slot, split=split, pathologies=pathologies)
+    return spec.model_copy(update={"sizes": spec.sizes.model_copy(update={"feedback": 1000, "final": 2000})})
+
+
+def column(content, name):
+    return [row[name] for row in csv.DictReader(io.StringIO(content.decode()))]
+
+
+@settings(max_examples=3, deadline=None)
+@given(tasks, rendered_slots, splits)
+def test_replicates_and_secrets_share_the_rule_and_nothing_else(task, slot, split):
+    spec = design(task, slot, split, EVERY_FAULT)
+    first = render(spec, SECRET).package
+    unit = spec.mechanism.unit_column()
+    for other in (render(spec, SECRET, 1).package, render(spec, OTHER).package):
+        assert other.task_id != first.task_id
+        assert other.public["description.md"].splitlines()[:5] == first.public["description.md"].splitlines()[:5]
+        for name in ("train.csv", "test.csv"):
+            assert other.public[name] != first.public[name]
+            for key in ("id", *([unit] if unit else ())):
+                assert not set(column(other.public[name], key)) & set(column(first.public[name], key))
+
+
+def test_a_task_id_says_nothing_about_its_spec():
+    ids = {task_id(f"{number:064x}", 0, SECRET) for number in range(1000)}
+    assert len(ids) == 1000
+    assert task_id("0" * 64, 0, SECRET) != task_id("0" * 64, 0, b"other")
+    assert task_id("0" * 64, 0, SECRET) != task_id("0" * 64, 1, SECRET)
+
+
+secrets = st.binary(min_size=1, max_size=40)
+names = st.text(max_size=20)
+
+
+@given(secrets, names, st.integers(0, 500), st.integers(0, 60))
+def test_a_row_draws_the_same_number_whatever_range_it_is_drawn_in(secret, name, start, length):
+    streams = Streams(secret, "f")
+    whole = streams.uniforms(name, range(start + length))
+    assert streams.uniforms(name, range(start, start + length)).tolist() == whole[start:].tolist()
+
+
+@given(secrets, secrets, names)
+def test_streams_of_other_secrets_and_names_differ(one, other, name):
+    if one.rstrip(b"\0") != other.rstrip(b"\0"):
+        assert Streams(one, "f").key(name) != Streams(other, "f").key(name)
+    assert Streams(one, "f").key(name) != Streams(one, "f").key(name + "x")
+    assert Streams(one, "f").key(name) != Streams(one, "g").key(name)
+
+
+@given(names)
+def test_uniforms_stay_inside_the_open_interval(name):
+    draws = Streams(b"s", "f").uniforms(name, range(1000))
+    assert draws.min() > 0
+    assert draws.max() < 1

@@ -7,6 +7,7 @@ from typing import Literal
 
 import yaml
 
+from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -77,3 +78,60 @@ def load_attacks(family: str, *checks: Callable[[list[RunResult]], None]) -> dic
         lists = {key: tuple(value) for key, value in facts.items() if isinstance(value, list)}
         found[name] = Attack(**{**facts, **lists, "check": by_name[facts["check"]] if "check" in facts else None})
     return found
+
+
+def all_were_run(results: list[RunResult]) -> None:
+    assert {result.outcome for result in results} <= {Outcome.OK, Outcome.NO_SUBMISSION}, results
+
+
+def the_first_was_run(results: list[RunResult]) -> None:
+    all_were_run(results[:1])
+
+
+def ended_soon(results: list[RunResult]) -> None:
+    assert results[-1].duration_s < 15
+
+
+CELLS = {
+    "nan": "nan",
+    "NaN": "NaN",
+    "infinity": "inf",
+    "overflow": "1e999",
+    "complex": "1+0j",
+    "hexadecimal": "0x1p3",
+    "underscores": "1_000",
+    "full-width digits": "０.５",
+    "arabic digits": "٠.٥",
+    "decimal comma": "0,5",
+    "none": "None",
+    "not available": "NA",
+    "nothing": "",
+    "a sentence": "the right answer",
+    "money": "$1",
+    "a list": "[0.5]",
+    "zero byte": "0.5\\0",
+    "a minus of typography": "−1",
+    "an exponent without digits": "1e",
+    "a date": "2020-01-01",
+    "quotes in quotes": '"0.5"',
+    "a line break": "0.5\\n0.5",
+    "true": "True",
+    "control characters": "\\x1b[2J1",
+    "a file separator before": "\\x1c0.5",
+    "a next line sign behind": "0.5\\x85",
+    "a line separator behind": "0.5\\u2028",
+}
+"""What is a number to somebody and to us is none, or too large: every cell of a submission holds it."""
+
+CELL_ATTACKS = {
+    f"cells: {name}": Attack(f'submit("{cell}")' if '"' not in cell else f"submit('{cell}')", INVALID, (19,))
+    for name, cell in CELLS.items()
+}
+
+ACCESS, WAYS_OUT, TAMPERING = map(load_attacks, ("access", "ways_out", "tampering"))
+LATER_STEPS = load_attacks("later_steps", all_were_run, the_first_was_run)
+RESOURCES = load_attacks("resources", ended_soon)
+SEMANTICS = CELL_ATTACKS | load_attacks("semantics")
+MEDDLING = {"access": ACCESS, "ways_out": WAYS_OUT, "tampering": TAMPERING, "later_steps": LATER_STEPS}
+FAMILIES = {**MEDDLING, "semantics": SEMANTICS, "resources": RESOURCES}
+"""All attacks that are scripts and no more, by family."""

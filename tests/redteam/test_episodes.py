@@ -1,22 +1,18 @@
 """Attacks over time: clocks, time-outs that would be masked, words without work, feedback used as an oracle."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from sandmill.models.reports import Outcome
 from sandmill.models.run import RunResult
-from tests.redteam.attacks import KNOWN, PRELUDE, Attack
-from tests.redteam.siege import Siege
-from tests.redteam.test_access import ATTACKS as ACCESS
-from tests.redteam.test_later_steps import ATTACKS as LATER_STEPS
-from tests.redteam.test_resources import ATTACKS as RESOURCES
-from tests.redteam.test_semantics import ATTACKS as SEMANTICS
-from tests.redteam.test_tampering import ATTACKS as TAMPERING
-from tests.redteam.test_ways_out import ATTACKS as WAYS_OUT
+from tests.redteam.attacks import FAMILIES, KNOWN, PRELUDE, Attack
+from tests.redteam.siege import Siege, Target
 
 NOTHING, ERROR = ("no_submission",), ("runtime_error",)
 
 
-def took_a_second(results):
+def took_a_second(results: Sequence[RunResult]) -> None:
     assert all(1 <= result.duration_s < 20 for result in results)
 
 
@@ -88,15 +84,15 @@ MORE = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_time_and_words_are_paid_nothing(name: str, siege: Siege):
+def test_time_and_words_are_paid_nothing(name: str, siege: Siege) -> None:
     siege.survives(ATTACKS[name])
 
 
-def test_after_them_the_reference_is_gold(siege: Siege):
+def test_after_them_the_reference_is_gold(siege: Siege) -> None:
     siege.pays_the_reference()
 
 
-def test_a_run_says_nothing_of_its_score(siege: Siege):
+def test_a_run_says_nothing_of_its_score(siege: Siege) -> None:
     """Two runs that differ in their submissions only, the sample and the answers, look the same from inside."""
     target = siege.targets[0]
     ran = []
@@ -109,7 +105,7 @@ def test_a_run_says_nothing_of_its_score(siege: Siege):
 
 
 @pytest.mark.slow
-def test_feedback_says_nothing_of_the_final_part(targets):
+def test_feedback_says_nothing_of_the_final_part(targets: Sequence[Target]) -> None:
     """Whoever climbs on feedback, or flips a row to read a label, learns of the feedback rows only."""
     for target in targets:
         answers, sample = target.answers, (target.public / "sample_submission.csv").read_text().splitlines()
@@ -135,12 +131,8 @@ def _other(cell: str) -> str:
     return {"0": "1", "1": "2"}.get(cell, f"{abs(float(cell) - 0.9):g}" if "." in cell else str(int(cell) - 1))
 
 
-def test_every_attack_that_was_seen_elsewhere_is_tried_and_as_many_of_our_own():
-    attacks = [
-        attack
-        for family in (ACCESS, WAYS_OUT, TAMPERING, LATER_STEPS, SEMANTICS, RESOURCES, ATTACKS)
-        for attack in family.values()
-    ]
+def test_every_attack_that_was_seen_elsewhere_is_tried_and_as_many_of_our_own() -> None:
+    attacks = [attack for family in (*FAMILIES.values(), ATTACKS) for attack in family.values()]
     tried = {number for attack in attacks for number in attack.known} | {number for number, _ in MORE.values()}
     assert tried == set(KNOWN)
     assert all(name in globals() for _, name in MORE.values())

@@ -11,8 +11,7 @@ from sandmill.models.kind import kind_named
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.sandbox.agent_env import AgentEnv
 from sandmill.store.release import load
-from tests.redteam import test_access, test_semantics, test_tampering
-from tests.redteam.attacks import INVALID, OK, SCRIPTS, Attack
+from tests.redteam.attacks import ACCESS, INVALID, OK, SCRIPTS, SEMANTICS, TAMPERING, Attack
 from tests.redteam.siege import Siege, Target, lay_trap, open_target
 from tests.releases import QUICKEST, build
 from tests.unit.sandbox.conftest import make_box
@@ -103,12 +102,7 @@ def _fitting(attacks: Mapping[str, Attack]) -> dict[str, Attack]:
 _TOO_LONG = {"cells: digits without any end": ("runtime_error",)}
 """The sandbox stops a script that writes them for each pixel."""
 _OF_CELLS = ("cells", "constant", "one bad cell", "signs in turns", "objects equal", "formulas")
-ATTACKS = {
-    **_fitting(test_semantics.ATTACKS),
-    **_fitting(test_tampering.ATTACKS),
-    **_fitting(test_access.ATTACKS),
-    **FILES,
-}
+ATTACKS = {**_fitting(SEMANTICS), **_fitting(TAMPERING), **_fitting(ACCESS), **FILES}
 
 
 def guesses_on(target: Target) -> dict[str, Attack]:

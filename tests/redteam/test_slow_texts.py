@@ -16,11 +16,11 @@ from sandmill.llm.redact import redact
 from sandmill.models.names import path_fault
 from sandmill.models.rollout import Marker
 from sandmill.play.actions import parse_message
-from sandmill.play.observation import fence, shorten_middle, shorten_output
+from sandmill.play.observation import escape_marks, fence, shorten_middle, shorten_output
 from sandmill.rewards.markers import key_of, marker_code, read_markers, without_marker_code
 from sandmill.scoring.forms import many_rows, names, numbers
 from sandmill.seeds.mlebench import _plain_text
-from tests.unit.design.test_soundness import AUCTIONS
+from tests.unit.design.test_domains import AUCTIONS
 
 TOKEN = "0123456789abcdef"
 CODE = marker_code(Marker.SUBMISSION_WRITTEN, TOKEN)
@@ -60,6 +60,7 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
         (
             ("", "<think>", ""),
             ("", "```python ", ""),
+            ("<tool_call><code>", "<tool_call><code>", ""),
             ("", "```python\n``", ""),
             ("```python", " ", ""),
             ("<tool_call><code>", "</code> ", ""),
@@ -70,6 +71,7 @@ READERS: dict[str, tuple[Callable[[str], object], tuple[tuple[str, str, str], ..
             ("", "<answer>", ""),
         ),
     ),
+    "marks of tokens": (escape_marks, tuple(("", unit, "") for unit in ("<", "[", "<a", "[A", "`", "<a<", "▁"))),
     "quoted text": (fence, (("", "`", ""), ("", "``` ", ""))),
     "long output": (shorten_output, (("", "\n", "x"), ("", " ", ""))),
     "tokens of a text": (lambda text: shorten_middle(text, 100), (("", "1", ""), ("", "é", ""), ("", "a\n", ""))),

@@ -89,7 +89,7 @@ class MilestoneRule:
         return {entry.solver: entry.tier for entry in self.found.entries}
 
     @property
-    def fall(self) -> float:
+    def least_distance(self) -> float:
         """Least distance of neighbouring milestones, as a share of the gap."""
         return LEAST_FALL if self.found.step is None else self.found.step
 
@@ -110,10 +110,10 @@ class MilestoneRule:
             bronze = np.minimum(bronze, silver - self.found.step)
             lowest = max(LEAST_BRONZE, self.found.step + LEAST_FALL)
         if self.found.column is not None:
-            lowest = max(lowest, self.found.column + self.fall)
+            lowest = max(lowest, self.found.column + self.least_distance)
         bronze = np.maximum(bronze, lowest)
-        silver = np.maximum(silver, bronze + self.fall)
-        return Places(np.maximum(gold, silver + self.fall), silver, bronze)
+        silver = np.maximum(silver, bronze + self.least_distance)
+        return Places(np.maximum(gold, silver + self.least_distance), silver, bronze)
 
     def _gold(self, centred: Mapping[str, Floats]) -> Floats:
         blind = best_blind(self.tiers, centred)
@@ -286,7 +286,7 @@ def milestone_thresholds(
     shares = {entry.solver: np.asarray(gap_closed(_score(entry, part), trivial, oracle)) for entry in found.entries}
     places = rule.places(shares)
     middle = middle_of([_score(one, part) for one in board if one.tier in median_tiers(found)])
-    lowest = min(gap_closed(middle, trivial, oracle), float(places.bronze) - rule.fall)
+    lowest = min(gap_closed(middle, trivial, oracle), float(places.bronze) - rule.least_distance)
     gold, silver, bronze, median = (
         round(trivial + float(place) * (oracle - trivial), 5)
         for place in (places.gold, places.silver, places.bronze, lowest)

@@ -137,6 +137,6 @@ def resample_milestones(
     bars = [trivial + place * (oracle - trivial) for place in (places.gold, places.silver, places.bronze)]
     ranked = sorted(board, key=lambda name: -sign * metric.score(truth, predictions[name]))
     middle = np.mean([score(predictions[ranked[row - 1]]) for row in median_rows(len(ranked))], axis=0)
-    below = trivial + (places.bronze - rule.fall) * (oracle - trivial)
+    below = trivial + (places.bronze - rule.least_distance) * (oracle - trivial)
     scores = np.array([*bars, np.minimum(middle, below)])
     return ThresholdScores(point=scores[:, 0], resampled=scores[:, 1:], counted_step=COUNTED_MILESTONE_STEP)

@@ -114,7 +114,7 @@ def design_task(
     if kind.designer:
         spec: TaskSpec = kind.load("designer")(slot, streams, hardness, parent, knobs)
         return spec
-    setting = _settle(slot, streams, kind, knobs)
+    setting = _choose_setting(slot, streams, kind, knobs)
     ruled = _choose_rule(setting)
     mechanism, hints = _mechanism(setting, ruled)
     channel = _choose_channel(setting, ruled.columns, hardness)
@@ -187,7 +187,7 @@ class _Ruled:
         return self.telling.columns
 
 
-def _settle(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
+def _choose_setting(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _Setting:
     """Choose medium or domain, conditions, vocabulary and target."""
     draft, structure = slot.draft, slot.structure
     place = float(streams.generator("design").random()) if slot.place is None else slot.place

@@ -95,7 +95,7 @@ def coupled_cells(
         factors = infer_factors(rows, mechanism.factors, [*scores, *more], intervals)
         branch = _start(mechanism, names, gaps, doubtful, wrong, factors, observed)
         for column in _in_order(mechanism, branch.is_open):
-            branch = _fill(mechanism, branch, column, factors, cuts.get(column.name, ()), observed)
+            branch = _sum_over_cell(mechanism, branch, column, factors, cuts.get(column.name, ()), observed)
         weights = branch.weights * factors.correction(
             branch.directions, branch.deviations, branch.covariance, is_rare=bool(gaps)
         )
@@ -191,7 +191,7 @@ def _start(
     return branch
 
 
-def _fill(
+def _sum_over_cell(
     mechanism: Mechanism,
     branch: _Branch,
     column: Column,

@@ -170,7 +170,7 @@ class ScriptScore(Private):
 
 
 class Ceiling(Private):
-    """Between which scores the best possible one on the final part lies."""
+    """Lower and upper bound of the best possible score on the final part."""
 
     low: float
     """Has been reached: by a solver of the board, a script, or a solver with many more training items."""

@@ -12,6 +12,9 @@ from benchmarks.adversaries import media
 from benchmarks.adversaries.blind_v3 import Told, read_files
 from benchmarks.adversaries.induced import induce, load, parse_with, save
 from benchmarks.adversaries.texts import IN_WORDS, Doc, number_of, without_denied
+from benchmarks.fidelity import FROZEN, digest_of
+from benchmarks.fidelity_figures import NAMES
+from benchmarks.real_tables import LISTS
 from sandmill.calibrate.adversary.forms import Files, found_tables
 from sandmill.calibrate.adversary.notes import note_values
 from sandmill.calibrate.readers import stated_facts
@@ -132,3 +135,12 @@ def test_media_adversaries_blend_what_cross_validation_prefers_and_serve_kinds_o
     assert media.adversary_of("json_rows").__name__ == "texts_v1"
     assert media.adversary_of("table") is None
     assert media.adversary_of("image_masks") is None
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_the_frozen_digest_is_that_of_list_traits_and_scales(name):
+    frozen = json.loads(FROZEN.read_text())[name]
+    assert frozen["tables"] == [table.name for table in LISTS[name]]
+    assert len(frozen["scale"]) == len(NAMES)
+    assert frozen["digest"] == digest_of(name, frozen["scale"])
+    assert frozen["digest"] != digest_of(name, [*frozen["scale"][1:], 1.0])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks import ladders
 from benchmarks.ladders import KINDS, TRAIN, report, shares, wrap
 from benchmarks.real_media import RealSet
 from sandmill.calibrate.panel import TRIVIAL, entries_of
@@ -57,7 +58,8 @@ def _runs(turned):
 
 
 @pytest.mark.parametrize(("turned", "rho"), [(False, "1.00 [1.00, 1.00]"), (True, "-1.00 [-1.00, -1.00]")])
-def test_the_report_says_how_far_orders_agree_and_names_solvers_that_lie_far_off(turned, rho):
+def test_the_report_says_how_far_orders_agree_and_names_solvers_that_lie_far_off(turned, rho, monkeypatch):
+    monkeypatch.setattr(ladders, "_RESAMPLES", 50)
     runs, names = _runs(turned)
     lines = list(report(runs))
     (row,) = [line for line in lines if line.startswith("| texts |")]

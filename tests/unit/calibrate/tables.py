@@ -176,13 +176,7 @@ def submission_columns(target: str, encoding: str, names: tuple[str, ...], class
 
 
 def draw(
-    target: str,
-    metric: str,
-    eta: Any,
-    names: tuple[str, ...],
-    classes: int,
-    strength: float,
-    rng: np.random.Generator,
+    target: str, metric: str, eta: Any, names: tuple[str, ...], classes: int, strength: float, rng: np.random.Generator
 ) -> tuple[Any, Any]:
     """Truth and what the rule says of it."""
     rows = len(eta)

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from sandmill.calibrate.panel import Panel, fault_of, loader
-from sandmill.calibrate.solvers.decisions import (
-    agreement,
-    decide,
-)
+from sandmill.calibrate.solvers.decisions import agreement, decide
 from sandmill.calibrate.solvers.table import Table
 from sandmill.calibrate.solvers.trivial import prior
 from sandmill.models.calibration import Tier

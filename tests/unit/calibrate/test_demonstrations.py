@@ -1,23 +1,49 @@
 """Short scripts with stated facts: they run, read tables alone, answer in every form, and use what is stated."""
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.fact_arrays import fact_arrays
+from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration, with_id
+from sandmill.calibrate.rungs import GradedTest
+from sandmill.calibrate.scripts.choose import write_ladder
+from sandmill.calibrate.solver_runs import SolverRuns
+from sandmill.calibrate.stated_lines import insight_lines, insight_table
 from sandmill.draw import Rendered, render
+from sandmill.mechanism.rule import evaluate_motif
+from sandmill.models import motifs
+from sandmill.models.columns import Categorical
+from sandmill.models.faults import Duplicates, MixedTypes
+from sandmill.models.mechanism import Mechanism, Subgroup
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.scoring import get_metric
 from sandmill.scoring.base import Array
+from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.submission import parse_submission
 from tests.designs import SECRET, make_spec
 from tests.hinted_designs import small_rendered
+from tests.unit.calibrate.tasks import (
+    FIRST,
+    GROUP,
+    OTHER_GROUP,
+    OTHER_SKEWED,
+    SECOND,
+    SKEWED,
+    made_task,
+    plain_spec,
+    with_rule,
+)
 
 NUMBER = (TargetKind.REGRESSION, MetricName.RMSE)
 FORMS = [
@@ -124,3 +150,175 @@ def test_a_level_that_holds_the_word_id_stays_as_it_is() -> None:
     line = 'df["shelf"] = df[ID].map({"ID-055": 1.5, "ID": 2.0, "a \\"ID": 3.0})'
 
     assert with_id(line, "loan") == line.replace("df[ID]", 'df["loan"]')
+SPEC = plain_spec()
+LEVELS = {
+    one.name: one.distribution.levels for one in SPEC.mechanism.columns if isinstance(one.distribution, Categorical)
+}
+
+
+def tables(mechanism: Mechanism) -> tuple[pd.DataFrame, dict]:
+    """Training rows after the lines, and the same rows as numbers."""
+    spec = SPEC.model_copy(update={"mechanism": mechanism})
+    rendered = render(spec, SECRET)
+    frames = {}
+    for name in ("train", "test"):
+        path = rendered.package.public[f"{name}.csv"]
+        frames[name] = pd.read_csv(pd.io.common.BytesIO(path), keep_default_na=False, na_values=[""])
+    names = {"np": np, "pd": pd, "public": ".", "ID": rendered.package.facts.id_column, **frames}
+    run_source("\n".join(insight_lines(mechanism, frames["train"])), names)
+    return names["train"], rendered.train_draw.observed
+
+
+@pytest.mark.parametrize(
+    "motif",
+    [
+        motifs.Curve(column=SKEWED),
+        motifs.Saturation(column=SKEWED, steepness=1.5),
+        motifs.Difference(left=SKEWED, right=FIRST),
+        motifs.Interaction(left=SKEWED, right=FIRST),
+        motifs.Bottleneck(left=SKEWED, right=FIRST),
+    ],
+    ids=lambda motif: motif.motif,
+)
+def test_a_smooth_form_is_that_of_the_rule(motif):
+    spec = with_rule(SPEC, motif)
+    made, cells = tables(spec.mechanism)
+    (form,) = [
+        name for name in made if name not in SPEC.mechanism.column_by_name and name not in ("id", SPEC.story.target)
+    ]
+    expected = evaluate_motif(motif, spec.mechanism.column_by_name, cells)
+    assert made[form].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert SKEWED not in made
+
+
+def test_steps_windows_and_waves_are_those_of_the_rule():
+    middle = SPEC.mechanism.column_by_name[SKEWED].distribution.median
+    terms = (
+        motifs.Threshold(column=SKEWED, cut=middle),
+        motifs.BetweenCuts(column=SKEWED, low=middle, high=middle * 1.3),
+        motifs.Periodic(column=SKEWED, period=middle, phase=0.4),
+    )
+    spec = with_rule(SPEC, *terms)
+    made, cells = tables(spec.mechanism)
+    step, window, wave = (evaluate_motif(motif, spec.mechanism.column_by_name, cells) for motif in terms)
+    assert made[f"step_of_{SKEWED}"].to_numpy() == pytest.approx(step)
+    assert made[f"window_of_{SKEWED}"].to_numpy() == pytest.approx(window)
+    turned = np.cos(0.4) * made[f"sin_of_{SKEWED}"] + np.sin(0.4) * made[f"cos_of_{SKEWED}"]
+    assert turned.to_numpy() == pytest.approx(wave, abs=1e-5)
+
+
+def test_effects_of_levels_become_categories_and_slopes():
+    slopes = tuple(float(place) for place in range(len(LEVELS[GROUP])))
+    crossed = tuple(tuple(0.5 for _ in LEVELS[OTHER_GROUP]) for _ in LEVELS[GROUP])
+    terms = (
+        motifs.VaryingSlope(column=SKEWED, by=GROUP, slopes=slopes),
+        motifs.CrossedLookup(left=GROUP, right=OTHER_GROUP, effects=crossed),
+        motifs.Lookup(column=OTHER_GROUP, effects=tuple(0.1 for _ in LEVELS[OTHER_GROUP])),
+    )
+    spec = with_rule(SPEC, *terms)
+    made, cells = tables(spec.mechanism)
+    sloped = sum(
+        slope * made[f"{SKEWED}_where_{GROUP}_{level.replace(' ', '_')}"]
+        for slope, level in zip(slopes, LEVELS[GROUP], strict=True)
+    )
+    assert sloped.to_numpy() == pytest.approx(evaluate_motif(terms[0], spec.mechanism.column_by_name, cells), abs=1e-5)
+    codes = [
+        LEVELS[GROUP][int(one)] + " and " + LEVELS[OTHER_GROUP][int(other)]
+        for one, other in zip(cells[GROUP], cells[OTHER_GROUP], strict=True)
+    ]
+    assert made[f"{GROUP}_and_{OTHER_GROUP}"].tolist() == codes
+    assert OTHER_GROUP in made
+    assert GROUP not in made
+
+
+def test_a_rule_of_a_hidden_subgroup_has_a_slope_for_each_level_that_makes_it_likely():
+    subgroup = Subgroup(by=GROUP, shares=(0.9, 0.1, 0.2))
+    spec = with_rule(SPEC, motifs.LocalRule(column=SKEWED))
+    made, cells = tables(spec.mechanism.model_copy(update={"subgroup": subgroup}))
+    slopes = [made[f"{SKEWED}_where_{GROUP}_{level.replace(' ', '_')}"] for level in LEVELS[GROUP]]
+    expected = evaluate_motif(motifs.Curve(column=SKEWED), spec.mechanism.column_by_name, cells)
+    assert (sum(slopes) ** 2).to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    assert SKEWED not in made
+
+
+def test_a_ratio_of_columns_with_units_behind_numbers_is_read():
+    spec = with_rule(SPEC, motifs.Ratio(numerator=SKEWED, denominator=OTHER_SKEWED))
+    mixed = spec.mechanism.model_copy(update={"pathologies": (MixedTypes(column=SKEWED, rate=0.3, suffix="kg"),)})
+    made, cells = tables(mixed)
+    expected = np.log(cells[SKEWED] / cells[OTHER_SKEWED])
+    assert made[f"{SKEWED}_per_{OTHER_SKEWED}"].to_numpy() == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_the_reference_script_knows_the_forms_and_runs_alone(tmp_path):
+    """Blind scripts close little of the gap of products of two columns; the insight script most of it."""
+    spec = with_rule(SPEC, motifs.Interaction(left=SKEWED, right=FIRST), motifs.Curve(column=SECOND))
+    with made_task(spec) as made:
+        package, answers = made.rendered.package, made.rendered.answers
+        for path, content in package.public.items():
+            (tmp_path / path).write_bytes(content)
+        test = GradedTest(answers.truth, answers.is_final, get_metric(spec.metric))
+        reader = insight_table(tmp_path, package.facts, spec.mechanism)
+        scripts = write_ladder(Panel(tmp_path, package.facts).table, tmp_path, test, reader)
+        trivial = get_metric(spec.metric).score(answers.truth, made.panel.run(["prior"])[0].prediction)
+        oracle = get_metric(spec.metric).score(answers.truth, made.rendered.oracle)
+    out = tmp_path / "out.csv"
+    (tmp_path / "solution.py").write_text(scripts[0].source)
+    command = [sys.executable, str(tmp_path / "solution.py"), str(tmp_path), str(out)]
+    subprocess.run(command, check=True, env={"OMP_NUM_THREADS": "1"})
+    said = parse_submission(Path(out).read_bytes(), package.facts, answers.ids)
+    final = answers.is_final
+    score = get_metric(spec.metric).rounded(answers.truth[final], said[final])
+    assert score == scripts[0].score.final
+    assert gap_closed(score, trivial, oracle) > 0.8
+    assert "add_insight" in scripts[0].source
+    assert "add_insight" not in scripts[1].source
+
+
+def wave():
+    """A design whose rule is one wave over a column that is spread widely."""
+    return with_rule(plain_spec(), motifs.Periodic(column=FIRST, period=21, phase=0.8))
+
+
+def closed(made, *names: str) -> dict[str, float]:
+    """Gap closed by the informed solver and by entries."""
+    metric, truth = get_metric(made.spec.metric), made.rendered.answers.truth
+    package = made.rendered.package
+    with TemporaryDirectory() as folder:
+        contest = SolverRuns(Path(folder), package.public, package.facts, Stated(()))
+        informed = contest.run_informed(made.spec.mechanism)
+        assert contest.run_informed(made.spec.mechanism) is informed
+    assert informed.failure is None
+    runs = {run.name: run.prediction for run in [informed, *made.panel.run(["prior", *names])]}
+    scores = {name: metric.score(truth, prediction) for name, prediction in runs.items()}
+    oracle = metric.score(truth, made.rendered.oracle)
+    return {name: gap_closed(score, scores["prior"], oracle) for name, score in scores.items()}
+
+
+def test_it_beats_linear_models_where_the_rule_is_a_wave():
+    with made_task(wave()) as made:
+        gaps = closed(made, "linear", "linear_tuned")
+    assert gaps["informed"] > 0.9
+    assert gaps["informed"] > max(gaps["linear"], gaps["linear_tuned"]) + 0.5
+    assert gaps["informed"] < 1.01
+
+
+def test_copies_that_the_panel_drops_leave_rows_and_cells_together():
+    spec = wave()
+    copied = spec.mechanism.model_copy(update={"pathologies": (Duplicates(rate=0.3),)})
+    with made_task(spec.model_copy(update={"mechanism": copied})) as made:
+        assert len(made.panel.table.kept) < 0.9 * len(made.train.target)
+        assert closed(made)["informed"] > 0.9
+
+
+def test_it_reads_cells_as_the_texts_explain_them():
+    rendered = small_rendered(0, (TargetKind.REGRESSION, MetricName.RMSE))
+    package, metric = rendered.package, get_metric(MetricName.RMSE)
+    assert {"form", "sentinel", "units"} & {hint.fact.fact for hint in package.spec.hints}
+    with TemporaryDirectory() as folder:
+        contest = SolverRuns(Path(folder), package.public, package.facts, stated_facts(package.spec, package.public))
+        informed = contest.run_informed(package.spec.mechanism)
+        blind = contest.run(["linear_tuned"])[0]
+    assert informed.failure is None
+    truth = rendered.answers.truth
+    assert metric.score(truth, informed.prediction) < 0.9 * metric.score(truth, blind.prediction)

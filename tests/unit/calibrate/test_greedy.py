@@ -1,14 +1,18 @@
-"""The search for features of many classes goes on where a search for one response would stop."""
+"""Searches for features, the bank they choose from, and the trees beside them."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sandmill.calibrate.adversary.bank import bank_of
+from sandmill.calibrate.adversary.sparse import average_models
 from sandmill.calibrate.solvers import greedy
 from sandmill.calibrate.solvers.designs import Design
 from sandmill.calibrate.solvers.features import training_features
+from sandmill.calibrate.solvers.forests import Forest
 from sandmill.calibrate.solvers.search import all_recipes
 from sandmill.calibrate.solvers.table import Table
 from tests.unit.calibrate.tables import write_table
@@ -68,3 +72,65 @@ def test_a_search_starts_from_what_a_base_leaves():
     remover = greedy.base_remover(base, wanted)
     error = np.mean(((remover @ wanted) / np.diag(remover)[:, None]) ** 2)
     assert greedy.Search(base, wanted, candidates, candidates).error() == pytest.approx(error)
+
+
+def table_of(folder: Path, **changes) -> Table:
+    written = write_table(folder, **({"train": 120, "test": 90} | changes))
+    return Table.read(folder, written.facts)
+
+
+def test_features_of_test_rows_are_those_of_training_rows(tmp_path: Path):
+    written = write_table(tmp_path, train=120, test=120)
+    train = pd.read_csv(tmp_path / "train.csv", dtype={"row_id": str})
+    train.drop(columns="outcome").to_csv(tmp_path / "test.csv", index=False)
+    bank = bank_of(Table.read(tmp_path, written.facts))
+    every = np.arange(len(bank.train))
+    np.testing.assert_allclose(bank.on_test(every), bank.train.T, atol=1e-9)
+    some = np.array([1, 40, 41, len(every) - 1])
+    np.testing.assert_allclose(bank.on_test(some), bank.train[some].T, atol=1e-9)
+
+
+def test_a_feature_of_a_missing_cell_is_its_mean(tmp_path: Path):
+    table = table_of(tmp_path, missing=0.3)
+    place = table.kinds.numeric.index("height")
+    bank, gap = bank_of(table), table.train["height"].isna().to_numpy()
+    squares = next(made for made in bank.forms if made.kind == "square")
+    start = sum(len(made) for made in bank.forms[: bank.forms.index(squares)])
+    row = bank.train[start + list(squares.left).index(place)]
+    assert (row[gap] == 0).all()
+    assert (row[~gap] != 0).all()
+
+
+@pytest.mark.slow
+def test_the_average_finds_a_planted_feature_and_leaves_noise_out():
+    rng = np.random.default_rng(0)
+    bank = rng.normal(size=(400, 120))
+    bank -= bank.mean(axis=1, keepdims=True)
+    wanted = (bank[17] - 0.8 * bank[230] + 0.5 * rng.normal(size=120))[:, None]
+    prior = np.full(400, -np.log(400))
+    found = average_models(bank, prior, wanted / wanted.std(), [])
+    assert set(np.argsort(-found.inclusion)[:2]) == {17, 230}
+    assert found.inclusion[[17, 230]].min() > 0.9
+    noise = average_models(bank, prior, rng.normal(size=(120, 1)), [])
+    assert (bank.T @ noise.weights).std() < 0.3 * (bank.T @ found.weights).std()
+
+
+def rows(count: int, seed: int):
+    features = np.random.default_rng(seed).normal(size=(count, 8))
+    return features, features[:, 0] + features[:, 1] * features[:, 2]
+
+
+def test_what_is_said_of_training_rows_comes_from_trees_that_have_not_seen_them():
+    features = rows(200, 0)[0]
+    noise = np.random.default_rng(1).normal(size=(200, 1))
+    forest = Forest("random", 100).fit(features, noise)
+    assert np.corrcoef(forest.predict(features)[:, 0], noise[:, 0])[0, 1] > 0.9
+    assert np.corrcoef(forest.unseen[:, 0], noise[:, 0])[0, 1] < 0.2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_a_feature_that_trees_cannot_hold_is_refused(bad: float):
+    features, latent = rows(20, 0)
+    features[3, 2] = bad
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="finite"):
+        Forest("random", 3).fit(features, latent[:, None])

@@ -51,17 +51,39 @@ def own(runs: list[MilestoneEntry]) -> dict[str, np.ndarray]:
     return {run.solver: np.asarray(run.shares[0]) for run in runs}
 
 
-def test_medals_lie_between_usual_models_blends_and_the_best_blind_run():
-    gold, silver, bronze = places(entries(BLIND))
-    assert bronze == pytest.approx(np.median(list(ORDINARY.values())))
-    assert silver == pytest.approx(0.56 - SILVER_BELOW)
-    assert gold == pytest.approx(0.58 + GOLD_ABOVE)
+USUAL = float(np.median(list(ORDINARY.values())))
+PLACES = {
+    "between usual models, blends and the best blind run": (BLIND, {}, (0.58 + GOLD_ABOVE, 0.56 - SILVER_BELOW, USUAL)),
+    "half way to the better readers": (EVERYONE, {"gold": "readers"}, (0.66, 0.56 - SILVER_BELOW, USUAL)),
+    "facts beside an informed solver": (
+        EVERYONE,
+        {"gold": "readers", "informed": 0.6},
+        (0.66, 0.56 - SILVER_BELOW, USUAL),
+    ),
+    "a reader below the best blind run": ({**BLIND, "reader_a": 0.5}, {"gold": "readers"}, (0.58 + LEAST_FALL,)),
+    "a distance where kinds lie together": (
+        BLIND | dict.fromkeys({**ORDINARY, **BLENDS}, 0.5),
+        {},
+        (None, 0.5 - SILVER_BELOW, 0.5 - SILVER_BELOW - LEAST_FALL),
+    ),
+    "bronze well above a constant answer": (BLIND | dict.fromkeys(ORDINARY, -0.1), {}, (None, None, LEAST_BRONZE)),
+    "half of what is left open": ({**BLIND, "blend_c": 0.95}, {}, (0.975,)),
+    "hardly anything left open": ({**BLIND, "blend_c": 0.99}, {}, (0.99 + LEAST_FALL,)),
+    "far below the informed solver": ({**BLIND, "blend_c": 0.8}, {"informed": 0.9}, (0.8 + GOLD_ABOVE,)),
+    "half way below the informed solver": ({**BLIND, "blend_c": 0.8}, {"informed": 0.86}, (0.83,)),
+    "above the informed solver": ({**BLIND, "blend_c": 0.8}, {"informed": 0.7}, (0.8 + LEAST_FALL,)),
+    "an informed solver above the best score": ({**BLIND, "blend_c": 0.95}, {"informed": 1.2}, (0.975,)),
+}
 
 
-def test_with_readers_gold_is_half_way_from_the_best_blind_run_to_the_better_readers():
-    gold, silver, _ = places(entries(EVERYONE), "readers")
-    assert gold == pytest.approx((0.58 + (0.72 + 0.76) / 2) / 2)
-    assert silver == pytest.approx(0.56 - SILVER_BELOW)
+@pytest.mark.parametrize("runs", PLACES)
+def test_medals_lie_between_kinds_of_scripts_and_keep_their_distance(runs: str):
+    names, rest, expected = PLACES[runs]
+    found = places(entries(names), **rest)
+    for place, wanted in zip(found, expected, strict=False):
+        assert wanted is None or place == pytest.approx(wanted)
+    assert found[0] >= found[1] + LEAST_FALL - 1e-9
+    assert found[1] >= found[2] + LEAST_FALL - 1e-9
 
 
 def test_gold_of_today_lies_nearer_to_the_readers_and_silver_at_the_best_blind_run():
@@ -75,19 +97,6 @@ def test_a_task_that_a_search_without_the_texts_wins_is_refused():
     require_reading(0.699, 0.7)
     with pytest.raises(ItemRejected, match=r"found_blindly: .* closes 0\.700 of the gap; gold asks 0\.700"):
         require_reading(0.7, 0.7)
-
-
-def test_a_reader_below_the_best_blind_run_leaves_gold_above_it():
-    gold, _, _ = places(entries({**BLIND, "reader_a": 0.5}), "readers")
-    assert gold == pytest.approx(0.58 + LEAST_FALL)
-
-
-def test_milestones_keep_their_distance_where_runs_of_several_kinds_lie_together():
-    level = dict.fromkeys(ORDINARY, 0.5) | dict.fromkeys(BLENDS.keys() - ORDINARY.keys(), 0.5)
-    gold, silver, bronze = places(entries({**BLIND, **level}))
-    assert silver == pytest.approx(0.5 - SILVER_BELOW)
-    assert bronze == pytest.approx(silver - LEAST_FALL)
-    assert gold >= silver + LEAST_FALL
 
 
 def test_lower_milestones_make_way_by_one_deviation_of_unrelated_runs():
@@ -130,28 +139,10 @@ def test_bronze_lies_a_step_above_a_single_column_and_pushes_the_others_up():
     )
 
 
-def test_gold_without_facts_leaves_half_of_what_the_best_blind_run_leaves_open():
-    best = {**BLIND, "blend_c": 0.95}
-    assert places(entries(best))[0] == pytest.approx(0.975)
-    assert places(entries({**BLIND, "blend_c": 0.99}))[0] == pytest.approx(0.99 + LEAST_FALL)
-    older = rule_of(entries(best)).places(own(entries(best)))
-    assert float(older.gold) == pytest.approx(0.95 + GOLD_ABOVE)
-
-
-def test_gold_without_facts_stays_half_way_below_the_informed_solver():
-    best = {**BLIND, "blend_c": 0.8}
-    assert places(entries(best), informed=0.9)[0] == pytest.approx(0.8 + GOLD_ABOVE)
-    assert places(entries(best), informed=0.86)[0] == pytest.approx(0.83)
-    assert places(entries(best), informed=0.7)[0] == pytest.approx(0.8 + LEAST_FALL)
-    assert places(entries({**BLIND, "blend_c": 0.95}), informed=1.2)[0] == pytest.approx(0.975)
-    assert places(entries(EVERYONE), "readers", 0.6) == places(entries(EVERYONE), "readers")
-
-
-def test_bronze_is_well_above_a_constant_answer():
-    weak = dict.fromkeys(ORDINARY, -0.1)
-    _, silver, bronze = places(entries({**BLIND, **weak}))
-    assert bronze == LEAST_BRONZE
-    assert silver >= bronze + LEAST_FALL
+def test_gold_of_older_releases_is_a_fixed_part_above_the_best_blind_run_and_bronze_above_a_constant_answer():
+    runs = entries(BLIND | dict.fromkeys(ORDINARY, -0.1) | {"blend_c": 0.95})
+    found = rule_of(runs).places(own(runs))
+    assert (float(found.gold), float(found.bronze)) == pytest.approx((0.95 + GOLD_ABOVE, LEAST_BRONZE))
 
 
 def test_luck_that_all_runs_share_moves_no_threshold():

@@ -1,5 +1,6 @@
 """Naive entries see as little as they say, and stay away where they have nothing to see."""
 
+from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,12 @@ import pytest
 
 from sandmill.calibrate import PANEL, run_panel
 from sandmill.calibrate.panel import Panel
+from sandmill.calibrate.scripts.findings import ColumnSet, Feature, PanelFindings
+from sandmill.calibrate.scripts.members import ScriptModel
+from sandmill.calibrate.scripts.write import narrowed
 from sandmill.calibrate.solvers.naive import single_columns
 from sandmill.models.calibration import Tier
+from sandmill.models.channel import Cue
 from tests.unit.calibrate.tables import Written, off_the_board, standard, write_table
 
 NAIVE = [entry.name for entry in PANEL if entry.tier is Tier.NAIVE]
@@ -62,10 +67,7 @@ def test_naive_entries_are_all_different(tmp_path: Path, target: str, metric: st
 
 @pytest.mark.parametrize(
     ("left_out", "idle"),
-    [
-        (NUMBERS, {"numbers_only", "nearest_by_numbers", "binned_columns"}),
-        (WORDS, {"encoding_search"}),
-    ],
+    [(NUMBERS, {"numbers_only", "nearest_by_numbers", "binned_columns"}), (WORDS, {"encoding_search"})],
     ids=["without numbers", "without categories"],
 )
 def test_entries_stay_away_where_there_is_nothing_to_see(tmp_path: Path, left_out: tuple[str, ...], idle: set[str]):
@@ -88,3 +90,77 @@ def test_every_column_is_a_prediction_both_ways_without_a_model(target: str, met
         width = pd.read_csv(tmp_path / "test.csv")["width"]
         ranks = width.fillna(width.median()).rank(pct=True)
         assert max(np.corrcoef(answer, ranks)[0, 1] for answer in found) > 0.99
+
+
+COLUMNS = ("light", "size", "glow", "warmth")
+DECODE = [
+    "def decode(df):",
+    '    """Turn codes into names."""',
+    "    df = df.copy()",
+    '    df["shape"] = df["shape"].map(dict(enumerate(["disc", "ring"])))',
+    "    return df",
+    "",
+    "",
+    "train, test = decode(train), decode(test)",
+]
+STATED = [
+    "def add_stated(df):",
+    '    """Add the quantities that the description defines."""',
+    "    df = df.copy()",
+    '    quotient = df["light"] / df["size"]',
+    '    df["ratio"] = np.log(quotient)',
+    '    quotient = df["glow"] / df["warmth"]',
+    '    df["other"] = np.log(quotient)',
+    "    return df",
+    "",
+    "",
+    "train, test = add_stated(train), add_stated(test)",
+]
+
+
+def found_with(*features: Feature, cues: tuple[str, ...] = (*COLUMNS, "shape")) -> PanelFindings:
+    given: dict[str, Any] = {
+        "numbers": (*COLUMNS, "ratio", "other"),
+        "categories": ("shape",),
+        "cues": tuple(Cue(column=name, measure="scene.light", text=f"What {name} is.") for name in cues),
+        "reading": (*DECODE, *STATED),
+        "columns": {"sparse": ColumnSet("FEW", features, 1.0, len(features)), "base": ColumnSet("", (), 1.0, 5)},
+    }
+    return PanelFindings(**{field.name: None for field in fields(PanelFindings)} | given)
+
+
+def model(columns: str) -> ScriptModel:
+    return ScriptModel("linear", "a model", columns, (), lambda table: table)
+
+
+RATIO = Feature("number", ("ratio",), ())
+FLAG = Feature("level", ("shape_ring",), ('df["shape_ring"] = 1.0 * (df["shape"] == "ring")',))
+
+
+def test_measures_that_no_feature_needs_are_left_out_with_the_quantities_made_of_them():
+    few = narrowed(found_with(RATIO), [model("sparse")])
+    assert [cue.column for cue in few.cues] == ["light", "size"]
+    assert (few.numbers, few.categories) == (("light", "size", "ratio"), ())
+    text = "\n".join(few.reading)
+    assert not any(name in text for name in ("decode", "other", "glow"))
+    names = {"train": {"light": 6.0, "size": 2.0}, "test": {"light": 1.0, "size": 4.0}, "np": _Numbers}
+    exec(text, names)
+    assert (names["train"]["ratio"], names["test"]["ratio"]) == (3.0, 0.25)  # type: ignore[index]
+
+
+def test_a_script_with_a_model_of_all_columns_stays_whole():
+    found = found_with(RATIO)
+    assert narrowed(found, [model("sparse"), model("base")]) is found
+
+
+def test_a_category_keeps_the_lines_that_name_its_codes():
+    few = narrowed(found_with(FLAG), [model("sparse")])
+    assert [cue.column for cue in few.cues] == ["shape"]
+    assert few.reading[: len(DECODE)] == tuple(DECODE)
+    assert "add_stated" not in "\n".join(few.reading)
+
+
+class _Numbers:
+    @staticmethod
+    def log(value: float) -> float:
+        return value

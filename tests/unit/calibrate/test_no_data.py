@@ -56,12 +56,7 @@ def detail(description: str, truth: Any, trivial: float) -> str:
 
 
 @pytest.mark.parametrize(
-    ("target", "metric", "guesses"),
-    [
-        ("multiclass", "map_at_k", 3),
-        ("ordinal", "qwk", 5),
-        ("count", "rmsle", 8),
-    ],
+    ("target", "metric", "guesses"), [("multiclass", "map_at_k", 3), ("ordinal", "qwk", 5), ("count", "rmsle", 8)]
 )
 def test_guesses_are_what_a_submission_may_hold(tmp_path: Path, target: str, metric: str, guesses: int):
     written = write_table(tmp_path, target, metric, train=60, test=100)

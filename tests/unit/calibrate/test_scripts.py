@@ -222,11 +222,7 @@ SOURCE = FeatureSource(
     [
         (("ratio", 0, 1.0), ("log_a_per_b",), ('df["log_a_per_b"] = np.log(df["a"] / df["b"].clip(lower=1e-9))',)),
         (("product", 0, 0.0), ("a_squared",), ('df["a_squared"] = z["a"] ** 2',)),
-        (
-            ("step", 1, 2.0),
-            ("b_above_2",),
-            ('df["b_above_2"] = np.where(df["b"].isna(), np.nan, df["b"] > 2)',),
-        ),
+        (("step", 1, 2.0), ("b_above_2",), ('df["b_above_2"] = np.where(df["b"].isna(), np.nan, df["b"] > 2)',)),
         (("level", 1, 0.0), ("town_",), ('df["town_"] = 1.0 * df["town"].isna()',)),
         (
             ("cross", 0, 2.0),

@@ -1,22 +1,25 @@
 """Each skill pays where it must, and no table that a task may hold breaks the panel."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sandmill.calibrate import PANEL, run_panel
-from sandmill.calibrate.solvers.competent import machine_values
-from sandmill.calibrate.solvers.designs import plain
+from sandmill.calibrate.conditions import one_thread
+from sandmill.calibrate.solvers.competent import extra_trees, machine_values, random_forest
+from sandmill.calibrate.solvers.designs import plain, plain_scaled
 from sandmill.calibrate.solvers.features import encoded_levels
 from sandmill.calibrate.solvers.linear import leave_one_out, responses
 from sandmill.calibrate.solvers.table import Table
 from sandmill.models.calibration import Tier
 from sandmill.scoring import get_metric
 from sandmill.scoring.gap import gap_closed
-from tests.unit.calibrate.tables import Written, failures, standard, write_table
+from tests.unit.calibrate.tables import ALL_PAIRS, Written, failures, standard, straight, write_table
 
 
 def shares(written: Written, *names: str) -> dict[str, float]:
@@ -145,3 +148,72 @@ def test_a_support_vector_machine_says_what_the_library_says():
     np.testing.assert_allclose(machine_values(machine, asked), machine.decision_function(asked), atol=1e-10)
     curve = SVR().fit(rows, numbers)
     np.testing.assert_allclose(machine_values(curve, asked), curve.predict(asked), atol=1e-10)
+
+
+QUICKEST = ["width", "level", "height", "shade"]
+OFTEN = (("binary", "roc_auc"), ("ordinal", "qwk"), ("multi_target", "rmse_columns"))
+"""Pairs of the fast tests."""
+
+
+def easy(folder: Path, target: str, metric: str, **changes) -> Written:
+    """A rule that every sound model finds, in few columns."""
+    changes = {"train": 120, "test": 400, "classes": 3} | changes
+    return write_table(folder, target, metric, rule=straight, add=lambda table, rng: table[QUICKEST], **changes)
+
+
+@pytest.mark.parametrize(
+    ("target", "metric"), [pytest.param(*pair, marks=[] if pair in OFTEN else pytest.mark.slow) for pair in ALL_PAIRS]
+)
+def test_every_entry_answers_and_every_default_beats_knowing_nothing(tmp_path: Path, target: str, metric: str):
+    written = easy(tmp_path, target, metric)
+    runs = run_panel(written.folder, written.facts)
+    assert failures(runs) == {}
+    measure = get_metric(metric)
+    sign = -1 if measure.is_lower_better else 1
+    scores = {run.name: sign * measure.score(written.truth, run.prediction) for run in runs if run.has_run}
+    defaults = [run.name for run in runs if run.tier is Tier.COMPETENT]
+    assert [name for name in defaults if scores[name] <= scores["prior"]] == []
+    if target == "count" or metric in ("mape", "rmsle", "rmsle_columns"):
+        least = min(run.prediction.min() for run in runs if run.has_run)
+        assert least > 0 if metric == "poisson_deviance" else least >= 0
+
+
+@pytest.mark.slow
+def test_a_label_without_a_single_training_row_does_not_stop_the_panel(tmp_path: Path):
+    written = write_table(tmp_path, "multilabel", "log_loss_columns", train=60, test=200, classes=3)
+    path = tmp_path / "train.csv"
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    path.write_text("\n".join(",".join([*row[:-1], row[-1] if not at else "0"]) for at, row in enumerate(rows)) + "\n")
+    runs = run_panel(written.folder, written.facts)
+    assert failures(runs) == {}
+    assert all(0 < run.prediction[:, 2].max() < 0.05 for run in runs if run.has_run)
+
+
+def test_columns_of_a_wide_target_share_what_features_give(tmp_path: Path):
+    written = easy(tmp_path, "multilabel", "log_loss_columns")
+    table = Table.read(written.folder, written.facts)
+    first, second = (part for part in table.columns() if part.place < 2)
+    assert plain_scaled(first) is plain_scaled(second)
+    assert extra_trees(first).tobytes() != extra_trees(second).tobytes()
+    assert first.made == second.made == {}, "the forest is kept with the whole table"
+    assert random_forest(first).tobytes() != random_forest(second).tobytes()
+    assert set(table.made) == {"columns", "extra_trees", "random_forest"}
+
+
+@pytest.mark.parametrize("metric", ["f1_micro", "f1_samples", "f1_macro"])
+def test_knowing_nothing_names_the_set_of_labels_that_pays_best(tmp_path: Path, metric: str):
+    written = write_table(tmp_path, "multilabel", metric, straight, test=2000, classes=4, strength=1.0)
+    (run,) = run_panel(written.folder, written.facts, ["prior"])
+    measure = get_metric(metric)
+    sets = [np.tile(chosen, (len(written.truth), 1)) for chosen in product((0, 1), repeat=4)]
+    best = max(measure.score(written.truth, chosen) for chosen in sets)
+    assert measure.score(written.truth, run.prediction) > best - 0.02
+
+
+def test_every_library_is_limited_within_the_block_alone():
+    with one_thread():
+        pass  # Loads the libraries, so that the limit below is set for all of them.
+    with threadpool_limits(2):
+        with one_thread():
+            assert {library["num_threads"] for library in threadpool_info()} == {1}
+        assert {library["num_threads"] for library in threadpool_info()} == {2}

@@ -139,11 +139,7 @@ BROKEN = {
         "ids",
         "the order of rows tells the part",
     ),
-    "a class seen once in training": (
-        edit(CLASSES, "train.csv", rare),
-        "targets",
-        "fewer than 2 rows of class onyx",
-    ),
+    "a class seen once in training": (edit(CLASSES, "train.csv", rare), "targets", "fewer than 2 rows of class onyx"),
     "a class that one part lacks": (
         edit(CLASSES, "answers.csv", move),
         "targets",

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from sandmill.check.meta_leak import READER_MARGIN, WORD_MARGIN, MetaLeak, check_meta_leak
-from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, LogNormal
 from sandmill.models.hints import Form, Hint
 from sandmill.models.links import BinaryLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import Formula, Linear, Lookup, Motif, Ratio, Term, Threshold, columns_of
-from sandmill.models.spec import Sizes, Story, TaskSpec
-from sandmill.models.structure import MetricName, Modality, Structure, TargetKind
+from sandmill.models.spec import Sizes, TaskSpec
+from tests import factories
 
 NUMBERS = ("load", "speed", "depth", "price", "delay", "mass", "area", "heat", "noise", "dose", "yield", "wear")
 CATEGORIES = ("site", "shift", "brand", "route")
@@ -35,30 +34,19 @@ def make_spec(number: int, names: tuple[str, ...] = NUMBERS, parent: str | None 
         for name in categories
     ]
     columns = tuple(declared[i] for i in rng.permutation(len(declared)))
-    return TaskSpec(
-        seed_id="seed",
-        structure=Structure(modality=Modality.TABULAR, target=TargetKind.BINARY, metric=MetricName.ROC_AUC),
-        domain="works",
-        story=Story(
-            title="Works: predict failed",
-            overview="A works keeps records.",
-            row="one shift",
-            target="failed",
-            target_meaning="1 if the shift failed, 0 if not",
-            column_meanings={column.name: f"Recorded {column.name}" for column in columns},
-        ),
-        target=TargetKind.BINARY,
-        metric=MetricName.ROC_AUC,
-        mechanism=Mechanism(
+    whole = factories.make_spec()
+    meanings = {column.name: f"Recorded {column.name}" for column in columns}
+    changes = {
+        "mechanism": Mechanism(
             columns=columns,
             terms=tuple(Term(motif=motif, weights=(1.0,)) for motif in (*motifs, rare)),
             link=BinaryLink(intercept=0.0),
         ),
-        sizes=Sizes(train=rows, feedback=1000, final=1000),
-        wanted=Band.EASY,
-        hardness=0.5,
-        parent=parent,
-    )
+        "story": whole.story.model_copy(update={"title": "Works: predict failed", "column_meanings": meanings}),
+        "sizes": Sizes(train=rows, feedback=1000, final=1000),
+        "parent": parent,
+    }
+    return renew(whole, **changes)
 
 
 def release(tasks: int, plant: Plant = lambda spec: spec) -> MetaLeak:

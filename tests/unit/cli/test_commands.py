@@ -1,3 +1,5 @@
+"""sandmill show --fidelity: what tasks keep of their seeds, from the private half alone."""
+
 import json
 import os
 import shutil
@@ -9,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from sandmill.models.fidelity import Fidelity, FidelityVector
 from sandmill.store.files import Store
+from sandmill.store.release import load
+from sandmill.store.verify import verify_hashes
 from sandmill.verify.rerun import TaskRerun
 from tests.designs import SECRET
 from tests.factories import VERIFICATION, make_task
+from tests.invoking import TASK, refused, run
 from tests.publishing import fill_shard, publish_numbers, publish_shards
-from tests.unit.cli.invoking import TASK, refused, run
 
 SECRET_ID = "0123456789ab"
 """Of the releases that `publish_numbers` makes."""
@@ -59,9 +64,7 @@ def test_show_of_a_task_tells_story_thresholds_oracle_and_board(release):
 def test_show_of_a_task_names_what_does_not_hold(tmp_path):
     task = make_task(0)
     record = task.record.model_copy(
-        update={
-            "verification": VERIFICATION.model_copy(update={"thresholds_hold": False, "noop_wins_nothing": False}),
-        }
+        update={"verification": VERIFICATION.model_copy(update={"thresholds_hold": False, "noop_wins_nothing": False})}
     )
     store = Store(str(tmp_path / "micro"))
     publish_shards(store, [fill_shard(store, range(1), [task.model_copy(update={"record": record})])])
@@ -253,3 +256,68 @@ def test_verify_with_rerun_says_which_facts_do_not_hold(release):
     ran = run("verify", release, "--rerun", "--task", TASK)
     assert ran.exit_code == 1
     assert f"task {TASK}: " in ran.stderr
+
+
+@pytest.fixture
+def parcels(tmp_path) -> str:
+    publish_numbers(Store(str(tmp_path / "micro")), range(2), range(2, 4))
+    return str(tmp_path / "micro")
+
+
+def test_checking_hashes_tells_how_far_it_is(parcels):
+    calls: list[tuple[int, int]] = []
+    opened = load(parcels)
+    assert verify_hashes(opened, progress=lambda done, total: calls.append((done, total))) == []
+    assert {total for _, total in calls} == {2 * len(opened.manifest.parts)}
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert calls[0][0] == 0
+    assert calls[-1][0] > len(opened.manifest.parts)
+
+
+OF_SEED = FidelityVector(values={"target": "binary", "n_columns": 10.0, "missing": 0.2})
+OF_TASK = FidelityVector(values={"target": "binary", "n_columns": 14.0, "missing": 0.21})
+
+
+@pytest.fixture
+def measured_release(tmp_path):
+    tasks = [make_task(number) for number in range(3)]
+    known = Fidelity(seed=OF_SEED, task=OF_TASK)
+    lineage = tasks[0].record.lineage.model_copy(update={"fidelity": known})
+    record = tasks[0].record.model_copy(update={"lineage": lineage})
+    store = Store(str(tmp_path / "micro"))
+    publish_shards(store, [fill_shard(store, range(3), [tasks[0].model_copy(update={"record": record}), *tasks[1:]])])
+    return str(tmp_path / "micro"), record.task_id
+
+
+def test_the_list_says_for_each_task_how_much_is_kept_and_for_each_seed_the_mean(measured_release):
+    place, task = measured_release
+    lines = [line.split() for line in run("show", place, "--fidelity").stdout.splitlines()]
+    row = next(line for line in lines if line[:1] == [task])
+    assert row[2] == make_task(0).record.spec.domain
+    assert row[3:] == ["1", "of", "1", "1", "of", "2", "n_columns"]
+    assert ["all", "3", "100%", "50%"] in lines
+
+
+def test_one_task_shows_both_values_of_each_trait(measured_release):
+    place, task = measured_release
+    shown = run("show", place, task, "--fidelity").stdout
+    row = next(line for line in shown.splitlines() if "number of input columns" in line)
+    assert row.split()[-7:] == ["columns", "soft", "10", "14", "within", "30%", "NO"]
+    found = json.loads(run("show", place, task, "--json", "--fidelity").stdout)
+    assert found["kept"] == {"target": True, "n_columns": False, "missing": True}
+    assert found["seed"]["values"]["n_columns"] == 10
+
+
+def test_a_task_of_older_code_has_no_traits(measured_release):
+    place, first = measured_release
+    found = json.loads(run("show", place, "--json", "--fidelity").stdout)["tasks"]
+    assert [bool(one["kept"]) for one in found if one["task_id"] != first] == [False, False]
+
+
+def test_without_the_private_half_nothing_is_shown(measured_release):
+    place, _ = measured_release
+    for folder in list(Path(place).rglob("private")):
+        shutil.rmtree(folder)
+    result = run("show", place, "--fidelity")
+    assert result.exit_code == 2
+    assert "no private half that is readable here" in result.output

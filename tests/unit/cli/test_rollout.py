@@ -17,9 +17,9 @@ from sandmill.play.release import load
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store
 from sandmill.store.rollouts import RolloutFolder
+from tests.invoking import run
 from tests.llm_server import Answer, error, serve
 from tests.rollout_agents import AGENTS, SAMPLE, run_code, script_for, turn_of
-from tests.unit.cli.invoking import run
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import pytest
 from sandmill.models.rollout import Score
 from sandmill.sandbox.agent_env import create_agent_env
 from sandmill.store.files import Store
+from tests.invoking import TASK, run
 from tests.publishing import publish_numbers
-from tests.unit.cli.invoking import TASK, run
 
 pytestmark = pytest.mark.slow
 

@@ -1,13 +1,14 @@
 """sandmill seeds: what a person sees of seeds before a build."""
 
 import json
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
+from tests import invoking
 from tests.unit.seeds.conftest import write_competition
 
+run = partial(invoking.run, "seeds")
 CARD = """\
 id: {id}
 title: Late parcels
@@ -20,14 +21,9 @@ licence: CC0
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "seeds").mkdir()
     return tmp_path / "seeds"
-
-
-def _run(*arguments):
-    return CliRunner().invoke(app, ["seeds", *arguments])
 
 
 def _write_all(folder):
@@ -43,7 +39,7 @@ def _write_all(folder):
 
 def test_the_screen_says_what_was_understood_changed_set_aside_and_skipped(folder):
     _write_all(folder)
-    result = _run("seeds")
+    result = run("seeds")
     assert result.exit_code == 0
     lines = [line.strip() for line in result.stdout.splitlines()]
     row = next(line for line in lines if line.startswith("parcels"))
@@ -58,7 +54,7 @@ def test_the_screen_says_what_was_understood_changed_set_aside_and_skipped(folde
 
 def test_json_holds_the_same_and_nothing_else_is_written(folder):
     _write_all(folder)
-    shown = json.loads(_run("seeds", "--json").stdout)
+    shown = json.loads(run("seeds", "--json").stdout)
     used = {seed["id"]: seed for seed in shown["used"]}
     assert list(used) == ["parcels", "table"]
     assert used["parcels"]["structure"]["split"] is None
@@ -70,7 +66,7 @@ def test_json_holds_the_same_and_nothing_else_is_written(folder):
 
 def test_no_usable_seed_is_exit_code_2_and_still_shown(folder):
     write_competition(str(folder / "leaf-classification"))
-    result = _run("seeds")
+    result = run("seeds")
     assert result.exit_code == 2
     assert "0 can be used, 1 set aside" in result.stdout
 
@@ -78,32 +74,32 @@ def test_no_usable_seed_is_exit_code_2_and_still_shown(folder):
 def test_a_malformed_source_is_exit_code_2_and_one_message(folder):
     _write_all(folder)
     (folder / "wrong.yaml").write_text(CARD.format(id="wrong", target="binry"))
-    result = _run("seeds")
+    result = run("seeds")
     assert result.exit_code == 2
     assert 'saw "binry"' in result.stderr
     assert result.stdout == ""
 
 
 def test_without_arguments_the_bundled_cards_are_shown(folder):
-    assert "69 can be used, 2 set aside, 0 skipped." in _run().stdout
+    assert "69 can be used, 2 set aside, 0 skipped." in run().stdout
 
 
 def test_every_trait_of_a_table_is_kept_bent_or_dropped_before_anything_is_built(folder):
     rows = "".join(f"{n % 7},{n * 0.37:.2f},{'abc'[n % 3]},{'yes' if n % 40 == 0 else 'no'}\n" for n in range(400))
     (folder / "loans.csv").write_text(f"x,amount,town,default\n{rows}")
-    result = _run("seeds/loans.csv", "--target", "default")
+    result = run("seeds/loans.csv", "--target", "default")
     assert result.exit_code == 0
     lines = [line.strip() for line in result.stdout.splitlines()]
     assert any(line.startswith("loans: ") and "kept" in line for line in lines)
     assert "kept: number of input columns: 3" in lines
     assert any(line.startswith("bent: share of the rarest class or label: 0.025, becomes 0.0") for line in lines)
-    shown = json.loads(_run("seeds/loans.csv", "--target", "default", "--json").stdout)
+    shown = json.loads(run("seeds/loans.csv", "--target", "default", "--json").stdout)
     fates = {one["trait"]: one["fate"] for one in shown["used"][0]["traits"]}
     assert (fates["n_columns"], fates["rarest_class"]) == ("kept", "bent")
 
 
 def test_a_target_without_a_table_is_refused(folder):
     _write_all(folder)
-    result = _run("seeds", "--target", "late")
+    result = run("seeds", "--target", "late")
     assert result.exit_code == 2
     assert "no CSV or Parquet file among the seeds" in result.stderr

@@ -1,13 +1,12 @@
 """sandmill serve: bad arguments end with one message and exit code 2, before anything starts."""
 
-import socket
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.invoking import refused
 from tests.servers import TOKEN
-from tests.unit.cli.invoking import refused
 
 
 @pytest.fixture
@@ -30,12 +29,6 @@ def no_sandbox(monkeypatch):
             raise AssertionError("started")
 
     monkeypatch.setattr("sandmill.sandbox.Sandbox", Box)
-
-
-def test_a_port_in_use_is_refused(token):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = refused("serve", "--port", taken.getsockname()[1], "--token-file", token)
-    assert "Address already in use" in said
 
 
 def test_a_token_file_that_others_read_is_refused(token):

@@ -1,24 +1,34 @@
 """Designs state forms of their rule and others, at a share of the signal that grows with hardness."""
 
+import re
 from collections import Counter
 from unittest.mock import patch
 
 import pytest
 
 from sandmill.design import design_task, grammar
-from sandmill.design.hints import CHANCE_OF_HINTS, choose_hints, columns_told, has_hints
+from sandmill.design.hints import CHANCE_OF_HINTS, choose_hints, columns_told, draw_child, has_hints
+from sandmill.design.kept import forecast
+from sandmill.design.prose import Pens
+from sandmill.design.statements import state_hint
+from sandmill.design.telling import draw_notes
 from sandmill.design.vocabulary import choose_vocabulary
+from sandmill.kinds.library import load_domains
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.base import Band
-from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
+from sandmill.models.columns import Categorical, Column, Conversion, Normal, Unit
+from sandmill.models.domain import CategoricalWord, NumericWord
+from sandmill.models.hints import DATA_DICTIONARY, Form, InText, Sentinel, Units
 from sandmill.models.motifs import Aggregate, CodeValue, Conditional, KnownUnit, NormDistance, ToldMotif, columns_of
 from sandmill.models.plan import Slot
+from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
 from sandmill.rng import Streams
 from sandmill.seeds import ingest
 from tests.designs import SECRET, make_seed
 from tests.hinted_designs import BINARY, KNOWING, design, hinted, told
 from tests.unit.design.test_grammar import frames
+from tests.unit.design.test_shape import WIDE, column, structure
 
 SLOTS = range(14)
 
@@ -158,3 +168,124 @@ def test_media_state_forms_from_the_band_on_in_which_default_models_can_do_witho
         slots = [Slot(number=number, seed=seed, band=band) for number in range(6)]
         designs = [design_task(slot, Streams(SECRET, f"media {slot.number}"), 0.3) for slot in slots]
         assert any(told(spec) for spec in designs) == may_state
+DRAWS = range(40)
+DOMAIN = load_domains()[0]
+
+
+def column_of(word) -> Column:
+    match word:
+        case CategoricalWord(levels=levels):
+            even = Categorical(levels=levels, shares=tuple([1 / len(levels)] * len(levels)))
+            return Column(name=word.name, distribution=even, decimals=0)
+        case NumericWord():
+            return Column(name=word.name, distribution=word.distribution, decimals=word.decimals)
+    raise TypeError(word)
+
+
+def child_of(number: int):
+    return draw_child(DOMAIN, Streams(b"a secret", f"child {number}"))
+
+
+def notes_of(number: int, columns=None):
+    known = [column_of(word) for word in (*DOMAIN.numeric, *DOMAIN.categorical)]
+    return draw_notes(DOMAIN, known if columns is None else columns, Streams(b"a secret", f"notes {number}"))
+
+
+def test_one_or_two_summaries_matter_and_one_does_not():
+    counts = []
+    for number in DRAWS:
+        child, summaries, useless = child_of(number)
+        counts.append(len(summaries))
+        assert len(useless) == 1
+        assert len({one.name for one in (*summaries, *useless)}) == len(summaries) + 1
+        assert 6 <= child.events <= 12
+        assert abs(sum(child.shares) - 1) < 1e-9
+    assert set(counts) == {1, 2}
+
+
+def test_the_sentence_names_file_columns_kinds_and_window():
+    for number in DRAWS:
+        child, summaries, useless = child_of(number)
+        for one in (*summaries, *useless):
+            assert one.text.count("{summary}") == 1
+            hint = state_hint(one, {}, Streams(b"a secret", "said"), Pens(), matters=True, child=child)
+            assert child.path in hint.text
+            named, words = set(re.findall(r"`([^`]+)`", hint.text)), set(re.findall(r"\w+", hint.text))
+            assert {child.kinds[code] for code in one.motif.kinds} <= words
+            assert one.motif.days is None or str(one.motif.days) in words
+            assert (child.amount in named) == (one.motif.how not in ("count", "recency"))
+            assert "{" not in hint.text
+            assert hint.text[-1] in ".!?"
+
+
+def test_notes_hold_one_or_two_of_the_chosen_columns():
+    levels = {word.name: word.levels for word in DOMAIN.categorical}
+    held = set()
+    for draw in DRAWS:
+        notes, hints = notes_of(draw)
+        names = tuple(value.column for value in notes.values)
+        assert [hint.fact.column for hint in hints] == list(names)
+        held.update(names)
+        for hint in hints:
+            assert isinstance(hint.fact, InText)
+            assert f"`{notes.name}`" in hint.text
+            assert f"`{hint.fact.column}`" in hint.text
+            assert bool(hint.fact.levels) == (hint.fact.column in levels)
+    assert held == {value.column for value in DOMAIN.knows.notes.values}
+
+
+def test_columns_that_cannot_be_written_stay_in_the_table():
+    noted = {value.column for value in DOMAIN.knows.notes.values}
+    number = next(column_of(word) for word in DOMAIN.numeric if word.name in noted)
+    conversion = Conversion(by="site", factors=(1.0,), offsets=(0.0,))
+    for change in ({"unit": "ward"}, {"conversion": conversion}, {"distribution": Unit(prefix="W", size=3)}):
+        assert notes_of(0, [number.model_copy(update=change)]) is None
+    assert notes_of(0, [Column(name="unheard_of", distribution=Normal(mean=0, sd=1))]) is None
+    assert [value.column for value in notes_of(0, [number])[0].values] == [number.name]
+
+
+def fates(asked):
+    return {one.trait: one for one in forecast(asked)}
+
+
+def test_what_micro_scale_bends_is_named_with_what_it_becomes():
+    shares = (0.5, *[0.5 / 39] * 39)
+    asked = structure(profile={"class_shares": shares})
+    wide = asked.profile.model_copy(update={"n_columns": 75, "linear_score": 0.4})
+    many = fates(asked.model_copy(update={"profile": wide}))
+    assert (many["outputs"].fate, many["outputs"].value, many["outputs"].becomes) == ("bent", 40, 12)
+    assert (many["class_entropy"].fate, many["n_columns"].becomes) == ("bent", 60)
+    assert (many["linear"].fate, many["target"].fate) == ("bent", "kept")
+    rare = fates(structure(profile={"class_shares": (0.97, 0.02, 0.01)}))
+    assert (rare["rarest_class"].fate, rare["rarest_class"].becomes) == ("bent", round(8 / 150, 4))
+    two = structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, positive_share=0.02)
+    two = two.model_copy(update={"profile": two.profile.model_copy(update={"class_shares": (0.98, 0.02)})})
+    assert (fates(two)["rarest_class"].becomes, fates(two)["top_class"].fate) == (0.04, "kept")
+    strata = structure(target=TargetKind.REGRESSION, metric=MetricName.RMSE, split=SplitKind.STRATIFIED)
+    assert (fates(strata)["split"].fate, fates(strata)["split"].becomes) == ("bent", "random")
+
+
+def test_the_bands_that_keep_the_scores_of_a_seed_are_named():
+    scores = {"linear_score": 0.45, "boosting_score": 0.45}
+    found = fates(structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=scores))["boosting"]
+    assert found.fate == "bent"
+    assert found.why.startswith("kept about in easy and medium tasks; in others the difficulty band")
+    sure = {"linear_score": 1.0, "boosting_score": 1.0}
+    found = fates(structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, profile=sure))["boosting"]
+    assert found.why.startswith("the difficulty band")
+
+
+def test_a_second_date_and_a_second_text_are_bent():
+    assert fates(structure(WIDE))["mix"].fate == "kept"
+    for role in ("date", "text"):
+        found = fates(structure((*WIDE, column(role, 300, 0.9))))
+        assert (found["mix"].fate, found["n_columns"].fate, found["has_date"].fate) == ("bent", "bent", "kept")
+
+
+def test_traits_that_designs_do_not_take_over_are_dropped():
+    spike = structure(target=TargetKind.COUNT, metric=MetricName.RMSLE, profile={"target_top_share": 0.4})
+    assert fates(spike)["target_repeats"].fate == "dropped"
+    seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
+    image = seed.structure.model_copy(update={"modality": Modality.IMAGE, "columns": ColumnMix(numeric=3)})
+    assert fates(image)["n_columns"].fate == "dropped"
+    assert fates(seed.structure)["n_columns"].fate == "kept"

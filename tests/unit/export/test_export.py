@@ -5,18 +5,21 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
+import yaml
 
-from sandmill.cli.app import app
 from sandmill.errors import IntegrityError, RequestError
 from sandmill.export import export as frame
-from sandmill.export.base import FORMATS
+from sandmill.export import mlebench
+from sandmill.export.base import FORMATS, ExportTask, within
 from sandmill.export.export import export
+from sandmill.kinds.token.layout import TokenTables
 from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from tests.factories import make_task
+from tests.invoking import run
 from tests.publishing import publish_numbers, publish_splits
 from tests.releases import REPOSITORY
 
@@ -38,10 +41,6 @@ def release(root) -> StoredRelease:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def run(*arguments: object):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -156,3 +155,53 @@ def test_a_release_that_is_not_there_or_newer_is_refused(root, tmp_path):
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert "format 99" in ran.stderr
     assert not (tmp_path / "to").exists()
+
+
+TEXT = b"# Task\n\nFiles: `public/train.csv`, pictures in `public/train/`, not `public/other/`."
+
+
+def exported(**files):
+    record = SimpleNamespace(spec=SimpleNamespace(kind=SimpleNamespace(load=lambda part: TokenTables())))
+    return ExportTask(record, {"description.md": TEXT, **files}, {})
+
+
+def test_folders_of_items_keep_their_paths_and_lose_our_folder_in_texts():
+    task = exported(**{"train.csv": b"", "train/a/seen.png": b"1"})
+    text = task.plain_description
+    assert "`train.csv`, pictures in `train/`, not `public/other/`" in text
+    assert dict(within("data", task.data_files)) == {"data/train.csv": b"", "data/train/a/seen.png": b"1"}
+
+
+def test_a_sample_in_an_archive_gets_a_copy_that_mle_bench_can_read():
+    sample = TokenTables().pack_sample(b"id,y\na,1\n")
+    path, content = mlebench._sample(exported(**{"sample_submission.csv.zip": sample}))
+    assert (path, content) == ("private/sample_submission.csv", b'"id","y"\n"a","1"\n')
+
+
+TASKS = {number: make_task(number) for number in range(4)}
+SPLITS = {0: "train", 1: "validation", 2: "train", 3: "train"}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("releases") / "micro")
+    publish_splits(Store(place), SPLITS)
+    return load(place)
+
+
+def test_nemo_gym_gets_harbor_folders_and_a_row_for_each_of_them(filled, tmp_path):
+    export(filled, "nemo-gym", tmp_path / "to")
+    export(filled, "harbor", tmp_path / "harbor")
+    for path in (tmp_path / "harbor" / "tasks").rglob("*.*"):
+        there = tmp_path / "to" / path.relative_to(tmp_path / "harbor")
+        assert there.is_dir() if path.is_dir() else there.read_bytes() == path.read_bytes()
+    lines = (tmp_path / "to" / "data" / "train.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert len(rows) == 3
+    for row in rows:
+        assert row["responses_create_params"] == {"input": []}
+        assert (tmp_path / "to" / "tasks" / row["task_name"] / "task.toml").is_file()
+    config = yaml.safe_load((tmp_path / "to" / "config.yaml").read_text())
+    agent = config["harbor_agent_general"]["responses_api_agents"]["harbor_agent_general"]
+    assert agent["harbor_dataset"] == {"path": "${harbor_dataset_path}"}
+    assert agent["harbor_reward_key"] == "reward"

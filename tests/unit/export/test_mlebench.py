@@ -15,10 +15,15 @@ import pytest
 import yaml
 
 from sandmill.errors import InputError
+from sandmill.export.export import export as export_release
 from sandmill.export.mlebench import export
+from sandmill.models.reports import Medal
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.scoring.grading import grade_submission
 from sandmill.scoring.medals import above_median, medal_of
+from sandmill.scoring.submission import read_answers
 from sandmill.scoring.support import ANSWER_FORMS
+from sandmill.store.release import load
 from tests.client_stubs.mlebench.grade_helpers import rank_score
 from tests.export_tasks import HIGHER, LOWER, MANIFEST, Exported, make_exported, secret_texts, write_export
 from tests.submission_mutants import mutate
@@ -202,6 +207,31 @@ def test_the_shim_grades_with_an_unchanged_package_and_finds_the_data(tmp_path):
     assert report["above_median"] is grade.above_median
     submission.write_bytes(one.invalid()["an id twice"])
     assert run_shim(tmp_path / "out", str(submission), one.task.task_id)["score"] is None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_reference_solution_of_a_real_release_wins_gold_and_the_sample_nothing(small_release, tmp_path):
+    release = load(small_release)
+    export_release(release, "mlebench", tmp_path / "out")
+    for task_id in release.task_ids:
+        record, private = release.record(task_id), release.files("private", task_id)
+        (work := tmp_path / task_id / "public").mkdir(parents=True)
+        for path, content in release.files("public", task_id).items():
+            (work / path).write_bytes(content)
+        (work.parent / "solution.py").write_bytes(private["solution.py"])
+        command = [sys.executable, "solution.py", "public", "submission.csv"]
+        subprocess.run(command, cwd=work.parent, capture_output=True, check=True)
+        answers = read_answers(private["answers.csv"], record.facts)
+        for file, medal in ((work.parent / "submission.csv", Medal.GOLD), (work / "sample_submission.csv", None)):
+            ours = grade_submission(file.read_bytes(), answers, record.facts, record.calibration)
+            report = run_shim(tmp_path / "out", str(file), task_id)
+            expected = {f"{one}_medal": one is medal for one in Medal} | {
+                f"{bar}_threshold": value for bar, value in ours.thresholds.model_dump().items()
+            }
+            expected |= {name: getattr(ours, name) for name in ("score", "is_lower_better", "above_median")}
+            assert {name: report[name] for name in expected} == expected
+            assert ours.medal is medal
 
 
 @pytest.mark.slow

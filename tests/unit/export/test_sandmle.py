@@ -15,23 +15,17 @@ from typing import Any
 
 import pytest
 
+from sandmill.export.export import export as export_release
 from sandmill.export.sandmle import export
-from tests.export_tasks import (
-    HIGHER,
-    LOWER,
-    MANIFEST,
-    Exported,
-    make_exported,
-    secret_texts,
-    write_export,
-)
+from sandmill.store.files import Store
+from sandmill.store.release import load
+from tests.export_tasks import HIGHER, LOWER, MANIFEST, Exported, make_exported, secret_texts, write_export
+from tests.publishing import publish_numbers
+from tests.servers import TOKEN as SERVER_TOKEN
+from tests.servers import Sites
 
 TOKEN = "a-token-of-the-trainer"
-KEYS = {
-    "score",
-    "is_lower_better",
-    *(f"{name}_threshold" for name in ("gold", "silver", "bronze", "median")),
-}
+KEYS = {"score", "is_lower_better", *(f"{name}_threshold" for name in ("gold", "silver", "bronze", "median"))}
 
 
 def write_task(one: Exported, folder: Path) -> Path:
@@ -262,3 +256,30 @@ def test_a_redirect_to_another_server_does_not_get_the_token(one, public, submis
         done = evaluate(public, submission, SANDMILL_SERVER=address, SANDMILL_TOKEN_FILE=token_file)
     assert done.returncode == 2
     assert TOKEN not in repr(other.requests)
+
+
+def test_the_evaluator_gets_its_grade_from_the_real_server(tmp_path, token_file):
+    publish_numbers(Store(str(tmp_path / "micro")), range(1))
+    release, submission = load(tmp_path / "micro"), tmp_path / "submission.csv"
+    export_release(release, "sandmle", tmp_path / "out")
+    public, sites = tmp_path / "out" / release.task_ids[0] / "prepared" / "public", Sites(tmp_path)
+    Path(token_file).write_text(SERVER_TOKEN)
+    try:
+        address = f"http://127.0.0.1:{sites.open(tmp_path / 'micro').port}"
+        settings = {"SANDMILL_SERVER": address, "SANDMILL_TOKEN_FILE": token_file}
+        submission.write_bytes((public / "sample_submission.csv").read_bytes().replace(b"f0,0.5", b"f0,0.9"))
+        done = evaluate(public, submission, **settings)
+        assert (done.returncode, done.stderr) == (0, "")
+        bars = {"gold": 0.85, "silver": 0.82, "bronze": 0.8, "median": 0.75}
+        expected = {"score": 1.0, "is_lower_better": False, **{f"{name}_threshold": bar for name, bar in bars.items()}}
+        assert json.loads(done.stdout) == expected
+        submission.write_text("id,late\nc0,0.5\n")
+        invalid = evaluate(public, submission, **settings)
+        assert_invalid(invalid)
+        assert invalid.stderr == "ids: saw 3 missing (d0, e0, f0); expected all 4 ids of the sample submission.\n"
+        Path(token_file).write_text("another-token-of-the-tests")
+        refused = evaluate(public, submission, **settings)
+        assert_invalid(refused, code=2)
+        assert "status 401" in refused.stderr
+    finally:
+        sites.close()

@@ -26,10 +26,7 @@ from tests.designs import SECRET, columns_of
 
 ARCHIVE, PAIRS = (kind_named(name).load("design") for name in ("audio_archive", "audio_pairs"))
 
-SEEDS = {
-    "audio_archive": "the-icml-2013-whale-challenge-right-whale-redux",
-    "audio_pairs": "mlsp-2013-birds",
-}
+SEEDS = {"audio_archive": "the-icml-2013-whale-challenge-right-whale-redux", "audio_pairs": "mlsp-2013-birds"}
 
 LEAST_CLOSE, LEAST_RIGHT = 0.8, 0.85
 """Rank correlation of a measured number with its column, and share of levels that are right, at least."""

@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandmill.mechanism.rule import (
-    EARTH_KM,
-    SUBGROUP,
-    UNIT_EFFECT,
-    evaluate_motif,
-    evaluate_term,
-    great_circle_km,
-)
+from sandmill.mechanism.rule import EARTH_KM, SUBGROUP, UNIT_EFFECT, evaluate_motif, evaluate_term, great_circle_km
 from sandmill.models import motifs as m
 from sandmill.models.columns import Categorical, Column, Date, LogNormal, Normal, Unit
 
@@ -73,10 +66,7 @@ CASES = [
     (m.Formula(top=(("p",), ("p",))), np.log([64.0, 16.0])),
     (m.Formula(top=(("p",), ("p",)), above=20.0), [1.0, 0.0]),
     (m.Formula(top=(("p",), ("p",)), norm=32.0), np.log([2.0, 2.0])),
-    (
-        m.Conditional(when=(m.Condition(column="n", above=7.0), m.Condition(column="h", levels=(1, 2)))),
-        [1, 0],
-    ),
+    (m.Conditional(when=(m.Condition(column="n", above=7.0), m.Condition(column="h", levels=(1, 2)))), [1, 0]),
     (m.Conditional(column="m", when=(m.Condition(column="n", at_most=7.0),)), [0, 0.25]),
     (m.NormDistance(column="n", by="g", norms=(10.0, 11.0)), [1.0, 2.0]),
     (m.CodeValue(column="h", attribute="height", values=(5.0, 6.0, 7.5)), [7.5, 6.0]),

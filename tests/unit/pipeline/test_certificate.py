@@ -14,12 +14,7 @@ from sandmill.models.certificate import Certificate, Rate
 from sandmill.models.names import CERTIFICATE, CROISSANT, DURATIONS_FILE, SIGNATURE
 from sandmill.models.reports import ScriptSeconds
 from sandmill.pipeline.publishing import KeptTasks, _durations
-from sandmill.publish.certificate import (
-    certificate_problems,
-    certify,
-    shared_prose,
-    sign_certificate,
-)
+from sandmill.publish.certificate import certificate_problems, certify, shared_prose, sign_certificate
 from sandmill.publish.signature import sign
 from sandmill.report.digest import ReleaseCounts
 from sandmill.store.arrow_tables import read_record
@@ -27,9 +22,9 @@ from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.shards import write_shard
 from tests.factories import make_shard_plan, make_slot_report, make_task
+from tests.invoking import run
 from tests.publishing import publish_shards
 from tests.releases import REPOSITORY
-from tests.unit.cli.invoking import run
 
 SEEDS = json.dumps({"used": [{"id": "parcels"}, {"id": "mine", "guard": "ab"}]}).encode()
 

@@ -25,13 +25,7 @@ from tests.unit.pipeline.inline import InlineBatch
 
 KEY = "planted-5e1d77-not-a-real-key"
 REQUEST = BuildRequest(
-    name="made",
-    tasks=3,
-    seed=1,
-    designer="llm",
-    model=("openai/first",),
-    mix={Band.MEDIUM: 1.0},
-    kinds={"table": 1.0},
+    name="made", tasks=3, seed=1, designer="llm", model=("openai/first",), mix={Band.MEDIUM: 1.0}, kinds={"table": 1.0}
 )
 SUITES = load_suites(REPOSITORY / "expectations")
 

@@ -1,5 +1,7 @@
+"""Bands are swapped where a structure cannot reach its own, and the mix stays."""
+
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -7,16 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from sandmill.design.difficulty_curves import DIFFICULTY_CURVES
+from sandmill.design.motifs import HIDDEN_KINDS
 from sandmill.errors import RequestError
 from sandmill.fingerprint import _content, fingerprint
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake
+from sandmill.models.structure import MetricName, TargetKind
+from sandmill.pipeline.band_search import beyond_reach, pair_bands
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
 from sandmill.seeds import ingest
 from sandmill.seeds.cards import LITE
-from tests.designs import TASKS, make_seed
+from sandmill.verify.records import held_out_motifs, split_of
+from tests.designs import SECRET, TASKS, make_seed, make_spec
 
 SEEDS = tuple(make_seed(*task) for task in TASKS)
 
@@ -121,3 +128,68 @@ def test_domains_come_up_evenly(tasks: int):
     counts = np.bincount([int(place * 48) for place in places], minlength=48)
     assert counts.max() - counts.min() <= 2
     assert places != [slot.place for slot in plan_slots(plan(tasks, seed=8))]
+
+
+NEVER_EASY = make_seed(TargetKind.COUNT, MetricName.MAE).structure
+OFTEN_EASY = make_seed(TargetKind.BINARY, MetricName.ROC_AUC).structure
+STRUCTURES = [make_seed(*task).structure for task in DIFFICULTY_CURVES]
+
+
+def beyond(structures, bands):
+    return sum(beyond_reach(structure, band) for structure, band in zip(structures, bands, strict=True))
+
+
+def test_a_band_goes_where_it_can_be_reached():
+    assert pair_bands([NEVER_EASY, OFTEN_EASY], [Band.EASY, Band.HARD]) == [Band.HARD, Band.EASY]
+
+
+def test_what_can_be_reached_stays_as_it_was_drawn():
+    bands = [Band.MEDIUM, Band.EASY, Band.HARD]
+    assert pair_bands([OFTEN_EASY] * 3, bands) == bands
+
+
+def test_where_nobody_can_reach_a_band_it_stays():
+    assert pair_bands([NEVER_EASY] * 2, [Band.EASY, Band.EASY]) == [Band.EASY] * 2
+
+
+@given(st.lists(st.tuples(st.sampled_from(STRUCTURES), st.sampled_from(list(Band))), max_size=60))
+def test_the_mix_stays_and_no_more_is_beyond_reach_than_before(slots):
+    structures, bands = [structure for structure, _ in slots], [band for _, band in slots]
+    paired = pair_bands(structures, bands)
+    assert Counter(paired) == Counter(bands)
+    assert beyond(structures, paired) <= beyond(structures, bands) + 1e-9
+    assert paired == pair_bands(structures, bands)
+
+
+SPECS = [make_spec(slot=slot, hardness=0.7) for slot in range(60)]
+SPLITS = [split_of(spec, number, "plan", SECRET) for number, spec in enumerate(SPECS)]
+
+
+def test_no_task_of_train_or_validation_shows_what_is_held_out():
+    (motif,) = held_out_motifs(SECRET)
+    assert motif in HIDDEN_KINDS
+    domains = defaultdict(set)
+    for spec, split in zip(SPECS, SPLITS, strict=True):
+        domains[split].add(spec.domain)
+        assert split == "held_out_domain" or (motif in spec.mechanism.motif_names) == (split == "held_out_motif")
+    others = set().union(*(found for split, found in domains.items() if split != "held_out_domain"))
+    assert not domains["held_out_domain"] & others
+
+
+def test_hold_outs_are_those_of_the_secret_whatever_the_plan():
+    held = [split for split in SPLITS if split.startswith("held_out")]
+    assert held
+    for number, (spec, split) in enumerate(zip(SPECS, SPLITS, strict=True)):
+        other = split_of(spec, number + 7, "another plan", SECRET)
+        assert (other == split) or not (other.startswith("held_out") or split.startswith("held_out"))
+    assert len({frozenset(held_out_motifs(bytes([turn]) * 32)) for turn in range(12)}) > 3
+
+
+def test_a_share_of_0_holds_out_nothing_and_a_larger_share_holds_out_the_same_domains_and_more():
+    held = [
+        {spec.domain for spec in SPECS if split_of(spec, 0, "plan", SECRET, share) == "held_out_domain"}
+        for share in (0.0, 0.08, 0.5)
+    ]
+    assert held[0] == set() < held[1] < held[2]
+    splits = {split_of(spec, number, "plan", SECRET, 0.0) for number, spec in enumerate(SPECS)}
+    assert splits == {"train", "validation"}

@@ -38,8 +38,7 @@ def test_every_structure_has_a_kind():
 
 
 @pytest.mark.parametrize(
-    "seed_id",
-    [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in sorted(LITE)],
+    "seed_id", [pytest.param(name, marks=[] if name in FAST else [pytest.mark.slow]) for name in sorted(LITE)]
 )
 def test_a_structure_renders_what_all_gates_accept_and_what_can_be_graded(seed_id):
     spec = small(design_task(slot_of(seed_id), Streams(SECRET, seed_id), 0.5))

@@ -13,6 +13,7 @@ import pytest
 
 from sandmill.errors import InvalidSubmission, ItemRejected, Problem
 from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerPool, WorkerTimeout
+from tests.processes import is_alive, wait_until
 from tests.unit.pipeline import jobs
 
 
@@ -22,18 +23,8 @@ def pool() -> Iterator[WorkerPool]:
         yield pool
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def gone_soon(pids: list[int]) -> bool:
-    deadline = time.monotonic() + 20
-    while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not any(is_alive(pid) for pid in pids)
+    return wait_until(lambda: not any(map(is_alive, pids)), pause_s=0.02)
 
 
 def test_every_item_comes_back_once_under_its_index(pool: WorkerPool):

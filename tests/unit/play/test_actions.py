@@ -1,7 +1,5 @@
 """The action of a message: SandMLE's tags, a fenced block, and clear errors; what comes after it is not kept."""
 
-import time
-
 import pytest
 
 from sandmill.models.rollout import Act
@@ -87,14 +85,6 @@ def test_halves_of_characters_do_not_reach_the_script():
     act = parse_message('<tool_call>{"name": "python", "arguments": {"code": "x = \'\\ud800\'"}}</tool_call>').act
     assert act is not None
     act.code.encode()
-
-
-@pytest.mark.parametrize("piece", ["<tool_call><code>", "</code> ", "```python\n", "<think>", "<answer>", "\n"])
-def test_a_long_message_is_read_in_time(piece):
-    began = time.monotonic()
-    parse_message(f"<tool_call><code>{piece * 50_000}")
-    parse_message(piece * 50_000)
-    assert time.monotonic() - began < 2
 
 
 def test_the_format_that_models_are_told_is_read():

@@ -9,13 +9,7 @@ from sandmill.models.calibration import Thresholds
 from sandmill.models.reports import Check, GradeReport, Medal, Outcome
 from sandmill.models.rollout import Action, Ending, FeedbackAnswer, FeedbackStatus, Operator, RewardParts, Rollout, Step
 from sandmill.play.observation import estimate_tokens, shorten_middle
-from sandmill.play.operators import (
-    MOST_PROMPT_TOKENS,
-    OperatorMix,
-    attempts_of,
-    choose_operator,
-    operator_prompt,
-)
+from sandmill.play.operators import MOST_PROMPT_TOKENS, OperatorMix, attempts_of, choose_operator, operator_prompt
 from sandmill.play.task import EpisodeTask
 
 CANARY = 0.7310585

@@ -104,10 +104,7 @@ def test_the_ladder_is_the_default_of_episodes_and_a_request_that_names_no_rewar
     assert ScoreRequest(code="", task_id="lamps").preset == "gap"
 
 
-STEPS = {
-    "sandmle-paper": (0.3, 0.4, 0.6, 0.8, 0.9),
-    "sparse": (0.0, 0.0, 0.0, 0.0, 0.9),
-}
+STEPS = {"sandmle-paper": (0.3, 0.4, 0.6, 0.8, 0.9), "sparse": (0.0, 0.0, 0.0, 0.0, 0.9)}
 """Valid, median, bronze, silver, gold."""
 
 

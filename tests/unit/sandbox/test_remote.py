@@ -20,6 +20,7 @@ from sandmill.models.run import Isolation, RunLimits
 from sandmill.sandbox import AsyncSandbox, RemoteSandbox, remote, remote_server
 from sandmill.sandbox.public_folder import digest_of, read_folder
 from sandmill.sandbox.wire import PIECE_BYTES, json_pieces
+from tests.processes import wait_until
 from tests.servers import TOKEN, Site, Sites
 
 Answer = tuple[int, bytes, dict[str, str]] | Callable[[BaseHTTPRequestHandler], None]
@@ -484,10 +485,7 @@ def test_a_cancelled_run_ends_here_and_on_the_server(sites, public):
     started = time.monotonic()
     ran = box.run("sleep 30", public=public, cancel=cancel)
     assert (ran.outcome, ran.detail) == (Outcome.INFRA_ERROR, "cancelled")
-    deadline = time.monotonic() + 5
-    while not site.service.queue.is_idle and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert site.service.queue.is_idle
+    assert wait_until(lambda: site.service.queue.is_idle, 5)
     assert time.monotonic() - started < 5
 
 

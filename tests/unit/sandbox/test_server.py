@@ -12,22 +12,14 @@ import pytest
 
 from sandmill.models.reports import Outcome
 from sandmill.sandbox import AsyncSandbox
+from tests.processes import children, descendants, wait_until
 from tests.unit.sandbox.conftest import make_box
 
 WRITE = "open('submission.csv', 'w').write('x')"
 
 
-def children(pid: int) -> list[int]:
-    told = (Path(f"/proc/{pid}/task/{task.name}/children").read_text() for task in Path(f"/proc/{pid}/task").iterdir())
-    return [int(word) for text in told for word in text.split()]
-
-
 def count(folder: str) -> int:
     return len(list(Path(folder).iterdir()))
-
-
-def family(pid: int) -> list[int]:
-    return [found for child in children(pid) for found in (child, *family(child))]
 
 
 IDLE = 3
@@ -36,11 +28,8 @@ IDLE = 3
 
 def calm(server: int) -> int:
     """Return the number of descendants of a server, once it is idle or after some seconds."""
-    for _ in range(100):
-        if len(family(server)) == IDLE:
-            break
-        time.sleep(0.1)
-    return len(family(server))
+    wait_until(lambda: len(descendants(server)) == IDLE, 10)
+    return len(descendants(server))
 
 
 def facts(temporary: Path, server: int) -> tuple[int, int, int, int]:
@@ -108,17 +97,13 @@ def test_a_server_that_dies_takes_its_runs_along_and_the_run_is_no_fault_of_ours
         server = server_of(box)
         running = pool.submit(box.run, "import time; time.sleep(60)", public=public, timeout=60)
         time.sleep(2)
-        below = family(server)
+        below = descendants(server)
         assert len(below) == IDLE + 2
         os.kill(server, signal.SIGKILL)
         result = running.result(20)
         assert result.outcome is Outcome.RUNTIME_ERROR
         assert "gone" in result.detail
-        for _ in range(100):
-            if not any(Path(f"/proc/{pid}").exists() for pid in below):
-                return
-            time.sleep(0.1)
-        pytest.fail("the run lives on")
+        assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), 10), "the run lives on"
 
 
 @pytest.mark.slow
@@ -146,11 +131,7 @@ def test_a_server_whose_parent_is_killed_ends(agent_env, public):
     os.waitpid(pid, 0)
     os.close(reader)
     os.close(writer)
-    for _ in range(100):
-        if not Path(f"/proc/{guard}").exists() and not Path(f"/proc/{server}").exists():
-            return
-        time.sleep(0.1)
-    pytest.fail("the server lives on")
+    assert wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in (guard, server)), 10)
 
 
 def _run_in_child(box, public, queue):
@@ -200,7 +181,7 @@ def test_a_cancelled_run_is_killed(agent_env, public):
             running = asyncio.create_task(box.run("import time; time.sleep(60)", public=public, timeout=60))
             await asyncio.sleep(2)
             server = server_of(box.box)
-            assert len(family(server)) == IDLE + 2
+            assert len(descendants(server)) == IDLE + 2
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running

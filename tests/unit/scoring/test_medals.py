@@ -34,11 +34,7 @@ def test_a_score_at_the_bar_earns_the_medal_after_rounding(score: float, medal: 
     assert medal_of(1 - score, LOWER, is_lower_better=True) is medal
 
 
-@given(
-    trivial=st.floats(-10, 10),
-    gap=st.floats(0.01, 10),
-    share=st.floats(-2, 2),
-)
+@given(trivial=st.floats(-10, 10), gap=st.floats(0.01, 10), share=st.floats(-2, 2))
 def test_the_gap_scale_does_not_know_the_direction(trivial: float, gap: float, share: float):
     score = trivial + share * gap
     assert gap_closed(score, trivial, trivial + gap) == pytest.approx(share, abs=1e-6)

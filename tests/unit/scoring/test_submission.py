@@ -139,3 +139,22 @@ def test_what_follows_many_empty_lines_is_not_overlooked():
     assert parse_submission(b"id,y\na,1\nb,1\nc,1\n" + b"\n" * 500, VALUE, IDS).tolist() == [1, 1, 1]
     with pytest.raises(InvalidSubmission, match="lines"):
         parse_submission(b"id,y\na,1\nb,1\nc,1\n" + b"\n" * 1500 + b"a,2\n", VALUE, IDS)
+
+
+HONEST = b"id,y\na,1\nb,2\nc,3\n"
+NO_PLAIN_TEXT = {
+    "UTF-16": (HONEST.decode().encode("utf-16"), "file: saw zero bytes, as in UTF-16 .*; expected plain CSV in UTF-8"),
+    "zero bytes": (HONEST + bytes(10), "file: saw zero bytes, as in UTF-16 .*; expected plain CSV in UTF-8"),
+    "Latin": ("id,y\na,1\ncafé,2\n".encode("latin-1"), "line 3: saw the byte 0xe9; expected plain CSV in UTF-8"),
+    "Latin, marked": (b"\xef\xbb\xbfid,y\na,1\ncaf\xe9,2\n", "line 3: saw the byte 0xe9; expected plain CSV in UTF-8"),
+    "quotes": (b'id,y\na,1\nb,"2"2\n', "line 3: saw text that is not CSV .*; expected plain CSV in UTF-8"),
+    "nothing": (b"", "line 1: saw an empty file; expected the columns id,y"),
+    "an empty line": (b"\n" + HONEST, "line 1: saw an empty line; expected the columns id,y"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PLAIN_TEXT)
+def test_a_file_that_is_no_plain_text_is_refused_with_its_line(name):
+    content, said = NO_PLAIN_TEXT[name]
+    with pytest.raises(InvalidSubmission, match=said):
+        parse_submission(content, VALUE, IDS)

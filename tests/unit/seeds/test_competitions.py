@@ -107,12 +107,7 @@ def test_free_text_among_the_inputs_is_no_table(written, numbers, expected):
 
 @pytest.mark.parametrize(
     ("extra", "need"),
-    [
-        ("structures.csv", OTHER_FILES),
-        ("train/1.jpg", OTHER_FILES),
-        ("notes.txt", ""),
-        ("train.csv.zip", ""),
-    ],
+    [("structures.csv", OTHER_FILES), ("train/1.jpg", OTHER_FILES), ("notes.txt", ""), ("train.csv.zip", "")],
 )
 def test_a_table_with_other_data_beside_it_is_not_the_whole_task(written, extra, need):
     rows = _rows(late=[0, 1] * 30)

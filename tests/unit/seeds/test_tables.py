@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
+from sandmill.errors import SeedError
 from sandmill.models.structure import MetricName, PathologyKind, SplitKind, TargetKind
-from sandmill.seeds import ingest
+from sandmill.seeds import ingest, survey
 from sandmill.seeds.table_files import TABLE_SUFFIXES, open_table
 from sandmill.seeds.tabular import measure
 
@@ -137,3 +138,137 @@ def test_names_with_quotes_brackets_and_braces_are_only_names(written):
     written.file(f"{folder}/seed.yaml", "id: odd\ntitle: t\nsummary: s\nsource: s\nlicence: l\ntarget: late\n")
     assert _seed(folder).structure.target is TargetKind.BINARY
     assert list(_measured(folder)) == list(odd)[:2]
+
+
+PRICES = pl.DataFrame(
+    {
+        "house": [f"h{n}" for n in range(60)],
+        "area": [40.5 + n % 17 for n in range(60)],
+        "town": ["A", "B", "C"] * 20,
+        "price": [900.5 + 7 * (n % 17) for n in range(60)],
+        "number": list(range(100, 160)),
+        "same": [3] * 60,
+        "remark": [f"a quiet place near stop {n} of the tram" for n in range(60)],
+    }
+)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_with_its_target_is_a_seed(written, suffix):
+    written.file("House Prices.csv", PRICES.write_csv())
+    PRICES.write_parquet("House Prices.parquet")
+    seed = ingest((f"House Prices.{suffix}:price",)).supported[0]
+    assert (seed.id, seed.title, seed.origin) == ("house-prices", "House Prices", "folder")
+    assert (seed.structure.target, seed.structure.profile.n_columns) == (TargetKind.REGRESSION, 4)
+    assert "price" in seed.summary
+
+
+def test_a_colon_in_a_target_and_in_the_name_of_a_file_is_only_a_character(written):
+    written.file("t.csv", PRICES.rename({"price": "price: net"}).write_csv())
+    assert ingest(("t.csv:price: net",)).supported[0].structure.target is TargetKind.REGRESSION
+    written.table("a", "x,late\n" + "1,0\n2,1\n" * 20)
+    Path("a").rename("a.csv:b")
+    assert ingest(("a.csv:b",)).supported[0].id == "a"
+
+
+def test_limits_of_size_are_said(written):
+    written.file("few.csv", "x,late\n1,0\n2,1\n3,0\n")
+    with pytest.raises(SeedError, match="saw 3 rows with a target; expected at least 10"):
+        ingest(("few.csv:late",))
+
+
+def test_progress_counts_the_sources(written):
+    for name in ("a", "b"):
+        written.table(f"all/{name}", "x,late\n" + "1,0\n2,1\n" * 20)
+    seen = []
+    survey(("all",), lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 2), (1, 2)]
+
+
+ROWS = [f"{n % 7},{'ab'[n % 2]},{n % 2}" for n in range(40)]
+READ = {
+    "bom": b"\xef\xbb\xbf" + "\n".join(["x,k,late", *ROWS]).encode(),
+    "crlf": "\r\n".join(["x,k,late", *ROWS, ""]).encode(),
+    "mixed": ("x,k,late\r\n" + "\n".join(ROWS[:20]) + "\n" + "\r\n".join(ROWS[20:])).encode(),
+    "quoted": ("x,k,late\n" + "\n".join(ROWS) + '\n3,"a\rb",1\n').encode(),
+}
+REFUSED = {
+    "old-mac": ("\r".join(["x,k,late", *ROWS]).encode(), "line 1: saw a carriage return without a line feed"),
+    "lone": (
+        ("x,k,late\n" + "\n".join(ROWS[:20]) + "\r" + "\n".join(ROWS[20:])).encode(),
+        "line 21: saw a carriage return without a line feed",
+    ),
+    "utf-16": ("\n".join(["x,k,late", *ROWS]).encode("utf-16"), "line 1: saw bytes that are not UTF-8"),
+    "ragged": (("x,k,late\r\n" + "\n".join([*ROWS, "1,2"])).encode(), "line 42: saw 2 cells; expected 3"),
+}
+
+
+def _folder(written, name, content):
+    folder = written.table(f"all/{name}", "")
+    written.file(f"{folder}/table.csv", content)
+    return folder
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_table_with_odd_line_ends_is_read(written, name):
+    seed = ingest((_folder(written, name, READ[name]),)).supported[0]
+    assert seed.structure.rows_train == 40 + (name == "quoted")
+    assert seed.structure.n_classes == 2
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_one_that_readers_disagree_about_is_named_by_its_line(written, name):
+    content, message = REFUSED[name]
+    with pytest.raises(SeedError) as error:
+        ingest((_folder(written, name, content),))
+    assert message in str(error.value)
+
+
+def test_a_broken_table_in_a_folder_is_set_aside_and_the_others_are_read(written):
+    for name, content in {"mixed": READ["mixed"], "old-mac": REFUSED["old-mac"][0]}.items():
+        _folder(written, name, content)
+    intake = ingest(("all",))
+    assert [seed.id for seed in intake.supported] == ["mixed"]
+    assert [seed.id for seed in intake.unsupported] == ["old-mac"]
+    assert "line 1: saw a carriage return" in intake.unsupported[0].needs[0]
+
+
+MAIN = "id,x,town,late\n" + "".join(f"r{n},{n % 7},{'AB'[n % 2]},{n % 2}\n" for n in range(40))
+
+
+def _traits(source):
+    profile = ingest((source,)).supported[0].structure.profile
+    return profile.extra_files, profile.has_dictionary, profile.has_child
+
+
+def seed_beside(written, extra="table: table.csv\nid_column: id\n"):
+    return written.table("many", MAIN, extra=extra)
+
+
+def test_a_table_with_several_rows_for_an_id_is_a_child(written):
+    folder = seed_beside(written)
+    written.file(f"{folder}/calls.csv", "id,minutes\n" + "".join(f"r{n % 9},{n}\n" for n in range(50)))
+    assert _traits(folder) == (1, False, True)
+    written.file(f"{folder}/calls.csv", "id,minutes\n" + "".join(f"r{n},{n}\n" for n in range(40)))
+    assert _traits(folder) == (1, False, False)
+
+
+def test_a_table_of_column_names_and_a_codebook_are_dictionaries(written):
+    folder = seed_beside(written)
+    written.file(f"{folder}/meanings.csv", "column,meaning\nx,a number\ntown,a town\n")
+    assert _traits(folder) == (1, True, False)
+    written.file(f"{folder}/meanings.csv", "code,meaning\nA,Aberdeen\nB,Berlin\n")
+    assert _traits(folder) == (1, False, False)
+    written.file(f"{folder}/codebook.md", "x is a number\n")
+    written.file(f"{folder}/notes.md", "thanks to all\n")
+    assert _traits(folder) == (2, True, False)
+
+
+def test_of_several_tables_the_one_with_the_target_must_be_named(written):
+    folder = seed_beside(written, "")
+    written.file(f"{folder}/calls.csv", "id,minutes\nr1,3\n")
+    with pytest.raises(SeedError, match=r"saw 2 tables: calls\.csv, table\.csv; expected one") as error:
+        ingest((folder,))
+    assert "Name the one with the target under table" in str(error.value)
+    with pytest.raises(SeedError, match=r'expected the table "other\.csv"'):
+        ingest((seed_beside(written, "table: other.csv\n"),))

@@ -17,6 +17,7 @@ from sandmill.serve.settings import SessionSettings
 from sandmill.serve.tasks import ServedTasks
 from sandmill.store.files import Store
 from sandmill.store.release import load
+from tests.processes import wait_until
 from tests.publishing import publish_numbers
 from tests.servers import TOKEN, Site
 from tests.unit.serve.test_scores import right_answers
@@ -192,10 +193,7 @@ def test_silent_sessions_end_and_their_runs_are_killed(open_site, release):
     connection.request("POST", "/call", json.dumps({"name": "run_code", "input": {"code": "sleep 600"}}), headers)
     assert connection.getresponse().readline() == b"event: task_id\n"
     connection.close()
-    deadline = time.monotonic() + 30
-    while not (site.box.runs and site.service.queue.is_idle):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert wait_until(lambda: site.box.runs and site.service.queue.is_idle, 30)
     assert site.ask("POST", "/ping", headers=SESSION)[0] == 410
     assert create(site, {"X-Session-ID": "session-2"})[0] == 200
 

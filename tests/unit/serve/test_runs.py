@@ -1,7 +1,6 @@
 import http.client
 import json
 import re
-import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,14 +9,8 @@ import pytest
 from sandmill.models.run import RunLimits
 from sandmill.sandbox.public_folder import digest_of
 from sandmill.serve.queue import RUN_BYTES
+from tests.processes import wait_until
 from tests.servers import TOKEN
-
-
-def wait_until(is_true, seconds: float = 10) -> bool:
-    deadline = time.monotonic() + seconds
-    while not is_true() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return is_true()
 
 
 def run(code: str, **more: object) -> dict[str, object]:
@@ -140,10 +133,7 @@ def test_a_scratch_folder_that_travels_comes_back_as_changes(site):
     other = {"path": "gone", "content": b64encode(b"2").decode()}
     (result,) = site.run(run("list\nremove gone\nwrite new 3", scratch=[entry, other]))
     assert result["stdout"] == "gone kept\n"
-    assert result["scratch"] == {
-        "written": [{"path": "new", "content": b64encode(b"3").decode()}],
-        "removed": ["gone"],
-    }
+    assert result["scratch"] == {"written": [{"path": "new", "content": b64encode(b"3").decode()}], "removed": ["gone"]}
     assert not site.box.runs[0]["scratch"].exists()
 
 

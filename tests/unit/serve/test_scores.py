@@ -49,11 +49,7 @@ def test_runs_are_graded_as_the_library_grades_them(site, folder):
         score(folder, RunResult(outcome=outcome, isolation=Isolation.WARM, submission=submission)).model_dump(
             mode="json"
         )
-        for outcome, submission in (
-            (Outcome.OK, text.encode()),
-            (Outcome.OK, b"id\n"),
-            (Outcome.NO_SUBMISSION, None),
-        )
+        for outcome, submission in ((Outcome.OK, text.encode()), (Outcome.OK, b"id\n"), (Outcome.NO_SUBMISSION, None))
     ]
     assert [one["score"] for one in body["scores"]] == expected
     assert [one["score"]["outcome"] for one in body["scores"]] == ["ok", "invalid_submission", "no_submission"]

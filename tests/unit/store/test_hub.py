@@ -4,14 +4,13 @@ import shutil
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 import sandmill
-from sandmill.cli.app import app
 from sandmill.errors import InputError, IntegrityError, StoreError
 from sandmill.store.hub import fetch, push
 from sandmill.store.release import load
 from tests.hub import Hub, Repository
+from tests.invoking import run
 from tests.releases import REPOSITORY
 
 STORED = REPOSITORY / "tests" / "data" / "releases" / "before"
@@ -50,7 +49,7 @@ def test_what_was_pushed_is_loaded_at_its_commit_and_holds(hub, release):
     assert found.task(found.task_ids[0]).prompt()
     for command in ("show", "verify --public-only"):
         name, *more = command.split()
-        done = CliRunner().invoke(app, [name, sent, *more])
+        done = run(name, sent, *more)
         assert done.exit_code == 0, done.output
 
 
@@ -127,7 +126,7 @@ def test_no_error_and_no_file_shows_the_token(hub, release, tmp_path, caplog):
     assert "AnotherToken" not in shown
     assert ".. " not in str(caught.value)
     assert caught.value.__suppress_context__
-    done = CliRunner().invoke(app, ["show", PUBLIC])
+    done = run("show", PUBLIC)
     assert (done.exit_code, KEY in done.output) == (1, False)
 
 
@@ -150,8 +149,8 @@ def test_the_error_of_a_missing_package_names_the_extra(monkeypatch):
 
 
 def test_the_commands_copy_and_push_say_where_the_version_lies(hub, release, tmp_path):
-    done = CliRunner().invoke(app, ["push", release.store.root, PUBLIC, "--json"])
+    done = run("push", release.store.root, PUBLIC, "--json")
     (sent,) = json.loads(done.output)["sent"].values()
-    done = CliRunner().invoke(app, ["copy", sent, str(tmp_path / "copies"), "--public-only"])
+    done = run("copy", sent, tmp_path / "copies", "--public-only")
     assert (done.exit_code, "all holds" in done.output) == (0, True), done.output
     assert load(f"{tmp_path}/copies/before").task_ids == release.task_ids

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 import s3fs
-from typer.testing import CliRunner
 
-from sandmill.cli.app import app
 from sandmill.store.files import Store
 from sandmill.store.release import load
+from tests.invoking import run
 from tests.publishing import publish_numbers
 
 _PRIVATE = re.compile(r"(?:^|/)(?:private|secret|shards|llm|reports)(?:/|$)")
@@ -42,12 +41,8 @@ def release(s3_root) -> str:
     return root
 
 
-def _run(*arguments: object):
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
-
-
 def test_a_pull_of_the_public_half_never_asks_for_a_private_prefix(release, requests, tmp_path):
-    ran = _run("pull", release, "--to", tmp_path, "--public-only")
+    ran = run("pull", release, "--to", tmp_path, "--public-only")
     assert ran.exit_code == 0, ran.stderr
     assert len(list(tmp_path.glob("*/public/train.csv"))) == 4
     assert requests
@@ -56,14 +51,14 @@ def test_a_pull_of_the_public_half_never_asks_for_a_private_prefix(release, requ
 
 def test_a_selection_of_public_facts_never_asks_for_a_private_prefix(release, requests, tmp_path):
     arguments = ("--split", "train", "--metric", "roc_auc", "--task", load(release).task_ids[0])
-    ran = _run("pull", f"{release}@1", "--to", tmp_path, "--public-only", *arguments)
+    ran = run("pull", f"{release}@1", "--to", tmp_path, "--public-only", *arguments)
     assert ran.exit_code == 0, ran.stderr
     assert len(list(tmp_path.glob("*/public"))) == 1
     assert [asked for _, asked in requests if _PRIVATE.search(asked)] == []
 
 
 def test_a_pull_of_both_halves_asks_and_says_what_it_lacks(release, requests, tmp_path):
-    ran = _run("pull", release, "--to", tmp_path)
+    ran = run("pull", release, "--to", tmp_path)
     assert ran.exit_code == 1
     assert "the private half is not readable here" in ran.stderr
     assert "--public-only" in ran.stderr

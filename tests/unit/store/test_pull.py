@@ -10,13 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sandmill.errors import IntegrityError, ReleaseNotFound, RequestError
+from sandmill.errors import InputError, IntegrityError, ReleaseNotFound, RequestError
 from sandmill.store import arrow_tables as tables
 from sandmill.store import parquet
+from sandmill.store.copy import copy_release
 from sandmill.store.files import Store
 from sandmill.store.pull import pull_tasks
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.shards import read_shard
+from sandmill.store.verify import verify_hashes
+from sandmill.store.versions import list_versions
 from tests.factories import make_shard_plan, make_task
 from tests.publishing import publish_numbers, publish_splits
 
@@ -222,3 +225,79 @@ def test_bytes_that_differ_from_their_hash_are_never_written(tmp_path):
     with pytest.raises(IntegrityError, match=r"private/answers\.csv: the stored bytes differ"):
         release.pull(tmp_path / "out")
     assert _content(tmp_path / "out") == {}
+
+
+@pytest.fixture
+def copied(local_store):
+    publish_numbers(local_store, range(2), range(2, 4))
+    return load(local_store.root)
+
+
+def test_a_copy_holds_every_byte_and_is_the_latest_version_there(copied, tmp_path):
+    copied = copy_release(copied, str(tmp_path / "root"))
+    assert copied.ref == f"{tmp_path}/root/micro@{copied.version}"
+    found = load(f"{tmp_path}/root/micro")
+    assert (found.manifest, verify_hashes(found)) == (copied.manifest, [])
+    assert (tmp_path / "root" / "micro" / copied.version / "private").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.slow
+def test_a_copy_to_a_bucket_and_back_holds_every_byte(copied, s3_root, tmp_path):
+    there = copy_release(copied, f"{s3_root}/copies")
+    back = copy_release(load(there.store.root), str(tmp_path / "back"))
+    assert verify_hashes(back) == []
+    assert back.manifest == copied.manifest
+
+
+def test_a_killed_copy_is_not_seen_and_goes_on_where_it_stopped(copied, tmp_path, monkeypatch):
+    written, write = [], Store.write
+
+    def die_at_the_third(store, path, content, **more):
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(path)
+        write(store, path, content, **more)
+
+    monkeypatch.setattr(Store, "write", die_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        copy_release(copied, str(tmp_path / "root"))
+    assert list_versions(Store(str(tmp_path / "root" / "micro"))) == []
+    again = []
+    monkeypatch.setattr(Store, "write", lambda *args, **more: (again.append(args[1]), write(*args, **more)))
+    copy_release(copied, str(tmp_path / "root"))
+    assert not {*again} & {*written}
+    assert len(again) + len(written) == len(copied.manifest.parts)
+
+
+def test_damage_on_either_side_stops_a_copy_before_its_manifest(copied, tmp_path):
+    target = tmp_path / "root" / "micro" / copied.version
+    part = next(part for part in copied.manifest.parts if part.path.startswith("public/files"))
+    (target / part.path).parent.mkdir(parents=True)
+    (target / part.path).write_bytes(bytes(part.size))
+    with pytest.raises(IntegrityError, match="SHA-256"):
+        copy_release(copied, str(tmp_path / "root"))
+    assert not (target / "manifest.json").exists()
+    source = tmp_path / "micro" / copied.version / part.path
+    source.write_bytes(bytes(part.size))
+    with pytest.raises(IntegrityError, match="SHA-256"):
+        copy_release(copied, str(tmp_path / "other"))
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_copy_of_the_public_half_has_neither_answers_nor_reports(copied, tmp_path):
+    copy_release(copied, str(tmp_path / "root"), public_only=True)
+    there = tmp_path / "root" / "micro" / copied.version
+    assert {path.name for path in there.iterdir()} == {"manifest.json", "README.md", "public"}
+    public = load(f"{tmp_path}/root/micro")
+    assert verify_hashes(public, public_only=True) == []
+    with pytest.raises(InputError, match="--public-only"):
+        copy_release(public, str(tmp_path / "third"))
+
+
+def test_another_version_of_the_same_number_and_a_dataset_as_root_are_refused(copied, tmp_path):
+    other = Store(str(tmp_path / "there" / "micro"))
+    publish_numbers(other, range(5))
+    with pytest.raises(InputError, match="another version 0001"):
+        copy_release(copied, str(tmp_path / "there"))
+    with pytest.raises(InputError, match="which is a dataset"):
+        copy_release(copied, other.root)

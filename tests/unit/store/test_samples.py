@@ -1,18 +1,19 @@
 """The release that comes with the package: small, whole, marked, and played without any set-up."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import sandmill
-from sandmill.cli.app import app
 from sandmill.errors import InputError
 from sandmill.models.run import Isolation
 from sandmill.play.task import shared_sandbox
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import SAMPLES_ROOT, list_versions
+from tests.invoking import run
+from tests.releases import REPOSITORY
 
 COPY = "import shutil; shutil.copy('public/sample_submission.csv', 'submission.csv')"
 
@@ -59,8 +60,44 @@ def test_an_episode_is_played_and_graded_where_nothing_is_set_up(monkeypatch, tm
 
 
 def test_the_backend_local_is_for_samples_alone(samples, tmp_path):
-    done = CliRunner().invoke(app, ["copy", "samples", str(tmp_path), "--json"])
+    done = run("copy", "samples", tmp_path, "--json")
     copied = json.loads(done.output)["copy"]
     with pytest.raises(InputError, match="isolates nothing"):
         sandmill.load(copied, backend="local")
     assert sandmill.load(copied, backend="local", allow_unsafe=True).sandbox.isolation is Isolation.NONE
+
+
+STORED = REPOSITORY / "tests" / "data" / "releases" / "before"
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("root") / "before"
+    shutil.copytree(STORED, folder)
+    return str(folder)
+
+
+def test_all_of_its_files_verify(reference):
+    assert json.loads(run("verify", reference, "--json").output)["problems"] == []
+
+
+def test_its_tasks_are_listed_pulled_and_graded_under_both_medal_rules(reference, tmp_path):
+    assert run("pull", reference, "--to", tmp_path / "pulled").exit_code == 0
+    rules = set()
+    for task_id in sandmill.load(reference).tasks["task_id"]:
+        assert task_id in run("show", reference, task_id).output
+        folder = tmp_path / "pulled" / task_id
+        calibration = json.loads((folder / "private" / "task.json").read_text())["calibration"]
+        rules.add(calibration["rule"])
+        (sample,) = (path for path in (folder / "public").iterdir() if "ubmission" in path.name)
+        report = json.loads(run("grade", folder, sample).output)
+        assert (report["medal"], report["thresholds"]) == (None, calibration["thresholds"])
+    assert rules == {"ranks", "milestones"}
+
+
+@pytest.mark.slow
+def test_its_scripts_score_what_was_recorded_and_only_solvers_have_changed(reference):
+    """Solvers of other code may score differently, and a rerun says so; all else holds."""
+    done = run("verify", reference, "--rerun", "--json")
+    found = json.loads(done.output)["problems"]
+    assert [line for line in found if ": solver " not in line and ": note: " not in line] == []

@@ -51,7 +51,7 @@ def test_the_public_tables_say_nothing_of_rule_thresholds_or_answers():
     for private in ("medium", "0.85", "linear", "logistic", "part", task.record.digest, task.record.spec.fingerprint):
         assert private not in seen
     assert set(tables.PUBLIC_TASKS.names) == {
-        *("task_id", "split", "prompt", "modality", "target", "metric", "rows_train", "rows_test"),
+        *("task_id", "split", "prompt", "modality", "target", "metric", "rows_train", "rows_test")
     }
 
 

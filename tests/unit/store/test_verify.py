@@ -1,36 +1,20 @@
+"""What `verify` finds in a version: damaged, missing and forged parts; and whether the repair works."""
+
+import re
+
 import pyarrow as pa
 import pytest
 
-from sandmill.fingerprint import canonical_json, digest, files_digest
+from sandmill.errors import SandmillError
+from sandmill.fingerprint import digest, files_digest
 from sandmill.models.release import PartFile
 from sandmill.store import arrow_tables as tables
 from sandmill.store import parquet
-from sandmill.store.files import Store
 from sandmill.store.release import StoredRelease, load
 from sandmill.store.verify import verify_hashes
 from tests.factories import make_task
+from tests.hostile import HostileRelease
 from tests.publishing import publish_numbers
-
-
-def _part(store: Store, prefix: str) -> str:
-    release = load(store.root)
-    return next(f"{release.version}/{p.path}" for p in release.manifest.parts if p.path.startswith(prefix))
-
-
-def _replace(store: Store, prefix: str, content: bytes) -> None:
-    """Put other content in a part's place and make the manifest agree, as a careful forger would."""
-    release = load(store.root)
-    parts = []
-    for part in release.manifest.parts:
-        if part.path.startswith(prefix):
-            store.write(f"{release.version}/{part.path}", content)
-            part = part.model_copy(
-                update={"sha256": digest(content), "size": len(content), "rows": None, "content": None}
-            )
-        parts.append(part)
-    manifest = release.manifest.model_copy(update={"parts": tuple(parts)})
-    text = canonical_json(manifest.model_dump(mode="json"))
-    store.write(f"{release.version}/manifest.json", text.encode())
 
 
 def test_a_sound_release_has_no_problems(store):
@@ -39,68 +23,121 @@ def test_a_sound_release_has_no_problems(store):
     assert verify_hashes(load(store.root), public_only=True) == []
 
 
+def _flip(store, path):
+    content = bytearray(store.read(path))
+    content[len(content) // 3] ^= 1
+    store.write(path, bytes(content))
+
+
+DAMAGES = {
+    "flipped": _flip,
+    "cut": lambda store, path: store.write(path, store.read(path)[:-7]),
+    "gone": lambda store, path: store.remove(path),
+}
+
+
+def _part(release, prefix):
+    return f"{release.version}/{next(part.path for part in release.manifest.parts if part.path.startswith(prefix))}"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize(
     "prefix", ["public/tasks", "public/files", "private/tasks", "private/files", "reports/", "README"]
 )
-def test_one_flipped_bit_in_any_part_is_found(local_store, prefix):
-    publish_numbers(local_store, range(2), range(2, 4))
-    path = _part(local_store, prefix)
-    content = bytearray(local_store.read(path))
-    content[len(content) // 2] ^= 1
-    local_store.write(path, bytes(content))
-    problems = verify_hashes(load(local_store.root))
-    assert any(path.partition("/")[2] in problem and "SHA-256" in problem for problem in problems)
+def test_verify_names_a_damaged_part_and_is_content_with_a_copy_of_it(store, damage, prefix):
+    publish_numbers(store, range(2), range(2, 4))
+    path = _part(load(store.root), prefix)
+    whole = store.read(path)
+    DAMAGES[damage](store, path)
+    found = [one for one in verify_hashes(load(store.root)) if one.startswith(path.partition("/")[2])]
+    assert any("SHA-256" in one for one in found) or (damage != "flipped" and found)
+    store.write(path, whole)
+    assert verify_hashes(load(store.root)) == []
 
 
-def test_a_mirror_without_private_can_be_checked_for_what_it_has(tmp_path):
-    store = Store(str(tmp_path / "micro"))
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("table", ["public/tasks", "public/files"])
+def test_a_pull_names_the_part_or_the_task_and_writes_nothing_damaged(store, damage, table, tmp_path):
     publish_numbers(store, range(2))
-    for prefix in ("private/tasks", "private/files"):
-        (tmp_path / "micro" / _part(store, prefix)).unlink()
-    assert verify_hashes(load(store.root), public_only=True) == []
-    assert any("private/tasks" in problem and "missing" in problem for problem in verify_hashes(load(store.root)))
+    path = _part(load(store.root), table)
+    DAMAGES[damage](store, path)
+    with pytest.raises(SandmillError) as raised:
+        load(store.root).pull(tmp_path / "tasks")
+    said = str(raised.value)
+    assert path.partition("/")[2] in said or re.search(r"task \w+: public/", said)
+    packages = {make_task(number).package.task_id: make_task(number).package for number in range(2)}
+    for folder in tmp_path.glob("tasks/*"):
+        assert {one.name: one.read_bytes() for one in (folder / "public").iterdir()} == packages[folder.name].public
 
 
-def test_files_that_were_exchanged_together_with_their_hashes_are_found(local_store):
+def test_a_missing_or_cut_part_says_who_knows_the_repair(local_store):
     publish_numbers(local_store, range(2))
+    release = load(local_store.root)
+    path = _part(release, "private/files")
+    local_store.write(path, local_store.read(path)[:-1])
+    with pytest.raises(SandmillError, match=rf"bytes; the manifest says .*`sandmill verify {release.ref}` lists"):
+        release.files("private", release.task_ids[0])
+    local_store.remove(path)
+    with pytest.raises(SandmillError, match=r"missing, and the manifest lists it\. `sandmill verify"):
+        load(local_store.root).files("private", release.task_ids[0])
+
+
+@pytest.fixture
+def forged(tmp_path) -> HostileRelease:
+    """Two tasks, whose parts a careful forger replaces, so that the manifest agrees."""
+    return HostileRelease(tmp_path, tasks=2)
+
+
+def _problems(release: HostileRelease, **options: bool) -> list[str]:
+    return verify_hashes(load(release.ref), **options)
+
+
+def test_a_mirror_without_private_can_be_checked_for_what_it_has(forged):
+    for path in forged.folder.glob("private/*"):
+        path.unlink()
+    assert _problems(forged, public_only=True) == []
+    assert any("private/tasks" in problem and "missing" in problem for problem in _problems(forged))
+
+
+def test_files_that_were_exchanged_together_with_their_hashes_are_found(forged):
     ids = sorted(make_task(number).record.task_id for number in range(2))
-    rows = [row for name in ids for row in tables.file_rows(name, {"answers.csv": b"forged"})]
-    _replace(local_store, "private/files", parquet.write_rows(tables.FILES, [rows]))
-    problems = verify_hashes(load(local_store.root))
-    assert problems == [f"task {name}: its files are not those that were verified (digest differs)" for name in ids]
-
-
-def test_a_task_missing_from_one_table_is_found(local_store):
-    publish_numbers(local_store, range(2))
-    rows = tables.TABLES[0].rows(make_task(1))
-    _replace(local_store, "public/tasks", parquet.write_rows(tables.PUBLIC_TASKS, [rows]))
-    assert verify_hashes(load(local_store.root)) == [f"task {make_task(0).record.task_id}: not in public/tasks"]
-
-
-def test_records_that_were_exchanged_with_their_digests_are_found_by_the_content_hash(local_store):
-    publish_numbers(local_store, range(1))
-    package = make_task(0).package
-    forged = {**package.private, "answers.csv": b"forged"}
-    record = make_task(0).record.model_copy(update={"digest": files_digest(package.public, forged)})
-    task = make_task(0).model_copy(update={"record": record})
-    rows = tables.TABLES[2].rows(task)
-    _replace(local_store, "private/tasks", parquet.write_rows(tables.PRIVATE_TASKS, [rows]))
-    _replace(
-        local_store, "private/files", parquet.write_rows(tables.FILES, [tables.file_rows(package.task_id, forged)])
+    forged.put_rows(
+        "private/files", [row for name in ids for row in tables.file_rows(name, {"answers.csv": b"forged"})]
     )
-    assert verify_hashes(load(local_store.root)) == ["manifest.json: its content hash is not that of the tasks"]
+    assert _problems(forged) == [
+        f"task {name}: its files are not those that were verified (digest differs)" for name in ids
+    ]
 
 
-def test_a_release_from_before_the_columns_of_medals_verifies(local_store):
-    publish_numbers(local_store, range(1))
-    rows = tables.TABLES[2].rows(make_task(0))
+def test_bytes_that_are_not_those_of_their_hash_are_found(forged):
+    forged.change("private/files", lambda row: row | {"bytes": b"id,y\n"} if row["path"] == "answers.csv" else row)
+    assert [problem.partition(": ")[2] for problem in _problems(forged)] == [
+        "private/answers.csv: the stored bytes differ from their hash"
+    ] * 2
+
+
+def test_a_task_missing_from_one_table_is_found(forged):
+    forged.put_rows("public/tasks", tables.TABLES[0].rows(make_task(1)))
+    assert _problems(forged) == [f"task {make_task(0).record.task_id}: not in public/tasks"]
+
+
+def test_records_that_were_exchanged_with_their_digests_are_found_by_the_content_hash(tmp_path):
+    forged, package = HostileRelease(tmp_path), make_task(0).package
+    private = {**package.private, "answers.csv": b"forged"}
+    record = make_task(0).record.model_copy(update={"digest": files_digest(package.public, private)})
+    forged.put_rows("private/tasks", tables.TABLES[2].rows(make_task(0).model_copy(update={"record": record})))
+    forged.put_rows("private/files", tables.file_rows(package.task_id, private))
+    assert _problems(forged) == ["manifest.json: its content hash is not that of the tasks"]
+
+
+def test_a_release_from_before_the_columns_of_medals_verifies(tmp_path):
+    release, rows = HostileRelease(tmp_path), tables.TABLES[2].rows(make_task(0))
     old = pa.schema([field for field in tables.PRIVATE_TASKS if not tables.is_later(field)])
     without = [{name: row[name] for name in old.names} for row in rows]
-    _replace(local_store, "private/tasks", parquet.write_rows(old, [without]))
-    assert verify_hashes(load(local_store.root)) == []
-    forged = [{**row, "rule": "milestones"} for row in rows]
-    _replace(local_store, "private/tasks", parquet.write_rows(tables.PRIVATE_TASKS, [forged]))
-    (problem,) = verify_hashes(load(local_store.root))
+    release.put("private/tasks", parquet.write_rows(old, [without]), len(rows))
+    assert _problems(release) == []
+    release.put_rows("private/tasks", [{**row, "rule": "milestones"} for row in rows])
+    (problem,) = _problems(release)
     assert problem.endswith("private/tasks: rule is not that of its record")
 
 

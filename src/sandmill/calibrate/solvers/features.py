@@ -108,7 +108,7 @@ def cross_recipes(table: Table) -> list[Recipe]:
     return slopes + [("cross", left, float(right)) for left, right in together]
 
 
-def cook(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
+def make_feature(recipe: Recipe, numbers: Any, onehot: Any) -> Any:
     """Make one feature from numeric columns (standardised for products) or 0/1 categories; a wave has two columns."""
     kind, column, parameter = recipe
     if kind == "level":
@@ -140,7 +140,7 @@ def make_features(recipes: list[Recipe], table: Table) -> list[Design]:
     """Make features, standardised on the training rows; where an input is missing the feature is 0, its mean."""
     flags, made = levels(table), []
     for recipe, (train, middle, spread) in zip(recipes, _on_train(recipes, table), strict=True):
-        cells = cook(recipe, source_of(recipe, table).test, flags.test)
+        cells = make_feature(recipe, source_of(recipe, table).test, flags.test)
         made.append(Design(train, standardised(cells, middle, spread)))
     return made
 
@@ -154,7 +154,7 @@ def _on_train(recipes: list[Recipe], table: Table) -> list[tuple[Any, Any, Any]]
     """Features on the training rows, with the mean and the deviation that each had. New ones are made all at once."""
     new = [recipe for recipe in dict.fromkeys(recipes) if recipe not in table.seen]
     if new:
-        made = [cook(recipe, source_of(recipe, table).train, levels(table).train).T for recipe in new]
+        made = [make_feature(recipe, source_of(recipe, table).train, levels(table).train).T for recipe in new]
         # A feature a row: sums over a row are the same in whatever company it is made.
         together, edges = np.ascontiguousarray(np.vstack(made)), np.cumsum([len(one) for one in made])[:-1]
         middle, spread = np.nanmean(together, axis=1), np.maximum(np.nanstd(together, axis=1), 1e-9)

@@ -12,7 +12,7 @@ TASK = make_task(0).record.task_id
 
 def run(*arguments: object) -> Any:
     """Run a command on a wide terminal."""
-    return CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(argument) for argument in arguments])
+    return CliRunner(env={"COLUMNS": "250"}).invoke(app, [str(argument) for argument in arguments])
 
 
 def refused(*arguments: object) -> str:
