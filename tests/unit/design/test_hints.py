@@ -12,7 +12,16 @@ from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import evaluate_motif
 from sandmill.models.base import Band
 from sandmill.models.hints import DATA_DICTIONARY, Form, Sentinel, Units
-from sandmill.models.motifs import Aggregate, CodeValue, Conditional, KnownUnit, NormDistance, ToldMotif, columns_of
+from sandmill.models.motifs import (
+    Aggregate,
+    CodeValue,
+    Conditional,
+    Distance,
+    KnownUnit,
+    NormDistance,
+    ToldMotif,
+    columns_of,
+)
 from sandmill.models.plan import Slot
 from sandmill.rng import Streams
 from tests.designs import SECRET, make_seed
@@ -67,6 +76,25 @@ def test_hints_that_matter_are_terms_and_others_are_not():
                 assert hint.fact.motif not in motifs
                 assert set(columns_of(hint.fact.motif)) <= set(spec.mechanism.column_by_name)
     assert useless >= len(SLOTS)
+
+
+@pytest.mark.parametrize("hardness", [0.0, 0.6])
+def test_free_sentences_state_what_no_file_gives_away_first_and_with_more_weight(hardness):
+    given = (Aggregate, CodeValue, Distance, KnownUnit)
+    counts, shares = [], Counter()
+    for place in range(12):
+        knowing = KNOWING[place * 4 % len(KNOWING)]
+        with patch.object(grammar, "at", lambda *_, knowing=knowing: knowing):
+            slot = Slot(number=place, seed=make_seed(*BINARY), band=Band.HARD, reading="prose")
+            spec = design_task(slot, Streams(SECRET, f"free {place}"), hardness)
+        forms = [term for term in spec.mechanism.terms if isinstance(term.motif, ToldMotif)]
+        kinds = [isinstance(term.motif, given) for term in forms]
+        assert kinds == sorted(kinds)
+        counts.append(len(forms))
+        for term, is_given in zip(forms, kinds, strict=True):
+            shares[is_given] += term.weights[0] ** 2
+    assert min(counts) >= 2
+    assert shares[True] < 0.2 * shares.total()
 
 
 def test_columns_of_told_forms_have_no_faults():
