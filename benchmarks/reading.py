@@ -347,12 +347,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         plan_slots(plan_build(BuildRequest(name="bench", tasks=tasks, seed=seed, kinds={"table": 1.0}), ingest(())))
         for tasks, seed in ((given.tasks, given.seed), (max(given.learn, 1), given.seed + 1))
     )
-    first = [slot for slot in first if slot.reading in given.levels]
     with TemporaryDirectory() as folder:
         path = given.lines.with_suffix(".patterns.json") if given.lines else Path(folder) / "patterns.json"
         if INDUCED in given.adversaries:
             learn_patterns(other, path, given.workers)
-        pieces = [Piece(slot, tuple(given.adversaries), path) for slot in first]
+        pieces = [Piece(one, tuple(given.adversaries), path) for one in first if one.reading in given.levels]
         found = measure_all(pieces, given.lines, given.workers)
     sheets = [sheet for line in found if (sheet := line.sheet())]
     refused = Counter(line.reason for line in found if line.reason)
