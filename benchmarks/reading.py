@@ -1,7 +1,9 @@
 """What reading is worth: medals and gap of blind scripts, readers and the informed solver on fresh tables.
 
 No script, threshold or design was tuned on the tables: their seed is given here.
-Run from the repository root: python -m benchmarks.reading --tasks 100
+Run from the repository root: python -m benchmarks.reading --tasks 100 --lines /tmp/reading.jsonl
+
+Each table is written to the file of lines when it is measured, and a run goes on where another one was stopped.
 
 Of a published release, the levels alone: python -m benchmarks.reading --release releases/micro
 """
@@ -9,17 +11,21 @@ Of a published release, the levels alone: python -m benchmarks.reading --release
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import get_args
 
-from benchmarks.adversaries import SOURCES
+from pydantic import Field, ValidationError
+
+from benchmarks.adversaries import ADVERSARIES, INDUCED, SOURCES
 from benchmarks.adversaries.induced import Pattern, save
-from benchmarks.adversaries.judging import learn, report_adversaries, scores_of
+from benchmarks.adversaries.judging import adversary_named, learn, report_adversaries, score_of
 from benchmarks.first_tries import SECRET
-from sandmill.models.base import Band
+from sandmill.draw import render
+from sandmill.fingerprint import fingerprint
+from sandmill.models.base import Band, Frozen
 from sandmill.models.calibration import Calibration, Tier
 from sandmill.models.hints import Form, ReadingLevel, SameUnits
 from sandmill.models.plan import Attempt, Slot
@@ -30,7 +36,7 @@ from sandmill.models.spec import TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, Failed, run_attempt
 from sandmill.pipeline.band_search import first_hardness
 from sandmill.pipeline.plan import plan_build, plan_slots
-from sandmill.pipeline.workers import WorkerPool
+from sandmill.pipeline.workers import WorkerPool, WorkerTimeout
 from sandmill.rewards import PRESETS, Reward
 from sandmill.scoring.gap import gap_closed
 from sandmill.scoring.grading.grade import grade_scores
@@ -90,18 +96,93 @@ class Sheet:
         return gap_closed(score, self.calibration.trivial, self.calibration.oracle)
 
 
-def measure(piece: tuple[Slot, Path | None]) -> Sheet | str:
-    """Calibrate a first try of any band and run adversaries on it, with patterns; or say why there is no task."""
-    slot, patterns = piece
-    attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
-    made = run_attempt(AttemptJob(attempt, "reading", SECRET)).result
-    if isinstance(made, Failed):
-        return made.error.reason
-    spec, finals = made.package.spec, finals_of(made.calibration)
-    for name, final in scores_of(made.package, patterns).items() if patterns else ():
+class Line(Frozen):
+    """What became of the first try of a slot."""
+
+    slot: str
+    """Digest of the slot."""
+    reason: str = ""
+    """Why there is no task; empty if there is one."""
+    spec: TaskSpec | None = None
+    """Also of a design that was refused, if there was one."""
+    calibration: Calibration | None = None
+    finals: dict[str, float | None] = Field(default_factory=dict)
+    """Final scores of adversaries. None: it failed."""
+
+    def sheet(self) -> Sheet | None:
+        """Return the scores of all scripts, if there is a task."""
+        if self.spec is None or self.calibration is None:
+            return None
         # A script that failed scores as the trivial solver.
-        finals[name] = made.calibration.trivial if final is None else final
-    return Sheet(traits_of(spec), made.calibration, finals, spec.reading_level)
+        ran = {name: self.calibration.trivial if one is None else one for name, one in self.finals.items()}
+        return Sheet(traits_of(self.spec), self.calibration, finals_of(self.calibration) | ran, self.spec.reading_level)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A first try of any band, and the adversaries that run on its task."""
+
+    slot: Slot
+    adversaries: tuple[str, ...] = ()
+    patterns: Path | None = None
+    """File of the patterns of the induced parser."""
+    known: Line | None = None
+    """What an earlier run measured."""
+
+    @property
+    def key(self) -> str:
+        """Digest of the slot."""
+        return fingerprint(self.slot)[:16]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to measure."""
+        return bool(self.known and (self.known.reason or set(self.adversaries) <= self.known.finals.keys()))
+
+
+def measure(piece: Piece) -> Line:
+    """Calibrate a first try unless it is known, and run the adversaries that have no score."""
+    line = piece.known
+    if line is None:
+        slot = piece.slot
+        attempt = Attempt(slot, 0, 1, 0, first_hardness(slot.seed.structure, slot.band), any_band=True)
+        made = run_attempt(AttemptJob(attempt, "reading", SECRET)).result
+        if isinstance(made, Failed):
+            return Line(slot=piece.key, reason=made.error.reason, spec=made.spec)
+        line = Line(slot=piece.key, spec=made.package.spec, calibration=made.calibration)
+    if line.spec is None or line.reason:
+        return line
+    package = render(line.spec, SECRET).package
+    missing = [name for name in piece.adversaries if name not in line.finals]
+    found = {name: score_of(adversary_named(name, piece.patterns), package) for name in missing}
+    return line.model_copy(update={"finals": line.finals | found})
+
+
+def measure_all(pieces: Sequence[Piece], lines: Path | None, workers: int) -> list[Line]:
+    """Measure what the file of lines lacks, and return all."""
+    known = {line.slot: line for line in read_lines(lines)} if lines else {}
+    pieces = [replace(piece, known=known.get(piece.key)) for piece in pieces]
+    missing = [piece for piece in pieces if not piece.is_done]
+    with WorkerPool(workers) as pool:
+        for place, made in pool.map(measure, missing, 600):
+            if isinstance(made, WorkerTimeout):
+                made = Line(slot=missing[place].key, reason="timeout")
+            if isinstance(made, Exception):
+                raise made
+            known[made.slot] = made
+            if lines:
+                with lines.open("a") as file:
+                    file.write(f"{made.model_dump_json()}\n")
+    return [known[piece.key] for piece in pieces]
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file, a later one of a slot in place of an earlier one; an incomplete one is left out."""
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            yield Line.model_validate_json(line)
+        except ValidationError:
+            continue
 
 
 def patterns_of(slot: Slot) -> list[Pattern]:
@@ -238,21 +319,25 @@ def _golds(sheets: Sequence[Sheet], script: str) -> str:
     return f"{sum(sheet.medal(script) is Medal.GOLD for sheet in some) / len(some):.0%}" if some else ""
 
 
+def learn_patterns(slots: Sequence[Slot], path: Path, workers: int) -> None:
+    """Write the patterns that training tasks give, unless the file is there."""
+    if not path.exists():
+        with WorkerPool(workers) as pool:
+            made = [result for _, result in pool.map(patterns_of, list(slots), 300)]
+        save([one for result in made if isinstance(result, list) for one in result], path)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    from benchmarks.reading import (
-        Sheet,
-        measure,
-        patterns_of,
-    )  # by its own name: worker processes cannot import __main__
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=100, help="first tries of tables, of any band")
     parser.add_argument("--seed", type=int, default=1801)
+    levels = get_args(ReadingLevel)
+    parser.add_argument("--levels", nargs="*", default=levels, choices=levels, help="only tries asked for at these")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument(
-        "--learn", type=int, default=160, help="designs of training tasks for the induced parser; 0: no adversaries"
-    )
+    parser.add_argument("--learn", type=int, default=160, help="designs of training tasks for the induced parser")
+    parser.add_argument("--adversaries", nargs="*", default=[*ADVERSARIES, INDUCED], help="that run on the tasks")
+    parser.add_argument("--lines", type=Path, help="file with a line for each try; what it has is not measured again")
     parser.add_argument("--release", help="print the levels of a published release; nothing is built")
     given = parser.parse_args(arguments)
     if given.release:
@@ -262,19 +347,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         plan_slots(plan_build(BuildRequest(name="bench", tasks=tasks, seed=seed, kinds={"table": 1.0}), ingest(())))
         for tasks, seed in ((given.tasks, given.seed), (max(given.learn, 1), given.seed + 1))
     )
-    with WorkerPool(given.workers) as pool, TemporaryDirectory() as folder:
-        path = Path(folder) / "patterns.json" if given.learn else None
-        if path:
-            made = [result for _, result in pool.map(patterns_of, list(other), 300)]
-            save([one for result in made if isinstance(result, list) for one in result], path)
-        results = [result for _, result in pool.map(measure, [(slot, path) for slot in first], 600)]
-    for error in (result for result in results if isinstance(result, Exception)):
-        raise error
-    sheets = [result for result in results if isinstance(result, Sheet)]
-    refused = Counter(result for result in results if isinstance(result, str))
+    with TemporaryDirectory() as folder:
+        path = given.lines.with_suffix(".patterns.json") if given.lines else Path(folder) / "patterns.json"
+        if INDUCED in given.adversaries:
+            learn_patterns(other, path, given.workers)
+        pieces = [Piece(one, tuple(given.adversaries), path) for one in first if one.reading in given.levels]
+        found = measure_all(pieces, given.lines, given.workers)
+    sheets = [sheet for line in found if (sheet := line.sheet())]
+    refused = Counter(line.reason for line in found if line.reason)
     lost = refused["no_margin"]
-    print(f"{len(sheets)} tasks of {given.tasks} first tries ({len(sheets) / given.tasks:.0%}); ", end="")
-    print(f"{len(sheets) / max(1, given.tasks - lost):.0%} of those that the margin did not refuse.")
+    print(f"{len(sheets)} tasks of {len(found)} first tries ({len(sheets) / len(found):.0%}); ", end="")
+    print(f"{len(sheets) / max(1, len(found) - lost):.0%} of those that the margin did not refuse.")
     print("Refused: " + (", ".join(f"{name} ({count})" for name, count in refused.most_common()) or "none") + ".\n")
     hinted = [sheet for sheet in sheets if sheet.is_hinted]
     for title, some in (("all tasks", sheets), ("tasks with hints", hinted)):
@@ -286,4 +369,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks import reading  # worker processes cannot import __main__
+
+    reading.main()

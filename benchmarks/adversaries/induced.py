@@ -1,6 +1,6 @@
-"""`parser_induced_v1`: patterns of sentences, aligned with the facts of training tasks, and matched to unseen texts.
+"""`parser_induced_v2`: patterns of sentences, aligned with the facts of training tasks, and matched to unseen texts.
 
-In a pattern, columns, numbers, levels and lists of them are slots. Tables and notes are read as `parser_v2` reads them.
+In a pattern, columns, numbers, levels and lists of them are slots. Tables and notes are read as `parser_v3` reads them.
 """
 
 import json
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from benchmarks.adversaries.parser import Reading, in_notes, pairs_of, read_dictionary
+from benchmarks.adversaries.pairs import pairs_of
+from benchmarks.adversaries.parser import Reading, in_notes, read_dictionary
 from benchmarks.adversaries.texts import SENTENCE, Doc, Slot
 from sandmill.calibrate.adversary.judge import Judge
 from sandmill.calibrate.readers import Stated

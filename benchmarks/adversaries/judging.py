@@ -55,10 +55,9 @@ def score_of(adversary: Callable[[Path, TaskFacts], Any], package: TaskPackage) 
     return get_metric(package.facts.metric).rounded(answers.truth[is_final], predicted[is_final])
 
 
-def scores_of(package: TaskPackage, patterns: Path) -> dict[str, float | None]:
-    """Return the final scores of all adversaries; the induced one reads its patterns from a file. None: it failed."""
-    found = {name: score_of(adversary, package) for name, adversary in ADVERSARIES.items()}
-    return found | {INDUCED: score_of(with_patterns(_load(patterns)), package)}
+def adversary_named(name: str, patterns: Path | None) -> Callable[[Path, TaskFacts], Any]:
+    """Return an adversary; the induced one reads its patterns from a file."""
+    return with_patterns(_load(patterns)) if name == INDUCED and patterns else ADVERSARIES[name]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""`parser_v2`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
+"""`parser_v3`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
 
 import re
 from collections import Counter
@@ -8,6 +8,8 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks.adversaries.guesses import guesses
+from benchmarks.adversaries.pairs import levels_in, pairs_of
 from benchmarks.adversaries.texts import SENTENCE, WORDS, Doc, Slot, has, overlaps
 from sandmill.calibrate.adversary.judge import Judge
 from sandmill.calibrate.adversary.notes import note_values
@@ -110,6 +112,7 @@ def parse(doc: Doc) -> Stated:
         if " ".join(sentences) not in read:
             read_paragraph(reading, sentences)
     reading.facts += list(quantities(reading))
+    reading.facts += list(guesses(doc, reading.judge, [*reading.facts, *reading.read_tables()]))
     return reading.stated()
 
 
@@ -379,7 +382,7 @@ def text_with(text: str, number: Slot) -> str:
     """Return the sentence that has a number."""
     start = 0
     for sentence in SENTENCE.split(text):
-        start = text.index(sentence, start) + len(sentence)
+        start = max(text.find(sentence, start), start) + len(sentence)
         if number.end <= start:
             return sentence
     return text
@@ -483,44 +486,6 @@ def fit(judge: Judge, made: Formula) -> float:
     off = max(low - share, share - high, 0.0)
     feature = (logs > np.log(number)) * 1.0 if made.above else np.abs(logs - np.log(number))
     return judge.gain(np.where(np.isfinite(logs), feature, np.nan)) / 2 - 20 * off
-
-
-def levels_in(doc: Doc, name: str, slots: Sequence[Slot]) -> tuple[str, ...]:
-    """Levels of a column among the slots."""
-    known = doc.levels.get(name, ())
-    return tuple(dict.fromkeys(slot.value for slot in slots if slot.kind == "L" and slot.value in known))
-
-
-def pairs_of(doc: Doc, text: str, slots: Sequence[Slot]) -> dict[str, float]:
-    """Levels with a number each, by turns, in the same order, or as differences; none unless there are two."""
-    named = [levels_in(doc, slot.value, slots) for slot in slots if slot.kind == "C"]
-    kept = max(named, key=len, default=())
-    some = [slot for slot in slots if slot.kind == "N" or (slot.kind == "L" and (slot.value in kept or len(kept) < 2))]
-    levels, numbers = ([slot for slot in some if slot.kind == kind] for kind in "LN")
-    if re.search(r"in (?:this|the same) order", text) and len(levels) == len(numbers) > 1:
-        return {level.value: number.value for level, number in zip(levels, numbers, strict=True)}
-    if (
-        (first := re.search(r"and from there|counted from that|compared with it|taken from there", text))
-        and numbers
-        and len(levels) > 1
-    ):
-        base = numbers[0].value
-        found = {levels[0].value: base}
-        for level in levels[1:]:
-            step = next((slot for slot in reversed(numbers) if first.end() < slot.start < level.start), None)
-            said = text[step.end if step else first.end() : level.start]
-            sign = 1 if re.search(r"^\W*more", said) else -1
-            earlier = max((one.end for one in levels if one.end < level.start), default=0)
-            found[level.value] = base + (sign * step.value if step and step.start > earlier else 0.0)
-        return {level: float(f"{value:.9g}") for level, value in found.items()}
-    kinds = "".join(slot.kind for slot in some)
-    run_of = max(re.finditer(r"(?:NL)+|(?:LN)+", kinds), key=lambda hit: len(hit[0]), default=None)
-    if not run_of or len(run_of[0]) < (2 if has("rest", text) else 4):
-        return {}
-    run = some[run_of.start() : run_of.end()]
-    one, two = run[::2], run[1::2]
-    marked, counted = (two, one) if one[0].kind == "N" else (one, two)
-    return {level.value: number.value for level, number in zip(marked, counted, strict=True)}
 
 
 def norm(reading: Reading, slots: Sequence[Slot], pairs: dict[str, float], beside: Sequence[Sequence[Slot]]) -> None:

@@ -188,7 +188,9 @@ class Doc:
             found[f"`{self.notes}`"] = ("T", self.notes)
         if child := self.child:
             found |= {f"`{name}`": ("E", name) for name in (child.kind, child.amount, child.age, child.path)}
-            found |= {spelt: ("K", kind) for kind in child.kinds for spelt in (f"`{kind}`", kind.replace("_", " "))}
+            found |= {
+                spelt: ("K", kind) for kind in child.kinds for spelt in (f"`{kind}`", kind, kind.replace("_", " "))
+            }
             found |= {
                 self.spoken[name].phrase: ("E", name)
                 for name in (child.kind, child.amount, child.age)
@@ -259,6 +261,18 @@ class Doc:
         first, second = np.argsort(-alike)[:2] if len(names) > 1 else (0, 0)
         return names[first] if alike[first] > LEAST_ALIKE and alike[first] > LEAD * alike[second] else None
 
+    def alike(self, text: str) -> dict[str, float]:
+        """How much the meaning of each column resembles a text, at most 1."""
+        model, names, made = self._vectors
+        found = (made @ model.transform([text]).T).toarray()[:, 0]
+        return dict(zip(names, map(float, found / max(found.max(), 1e-9)), strict=True))
+
+    def suits_unit(self, number: Slot, name: str) -> bool:
+        """Whether a column can have a number of this unit."""
+        own = self.spoken[name].unit if name in self.spoken else ""
+        known = {own, *(other for other, _ in UNITS.get(own, ()))}
+        return not number.unit or number.unit in known | {re.sub(r"s$", "", unit) for unit in known}
+
     @cached_property
     def _units(self) -> str:
         several = {*UNITS, *(other for others in UNITS.values() for other, _ in others)}
@@ -302,7 +316,9 @@ def as_unit(found: re.Match[str]) -> str:
 def without_denied(text: str) -> str:
     """Leave out what a text quotes and marks as not valid."""
     for quote in re.findall(r'"[^"]{25,}"', text):
-        start = text.index(quote)
+        start = text.find(quote)
+        if start < 0:  # it stood within another one that is left out
+            continue
         before, after = text[:start], text[start + len(quote) :]
         opening = re.search(r"(?:^|(?<=[.?!] ))[^.?!]*$", before)
         closing = re.match(r"[^.?!]*[.?!](?=$|[ \"])", after)

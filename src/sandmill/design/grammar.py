@@ -250,7 +250,8 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     profile = slot.structure.profile if setting.shape else None
     plan = HintPlan()
     if setting.may_tell:
-        plan = choose_hints(vocabulary, streams, setting.own, profile, is_single=setting.is_single)
+        is_free = slot.reading != "plain"
+        plan = choose_hints(vocabulary, streams, setting.own, profile, is_single=setting.is_single, is_free=is_free)
     priors = Priors()
     if setting.prior:
         priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
@@ -269,6 +270,7 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         named=plan.columns | needed,
         told_shares=_told_shares(setting, plan),
         is_single=plan.is_single,
+        is_free=plan.is_free,
     )
     distractors = setting.knobs.distractors
     columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)

@@ -74,8 +74,10 @@ _TOLD_COUNTS = (0.3, 0.45, 0.25)
 """Chances of one, two and three told forms at hardness 1. Easier designs take the first of them."""
 _PAYS: dict[type[Listed], float] = {FormulaWord: 0.29, ConditionWord: 0.25, CodeTableWord: 0.19, NormWord: 0.16}
 """Weights with which kinds of forms are drawn: the lead over blind solvers that a unit of signal in them gives."""
+_FEWEST_IN_SENTENCES = 2
+"""Fewest told forms of designs whose facts are said in free sentences. Who reads only one of them wins little."""
 _CHANCE_OF_CHILD = 0.35
-"""Chance that a design with hints has a child table, whose summaries are its first told forms."""
+"""Chance that a design with hints has a child table, whose summaries are its first told forms where texts are plain."""
 _FEWEST_SPARE, _MOST_SPARE = 1, 3
 _FEWEST_ASIDES, _MOST_ASIDES = 1, 3
 _MOST_EXTRA = 2
@@ -258,10 +260,13 @@ class HintPlan:
     """Columns that some sites record in another unit."""
     is_single: bool = False
     """Whether the texts state one fact and nothing beside it."""
+    is_free: bool = False
+    """Whether facts are said in free sentences."""
 
     def at(self, hardness: float) -> "HintPlan":
         """Return the plan at a hardness: the texts of easier designs state fewer forms."""
-        return replace(self, told=self.told[: 1 + round(hardness * (len(_TOLD_COUNTS) - 1))])
+        fewest = _FEWEST_IN_SENTENCES if self.is_free else 1
+        return replace(self, told=self.told[: max(fewest, 1 + round(hardness * (len(_TOLD_COUNTS) - 1)))])
 
     @property
     def told_columns(self) -> frozenset[str]:
@@ -308,6 +313,7 @@ def choose_hints(
     profile: TableProfile | None = None,
     *,
     is_single: bool = False,
+    is_free: bool = False,
 ) -> HintPlan:
     """Draw one to three forms that the texts state, over different columns.
 
@@ -317,17 +323,20 @@ def choose_hints(
         own: fact whose columns were added to the domain. If the rule uses it, it is the first told form.
         profile: of the seed's table. It says whether there is a child table; None: drawn.
         is_single: whether the texts state one form and nothing else.
+        is_free: whether facts are said in free sentences. Forms that the files give away come last then: child tables,
+            code tables, places and units that both files share.
     """
     rng = streams.generator("hints")
     rng.random()  # of `has_hints`
     drawn = 1 + int(rng.choice(len(_TOLD_COUNTS), p=_TOLD_COUNTS))
-    count = 1 if is_single else drawn
+    count = 1 if is_single else max(drawn, _FEWEST_IN_SENTENCES) if is_free else drawn
     has_child = rng.random() < _CHANCE_OF_CHILD
     has_child = profile.has_child if profile else has_child
     child, summaries, useless = draw_child(vocabulary.domain, streams) if has_child else (None, (), ())
-    told: list[Told] = [*own.told, *summaries]
+    given: list[Told] = [*own.told, *summaries]
+    told = [] if is_free else given
     taken = {name for word in own.told for name in columns_told(word)}
-    for word in _useful(vocabulary, rng):
+    for word in sorted(_useful(vocabulary, rng), key=lambda word: is_free and isinstance(word, CodeTableWord)):
         columns = set(columns_told(word))
         alone = not any(type(word) is type(other) for other in told)
         if len(told) < count and alone and not columns & taken and _leaves_room(vocabulary, taken | columns):
@@ -335,7 +344,8 @@ def choose_hints(
             taken |= columns
     if is_single:
         return HintPlan(told=tuple(told[:1]), child=child, is_single=True)
-    return HintPlan(told=tuple(told), spare=(*own.spare, *useless), child=child)
+    told += given if is_free else []
+    return HintPlan(told=tuple(told), spare=(*own.spare, *useless), child=child, is_free=is_free)
 
 
 def add_spare(plan: HintPlan, used: Collection[str], vocabulary: Vocabulary, streams: Streams) -> HintPlan:

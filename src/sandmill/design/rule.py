@@ -22,10 +22,14 @@ from sandmill.models.columns import LogNormal
 from sandmill.models.design_draft import MotifChoice
 from sandmill.models.mechanism import Subgroup
 from sandmill.models.motifs import (
+    Aggregate,
     Bottleneck,
+    CodeValue,
     Difference,
+    Distance,
     Drift,
     Interaction,
+    KnownUnit,
     LocalRule,
     Motif,
     Ratio,
@@ -51,6 +55,9 @@ tables, and so large that it pays on those of medium difficulty."""
 _OF_ERRORS, _OF_EVENTS = 0.6, 0.5
 """Factors at hardness 0 for metrics in the units of the target, to which a small variance is a large error, and for
 events in a file of their own, of which blind models see nothing."""
+_GIVEN = (Aggregate, CodeValue, Distance, KnownUnit)
+_OF_GIVEN = 0.3
+"""Forms that child tables, code tables and names of columns give away, and the factor on their shares."""
 _BACKGROUND_SHARE, _MAX_BACKGROUND_SD = 0.12, 0.6
 """Variance of a drift or unit effect relative to the rest of the rule, and its largest standard deviation. With more,
 class shares of the test part would differ from those of the training part."""
@@ -92,6 +99,8 @@ class Rule:
     """Share of the rule's variance in told motifs at each position of `_HARDNESS`."""
     is_single: bool = False
     """Whether texts state one fact alone. The rest of the rule is then simple at hardness 0, so that it can be read."""
+    is_free: bool = False
+    """Whether texts state facts in free sentences. Forms that the files give away then weigh less than others."""
     named: frozenset[str] = frozenset()
     """Further columns that the texts speak of, so that the design needs them."""
 
@@ -173,7 +182,7 @@ def assign_weights(
         *((motif, min(_BACKGROUND_SHARE, (_MAX_BACKGROUND_SD / signal) ** 2)) for motif in rule.background),
         *_split(rule.plain, 1 - share_hidden - share_told, followers, rng),
         *_split(rule.hidden, share_hidden, followers, rng),
-        *(_split(rule.told, share_told, followers, rng) if rule.told else ()),
+        *(_split(rule.told, share_told, followers, rng, is_read=rule.is_free) if rule.told else ()),
     ]
     terms = []
     for motif, variance in parts:
@@ -261,11 +270,18 @@ def _choose(
 
 
 def _split(
-    motifs: tuple[Motif, ...], total: float, followers: float, rng: np.random.Generator
+    motifs: tuple[Motif, ...], total: float, followers: float, rng: np.random.Generator, *, is_read: bool = False
 ) -> list[tuple[Motif, float]]:
-    """Split variance among motifs at random. `followers` scales all shares but the first."""
-    shares = rng.dirichlet(np.full(len(motifs), 5.0))
-    shares[1:] *= followers
+    """Split variance among motifs at random.
+
+    `followers` scales all shares but the first. If motifs are read in free sentences, shares are even instead, but for
+    those of forms that the files give away.
+    """
+    shares = rng.dirichlet(np.full(len(motifs), 20.0 if is_read else 5.0))
+    if is_read:
+        shares *= [_OF_GIVEN if isinstance(motif, _GIVEN) else 1.0 for motif in motifs]
+    else:
+        shares[1:] *= followers
     return [(motif, total * float(share)) for motif, share in zip(motifs, shares / shares.sum(), strict=True)]
 
 

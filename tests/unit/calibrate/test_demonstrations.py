@@ -15,9 +15,9 @@ from sandmill.calibrate.conditions import run_source
 from sandmill.calibrate.fact_arrays import fact_arrays
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import Stated, stated_facts
-from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration, with_id
 from sandmill.calibrate.rungs import GradedTest
 from sandmill.calibrate.scripts.choose import write_ladder
+from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration, with_id
 from sandmill.calibrate.solver_runs import SolverRuns
 from sandmill.calibrate.stated_lines import insight_lines, insight_table
 from sandmill.draw import Rendered, render
@@ -150,6 +150,8 @@ def test_a_level_that_holds_the_word_id_stays_as_it_is() -> None:
     line = 'df["shelf"] = df[ID].map({"ID-055": 1.5, "ID": 2.0, "a \\"ID": 3.0})'
 
     assert with_id(line, "loan") == line.replace("df[ID]", 'df["loan"]')
+
+
 SPEC = plain_spec()
 LEVELS = {
     one.name: one.distribution.levels for one in SPEC.mechanism.columns if isinstance(one.distribution, Categorical)

@@ -20,7 +20,16 @@ from sandmill.models.base import Band
 from sandmill.models.columns import Categorical, Column, Conversion, Normal, Unit
 from sandmill.models.domain import CategoricalWord, NumericWord
 from sandmill.models.hints import DATA_DICTIONARY, Form, InText, Sentinel, Units
-from sandmill.models.motifs import Aggregate, CodeValue, Conditional, KnownUnit, NormDistance, ToldMotif, columns_of
+from sandmill.models.motifs import (
+    Aggregate,
+    CodeValue,
+    Conditional,
+    Distance,
+    KnownUnit,
+    NormDistance,
+    ToldMotif,
+    columns_of,
+)
 from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, Modality, SplitKind, TargetKind
 from sandmill.rng import Streams
@@ -78,6 +87,25 @@ def test_hints_that_matter_are_terms_and_others_are_not():
                 assert hint.fact.motif not in motifs
                 assert set(columns_of(hint.fact.motif)) <= set(spec.mechanism.column_by_name)
     assert useless >= len(SLOTS)
+
+
+@pytest.mark.parametrize("hardness", [0.0, 0.6])
+def test_free_sentences_state_what_no_file_gives_away_first_and_with_more_weight(hardness):
+    given = (Aggregate, CodeValue, Distance, KnownUnit)
+    counts, shares = [], Counter()
+    for place in range(12):
+        knowing = KNOWING[place * 4 % len(KNOWING)]
+        with patch.object(grammar, "at", lambda *_, knowing=knowing: knowing):
+            slot = Slot(number=place, seed=make_seed(*BINARY), band=Band.HARD, reading="prose")
+            spec = design_task(slot, Streams(SECRET, f"free {place}"), hardness)
+        forms = [term for term in spec.mechanism.terms if isinstance(term.motif, ToldMotif)]
+        kinds = [isinstance(term.motif, given) for term in forms]
+        assert kinds == sorted(kinds)
+        counts.append(len(forms))
+        for term, is_given in zip(forms, kinds, strict=True):
+            shares[is_given] += term.weights[0] ** 2
+    assert min(counts) >= 2
+    assert shares[True] < 0.2 * shares.total()
 
 
 def test_columns_of_told_forms_have_no_faults():
@@ -168,6 +196,8 @@ def test_media_state_forms_from_the_band_on_in_which_default_models_can_do_witho
         slots = [Slot(number=number, seed=seed, band=band) for number in range(6)]
         designs = [design_task(slot, Streams(SECRET, f"media {slot.number}"), 0.3) for slot in slots]
         assert any(told(spec) for spec in designs) == may_state
+
+
 DRAWS = range(40)
 DOMAIN = load_domains()[0]
 
