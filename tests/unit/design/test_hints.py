@@ -38,7 +38,7 @@ from tests.designs import SECRET, make_seed
 from tests.hinted_designs import BINARY, KNOWING, design, hinted, told
 from tests.unit.design.test_grammar import frames
 from tests.unit.design.test_shape import WIDE, structure
-from tests.unit.design.test_shape import column as column_of
+from tests.unit.design.test_shape import column as seed_column
 
 SLOTS = range(14)
 
@@ -309,7 +309,7 @@ def test_the_bands_that_keep_the_scores_of_a_seed_are_named():
 def test_a_second_date_and_a_second_text_are_bent():
     assert fates(structure(WIDE))["mix"].fate == "kept"
     for role in ("date", "text"):
-        found = fates(structure((*WIDE, column_of(role, 300, 0.9))))
+        found = fates(structure((*WIDE, seed_column(role, 300, 0.9))))
         assert (found["mix"].fate, found["n_columns"].fate, found["has_date"].fate) == ("bent", "bent", "kept")
 
 
