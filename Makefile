@@ -7,7 +7,7 @@ export PREFECT_HOME ?= $(CURDIR)/.prefect
 RUN := env -u PYTHONDONTWRITEBYTECODE -u MAKEFLAGS -u MFLAGS DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
 PORT ?= 4200
 LEARN_RELEASE ?= releases/learn
-LEARN_TASKS ?= 40
+LEARN_TASKS ?= 24
 LEARN_TO ?= proof
 # 640 scripts an arm and a short start, so that it ends in half an hour on two slow cores. The published table has 768 scripts,
 # 800 steps of SFT, five seeds, five row draws and more baselines.

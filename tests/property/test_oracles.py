@@ -28,7 +28,8 @@ SPLITS = (SplitKind.RANDOM, SplitKind.GROUPED, SplitKind.TEMPORAL)
 
 def feature(motif, mechanism, cells):
     """The value of a motif, which is missing where a cell that it reads is missing."""
-    is_known = ~np.any([np.isnan(cells[name]) for name in columns_of(motif)], axis=0)
+    rows = len(next(iter(cells.values())))
+    is_known = ~np.any([np.zeros(rows, bool), *(np.isnan(cells[name]) for name in columns_of(motif))], axis=0)
     made = np.full(len(is_known), np.nan)
     known = {name: values[is_known] for name, values in cells.items()}
     made[is_known] = evaluate_motif(motif, mechanism.column_by_name, known)
