@@ -20,8 +20,10 @@ _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"[|*#-]|\d+\. ")
 """Beginning of a line that is no paragraph: a heading, a row of a table, an entry of a list."""
 _SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z`\"])")
-_ARTICLE = re.compile(r"(?<![\w-])([Aa]n?) [`\"]?(?!(?:is|are|and|or|in|of|to|as)[ ,.])([a-z]\w*)")
-"""An article and its word. Before some words, `a` is a name, as in `where a is the sum`."""
+_ARTICLE = re.compile(
+    r"(?<![\w-])(?<!class )(?<!grade )([Aa]n?) [`\"]?(?!(?:is|are|and|or|in|of|to|as)[ ,.])([a-z]\w*)"
+)
+"""An article and its word. Beside some words, `a` is a name, as in `where a is the sum` and `class a at 7`."""
 _SURE_QUESTION = re.compile(
     r"(?:What|Which|Who|Whom|Whose|Where|When|Why|How)\b(?: \w+)?? (?:do|does|did|will|can|could|should|would)\b|"
     r"(?:Why|How(?: \w+)?) (?:is|are|was|were|has|have)\b|(?:Is|Are|Was|Were|Could|Does|Did|Should|Would)\b|"

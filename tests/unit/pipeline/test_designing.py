@@ -180,7 +180,7 @@ def test_a_release_says_who_designed_it_and_holds_no_key(tmp_path, caplog, capfd
         lineage = release.record(task_id).lineage
         assert lineage.designer == "llm"
         assert lineage.authorship.models == ("openai/first",)
-        assert len(lineage.authorship.replies) == 5
+        assert len(lineage.authorship.replies) == 4
     (row,) = json.loads(release.report("designers.json"))
     assert (row["designer"], row["designs"]) == ("llm", 2)
     shown = capfd.readouterr()
