@@ -65,7 +65,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Attacks need a build."""
+    """Attacks need a build, which the first of them waits for."""
     for item in items:
+        if "targets" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(900))
         if "modalities" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
