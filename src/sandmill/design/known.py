@@ -32,7 +32,7 @@ _FALL = 2.0
 _OF_DIFFICULTY, _OF_HARDNESS = 2.0, 0.05
 """Costs of a miss of the wanted difficulty and of a step from hardness 0 to 1, relative to a miss of the score."""
 _MOST_SPREAD, _COUNT_SPREADS = 14.0, (0.3, 1.2)
-"""Largest standard deviation of the rule in log-odds, and its range in log counts."""
+"""Largest standard deviation of the rule for classes, in log-odds; least and largest for counts, in log counts."""
 
 
 class Fit(Frozen):

@@ -45,7 +45,7 @@ class ExportTask:
 
     @property
     def plain_description(self) -> str:
-        """Description for exports that run outside of our sandbox.
+        """Return the description for exports that do not run in the sandbox.
 
         Files have no folder, the section on our environment is left out, and no sentence names a working directory.
         """

@@ -309,7 +309,7 @@ def test_skills_move_the_rule_into_hidden_motifs_and_change_neither_rows_nor_tar
 def test_distractors_add_columns_that_the_rule_does_not_read(task):
     few, many = turned(task, "distractors")
     assert motifs(many) == motifs(few)
-    # Scales are fitted to a draw of all columns, so weights may differ by its chance.
+    # Scales are estimated from drawn rows, so weights may differ by sampling error.
     np.testing.assert_allclose(weights(many), weights(few), rtol=3e-2)
     assert many.sizes == few.sizes
     names = [{column.name for column in spec.mechanism.columns} for spec in (few, many)]

@@ -390,6 +390,6 @@ def test_hardness_changes_neither_domain_nor_target_nor_split_nor_unit(task, spl
 
 
 def unscaled(column):
-    """What is drawn of a column. Centre and scale of a sum are measured with the columns that the design has."""
+    """Return what a design fixes of a column. Centre and scale of a sum of columns depend on the draw."""
     measured = {"center", "scale"} if isinstance(column.distribution, Identity) else set()
     return column.distribution.model_dump(exclude=measured)
