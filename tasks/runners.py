@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from prefect import Task, unmapped
 from prefect.client.orchestration import get_client
+from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
@@ -73,8 +74,7 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
     """
     name, _, address = settings.task_runner.partition(":")
     if name == "threads":
-        threads: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
-        with threads:
+        with _threads() as threads:
             yield ShardRunner(threads, settings.workers)
         return
     if problems := runner_problems(settings):
@@ -84,6 +84,19 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
         with get_client(sync_client=True) as client:
             stack.enter_context(temporary_settings({PREFECT_API_URL: str(client.api_url).rstrip("/")}))
         yield ShardRunner(stack.enter_context(_dask_runner(address)), workers)
+
+
+@contextmanager
+def _threads() -> Iterator[TaskRunner[Any]]:
+    """Run shards in threads, and do not wait for them when the process is told to end (SIGTERM): their slots are kept."""
+    with ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE) as threads:
+        try:
+            yield threads
+        except TerminationSignal:
+            if threads._executor:
+                threads._executor.shutdown(wait=False, cancel_futures=True)
+                threads._executor = None
+            raise
 
 
 def runner_problems(settings: RunSettings) -> list[Problem]:

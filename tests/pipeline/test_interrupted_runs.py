@@ -87,10 +87,10 @@ def test_a_build_that_is_cancelled_publishes_nothing_and_says_so(builds):
 
 
 @contextmanager
-def _build_alone(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def _build_alone(folder: Path, tasks: int = 1) -> Iterator["subprocess.Popen[bytes]"]:
     """Start a build with a temporary server of its own, and wait until it works."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    options = ("--name", "stopped", "--tasks", "1", "--seed", "3", "--root", str(folder), "--workers", "1")
+    options = ("--name", "stopped", "--tasks", str(tasks), "--seed", "3", "--root", str(folder), "--workers", "1")
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "flows.build_release", *options],
@@ -134,3 +134,13 @@ def test_ctrl_c_ends_a_build_and_its_temporary_server_in_one_sentence(tmp_path):
     said = (tmp_path / "output").read_text()
     assert "Interrupted. What was finished stays; run the same command again to go on." in said
     assert "Traceback (most recent call last)" not in said
+
+
+def test_a_build_that_is_told_to_end_does_not_fill_its_shards_first(tmp_path):
+    with _build_alone(tmp_path, tasks=8) as process:
+        assert wait_until(lambda: b"sandmill.pipeline.workers" in _commands(descendants(process.pid)), UNTIL_IT_WORKS_S)
+        started = descendants(process.pid)
+        process.terminate()
+        assert process.wait(30) != 0
+        assert wait_until(lambda: not _commands(started), 20), _commands(started)
+    assert "Published" not in (tmp_path / "output").read_text()
