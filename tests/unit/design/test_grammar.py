@@ -297,7 +297,7 @@ def test_signal_changes_neither_motifs_nor_columns_nor_rows(task):
 @each_task
 def test_skills_move_the_rule_into_hidden_motifs_and_change_neither_rows_nor_target(task):
     plain, hidden = turned(task, "skills")
-    assert hidden_share(plain) < 0.3 < 0.8 < hidden_share(hidden)
+    assert hidden_share(plain) < 0.35 < 0.8 < hidden_share(hidden)
     assert set(map(str, motifs(plain))) < set(map(str, motifs(hidden)))
     assert hidden.sizes == plain.sizes
     assert type(hidden.mechanism.link) is type(plain.mechanism.link)
