@@ -96,8 +96,7 @@ def calibrate_design(attempt: Attempt, pilot: Pilot, secret: bytes) -> Calibrate
     with TemporaryDirectory(prefix="sandmill-panel-") as name, one_thread():
         started = time.process_time()
         tried = SolverRuns(Path(name), pilot.files, facts, stated)
-        runs = _run_on_pilot(tried, pilot, wanted)
-        require_one_reading(tried, Path(name), pilot, runs)
+        runs = _run_on_pilot(tried, Path(name), pilot, wanted)
         streams = Streams(secret, pilot.spec.rows_key).child(f"calibrate {attempt.replicate}")
         is_single = wanted is Band.MEDIUM and _states_one_fact(pilot.spec)
         least_margin = SINGLE_MARGIN if is_single else LEAST_MARGIN
@@ -158,12 +157,12 @@ def _require_columns_lose(contest: SolverRuns, measured: Calibration, rendered: 
         require_columns_lose(columns, answers.truth, answers.is_final, get_metric(facts.metric), measured)
 
 
-def _run_on_pilot(contest: SolverRuns, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:
+def _run_on_pilot(contest: SolverRuns, folder: Path, pilot: Pilot, wanted: Band | None) -> list[PanelRun]:
     """Run all entries, the cheap and telling ones first, and stop as soon as the design is certain to be refused.
 
     Raises:
         OffBand: if a band is wanted and the difficulty is not accepted for it.
-        ItemRejected: `no_room`, if gold is out of reach.
+        ItemRejected: `no_room`, if gold is out of reach, and `ambiguous_reading`, if a decoy is worth too much.
     """
     probe = probe_entries(pilot.facts.kind)
     runs = contest.run(probe)
@@ -173,6 +172,7 @@ def _run_on_pilot(contest: SolverRuns, pilot: Pilot, wanted: Band | None) -> lis
         if not low <= probed < high:
             raise OffBand(probed, wanted)
     refuse_without_room(pilot, contest, runs)
+    require_one_reading(contest, folder, pilot, runs)
     runs += contest.run([entry.name for entry in contest.entries if entry.name not in probe])
     refuse_without_room(pilot, contest, runs)
     adversaries = contest.run_adversaries()

@@ -29,6 +29,7 @@ from sandmill.design.hints import (
 from sandmill.design.known import rule_spread
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import (
+    FREE_SHARES,
     TOLD_SHARES,
     assign_weights,
     choose_rule,
@@ -269,7 +270,7 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         told_columns=plan.told_columns,
         named=plan.columns | needed,
         told_shares=_told_shares(setting, plan),
-        is_single=plan.is_single,
+        is_simple=plan.is_single or (plan.is_free and not medium),
         is_free=plan.is_free,
     )
     distractors = setting.knobs.distractors
@@ -280,7 +281,7 @@ def _choose_rule(setting: _Setting) -> _Ruled:
 def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:
     """Return the shares of the rule's variance in told motifs, by hardness."""
     if not plan.is_single:
-        return TOLD_SHARES
+        return FREE_SHARES if plan.is_free and not setting.medium else TOLD_SHARES
     target, metric = setting.slot.structure.target, get_metric(setting.slot.structure.metric)
     is_error = target in _NUMBERS and metric.is_lower_better and metric.name is not MetricName.POISSON_DEVIANCE
     return single_shares(

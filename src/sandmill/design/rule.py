@@ -45,10 +45,10 @@ _FEWEST_HIDDEN, HIDDEN_MOTIFS = 2, 3
 _MIN_HIDDEN_SHARE, _MAX_HIDDEN_SHARE = 0.08, 0.96
 """Share of the rule's variance in hidden motifs at hardness 0 and 1, in designs without told motifs."""
 _HARDNESS = (0.0, 0.25, 0.5, 0.75, 1.0)
-TOLD_SHARES = (0.15, 0.35, 0.5, 0.6, 0.7)
+TOLD_SHARES, FREE_SHARES = (0.15, 0.35, 0.5, 0.6, 0.7), (0.3, 0.4, 0.5, 0.6, 0.7)
 _HIDDEN_SHARES = (0.03, 0.05, 0.07, 0.12, 0.22)
 """Shares of the rule's variance in told and in hidden motifs at each position of `_HARDNESS`, in designs with told
-motifs. The rest is in plain motifs."""
+motifs. The rest is in plain motifs. Free sentences of tables state two forms at least, which weigh more."""
 _SINGLE_SHARES = {Band.EASY: (0.17, 0.45), Band.MEDIUM: (0.33, 0.7)}
 """Share of the rule's variance in the only stated fact at hardness 0 and 1: so small that usual models do well on easy
 tables, and so large that it pays on those of medium difficulty."""
@@ -56,8 +56,9 @@ _OF_ERRORS, _OF_EVENTS = 0.6, 0.5
 """Factors at hardness 0 for metrics in the units of the target, to which a small variance is a large error, and for
 events in a file of their own, of which blind models see nothing."""
 _GIVEN = (Aggregate, CodeValue, Distance, KnownUnit)
-_OF_GIVEN = 0.3
-"""Forms that child tables, code tables and names of columns give away, and the factor on their shares."""
+_OF_GIVEN, _OF_LEAD = 0.3, 2.0
+"""Forms that child tables, code tables and names of columns give away, and the factor on their shares; that on the
+share of a form that leads."""
 _BACKGROUND_SHARE, _MAX_BACKGROUND_SD = 0.12, 0.6
 """Variance of a drift or unit effect relative to the rest of the rule, and its largest standard deviation. With more,
 class shares of the test part would differ from those of the training part."""
@@ -67,10 +68,10 @@ _HIGH_CARDINALITY_FIRST = 0.7
 TRAIN_SHARE = 0.7
 """Share of a date column's span before the cut of a temporal split."""
 _LEAST_HIDDEN = 0.01
-"""Share of hidden motifs at hardness 0 in designs whose texts state one fact."""
-_EASIEST_FOLLOWERS, _SINGLE_FOLLOWERS = 0.2, 0.06
+"""Share of hidden motifs at hardness 0 in simple designs."""
+_EASIEST_FOLLOWERS, _SIMPLE_FOLLOWERS = 0.2, 0.06
 """Factor at hardness 0 on the variance of all plain motifs but the first, and of all hidden motifs but the first; the
-same in designs whose texts state one fact."""
+same in simple designs."""
 
 _CARRIERS: dict[str, str] = WORDS["carriers"]
 """Columns that each motif takes, in words for the language model."""
@@ -97,10 +98,13 @@ class Rule:
     """Columns of told motifs, also before their numbers are drawn. Their cells have no faults."""
     told_shares: tuple[float, ...] = TOLD_SHARES
     """Share of the rule's variance in told motifs at each position of `_HARDNESS`."""
-    is_single: bool = False
-    """Whether texts state one fact alone. The rest of the rule is then simple at hardness 0, so that it can be read."""
+    is_simple: bool = False
+    """Whether all that texts do not state is simple at hardness 0, so that what they state can be read: in tables that
+    state one fact, or facts in free sentences."""
     is_free: bool = False
     """Whether texts state facts in free sentences. Forms that the files give away then weigh less than others."""
+    leads: bool = False
+    """Whether texts offer decoys of the first told motif. It then weighs more, so that they cost enough."""
     named: frozenset[str] = frozenset()
     """Further columns that the texts speak of, so that the design needs them."""
 
@@ -176,13 +180,13 @@ def assign_weights(
     At hardness 0, `easiest` is a factor on all motifs but the first; None: the usual one.
     """
     share_told, share_hidden = _shares(rule, hardness)
-    easiest = easiest or (_SINGLE_FOLLOWERS if rule.is_single else _EASIEST_FOLLOWERS)
+    easiest = easiest or (_SIMPLE_FOLLOWERS if rule.is_simple else _EASIEST_FOLLOWERS)
     followers = easiest + (1 - easiest) * hardness
     parts = [
         *((motif, min(_BACKGROUND_SHARE, (_MAX_BACKGROUND_SD / signal) ** 2)) for motif in rule.background),
         *_split(rule.plain, 1 - share_hidden - share_told, followers, rng),
         *_split(rule.hidden, share_hidden, followers, rng),
-        *(_split(rule.told, share_told, followers, rng, is_read=rule.is_free) if rule.told else ()),
+        *(_split(rule.told, share_told, followers, rng, is_read=rule.is_free, leads=rule.leads) if rule.told else ()),
     ]
     terms = []
     for motif, variance in parts:
@@ -213,7 +217,7 @@ def _shares(rule: Rule, hardness: float) -> tuple[float, float]:
     """Return the shares of the rule's variance in stated and in hidden motifs."""
     if not rule.told:
         return 0.0, _MIN_HIDDEN_SHARE + (_MAX_HIDDEN_SHARE - _MIN_HIDDEN_SHARE) * hardness
-    hidden_shares = (_LEAST_HIDDEN, *_HIDDEN_SHARES[1:]) if rule.is_single else _HIDDEN_SHARES
+    hidden_shares = (_LEAST_HIDDEN, *_HIDDEN_SHARES[1:]) if rule.is_simple else _HIDDEN_SHARES
     told, hidden = (float(np.interp(hardness, _HARDNESS, shares)) for shares in (rule.told_shares, hidden_shares))
     return told, hidden
 
@@ -270,16 +274,24 @@ def _choose(
 
 
 def _split(
-    motifs: tuple[Motif, ...], total: float, followers: float, rng: np.random.Generator, *, is_read: bool = False
+    motifs: tuple[Motif, ...],
+    total: float,
+    followers: float,
+    rng: np.random.Generator,
+    *,
+    is_read: bool = False,
+    leads: bool = False,
 ) -> list[tuple[Motif, float]]:
     """Split variance among motifs at random.
 
     `followers` scales all shares but the first. If motifs are read in free sentences, shares are even instead, but for
-    those of forms that the files give away.
+    those of forms that the files give away, and for the first if it leads.
     """
     shares = rng.dirichlet(np.full(len(motifs), 20.0 if is_read else 5.0))
     if is_read:
+        shares = -np.sort(-shares) if leads else shares
         shares *= [_OF_GIVEN if isinstance(motif, _GIVEN) else 1.0 for motif in motifs]
+        shares[0] *= _OF_LEAD if leads else 1.0
     else:
         shares[1:] *= followers
     return [(motif, total * float(share)) for motif, share in zip(motifs, shares / shares.sum(), strict=True)]

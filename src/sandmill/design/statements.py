@@ -25,7 +25,7 @@ from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, great_circle_km
 from sandmill.models.columns import Categorical, ChildTable, Column
 from sandmill.models.english import capitalized, with_article
-from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, SameUnits
+from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, SameUnits, TextFile
 from sandmill.models.knowledge import (
     CodeTableWord,
     ConditionWord,
@@ -122,14 +122,28 @@ def state_forms(
     """State all forms of a plan.
 
     Returns:
-        The hints, and the motifs of those that the rule uses.
+        The hints, and the motifs of those that the rule uses. The first form of which texts may offer decoys leads.
     """
-    told, spare = (
-        [state_hint(word, columns, streams, pens, matters=matters, child=plan.child) for word in words]
-        for words, matters in ((plan.told, True), (plan.spare, False))
-    )
+    drawn = [_draw(word, columns, streams, pens, plan.child) for word in plan.told]
+    drawn.sort(key=lambda one: not one.said.misleads(pens.level))
+    told = [one.hint(matters=True, leads=not place) for place, one in enumerate(drawn)]
+    spare = [_draw(word, columns, streams, pens, plan.child).hint(matters=False) for word in plan.spare]
     motifs = (_motif(hint, columns, streams) for hint in told)
     return (*told, *spare), tuple(motif for motif in motifs if motif is not None)
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A form with its numbers, and what can be said of it."""
+
+    pen: Pen
+    fact: Fact
+    said: Said
+    file: TextFile
+
+    def hint(self, *, matters: bool, leads: bool = False) -> Hint:
+        """State it."""
+        return arrange(self.pen, self.fact, self.said, matters=matters, file=self.file, leads=leads)
 
 
 def state_hint(
@@ -143,22 +157,24 @@ def state_hint(
 ) -> Hint:
     """Draw the numbers of a form over the columns of a design and state it.
 
-    The draws depend on the form's own columns alone, so they are the same in easy and hard designs of a slot.
-
     Args:
         word: form that is stated.
         columns: columns of the design.
         streams: streams of the design.
         pens: write the sentences.
-        matters: whether the rule uses the form.
+        matters: whether the rule uses the form, as its only or its first one.
         child: child table of the design, for its summaries.
     """
+    return _draw(word, columns, streams, pens, child).hint(matters=matters, leads=matters)
+
+
+def _draw(word: Told, columns: Mapping[str, Column], streams: Streams, pens: Pens, child: ChildTable | None) -> _Stated:
+    """Draw the numbers of a form. They depend on its own columns alone, so that easy and hard designs have the same."""
     name = word.attribute if isinstance(word, CodeTableWord) else word.name
     pen = pens.of(f"words {name}", streams)
     drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, pens.words)
     fact, said = _said(word, drawing, child)
-    file = DATA_DICTIONARY if isinstance(word, CodeTableWord) else DESCRIPTION
-    return arrange(pen, fact, said, matters=matters, file=file)
+    return _Stated(pen, fact, said, DATA_DICTIONARY if isinstance(word, CodeTableWord) else DESCRIPTION)
 
 
 def _said(word: Told, drawing: _Drawing, child: ChildTable | None) -> tuple[Fact, Said]:

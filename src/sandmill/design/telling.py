@@ -252,7 +252,7 @@ def tell(
         notes = Notes(name=word.name, meaning=word.meaning, values=(), fillers=word.fillers)
     by_name = {column.name: column for column in converted}
     forms, told = state_forms(plan, by_name, streams, pens)
-    rule = replace(rule, told=told)
+    rule = replace(rule, told=told, leads=any(hint.matters and hint.decoys for hint in forms))
     units = state_units(by_name, conversions, rule.read, streams, pens)
     profile = shape.profile if shape else None
     return Telling(

@@ -1,11 +1,11 @@
 """Sentences that state the forms of a rule, and their arrangement at the levels of reading."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sandmill.design.prose import Pen, listed, named, phrases, quotient_of
-from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, Passage, TextFile
+from sandmill.models.hints import DATA_DICTIONARY, Fact, Form, Hint, Passage, ReadingLevel, TextFile
 from sandmill.models.knowledge import QuantityTexts
 from sandmill.models.motifs import Condition, Distance, Formula, NormDistance
 
@@ -47,10 +47,21 @@ class Said:
     is_denied: bool = False
     """Whether the statements of the decoys say themselves that they are not valid."""
 
+    def misleads(self, level: ReadingLevel) -> bool:
+        """Return whether a text of a level can offer decoys."""
+        return bool(self.decoys if level == "contested" else self.corrected and level == "spread")
 
-def arrange(pen: Pen, fact: Fact, said: Said, *, matters: bool, file: TextFile = DESCRIPTION) -> Hint:
-    """Make the hint of a fact at the level of the pen. What cannot be said at it is said in prose."""
+
+def arrange(
+    pen: Pen, fact: Fact, said: Said, *, matters: bool, file: TextFile = DESCRIPTION, leads: bool = False
+) -> Hint:
+    """Make the hint of a fact at the level of the pen. What cannot be said at it is said in prose.
+
+    Of the facts that matter, only the one that leads has decoys: each decoy must cost a reader `LEAST_LEAD` of the gap.
+    """
     level = pen.level
+    if matters and not leads:
+        said = replace(said, corrected=None, decoys=())
     if level == "spread" and (said.corrected or said.halves):
         if said.corrected and (not said.halves or pen.rng.random() < _CHANCE_OF_CORRECTION):
             text, second, former = said.corrected
