@@ -88,7 +88,7 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
 
 @contextmanager
 def _threads() -> Iterator[TaskRunner[Any]]:
-    """Run shards in threads, and do not wait for them when the process is told to end (SIGTERM): their slots are kept."""
+    """Run shards in threads. When the process is told to end (SIGTERM), do not wait for them: their slots are kept."""
     with ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE) as threads:
         try:
             yield threads
