@@ -222,7 +222,7 @@ def _story(
     overviews = (domain.overview, *domain.knows.overviews)
     overview = overviews[int(draws.integers(len(overviews)))]
     is_context = bool(domain.knows.targets)
-    length = int(streams.generator("overview").integers(2, len(overview) + 1)) if is_context else len(overview)
+    length = int(streams.generator("overview").integers(1, len(overview))) if is_context else len(overview)
     shown = asked if len(asked) <= _NAMED else (*asked[:2], f"{len(asked) - 2} other labels")
     return Story(
         title=f"{domain.title}: predict {listed(shown, 'and')}",

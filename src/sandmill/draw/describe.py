@@ -51,7 +51,8 @@ def describe(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes) -> str:
 
 def _overview(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> str:
     item = words.names_of(layout.item)
-    row = words.say("row" if layout.item == "row" else "item_row", **item, row=spec.story.row)
+    said = {**item, "An_item": capitalized(item["an_item"]), "row": spec.story.row}
+    row = words.say("row" if layout.item == "row" else "item_row", **said)
     aim = words.say("aim", **item, test=_path(layout.test), aim=form_of(facts).aim(facts))
     story, task = spec.story.overview, f"{row} {aim}"
     return f"{task}\n\n{story}" if words.pick("task first", (False, True)) else f"{story}\n\n{task}"
@@ -78,12 +79,9 @@ def _files(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording) -> 
         rows.append((_path(child.path), words.say("file_child", row=child.row, **item)))
     rows.append((_path(layout.sample), words.say("file_sample", **targets, **item)))
     rows = words.shuffled("files", rows)
-    shown = {
-        "two_columns": lambda: table_of(("file", "content"), rows),
-        "list": lambda: "\n".join(f"- {path}: {content}" for path, content in rows),
-        "bold": lambda: "\n".join(f"- **{path}** {content}" for path, content in rows),
-        "sentences": lambda: " ".join(f"{path}: {content}." for path, content in rows),
-    }[words.chosen("files_table")]()
+    style = words.chosen("files_table")
+    lines = [style["line"].format(path=path, content=text, Content=capitalized(text)) for path, text in rows]
+    shown = style["head"] + style["joint"].join(lines)
     notes = [*_split(spec, facts, layout, words), *fault_notes(spec, facts, layout, words)]
     return "\n\n".join([shown, " ".join(notes)] if notes else [shown])
 
@@ -135,7 +133,7 @@ def _submission(spec: TaskSpec, facts: TaskFacts, sample_csv: bytes, words: Word
         id=facts.id_column,
         sample=_path(layout.sample),
         test=_path(layout.test),
-        cells=form.cells(facts),
+        cells=words.filled("cells", form.cells(facts)),
     )
     if spec.unscored_items:
         said = f"{said} {words.say('unscored', test=_path(layout.test))}"
@@ -164,7 +162,7 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
     elif spec.notes:
         entries.append((f"`{spec.notes.name}`", "text", spec.notes.meaning))
     for name in facts.target_columns:
-        meaning = spec.story.column_meanings.get(name, spec.story.target_meaning)
+        meaning = words.reworded(spec.story.column_meanings.get(name, spec.story.target_meaning))
         entries.append((f"`{name}`", _target_type(facts), f"{meaning}. {absent}"))
     text = _lay_out(entries, words)
     if facts.target is TargetKind.MULTILABEL:
@@ -175,11 +173,13 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
         shown = [f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", cues)]
         text += "\n\n" + "\n".join([words.say("cues", **item), "", *shown])
     if child := spec.mechanism.child:
+        kinds = ", ".join(words.shuffled("kinds", child.kinds))
+        amount, age = (_measured(meaning, words) for meaning in (child.amount_meaning, child.age_meaning))
         events = [
             (f"`{facts.id_column}`", "text", words.say("child_key", **item)),
-            (f"`{child.kind}`", "category", f"{child.kind_meaning}: {', '.join(child.kinds)}"),
-            (f"`{child.amount}`", "integer" if child.decimals == 0 else "number", child.amount_meaning),
-            (f"`{child.age}`", "integer", f"{child.age_meaning}, less than {child.horizon}"),
+            (f"`{child.kind}`", "category", words.say("levels", meaning=child.kind_meaning, levels=kinds)),
+            (f"`{child.amount}`", "integer" if child.decimals == 0 else "number", amount),
+            (f"`{child.age}`", "integer", words.say("horizon", meaning=age, most=child.horizon)),
         ]
         text += f"\n\nColumns of `{public_path(child.path)}`:\n\n{_lay_out(events, words)}"
     return text
@@ -202,28 +202,13 @@ def fault_notes(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wording
 
 
 def _lay_out(entries: Sequence[Entry], words: Wording) -> str:
-    match words.chosen("columns_style"):
-        case "table":
-            return table_of(("column", "type", "meaning"), entries)
-        case "type_last":
-            return table_of(("name", "what it is", "type"), [(name, meaning, kind) for name, kind, meaning in entries])
-        case "list":
-            return "\n".join(f"- {name} ({kind}): {meaning}" for name, kind, meaning in entries)
-        case "dashes":
-            return "\n".join(f"* {meaning} - {name}, {kind}" for name, kind, meaning in entries)
-        case "definitions":
-            return "\n".join(f"**{name}** {meaning} [{kind}]" + "  " for name, kind, meaning in entries)
-        case _:
-            groups: dict[str, list[str]] = {}
-            for name, kind, meaning in entries:
-                groups.setdefault(kind, [f"{capitalized(kind)}:"]).append(f"- {name}: {meaning}")
-            return "\n\n".join(map("\n".join, groups.values()))
-
-
-def table_of(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Return a Markdown table."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    """Write entries in the lines of a style. A head that names the type begins a group for each type."""
+    style, types, groups = words.chosen("columns_style"), words.chosen("types"), dict[str, list[str]]()
+    for name, kind, meaning in entries:
+        shown = types.get(kind, kind)
+        lines = groups.setdefault(style["head"].format(kind=capitalized(shown)), [])
+        lines.append(style["line"].format(name=name, kind=shown, meaning=meaning))
+    return "\n\n".join("\n".join(filter(None, (head, *lines))) for head, lines in groups.items())
 
 
 def _type(column: Column) -> str:
@@ -256,8 +241,7 @@ def _target_type(facts: TaskFacts) -> str:
 
 def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, str]) -> str:
     """Describe a column: its meaning, its levels or format, and the visible faults of its cells."""
-    text, unit = unit_behind(spec.story.column_meanings[column.name])
-    text += words.say("unit", unit=unit) if unit else ""
+    text = _measured(spec.story.column_meanings[column.name], words)
     match column.distribution:
         case Categorical(levels=levels):
             some = words.shuffled(f"levels {column.name}", levels)[:_LEVELS_SHOWN]
@@ -275,6 +259,12 @@ def _meaning(column: Column, spec: TaskSpec, words: Wording, item: Mapping[str, 
         example = "12" if column.decimals == 0 else f"{12.5:.{column.decimals}f}"
         text = _followed(text, words.say("written_units", example=f"{example} {mixed[0]}"))
     return text
+
+
+def _measured(meaning: str, words: Wording) -> str:
+    """Write a meaning, and the unit behind it, in the words of the style."""
+    text, unit = unit_behind(words.reworded(meaning))
+    return text + (words.say("unit", unit=unit) if unit else "")
 
 
 def _followed(text: str, sentence: str) -> str:

@@ -38,10 +38,19 @@ class Wording:
 
     def say(self, name: str, **fields: object) -> str:
         """Fill in the chosen wording of the library."""
-        first, *others = _CHOICE.split(self.pick(name, phrases()[name]))
+        return self.filled(name, self.pick(name, phrases()[name])).format(**fields)
+
+    def filled(self, name: str, wording: str) -> str:
+        """Choose among the alternatives of a wording."""
+        first, *others = _CHOICE.split(wording)
         chosen = [self.pick(f"{name} choice {place}", part.split("|")) for place, part in enumerate(others[::2])]
-        text = first + "".join(part for pair in zip(chosen, others[1::2], strict=True) for part in pair)
-        return text.format(**fields)
+        return first + "".join(part for pair in zip(chosen, others[1::2], strict=True) for part in pair)
+
+    def reworded(self, meaning: str) -> str:
+        """Return the meaning of a column in this style's words for what many meanings say alike."""
+        for pattern, wordings in phrases()["meanings"]:
+            meaning = re.sub(pattern, self.pick(pattern, wordings), meaning)
+        return meaning
 
     def names_of(self, item: str) -> dict[str, str]:
         """Return what wordings call an item, as fields. A row of a table has several names, anything else its own."""

@@ -13,6 +13,7 @@ from sandmill.draw.task_facts import task_facts
 from sandmill.draw.tell import house_sections
 from sandmill.draw.wording import Wording, phrases
 from sandmill.kinds.files.tables import TABLES
+from sandmill.kinds.library import load_domains, load_spare_words
 from sandmill.models.layout import HEADINGS, LIBRARIES, section_of
 from sandmill.models.motifs import ToldMotif
 from sandmill.models.spoken import unit_behind
@@ -62,10 +63,11 @@ def test_all_is_said_in_every_style(described):
         assert re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", prose), name
     metric = get_metric(facts.metric)
     texts = {spec.story.overview, spec.story.row, metric.title, str(spec.test_items)}
+    reworded = Wording(spec.story.style).reworded
     for column in (column for column in spec.mechanism.columns if not column.in_text):
-        texts |= {f"`{column.name}`", unit_behind(spec.story.column_meanings[column.name])[0]}
+        texts |= {f"`{column.name}`", unit_behind(reworded(spec.story.column_meanings[column.name]))[0]}
     for name in facts.target_columns:
-        texts |= {f"`{name}`", spec.story.column_meanings.get(name, spec.story.target_meaning)}
+        texts |= {f"`{name}`", reworded(spec.story.column_meanings.get(name, spec.story.target_meaning))}
     assert [said for said in texts if said.lower() not in prose.lower()] == []
     assert "```csv\n" + "\n".join(SAMPLE.decode().splitlines()[:4]) + "\n```" in text
     assert says_split(text, spec.split, TABLES)
@@ -78,7 +80,7 @@ def test_kinds_gaps_and_units_of_columns_stand_beside_them():
         section = columns_section(spec, task_facts(spec), TABLES, words)
         gaps = {gap.column for gap in spec.mechanism.missing() if gap.sentinel is None}
         for column in (column for column in spec.mechanism.columns if not column.in_text):
-            wanted = f"`{column.name}`", unit_behind(spec.story.column_meanings[column.name])[0]
+            wanted = f"`{column.name}`", unit_behind(words.reworded(spec.story.column_meanings[column.name]))[0]
             (line,) = (line for line in section.splitlines() if all(part in line for part in wanted))
             assert (words.say("gaps") in line) == (column.name in gaps)
         for fault in spec.mechanism.mixed_types():
@@ -131,6 +133,23 @@ def prose_of(spec, text):
     for known in (spec.story.overview, spec.story.row, *spec.story.asides, *spec.story.column_meanings.values()):
         text = text.replace(known, "")
     return text
+
+
+def test_meanings_keep_their_unit_and_their_words_in_every_style():
+    spare = load_spare_words()
+    words = [word for domain in load_domains() for word in (*domain.numeric, *domain.categorical, *domain.dates)]
+    shared = [*spare.numbers, *spare.counts, *spare.flags, *spare.pairs, *spare.categories, *spare.many_levels]
+    meanings = [word.meaning for word in (*words, *shared)]
+    forms = [*spare.forms.number, *spare.forms.count, *spare.forms.flag, *spare.forms.category]
+    meanings += [form.meaning.format(meaning="Depth of the well in metres") for form in forms]
+    used = set()
+    for style in range(1, 30):
+        for meaning in meanings:
+            said = Wording(style).reworded(meaning)
+            assert unit_behind(said)[1] == unit_behind(meaning)[1] or "metres" in said, said
+            assert said[0].isupper() or said.startswith(("0", "1", "yes (1)")), said
+            used |= {pattern for pattern, _ in phrases()["meanings"] if re.search(pattern, meaning)}
+    assert used == {pattern for pattern, _ in phrases()["meanings"]}
 
 
 def test_styles_differ_in_order_headings_and_words():

@@ -278,7 +278,8 @@ def test_the_world_is_the_models_and_the_items_are_the_mediums():
     assert [prompt.role for prompt in ask.prompts] == ["dresser"]
     draft = outcome.slot.draft
     spec = design_task(outcome.slot, Streams(SECRET, "dressed"), 0.5)
-    assert (spec.domain, spec.story.overview) == (draft.domain.name, " ".join(draft.domain.overview))
+    assert spec.domain == draft.domain.name
+    assert " ".join(draft.domain.overview).startswith(spec.story.overview)
     assert spec.channel.meaning == draft.item
     assert spec.story.target in {target.name for target in draft.domain.targets.multiclass}
     small = spec.model_copy(update={"sizes": Sizes(train=spec.sizes.train, feedback=150, final=150)})
