@@ -10,7 +10,7 @@ from sandmill.calibrate.panel import TRIVIAL
 from sandmill.calibrate.stage import Calibrated
 from sandmill.kinds.files.tables import TABLES
 from sandmill.models.base import Band, Part
-from sandmill.models.calibration import RUNG_FILES, BoardEntry, Rung
+from sandmill.models.calibration import RUNG_FILES, BoardEntry, Rung, Tier
 from sandmill.models.plan import Attempt, Slot
 from sandmill.pipeline.attempt import Ended, prove
 from sandmill.verify.records import make_task
@@ -170,7 +170,9 @@ def test_difficulty_must_follow_from_the_competent_tier():
     assert difficulty_holds(calibrated())
     assert difficulty_holds(measured(value=value + 0.005, high=1.0))
     assert not difficulty_holds(measured(value=value + 0.02, high=1.0))
-    assert not difficulty_holds(changed(board=rescored(calibrated(), "bayes", final=0.75)))
+    of_trivial = {"final": calibrated().trivial}
+    board = [one.model_copy(update=of_trivial) if one.tier is Tier.COMPETENT else one for one in calibrated().board]
+    assert not difficulty_holds(changed(board=tuple(board)))
     assert not difficulty_holds(measured(low=value + 0.001))
     assert not difficulty_holds(measured(high=value - 0.001))
     other = next(band for band in Band if band is not calibrated().difficulty.band)
