@@ -18,8 +18,9 @@ _CHANCES = {
     PathologyKind.HIGH_CARDINALITY: 0.15,
 }
 """Chances of faults that the seed does not declare. Real tables have all of them; few seed cards name them all."""
-CHANCE_OF_STRATA = 0.3
-"""Chance of a stratified split where the seed declares no split and the target has classes."""
+CHANCE_OF_STRATA, _LIKE_A_TABLE = 0.3, 0.8
+"""Chance of a stratified split where the seed declares no split and the target has classes, and the same where the
+shares of the classes are those of a table: a stratified split keeps them in few rows."""
 
 
 _MANY = 17
@@ -61,7 +62,8 @@ def choose_conditions(
     if structure.columns.date:
         faults.add(PathologyKind.TIMESTAMPS)
     splits = possible_splits(structure, faults)
-    split = splits[0] if len(splits) == 1 or rng.random() >= CHANCE_OF_STRATA else SplitKind.STRATIFIED
+    chance = _LIKE_A_TABLE if structure.profile and structure.profile.class_shares else CHANCE_OF_STRATA
+    split = splits[0] if len(splits) == 1 or rng.random() >= chance else SplitKind.STRATIFIED
     implied = {
         SplitKind.TEMPORAL: (faults - {PathologyKind.GROUPS}) | {PathologyKind.DRIFT},
         SplitKind.GROUPED: faults | {PathologyKind.GROUPS},

@@ -36,7 +36,16 @@ from sandmill.design.rule import (
     single_shares,
     variance_shares,
 )
-from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_draft, check_shape, class_count, shape_of
+from sandmill.design.shape import (
+    IMBALANCE_INSENSITIVE,
+    Shape,
+    check_draft,
+    check_shape,
+    class_count,
+    least_class_rows,
+    rows_for_rarest,
+    shape_of,
+)
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.standardize import standardize
 from sandmill.design.targets import Target, choose_target, write_media_story, write_story
@@ -66,8 +75,6 @@ ROWS_EASIEST, ROWS_HARDEST = 200, 80
 _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 """Bounds of the larger class's share, the last for imbalanced designs. Closer to 0.5, a small training set
 often shows the wrong class as the larger one."""
-_IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
-"""Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
 _ROWS_OF_A_CLASS = 14
 """Training rows for each class of a table, at least."""
 _MOST_OF_AN_EVEN_SHARE = 0.9
@@ -308,9 +315,10 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     said = (structure, setting.conditions, link, ruled.columns, rule)
     drawn = choose_faults(*said, severity, streams, may_miss, setting.shape, limited)
     faults, hints = ruled.telling.mark(drawn, streams)
+    signs = _signs(draft, link) if draft else ruled.priors.signs
     unscaled = Mechanism(
         columns=ruled.columns,
-        terms=orient_terms(terms, _signs(draft, link) if draft else ruled.priors.signs),
+        terms=orient_terms(terms, signs),
         link=link,
         pathologies=faults,
         subgroup=rule.subgroup,
@@ -318,7 +326,7 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
         limits=limits,
     )
     check_shape(structure, setting.shape, link, ruled.columns)
-    return standardize(unscaled, shares, streams.child("standardize")), hints
+    return standardize(unscaled, shares, streams.child("standardize"), structure.profile, may_turn=not signs), hints
 
 
 def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
@@ -329,10 +337,10 @@ def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
 
 
 def _train_rows(setting: _Setting) -> int:
-    """Return the number of training rows. Tables of many classes have enough for each of them."""
-    rows = round(_between(setting.kind.train, setting.knobs.rows))
+    """Return the number of training rows. Tables of many or rare classes have enough for each."""
+    rows, structure = round(_between(setting.kind.train, setting.knobs.rows)), setting.slot.structure
     classes = len(class_names(setting.target.link)) if setting.shape else 0
-    return max(rows, classes * _ROWS_OF_A_CLASS)
+    return max(rows, classes * _ROWS_OF_A_CLASS, rows_for_rarest(structure, ROWS_EASIEST) if classes else 0)
 
 
 def _choose_channel(setting: _Setting, columns: Sequence[Column], hardness: float) -> Channel | None:
@@ -400,9 +408,9 @@ def shares_of_two(
         rows: training rows, if the share is the seed's own as far as they allow.
     """
     share = structure.positive_share if structure.positive_share is not None else usual or 0.4
-    is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
-    if rows and structure.positive_share is not None and structure.metric not in _IMBALANCE_INSENSITIVE:
-        is_rare, largest = False, 1 - LEAST_CLASS_ROWS / rows
+    is_rare = has_imbalance and structure.metric not in IMBALANCE_INSENSITIVE
+    if rows and structure.positive_share is not None and structure.metric not in IMBALANCE_INSENSITIVE:
+        is_rare, largest = False, 1 - least_class_rows(structure) / rows
     major = min(max(share, 1 - share, _LEAST_MAJORITY), max(_MOST_IMBALANCE, largest) if is_rare else largest)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
@@ -437,13 +445,13 @@ def _class_shares(
 def shares_like(structure: Structure, given: Sequence[float], rows: int, rng: np.random.Generator) -> tuple[float, ...]:
     """Return shares of classes, or rates of labels, like those of the seed.
 
-    Every class keeps `LEAST_CLASS_ROWS` training rows on average. Grades have their largest shares in the middle.
+    Every class keeps `least_class_rows` on average. Grades have their largest shares in the middle.
     """
-    least = min(LEAST_CLASS_ROWS / rows, _MOST_OF_AN_EVEN_SHARE / len(given))
+    least = min(least_class_rows(structure) / rows, _MOST_OF_AN_EVEN_SHARE / len(given))
     if structure.target is TargetKind.MULTILABEL:
         rates = np.clip(given, least, 1 - least)
         return tuple(round(float(rate), 4) for rate in rng.permutation(rates))
-    most = _MOST_MAJORITY if structure.metric in _IMBALANCE_INSENSITIVE else 1.0
+    most = _MOST_MAJORITY if structure.metric in IMBALANCE_INSENSITIVE else 1.0
     shares = np.maximum(np.asarray(given, dtype=np.float64) / sum(given), least)
     shares[0] = min(shares[0], most)
     spare = shares > least
