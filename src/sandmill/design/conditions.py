@@ -19,10 +19,7 @@ _CHANCES = {
 }
 """Chances of faults that the seed does not declare. Real tables have all of them; few seed cards name them all."""
 CHANCE_OF_STRATA, _LIKE_A_TABLE = 0.3, 0.8
-"""Chance of a stratified split where the seed declares no split and the target has classes, and the same where the
-shares of the classes are those of a table: a stratified split keeps them in few rows."""
-
-
+"""Chances of a stratified split where the seed declares no split and the target has classes: usual, for a table's."""
 _MANY = 17
 """Levels from which on a category counts as one of many."""
 

@@ -7,6 +7,7 @@ target. Therefore one knob can steer the difficulty of a slot.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -36,18 +37,10 @@ from sandmill.design.rule import (
     single_shares,
     variance_shares,
 )
-from sandmill.design.shape import (
-    IMBALANCE_INSENSITIVE,
-    Shape,
-    check_draft,
-    check_shape,
-    class_count,
-    least_class_rows,
-    rows_for_rarest,
-    shape_of,
-)
+from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_draft, check_shape, class_count, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.standardize import standardize
+from sandmill.design.target_shape import with_shape
 from sandmill.design.targets import Target, choose_target, write_media_story, write_story
 from sandmill.design.telling import Telling, tell
 from sandmill.design.told import with_told_forms
@@ -75,8 +68,10 @@ ROWS_EASIEST, ROWS_HARDEST = 200, 80
 _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 """Bounds of the larger class's share, the last for imbalanced designs. Closer to 0.5, a small training set
 often shows the wrong class as the larger one."""
-_ROWS_OF_A_CLASS = 14
-"""Training rows for each class of a table, at least."""
+_IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
+"""Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
+_ROWS_OF_A_CLASS, _LEAST_BY_ACCURACY = 14, 5
+"""Training rows for each class of a table, at least, and of the rarest class by these metrics, on average."""
 _MOST_OF_AN_EVEN_SHARE = 0.9
 """Least share of a class, relative to an even one: something is left for the others to differ."""
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
@@ -326,7 +321,8 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
         limits=limits,
     )
     check_shape(structure, setting.shape, link, ruled.columns)
-    return standardize(unscaled, shares, streams.child("standardize"), structure.profile, may_turn=not signs), hints
+    mechanism = standardize(unscaled, shares, streams.child("standardize"))
+    return with_shape(mechanism, structure.profile, streams.child("shape"), may_turn=not signs), hints
 
 
 def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
@@ -337,10 +333,18 @@ def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
 
 
 def _train_rows(setting: _Setting) -> int:
-    """Return the number of training rows. Tables of many or rare classes have enough for each."""
+    """Return the number of training rows. Tables of many classes, or rare ones, have enough for each of them."""
     rows, structure = round(_between(setting.kind.train, setting.knobs.rows)), setting.slot.structure
-    classes = len(class_names(setting.target.link)) if setting.shape else 0
-    return max(rows, classes * _ROWS_OF_A_CLASS, rows_for_rarest(structure, ROWS_EASIEST) if classes else 0)
+    if not setting.shape or not (classes := len(class_names(setting.target.link))):
+        return rows
+    rarest = min(structure.profile.class_shares, default=1.0) if structure.profile else 1.0
+    for_rarest = ceil(min(ROWS_EASIEST, least_class_rows(structure) / max(rarest, 0.001)))
+    return max(rows, classes * _ROWS_OF_A_CLASS, for_rarest)
+
+
+def least_class_rows(structure: Structure) -> int:
+    """Return how many training rows the rarest class has on average, at least: fewer if the metric ignores it."""
+    return _LEAST_BY_ACCURACY if structure.metric in _IMBALANCE_INSENSITIVE else LEAST_CLASS_ROWS
 
 
 def _choose_channel(setting: _Setting, columns: Sequence[Column], hardness: float) -> Channel | None:
@@ -408,8 +412,8 @@ def shares_of_two(
         rows: training rows, if the share is the seed's own as far as they allow.
     """
     share = structure.positive_share if structure.positive_share is not None else usual or 0.4
-    is_rare = has_imbalance and structure.metric not in IMBALANCE_INSENSITIVE
-    if rows and structure.positive_share is not None and structure.metric not in IMBALANCE_INSENSITIVE:
+    is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
+    if rows and structure.positive_share is not None and structure.metric not in _IMBALANCE_INSENSITIVE:
         is_rare, largest = False, 1 - least_class_rows(structure) / rows
     major = min(max(share, 1 - share, _LEAST_MAJORITY), max(_MOST_IMBALANCE, largest) if is_rare else largest)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
@@ -451,7 +455,7 @@ def shares_like(structure: Structure, given: Sequence[float], rows: int, rng: np
     if structure.target is TargetKind.MULTILABEL:
         rates = np.clip(given, least, 1 - least)
         return tuple(round(float(rate), 4) for rate in rng.permutation(rates))
-    most = _MOST_MAJORITY if structure.metric in IMBALANCE_INSENSITIVE else 1.0
+    most = _MOST_MAJORITY if structure.metric in _IMBALANCE_INSENSITIVE else 1.0
     shares = np.maximum(np.asarray(given, dtype=np.float64) / sum(given), least)
     shares[0] = min(shares[0], most)
     spare = shares > least

@@ -5,9 +5,9 @@ from typing import Literal
 
 from sandmill.design.conditions import possible_splits
 from sandmill.design.difficulty_curves import aim_of
-from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
+from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, least_class_rows, shares_of_two
 from sandmill.design.prose import listed
-from sandmill.design.shape import MOST_CLASSES, MOST_NUMBERS, least_class_rows, shape_of
+from sandmill.design.shape import MOST_CLASSES, MOST_NUMBERS, shape_of
 from sandmill.design.targets import MOST_NUMBERS as USUAL_NUMBERS
 from sandmill.kinds.table import TABLE
 from sandmill.models.base import Band, Frozen

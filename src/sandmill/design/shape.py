@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Stage
@@ -12,16 +11,14 @@ from sandmill.models.domain import Domain
 from sandmill.models.kind import Kind
 from sandmill.models.links import Link, NumbersLink, class_names
 from sandmill.models.profile import MOST_PROFILED, ColumnProfile, ColumnRole, TableProfile
-from sandmill.models.structure import MetricName, SplitKind, Structure, TargetKind
+from sandmill.models.structure import SplitKind, Structure, TargetKind
 
 MOST_CLASSES = 12
 """Most classes, grades or labels of a table: with more, 80 training rows hold too few of each."""
 MOST_NUMBERS = 5
 """Most numbers that a task asks for."""
-LEAST_CLASS_ROWS, _LEAST_BY_ACCURACY = 8, 5
-"""Training rows of the rarest class, on average, and the same by metrics that it hardly counts for."""
-IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
-"""Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
+LEAST_CLASS_ROWS = 8
+"""Training rows of the rarest class, on average."""
 
 Like = ColumnProfile | None
 """Column of the seed's table that a column resembles; None if only its kind is known."""
@@ -97,18 +94,6 @@ def shape_of(structure: Structure, kind: Kind, split: SplitKind | None = None) -
         has_text=bool(mix.text),
         has_units=is_grouped,
     )
-
-
-def least_class_rows(structure: Structure) -> int:
-    """Return how many training rows the rarest class has at least, on average."""
-    is_plain = structure.metric in IMBALANCE_INSENSITIVE and structure.target is not TargetKind.BINARY
-    return _LEAST_BY_ACCURACY if is_plain else LEAST_CLASS_ROWS
-
-
-def rows_for_rarest(structure: Structure, most: int) -> int:
-    """Return the training rows, `most` at most, with which the rarest class of a seed's table need not be commoner."""
-    shares = structure.profile.class_shares if structure.profile else ()
-    return min(most, ceil(least_class_rows(structure) / max(min(shares), 1e-9))) if shares else 0
 
 
 def class_count(structure: Structure) -> int | None:

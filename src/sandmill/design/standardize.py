@@ -6,7 +6,6 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, softmax
 
-from sandmill.design.target_shape import fit_shape
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.rule import evaluate_motif, latent_score
 from sandmill.mechanism.sampling import draw_cells
@@ -14,7 +13,6 @@ from sandmill.models.columns import Column, Identity
 from sandmill.models.links import BinaryLink, Link, MulticlassLink, MultilabelLink, OrdinalLink
 from sandmill.models.mechanism import Mechanism
 from sandmill.models.motifs import ToldMotif, UnitEffect
-from sandmill.models.profile import TableProfile
 from sandmill.rng import Streams
 
 _ROWS = 10_000
@@ -23,31 +21,18 @@ _ITERATIONS = 30
 _LEAST_SCALE = 1e-6
 
 
-def standardize(
-    mechanism: Mechanism,
-    shares: Sequence[float],
-    streams: Streams,
-    like: TableProfile | None = None,
-    *,
-    may_turn: bool = False,
-) -> Mechanism:
+def standardize(mechanism: Mechanism, shares: Sequence[float], streams: Streams) -> Mechanism:
     """Standardise terms, then fit the link.
 
     Args:
         mechanism: rule and link of which only the weights are final.
-        shares: wanted shares of classes or labels; empty for links of numbers.
+        shares: wanted shares of classes or labels; empty for links of numbers, which stay as they are.
         streams: name the random numbers of the draw that both fits read.
-        like: profile whose target a link of numbers resembles. Without it such links stay as they are.
-        may_turn: whether all weights may change their signs for that.
     """
     values = _draw(mechanism, streams)
     standardized = _with_standard_terms(mechanism, values)
-    eta = latent_score(standardized, values)
-    link = _fitted(standardized.link, eta, shares)
-    if like is None:
-        return standardized.model_copy(update={"link": link})
-    link, factor = fit_shape(link, eta[:_ROWS], like, streams.generator("shape"), may_turn=may_turn)
-    return _scaled(standardized.model_copy(update={"link": link}), factor)
+    link = _fitted(standardized.link, latent_score(standardized, values), shares)
+    return standardized.model_copy(update={"link": link})
 
 
 def _with_standard_terms(mechanism: Mechanism, values: Mapping[str, Floats]) -> Mechanism:
@@ -90,11 +75,7 @@ def _with_wanted_variance(mechanism: Mechanism, values: Mapping[str, Floats]) ->
     """Scale all weights so that the outputs' total variance is the sum of the terms' variances."""
     wanted = sum(weight**2 for term in mechanism.terms for weight in term.weights)
     found = float(latent_score(mechanism, values).var(axis=0).sum())
-    return _scaled(mechanism, np.sqrt(wanted / found))
-
-
-def _scaled(mechanism: Mechanism, factor: float) -> Mechanism:
-    """Multiply all weights by a factor."""
+    factor = np.sqrt(wanted / found)
     terms = [
         term.model_copy(update={"weights": tuple(round(float(factor * weight), 5) for weight in term.weights)})
         for term in mechanism.terms

@@ -1,118 +1,87 @@
 """Fit the distribution of a number to predict to the seed's, on a draw of the rule: skewness and repeated values."""
 
-from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 
 from sandmill.design.laws import moments
 from sandmill.mechanism.columns import Floats
-from sandmill.models.links import CountLink, GaussianLink, Link, NumbersLink, PositiveLink
+from sandmill.mechanism.rule import latent_score
+from sandmill.mechanism.sampling import draw_cells, draw_number
+from sandmill.models.links import CountLink, GaussianLink, NumberLink, NumbersLink, PositiveLink
+from sandmill.models.mechanism import Mechanism
 from sandmill.models.profile import SMALL_ROWS, TableProfile
+from sandmill.rng import Streams
 
+_ROWS = 60 * SMALL_ROWS
 _SPREADS = np.linspace(0.04, 1.0, 41)
 """Standard deviations of the logarithm of a number. With more, a few rows decide squared errors."""
 _SHIFTS, _FACTORS = np.linspace(-2.0, 2.0, 17), (1.0, 0.8, 0.6, 0.45)
-"""Changes of the logarithm of a count, and factors of the rule."""
-_MOST_ZEROS = 0.5
-"""Largest share of zeros. With more, no model learns enough from 200 rows for an easy task."""
-_LEAST_DISPERSION, _LEAST_SPREAD = 0.02, 0.25
-"""Least dispersion of a count, and least standard deviation of its rule."""
-_SKEW_UNIT, _SHARE_UNIT = 0.6, 0.1
-"""Tolerances of the two traits, which make their misses comparable."""
+"""Changes of the logarithm of a count, and factors of the spread of its rule."""
+_LEAST_DISPERSION, _LEAST_SPREAD, _MOST_ZEROS = 0.02, 0.25, 0.5
+"""Bounds of counts. With more zeros, no model learns enough from 200 rows for an easy task."""
+_SAME_SKEW, _SHARE_BY_SKEW = 0.05, 6.0
+"""Misses of skewness that count as equal, and weight of a miss of the commonest share, as tolerances have it."""
 
 
-def fit_shape(
-    link: Link, eta: Floats, profile: TableProfile, rng: np.random.Generator, *, may_turn: bool = False
-) -> tuple[Link, float]:
-    """Return the link with which small samples have the seed's skewness and its share of the commonest value.
+def with_shape(mechanism: Mechanism, like: TableProfile | None, streams: Streams, *, may_turn: bool) -> Mechanism:
+    """Return the mechanism with a link and a spread of the rule with which small samples look like the seed's table.
 
-    Noise relative to the rule, and with it the best possible score, stays as it is.
-
-    Args:
-        link: of numbers; others are returned unchanged.
-        eta: latent scores of a draw of training rows, shape (rows, outputs).
-        profile: of the seed's table.
-        rng: draws the noise of the sample.
-        may_turn: whether all weights may change their signs.
-
-    Returns:
-        The link, and a factor for all weights.
+    The noise relative to the rule, and with it the best possible score, stays as it is. So do links of classes.
+    `may_turn` says whether all weights may change their signs.
     """
-    if profile.target_skew is None:
-        return link, 1.0
-    rows = len(eta) // SMALL_ROWS * SMALL_ROWS
+    if like is None or like.target_skew is None:
+        return mechanism
+    eta = latent_score(mechanism, draw_cells(mechanism, streams, range(_ROWS), is_train=True))
+    rng, factor, drawn = streams.generator("shape"), 1.0, [one.reshape(-1, SMALL_ROWS) for one in eta.T]
+    changed, link = mechanism.link, mechanism.link
     match link:
         case NumbersLink(links=parts):
-            fitted = tuple(_fit_number(part, eta[:rows, at], profile, rng, (1,))[0] for at, part in enumerate(parts))
-            return link.model_copy(update={"links": fitted}), 1.0
+            fitted = [_fit_number(*part, like, rng, (1.0,))[0] for part in zip(parts, drawn, strict=True)]
+            changed = link.model_copy(update={"links": tuple(fitted)})
         case GaussianLink() | PositiveLink():
-            return _fit_number(link, eta[:rows, 0], profile, rng, (1, -1) if may_turn else (1,))
+            changed, factor = _fit_number(link, drawn[0], like, rng, (1.0, -1.0) if may_turn else (1.0,))
         case CountLink():
-            return _fit_count(link, eta[:rows, 0], profile, rng)
+            changed, factor = _fit_count(link, drawn[0], like, rng)
         case _:
-            return link, 1.0
+            return mechanism
+    weights = [tuple(round(factor * weight, 5) for weight in term.weights) for term in mechanism.terms]
+    terms = [term.model_copy(update={"weights": own}) for term, own in zip(mechanism.terms, weights, strict=True)]
+    return mechanism.model_copy(update={"link": changed, "terms": tuple(terms)})
 
 
 def _fit_number(
-    link: GaussianLink | PositiveLink,
-    eta: Floats,
-    profile: TableProfile,
-    rng: np.random.Generator,
-    signs: Sequence[int],
-) -> tuple[GaussianLink | PositiveLink, float]:
-    score = (eta + link.noise * rng.standard_normal(len(eta))).reshape(-1, SMALL_ROWS)
-    sigmas = [round(float(spread / score.std()), 4) for spread in _SPREADS]
-    sigmas = sigmas if isinstance(link, PositiveLink) else [0.0, *sigmas]
-    choices = [(sign, sigma) for sign in signs for sigma in sigmas]
-    misses = [_skew_miss(np.exp(sign * sigma * score) if sigma else sign * score, profile) for sign, sigma in choices]
-    sign, sigma = choices[int(np.argmin(misses))]
-    if sigma:
-        median = link.location if isinstance(link, GaussianLink) else link.median
-        link = PositiveLink(median=median, sigma=sigma, noise=link.noise, decimals=link.decimals)
-    return _with_repeats(link, sign * score, profile), sign
+    link: NumberLink, eta: Floats, like: TableProfile, rng: np.random.Generator, signs: tuple[float, ...]
+) -> tuple[NumberLink, float]:
+    """Choose form and sign by the skewness, then decimals, at most the usual ones, by the commonest value."""
+    u, links = rng.random(eta.shape), list[NumberLink]([link] if isinstance(link, GaussianLink) else [])
+    median = link.location if isinstance(link, GaussianLink) else link.median
+    plain = PositiveLink(median=median, sigma=1, noise=link.noise, decimals=link.decimals)
+    for spread in _SPREADS / np.hypot(eta.std(), link.noise):
+        links.append(plain.model_copy(update={"sigma": round(float(spread), 4)}))
+    missed = {one: _misses(draw_number(one[0], one[1] * eta, u), like)[0] for one in product(links, signs)}
+    near = [one for one, miss in missed.items() if miss <= min(missed.values()) + _SAME_SKEW]
+    rounded = product(near, range(link.decimals + 1))
+    choices = [(one.model_copy(update={"decimals": decimals}), sign) for (one, sign), decimals in rounded]
+    return min(choices, key=lambda one: round(_misses(draw_number(one[0], one[1] * eta, u), like)[1], 2))
 
 
-def _with_repeats(
-    link: GaussianLink | PositiveLink, score: Floats, profile: TableProfile
-) -> GaussianLink | PositiveLink:
-    """Choose the decimals, at most the usual ones, with which the commonest value is as common as in the seed."""
-    if profile.target_top_share is None:
-        return link
-    is_normal = isinstance(link, GaussianLink)
-    values = link.location + link.scale * score if is_normal else link.median * np.exp(link.sigma * score)
-    shares = []
-    for decimals in range(link.decimals + 1):
-        rounded = np.round(values, decimals)
-        shares.append(_top_share(rounded if is_normal else np.maximum(rounded, 10.0**-decimals)))
-    misses = np.abs(np.array(shares) - profile.target_top_share)
-    return link.model_copy(update={"decimals": int(np.argmin(misses.round(2)))})
-
-
-def _fit_count(
-    link: CountLink, eta: Floats, profile: TableProfile, rng: np.random.Generator
-) -> tuple[CountLink, float]:
-    """Choose typical count and spread of the rule; dispersion then gives the noise that the spread goes with."""
-    noise, best, found = link.dispersion + np.exp(-link.intercept), np.inf, (link, 1.0)
+def _fit_count(link: CountLink, eta: Floats, like: TableProfile, rng: np.random.Generator) -> tuple[CountLink, float]:
+    """Choose typical count and spread of the rule; dispersion gives the noise that goes with the spread."""
+    noise, found = link.dispersion + np.exp(-link.intercept), [(np.inf, link, 1.0)]
     for factor, intercept in product(_FACTORS, link.intercept + _SHIFTS):
         dispersion = round(float(factor**2 * noise - np.exp(-intercept)), 3)
-        if dispersion < _LEAST_DISPERSION or factor * eta.std() < _LEAST_SPREAD:
-            continue
-        rate = rng.gamma(1 / dispersion, dispersion, len(eta)) * np.exp(intercept + factor * eta)
-        counts = rng.poisson(rate).astype(np.float64).reshape(-1, SMALL_ROWS)
-        top = _top_share(counts) - (profile.target_top_share or 0.0)
-        miss = np.hypot(_skew_miss(counts, profile) / _SKEW_UNIT, top / _SHARE_UNIT)
-        if miss < best and (counts == 0).mean() <= _MOST_ZEROS:
-            update = {"intercept": round(float(intercept), 4), "dispersion": dispersion}
-            best, found = float(miss), (link.model_copy(update=update), factor)
-    return found
+        if dispersion >= _LEAST_DISPERSION and factor * eta.std() >= _LEAST_SPREAD:
+            rates = rng.gamma(1 / dispersion, dispersion, eta.shape) * np.exp(intercept + factor * eta)
+            counts = rng.poisson(rates).astype(np.float64)
+            skew, share = _misses(counts, like) if (counts == 0).mean() <= _MOST_ZEROS else (np.inf, 0.0)
+            changed = link.model_copy(update={"intercept": round(float(intercept), 4), "dispersion": dispersion})
+            found.append((skew + _SHARE_BY_SKEW * share, changed, factor))
+    return min(found, key=lambda one: one[0])[1:]
 
 
-def _skew_miss(samples: Floats, profile: TableProfile) -> float:
-    """Return how far the skewness of small samples lies from that of the seed: root mean square, both as asinh."""
-    apart = np.arcsinh(moments(samples)[0]) - np.arcsinh(profile.target_skew)
-    return float(np.sqrt(np.mean(apart**2)))
-
-
-def _top_share(samples: Floats) -> float:
-    return float(np.mean([np.unique(one, return_counts=True)[1].max() for one in samples]) / samples.shape[1])
+def _misses(samples: Floats, like: TableProfile) -> tuple[float, float]:
+    """Return how far samples lie from the seed: skewness, as root mean square of asinh, and share of repeats."""
+    apart = np.arcsinh(moments(samples)[0]) - np.arcsinh(like.target_skew or 0.0)
+    most = np.mean([np.unique(one, return_counts=True)[1].max() for one in samples]) / SMALL_ROWS
+    return float(np.sqrt(np.mean(apart**2))), float(abs(most - (like.target_top_share or 0.0)))

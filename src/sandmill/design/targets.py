@@ -54,13 +54,7 @@ def choose_target(
 ) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
-    Args:
-        structure: of the seed.
-        targets: what the domain offers.
-        kind: of the task. It has ranges for the numbers of classes, grades and labels.
-        hardness: position of the knob.
-        rng: generator of the draws.
-        exact: number of classes, grades, labels or numbers, if it is known.
+    `kind` has ranges for the numbers of classes, grades and labels, and `exact` is that number if it is known.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -115,8 +109,7 @@ def _number_link(
     noise = round(_NOISE_EASIEST + (_NOISE_HARDEST - _NOISE_EASIEST) * hardness, 4)
     sigma, chance = round(float(rng.uniform(0.35, 0.8)), 3), rng.random()
     is_skewed = PathologyKind.OUTLIERS in structure.pathologies and chance < _CHANCE_OF_SKEW
-    is_known = bool(structure.profile and structure.profile.target_skew is not None)
-    if structure.metric in _RELATIVE or (is_skewed and not is_known):
+    if structure.metric in _RELATIVE or is_skewed:
         return links.PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
     return links.GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
 

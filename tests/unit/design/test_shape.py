@@ -11,9 +11,10 @@ from scipy.stats import kurtosis, skew
 from sandmill.design import design_task
 from sandmill.design.columns import exact_shares
 from sandmill.design.conditions import choose_conditions
+from sandmill.design.grammar import least_class_rows
 from sandmill.design.laws import count_distinct, law_like, level_shares
 from sandmill.design.llm.conversation import describe_structure
-from sandmill.design.shape import LEAST_CLASS_ROWS, check_draft, least_class_rows, shape_of
+from sandmill.design.shape import LEAST_CLASS_ROWS, check_draft, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.errors import ItemRejected
