@@ -335,10 +335,9 @@ def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
 def _train_rows(setting: _Setting) -> int:
     """Return the number of training rows. Tables of many classes, or rare ones, have enough for each of them."""
     rows, structure = round(_between(setting.kind.train, setting.knobs.rows)), setting.slot.structure
-    if not setting.shape or not (classes := len(class_names(setting.target.link))):
-        return rows
-    rarest = min(structure.profile.class_shares, default=1.0) if structure.profile else 1.0
-    for_rarest = ceil(min(ROWS_EASIEST, least_class_rows(structure) / max(rarest, 0.001)))
+    classes = len(class_names(setting.target.link)) if setting.shape else 0
+    rarest = min(structure.profile.class_shares, default=1.0) if structure.profile and classes else 1.0
+    for_rarest = min(ROWS_EASIEST, ceil(least_class_rows(structure) / max(rarest, 1e-3)))
     return max(rows, classes * _ROWS_OF_A_CLASS, for_rarest)
 
 

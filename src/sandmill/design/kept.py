@@ -28,7 +28,7 @@ _LIMITS_OF_SHAPES = {**dict.fromkeys(_CLASSES, MOST_CLASSES), TargetKind.MULTI_T
 """Limits where the columns of a seed are known."""
 _SHARES = ("class_entropy", "top_class", "rarest_class")
 _COLUMNS = ("n_columns", "has_date", "has_text", "has_category", "missing")
-_SPIKE = 0.1
+_SPIKE = 0.5
 """Share of the commonest value of a target from which on no law of a target has it."""
 
 
@@ -67,8 +67,7 @@ def _changes(structure: Structure, values: Mapping[str, TraitValue]) -> Iterator
     kind = kind_of(structure) or TABLE
     shape, most = shape_of(structure, kind), most_outputs(structure)
     splits = possible_splits(structure, structure.pathologies)
-    least = least_class_rows(structure)
-    rare = f"a class keeps at least {least} training rows"
+    rare = f"a class keeps at least {(least := least_class_rows(structure))} training rows"
 
     def bent(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
         if trait in values:

@@ -13,12 +13,11 @@ from sandmill.models.mechanism import Mechanism
 from sandmill.models.profile import SMALL_ROWS, TableProfile
 from sandmill.rng import Streams
 
-_ROWS = 60 * SMALL_ROWS
 _SPREADS = np.linspace(0.04, 1.0, 41)
 """Standard deviations of the logarithm of a number. With more, a few rows decide squared errors."""
-_SHIFTS, _FACTORS = np.linspace(-2.0, 2.0, 17), (1.0, 0.8, 0.6, 0.45)
+_SHIFTS, _FACTORS = np.linspace(-2.0, 2.0, 17), (1.0, 0.8, 0.6, 0.45, 1.3, 1.7)
 """Changes of the logarithm of a count, and factors of the spread of its rule."""
-_LEAST_DISPERSION, _LEAST_SPREAD, _MOST_ZEROS = 0.02, 0.25, 0.5
+_LEAST_DISPERSION, _LEAST_SPREAD, _MOST_SPREAD, _MOST_ZEROS = 0.02, 0.25, 1.25, 0.5
 """Bounds of counts. With more zeros, no model learns enough from 200 rows for an easy task."""
 _SAME_SKEW, _SHARE_BY_SKEW = 0.05, 6.0
 """Misses of skewness that count as equal, and weight of a miss of the commonest share, as tolerances have it."""
@@ -27,20 +26,19 @@ _SAME_SKEW, _SHARE_BY_SKEW = 0.05, 6.0
 def with_shape(mechanism: Mechanism, like: TableProfile | None, streams: Streams, *, may_turn: bool) -> Mechanism:
     """Return the mechanism with a link and a spread of the rule with which small samples look like the seed's table.
 
-    The noise relative to the rule, and with it the best possible score, stays as it is. So do links of classes.
-    `may_turn` says whether all weights may change their signs.
+    The best possible score stays as it is, and so do classes. `may_turn`: whether all weights may change their signs.
     """
     if like is None or like.target_skew is None:
         return mechanism
-    eta = latent_score(mechanism, draw_cells(mechanism, streams, range(_ROWS), is_train=True))
+    eta = latent_score(mechanism, draw_cells(mechanism, streams, range(60 * SMALL_ROWS), is_train=True))
     rng, factor, drawn = streams.generator("shape"), 1.0, [one.reshape(-1, SMALL_ROWS) for one in eta.T]
-    changed, link = mechanism.link, mechanism.link
+    changed, link, u = mechanism.link, mechanism.link, rng.random(drawn[0].shape)
     match link:
         case NumbersLink(links=parts):
-            fitted = [_fit_number(*part, like, rng, (1.0,))[0] for part in zip(parts, drawn, strict=True)]
+            fitted = [_fit_number(*part, like, u, 1)[0] for part in zip(parts, drawn, strict=True)]
             changed = link.model_copy(update={"links": tuple(fitted)})
         case GaussianLink() | PositiveLink():
-            changed, factor = _fit_number(link, drawn[0], like, rng, (1.0, -1.0) if may_turn else (1.0,))
+            changed, factor = _fit_number(link, drawn[0], like, u, *((1, -1) if may_turn else (1,)))
         case CountLink():
             changed, factor = _fit_count(link, drawn[0], like, rng)
         case _:
@@ -50,19 +48,17 @@ def with_shape(mechanism: Mechanism, like: TableProfile | None, streams: Streams
     return mechanism.model_copy(update={"link": changed, "terms": tuple(terms)})
 
 
-def _fit_number(
-    link: NumberLink, eta: Floats, like: TableProfile, rng: np.random.Generator, signs: tuple[float, ...]
-) -> tuple[NumberLink, float]:
+def _fit_number(link: NumberLink, eta: Floats, like: TableProfile, u: Floats, *signs: int) -> tuple[NumberLink, int]:
     """Choose form and sign by the skewness, then decimals, at most the usual ones, by the commonest value."""
-    u, links = rng.random(eta.shape), list[NumberLink]([link] if isinstance(link, GaussianLink) else [])
+    links = list[NumberLink]([link] if isinstance(link, GaussianLink) else [])
     median = link.location if isinstance(link, GaussianLink) else link.median
     plain = PositiveLink(median=median, sigma=1, noise=link.noise, decimals=link.decimals)
     for spread in _SPREADS / np.hypot(eta.std(), link.noise):
         links.append(plain.model_copy(update={"sigma": round(float(spread), 4)}))
     missed = {one: _misses(draw_number(one[0], one[1] * eta, u), like)[0] for one in product(links, signs)}
     near = [one for one, miss in missed.items() if miss <= min(missed.values()) + _SAME_SKEW]
-    rounded = product(near, range(link.decimals + 1))
-    choices = [(one.model_copy(update={"decimals": decimals}), sign) for (one, sign), decimals in rounded]
+    places = range(link.decimals + 1)
+    choices = [(one.model_copy(update={"decimals": most}), sign) for (one, sign), most in product(near, places)]
     return min(choices, key=lambda one: round(_misses(draw_number(one[0], one[1] * eta, u), like)[1], 2))
 
 
@@ -71,7 +67,7 @@ def _fit_count(link: CountLink, eta: Floats, like: TableProfile, rng: np.random.
     noise, found = link.dispersion + np.exp(-link.intercept), [(np.inf, link, 1.0)]
     for factor, intercept in product(_FACTORS, link.intercept + _SHIFTS):
         dispersion = round(float(factor**2 * noise - np.exp(-intercept)), 3)
-        if dispersion >= _LEAST_DISPERSION and factor * eta.std() >= _LEAST_SPREAD:
+        if dispersion >= _LEAST_DISPERSION and _LEAST_SPREAD <= factor * eta.std() <= _MOST_SPREAD:
             rates = rng.gamma(1 / dispersion, dispersion, eta.shape) * np.exp(intercept + factor * eta)
             counts = rng.poisson(rates).astype(np.float64)
             skew, share = _misses(counts, like) if (counts == 0).mean() <= _MOST_ZEROS else (np.inf, 0.0)

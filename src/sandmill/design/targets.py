@@ -86,8 +86,7 @@ def choose_target(
             return Target(sets, several.name, several.meaning, meanings)
         case TargetKind.COUNT:
             events = _pick(targets.count, rng)
-            dispersion = round(float(rng.uniform(0.05, 0.4)), 3)
-            intercept = round(float(np.log(events.typical)), 4)
+            intercept, dispersion = round(float(np.log(events.typical)), 4), round(float(rng.uniform(0.05, 0.4)), 3)
             return Target(links.CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
         case TargetKind.REGRESSION:
             number = _pick(targets.regression, rng)

@@ -314,7 +314,7 @@ def test_a_second_date_and_a_second_text_are_bent():
 
 
 def test_traits_that_designs_do_not_take_over_are_dropped():
-    spike = structure(target=TargetKind.COUNT, metric=MetricName.RMSLE, profile={"target_top_share": 0.4})
+    spike = structure(target=TargetKind.COUNT, metric=MetricName.RMSLE, profile={"target_top_share": 0.6})
     assert fates(spike)["target_repeats"].fate == "dropped"
     seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
     image = seed.structure.model_copy(update={"modality": Modality.IMAGE, "columns": ColumnMix(numeric=3)})
