@@ -18,10 +18,8 @@ _CHANCES = {
     PathologyKind.HIGH_CARDINALITY: 0.15,
 }
 """Chances of faults that the seed does not declare. Real tables have all of them; few seed cards name them all."""
-CHANCE_OF_STRATA = 0.3
-"""Chance of a stratified split where the seed declares no split and the target has classes."""
-
-
+CHANCE_OF_STRATA, _LIKE_A_TABLE = 0.3, 0.8
+"""Chances of a stratified split where the seed declares no split and the target has classes: usual, for a table's."""
 _MANY = 17
 """Levels from which on a category counts as one of many."""
 
@@ -61,7 +59,8 @@ def choose_conditions(
     if structure.columns.date:
         faults.add(PathologyKind.TIMESTAMPS)
     splits = possible_splits(structure, faults)
-    split = splits[0] if len(splits) == 1 or rng.random() >= CHANCE_OF_STRATA else SplitKind.STRATIFIED
+    chance = _LIKE_A_TABLE if structure.profile and structure.profile.class_shares else CHANCE_OF_STRATA
+    split = splits[0] if len(splits) == 1 or rng.random() >= chance else SplitKind.STRATIFIED
     implied = {
         SplitKind.TEMPORAL: (faults - {PathologyKind.GROUPS}) | {PathologyKind.DRIFT},
         SplitKind.GROUPED: faults | {PathologyKind.GROUPS},

@@ -7,6 +7,7 @@ target. Therefore one knob can steer the difficulty of a slot.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from sandmill.design.rule import (
 from sandmill.design.shape import LEAST_CLASS_ROWS, Shape, check_draft, check_shape, class_count, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.standardize import standardize
+from sandmill.design.target_shape import with_shape
 from sandmill.design.targets import Target, choose_target, write_media_story, write_story
 from sandmill.design.telling import Telling, tell
 from sandmill.design.told import with_told_forms
@@ -69,8 +71,8 @@ _LEAST_MAJORITY, _MOST_MAJORITY, _MOST_IMBALANCE = 0.58, 0.8, 0.88
 often shows the wrong class as the larger one."""
 _IMBALANCE_INSENSITIVE = frozenset({MetricName.ACCURACY, MetricName.TOP1_ERROR})
 """Metrics that barely reward finding a rare class. Imbalance would leave no gap between trivial solver and oracle."""
-_ROWS_OF_A_CLASS = 14
-"""Training rows for each class of a table, at least."""
+_ROWS_OF_A_CLASS, _LEAST_BY_ACCURACY = 14, 5
+"""Training rows for each class of a table, at least, and of the rarest class by these metrics, on average."""
 _MOST_OF_AN_EVEN_SHARE = 0.9
 """Least share of a class, relative to an even one: something is left for the others to differ."""
 _LOG_ODDS = {TargetKind.MULTICLASS: (10.0, 1.8)}
@@ -309,9 +311,10 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     said = (structure, setting.conditions, link, ruled.columns, rule)
     drawn = choose_faults(*said, severity, streams, may_miss, setting.shape, limited)
     faults, hints = ruled.telling.mark(drawn, streams)
+    signs = _signs(draft, link) if draft else ruled.priors.signs
     unscaled = Mechanism(
         columns=ruled.columns,
-        terms=orient_terms(terms, _signs(draft, link) if draft else ruled.priors.signs),
+        terms=orient_terms(terms, signs),
         link=link,
         pathologies=faults,
         subgroup=rule.subgroup,
@@ -319,7 +322,8 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
         limits=limits,
     )
     check_shape(structure, setting.shape, link, ruled.columns)
-    return standardize(unscaled, shares, streams.child("standardize")), hints
+    mechanism = standardize(unscaled, shares, streams.child("standardize"))
+    return with_shape(mechanism, structure.profile, streams.child("shape"), may_turn=not signs), hints
 
 
 def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
@@ -330,10 +334,17 @@ def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
 
 
 def _train_rows(setting: _Setting) -> int:
-    """Return the number of training rows. Tables of many classes have enough for each of them."""
-    rows = round(_between(setting.kind.train, setting.knobs.rows))
+    """Return the number of training rows. Tables of many classes, or rare ones, have enough for each of them."""
+    rows, structure = round(_between(setting.kind.train, setting.knobs.rows)), setting.slot.structure
     classes = len(class_names(setting.target.link)) if setting.shape else 0
-    return max(rows, classes * _ROWS_OF_A_CLASS)
+    rarest = min(structure.profile.class_shares, default=1.0) if structure.profile and classes else 1.0
+    for_rarest = min(ROWS_EASIEST, ceil(least_class_rows(structure) / max(rarest, 1e-3)))
+    return max(rows, classes * _ROWS_OF_A_CLASS, for_rarest)
+
+
+def least_class_rows(structure: Structure) -> int:
+    """Return how many training rows the rarest class has on average, at least: fewer if the metric ignores it."""
+    return _LEAST_BY_ACCURACY if structure.metric in _IMBALANCE_INSENSITIVE else LEAST_CLASS_ROWS
 
 
 def _choose_channel(setting: _Setting, columns: Sequence[Column], hardness: float) -> Channel | None:
@@ -403,7 +414,7 @@ def shares_of_two(
     share = structure.positive_share if structure.positive_share is not None else usual or 0.4
     is_rare = has_imbalance and structure.metric not in _IMBALANCE_INSENSITIVE
     if rows and structure.positive_share is not None and structure.metric not in _IMBALANCE_INSENSITIVE:
-        is_rare, largest = False, 1 - LEAST_CLASS_ROWS / rows
+        is_rare, largest = False, 1 - least_class_rows(structure) / rows
     major = min(max(share, 1 - share, _LEAST_MAJORITY), max(_MOST_IMBALANCE, largest) if is_rare else largest)
     return (major, round(1 - major, 4)) if share < 0.5 else (round(1 - major, 4), major)
 
@@ -438,9 +449,9 @@ def _class_shares(
 def shares_like(structure: Structure, given: Sequence[float], rows: int, rng: np.random.Generator) -> tuple[float, ...]:
     """Return shares of classes, or rates of labels, like those of the seed.
 
-    Every class keeps `LEAST_CLASS_ROWS` training rows on average. Grades have their largest shares in the middle.
+    Every class keeps `least_class_rows` on average. Grades have their largest shares in the middle.
     """
-    least = min(LEAST_CLASS_ROWS / rows, _MOST_OF_AN_EVEN_SHARE / len(given))
+    least = min(least_class_rows(structure) / rows, _MOST_OF_AN_EVEN_SHARE / len(given))
     if structure.target is TargetKind.MULTILABEL:
         rates = np.clip(given, least, 1 - least)
         return tuple(round(float(rate), 4) for rate in rng.permutation(rates))

@@ -5,15 +5,15 @@ from typing import Literal
 
 from sandmill.design.conditions import possible_splits
 from sandmill.design.difficulty_curves import aim_of
-from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, shares_of_two
+from sandmill.design.grammar import ROWS_EASIEST, ROWS_HARDEST, least_class_rows, shares_of_two
 from sandmill.design.prose import listed
-from sandmill.design.shape import LEAST_CLASS_ROWS, MOST_CLASSES, MOST_NUMBERS, shape_of
+from sandmill.design.shape import MOST_CLASSES, MOST_NUMBERS, shape_of
 from sandmill.design.targets import MOST_NUMBERS as USUAL_NUMBERS
 from sandmill.kinds.table import TABLE
 from sandmill.models.base import Band, Frozen
 from sandmill.models.fidelity import MIX, TRAIT_BY_NAME, TRAITS, TraitValue, shown_trait, vector_of
 from sandmill.models.kind import kind_of
-from sandmill.models.profile import MOST_PROFILED, SMALL_ROWS, ColumnRole
+from sandmill.models.profile import MOST_PROFILED, ColumnRole
 from sandmill.models.structure import PathologyKind, SplitKind, Structure, TargetKind
 
 NEVER_KEPT = (
@@ -28,8 +28,7 @@ _LIMITS_OF_SHAPES = {**dict.fromkeys(_CLASSES, MOST_CLASSES), TargetKind.MULTI_T
 """Limits where the columns of a seed are known."""
 _SHARES = ("class_entropy", "top_class", "rarest_class")
 _COLUMNS = ("n_columns", "has_date", "has_text", "has_category", "missing")
-_RARE = f"a class keeps at least {LEAST_CLASS_ROWS} training rows"
-_SPIKE = 0.1
+_SPIKE = 0.5
 """Share of the commonest value of a target from which on no law of a target has it."""
 
 
@@ -68,6 +67,7 @@ def _changes(structure: Structure, values: Mapping[str, TraitValue]) -> Iterator
     kind = kind_of(structure) or TABLE
     shape, most = shape_of(structure, kind), most_outputs(structure)
     splits = possible_splits(structure, structure.pathologies)
+    rare = f"a class keeps at least {(least := least_class_rows(structure))} training rows"
 
     def bent(trait: str, why: str, becomes: TraitValue | None = None) -> Iterator[Forecast]:
         if trait in values:
@@ -84,9 +84,9 @@ def _changes(structure: Structure, values: Mapping[str, TraitValue]) -> Iterator
         designed = vector_of(structure.model_copy(update={"positive_share": share, "profile": None})).values
         for trait in _SHARES:
             if trait in values and not TRAIT_BY_NAME[trait].agrees(values[trait], designed[trait]):
-                yield from bent(trait, _RARE, designed[trait])
-    elif float(values.get("rarest_class", 1)) * SMALL_ROWS < LEAST_CLASS_ROWS:
-        yield from bent("rarest_class", _RARE, round(LEAST_CLASS_ROWS / SMALL_ROWS, 4))
+                yield from bent(trait, rare, designed[trait])
+    elif float(values.get("rarest_class", 1)) * ROWS_EASIEST < least:
+        yield from bent("rarest_class", rare, round(least / ROWS_EASIEST, 4))
     if structure.split and structure.split not in splits:
         why = "it has groups" if SplitKind.GROUPED in splits else "only classes can be stratified"
         yield from bent("split", why, " or ".join(splits))

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
-from sandmill.design.laws import EVEN_SAMPLE, moments
 from sandmill.design.prose import listed
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.models import links
@@ -15,7 +13,6 @@ from sandmill.models.channel import Channel, Medium
 from sandmill.models.columns import Column
 from sandmill.models.domain import Domain, NumberTarget, TargetWords
 from sandmill.models.kind import Kind
-from sandmill.models.profile import TableProfile
 from sandmill.models.spec import Story
 from sandmill.models.structure import MetricName, PathologyKind, Structure, TargetKind
 from sandmill.rng import Streams
@@ -29,13 +26,6 @@ _RELATIVE = frozenset(
 """Metrics of relative errors, which need positive numbers."""
 _CHANCE_OF_SKEW = 0.5
 """Chance of a skewed number if the seed has outliers."""
-_SKEWED = 0.5
-"""Skewness of a seed's target from which on a number is lognormal."""
-_LEAST_ZEROS, _MOST_ZEROS, _USUAL_LOG_COUNT = 0.15, 0.5, 0.75
-"""Share of zeros from which on counts are made as rare as in the seed, the largest share that designs have, and the
-spread of the rule in log counts. With more zeros, no model learns enough from 200 rows for an easy task."""
-_RAREST = 0.008
-"""Smallest share of a commonest value that a small sample tells from no repeats."""
 _NOISE_EASIEST, _NOISE_HARDEST = 0.2, 1.0
 """Noise of number targets at hardness 0 and 1, in standard deviations of the rule."""
 
@@ -64,13 +54,7 @@ def choose_target(
 ) -> Target:
     """Draw the target. Hardness, 0 to 1, sets the number of classes or labels and the noise, not the target itself.
 
-    Args:
-        structure: of the seed.
-        targets: what the domain offers.
-        kind: of the task. It has ranges for the numbers of classes, grades and labels.
-        hardness: position of the knob.
-        rng: generator of the draws.
-        exact: number of classes, grades, labels or numbers, if it is known.
+    `kind` has ranges for the numbers of classes, grades and labels, and `exact` is that number if it is known.
 
     Raises:
         ValueError: if the grammar cannot make targets of this kind.
@@ -102,10 +86,7 @@ def choose_target(
             return Target(sets, several.name, several.meaning, meanings)
         case TargetKind.COUNT:
             events = _pick(targets.count, rng)
-            dispersion = round(float(rng.uniform(0.05, 0.4)), 3)
-            intercept = round(float(np.log(events.typical)), 4)
-            if structure.profile and (zeros := _share_of_zeros(structure.profile)):
-                intercept = round(_intercept_for(zeros, dispersion), 4)
+            intercept, dispersion = round(float(np.log(events.typical)), 4), round(float(rng.uniform(0.05, 0.4)), 3)
             return Target(links.CountLink(intercept=intercept, dispersion=dispersion), events.name, events.meaning)
         case TargetKind.REGRESSION:
             number = _pick(targets.regression, rng)
@@ -127,45 +108,9 @@ def _number_link(
     noise = round(_NOISE_EASIEST + (_NOISE_HARDEST - _NOISE_EASIEST) * hardness, 4)
     sigma, chance = round(float(rng.uniform(0.35, 0.8)), 3), rng.random()
     is_skewed = PathologyKind.OUTLIERS in structure.pathologies and chance < _CHANCE_OF_SKEW
-    if structure.profile and structure.profile.target_skew is not None:
-        is_skewed = structure.profile.target_skew > _SKEWED
-        sigma = round(_sigma_for(structure.profile.target_skew, noise), 3)
-    is_positive = structure.metric in _RELATIVE or is_skewed
-    decimals = number.decimals
-    if structure.profile and structure.profile.target_top_share:
-        spread = number.location * sigma if is_positive else number.scale
-        decimals = _decimals_for(structure.profile.target_top_share, spread * (1 + noise**2) ** 0.5, decimals)
-    if is_positive:
-        return links.PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=decimals)
-    return links.GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=decimals)
-
-
-def _share_of_zeros(profile: TableProfile) -> float:
-    """Return how often a count is 0, if that is its commonest value as far as the profile tells; 0 if not."""
-    top, skew = profile.target_top_share or 0.0, profile.target_skew or 0.0
-    return min(top, _MOST_ZEROS) if top >= _LEAST_ZEROS and skew > _SKEWED else 0.0
-
-
-def _intercept_for(zeros: float, dispersion: float) -> float:
-    """Return the intercept for which counts are 0 so often, with a usual spread of the rule."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
-    intercepts = np.linspace(-4, 2, 121)
-    means = np.exp(intercepts[:, None] + _USUAL_LOG_COUNT * nodes)
-    found = (1 + dispersion * means) ** (-1 / dispersion) @ (weights / weights.sum())
-    return float(intercepts[int(np.argmin(np.abs(found - zeros)))])
-
-
-def _decimals_for(top: float, sd: float, most: int) -> int:
-    """Return the decimals with which the commonest of normal numbers has about this share; not more than usual."""
-    shares = [min(1.0, 10.0**-decimals / (sd * (2 * np.pi) ** 0.5)) for decimals in range(most + 1)]
-    return int(np.argmin(np.abs(np.log(np.maximum(shares, _RAREST)) - np.log(max(top, _RAREST)))))
-
-
-def _sigma_for(skew: float, noise: float) -> float:
-    """Return the sigma, with noise up to 1, for which a small sample of a lognormal number has about the skewness."""
-    totals = np.linspace(0.05, 1.2, 47) * (1 + noise**2) ** 0.5
-    found, _ = moments(np.exp(np.outer(totals[totals <= 1], ndtri(EVEN_SAMPLE))))
-    return float(totals[int(np.argmin(np.abs(found - skew)))] / (1 + noise**2) ** 0.5)
+    if structure.metric in _RELATIVE or is_skewed:
+        return links.PositiveLink(median=number.location, sigma=sigma, noise=noise, decimals=number.decimals)
+    return links.GaussianLink(location=number.location, scale=number.scale, noise=noise, decimals=number.decimals)
 
 
 def _count(ends: tuple[int, int], wanted: int | None, hardness: float, rng: np.random.Generator) -> int:

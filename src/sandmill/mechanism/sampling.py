@@ -286,7 +286,7 @@ def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Float
             return (np.column_stack(draws) < expit(np.asarray(intercepts) + eta)).astype(np.float64)
         case links.NumbersLink(links=parts):
             draws = [row_numbers.uniforms(f"target {place}") for place in range(eta.shape[1])]
-            return np.column_stack([_number(*column) for column in zip(parts, eta.T, draws, strict=True)])
+            return np.column_stack([draw_number(*column) for column in zip(parts, eta.T, draws, strict=True)])
         case links.BinaryLink(intercept=intercept):
             return (row_numbers.uniforms("target") < expit(intercept + eta[:, 0])).astype(np.float64)
         case links.MulticlassLink(intercepts=intercepts):
@@ -295,7 +295,7 @@ def draw_target(link: links.Link, eta: Floats, row_numbers: RowNumbers) -> Float
         case links.OrdinalLink(cuts=cuts):
             return _codes(expit(np.asarray(cuts) - eta), row_numbers.uniforms("target"))
         case links.GaussianLink() | links.PositiveLink():
-            return _number(link, eta[:, 0], row_numbers.uniforms("target"))
+            return draw_number(link, eta[:, 0], row_numbers.uniforms("target"))
         case links.RenderedLink():
             return np.zeros(len(eta))
         case links.CountLink(intercept=intercept, dispersion=dispersion):
@@ -307,7 +307,8 @@ def _codes(cumulative: Floats, u: Floats) -> Floats:
     return np.asarray((u[:, None] >= cumulative).sum(axis=1), dtype=np.float64)
 
 
-def _number(link: links.GaussianLink | links.PositiveLink, eta: Floats, u: Floats) -> Floats:
+def draw_number(link: links.NumberLink, eta: Floats, u: Floats) -> Floats:
+    """Draw numbers from their latent scores and uniform random numbers."""
     score = eta + link.noise * ndtri(u)
     if isinstance(link, links.GaussianLink):
         return np.asarray(np.round(link.location + link.scale * score, link.decimals))

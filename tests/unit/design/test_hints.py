@@ -288,7 +288,7 @@ def test_what_micro_scale_bends_is_named_with_what_it_becomes():
     assert (many["class_entropy"].fate, many["n_columns"].becomes) == ("bent", 60)
     assert (many["linear"].fate, many["target"].fate) == ("bent", "kept")
     rare = fates(structure(profile={"class_shares": (0.97, 0.02, 0.01)}))
-    assert (rare["rarest_class"].fate, rare["rarest_class"].becomes) == ("bent", round(8 / 150, 4))
+    assert (rare["rarest_class"].fate, rare["rarest_class"].becomes) == ("bent", 5 / 200)
     two = structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, positive_share=0.02)
     two = two.model_copy(update={"profile": two.profile.model_copy(update={"class_shares": (0.98, 0.02)})})
     assert (fates(two)["rarest_class"].becomes, fates(two)["top_class"].fate) == (0.04, "kept")
@@ -314,7 +314,7 @@ def test_a_second_date_and_a_second_text_are_bent():
 
 
 def test_traits_that_designs_do_not_take_over_are_dropped():
-    spike = structure(target=TargetKind.COUNT, metric=MetricName.RMSLE, profile={"target_top_share": 0.4})
+    spike = structure(target=TargetKind.COUNT, metric=MetricName.RMSLE, profile={"target_top_share": 0.6})
     assert fates(spike)["target_repeats"].fate == "dropped"
     seed = make_seed(TargetKind.BINARY, MetricName.ROC_AUC)
     image = seed.structure.model_copy(update={"modality": Modality.IMAGE, "columns": ColumnMix(numeric=3)})

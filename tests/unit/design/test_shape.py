@@ -11,6 +11,7 @@ from scipy.stats import kurtosis, skew
 from sandmill.design import design_task
 from sandmill.design.columns import exact_shares
 from sandmill.design.conditions import choose_conditions
+from sandmill.design.grammar import least_class_rows
 from sandmill.design.laws import count_distinct, law_like, level_shares
 from sandmill.design.llm.conversation import describe_structure
 from sandmill.design.shape import LEAST_CLASS_ROWS, check_draft, shape_of
@@ -149,7 +150,7 @@ def test_class_shares_are_those_of_the_table_but_every_class_keeps_some_rows():
     spec = designed(structure(profile={"class_shares": (0.7, 0.2, 0.09, 0.009, 0.001)}), hardness=0.0)
     target = draw_rows(spec.mechanism, Streams(SECRET, "large"), range(20_000), is_train=False).target
     shares = sorted(np.bincount(target.astype(int)) / 20_000, reverse=True)
-    least = LEAST_CLASS_ROWS / spec.sizes.train
+    least = least_class_rows(spec.structure) / spec.sizes.train
     noise = spec.mechanism.label_noise()
     slack = 0.03 if noise is None or noise.where == "train" else 0.1
     assert abs(shares[0] - 0.7) < slack + 0.1
@@ -353,6 +354,16 @@ def test_imbalance_reaches_the_seeds_share_within_bounds(metric, pathologies, sh
     designed = min(max(expected, least), 1 - least)
     wanted = designed * (1 - rate) + (1 - designed) * rate
     assert abs(np.mean(draw.target) - wanted) < 0.02
+
+
+@pytest.mark.parametrize(("metric", "rows"), [(MetricName.ACCURACY, 125), (MetricName.LOG_LOSS, 200)])
+def test_rare_classes_of_a_table_bring_more_training_rows_and_a_stratified_split(metric, rows):
+    asked = structure(metric=metric, profile={"class_shares": (0.6, 0.36, 0.04)})
+    specs = [designed(asked, number, 1.0) for number in range(12)]
+    assert {spec.sizes.train for spec in specs} == {rows}
+    assert {designed(structure(), 0, 1.0).sizes.train} == {100}
+    assert sum(spec.split is SplitKind.STRATIFIED for spec in specs) > 6
+    assert {spec.split for spec in specs} <= {SplitKind.STRATIFIED, SplitKind.RANDOM}
 
 
 def kept(spec):

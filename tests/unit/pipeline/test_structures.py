@@ -9,6 +9,7 @@ from sandmill.draw import render
 from sandmill.kinds.files.base import layout_of
 from sandmill.models.base import Band, Part
 from sandmill.models.plan import Attempt, Slot
+from sandmill.models.reports import Verification
 from sandmill.models.spec import Sizes, TaskSpec
 from sandmill.pipeline.attempt import AttemptJob, prove, run_attempt
 from sandmill.rng import Streams
@@ -62,7 +63,7 @@ def test_a_structure_is_calibrated_and_proved(seed_id):
     for number in range(6):
         slot = slot_of(seed_id).model_copy(update={"number": number})
         made = run_attempt(AttemptJob(Attempt(slot, 0, 0, 0, 0.4, any_band=True), "structures", SECRET)).result
-        if isinstance(made, Calibrated):
-            assert prove(made, SECRET).result.holds
+        if isinstance(made, Calibrated) and isinstance(made := prove(made, SECRET).result, Verification):
+            assert made.holds
             return
     raise AssertionError(made)
