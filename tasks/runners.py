@@ -89,7 +89,8 @@ def open_runner(settings: RunSettings) -> Iterator[ShardRunner]:
 @contextmanager
 def _threads() -> Iterator[TaskRunner[Any]]:
     """Run shards in threads. When the process is told to end (SIGTERM), do not wait for them: their slots are kept."""
-    with ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE) as threads:
+    threads: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(max_workers=SHARDS_AT_ONCE)
+    with threads:
         try:
             yield threads
         except TerminationSignal:
