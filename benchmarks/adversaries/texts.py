@@ -13,6 +13,7 @@ import polars as pl
 import yaml
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from benchmarks.adversaries.lists import forms, listed, plain_meaning
 from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
 from sandmill.models.columns import ChildTable
 from sandmill.models.kind import kind_named
@@ -31,9 +32,6 @@ IN_WORDS = (
 )
 NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
 SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
-TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
-ENDS = r": (?=\S+,)|\. |, (?:one of|or in another unit|written|in the order|given as)|; (?:the unit|other|further|it )"
-"""Where remarks of the list of columns follow a meaning."""
 _ENDS_OF_PHRASE = (
     "is|are|was|were|has|have|had|reads?|exceeds?|reaches|goes|comes?|stays?|says?|does|counts?|the|lies|stands?|passes|falls"
     "|divided|times|over|than|and|or|while|when|where|if"
@@ -121,16 +119,19 @@ class Doc:
         return self.own_levels | {name: levels for name, levels in self.hidden.items() if levels}
 
     @cached_property
+    def listed(self) -> dict[str, str]:
+        """What the description says of each column, with remarks."""
+        return listed(self.text("description.md"))
+
+    @cached_property
     def meanings(self) -> dict[str, str]:
-        """What the description says of each column, without type and levels."""
-        found: dict[str, str] = {}
-        for line in self.text("description.md").splitlines():
-            names = re.findall(r"`(\w+)`", line)
-            if line[:1] in "|-*" and names:
-                name = names[-1] if line.startswith("* ") else names[0]
-                rest = re.sub(rf"`{name}`|[|*]+|^- |[(\[]{TYPES}[)\]]|(?<=[|,:]) *{TYPES} *(?=\||$)|^\W+", " ", line)
-                found.setdefault(name, " ".join(rest.strip(" -:,|").split()))
-        return found
+        """What the description says of each column, without type, levels and other remarks."""
+        held = {name: set(map(str, self.train[name].dropna().unique())) for name in self.columns}
+        held |= {self.child.kind: set(self.child.kinds)} if self.child else {}
+        return {
+            name: plain_meaning(said, held.get(name, ()), is_number=name in self.values or self.is_event(name))
+            for name, said in self.listed.items()
+        }
 
     @cached_property
     def events(self) -> pd.DataFrame | None:
@@ -155,8 +156,8 @@ class Doc:
             return None
         _, kind, amount, age = self.events.columns
         kinds = tuple(sorted(self.events[kind].unique()))
-        less = re.search(r"less than (\d+)", self.meanings.get(age, ""))
-        horizon = int(less[1]) if less else int(self.events[age].max()) + 1
+        said = [hit for form in forms("horizon") if (hit := form.fullmatch(self.listed.get(age, "")))]
+        horizon = int(said[0]["most"]) if said else int(self.events[age].max()) + 1
         shares = tuple(1 / len(kinds) for _ in kinds)
         said = {"row": "", "kind_meaning": "", "amount_meaning": "", "age_meaning": ""}
         made: dict[str, Any] = {"name": self.events.index.name, "kind": kind, "kinds": kinds, "shares": shares, **said}
@@ -165,16 +166,8 @@ class Doc:
     @cached_property
     def spoken(self) -> dict[str, Spoken]:
         """What sentences call columns and what they measure."""
-        found = {}
-        for name, meaning in self.meanings.items():
-            is_number = name in self.values or self.is_event(name)
-            head = re.split(ENDS, meaning)[0]
-            if is_number:
-                head = re.sub(r"(?:, | \(|; )(?:unit: |given in |measured in )?([a-zA-Z][\w -]*?)\)?$", as_unit, head)
-            else:
-                head = re.split(r" \((?=[^)]*[,)])|; |: ", head)[0]
-            found[name] = spoken(head or name, is_number=is_number)
-        return found
+        numeric = {name for name in self.meanings if name in self.values or self.is_event(name)}
+        return {name: spoken(said or name, is_number=name in numeric) for name, said in self.meanings.items()}
 
     def is_event(self, name: str) -> bool:
         """Whether a name is that of a numeric column of the child table."""
@@ -305,12 +298,6 @@ class Doc:
             elif not part.startswith("#"):
                 found.append(part)
         return [entry for entry in map(without_denied, found) if entry and not has("out_of_use", entry)]
-
-
-def as_unit(found: re.Match[str]) -> str:
-    """Write a unit as meanings have it, if it is one."""
-    made = f" in {found[1]}"
-    return made if spoken(f"Length{made}").unit else found[0]
 
 
 def without_denied(text: str) -> str:
