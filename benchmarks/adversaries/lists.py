@@ -1,7 +1,7 @@
 """Lists of columns, read by the generator's own wordings: each is turned into regular expressions."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Set
 from functools import cache
 from itertools import product
 
@@ -11,7 +11,7 @@ from sandmill.models.spoken import spoken
 KINDS = ("text", "category", "date", "integer", "number", "0 or 1")
 FIELDS = {
     "name": r"`(?P<name>\w+)`",
-    "meaning": "(?P<meaning>.+?)",
+    "meaning": "(?P<meaning>.+)",
     "unit": "(?P<unit>.+)",
     "most": r"(?P<most>\d+)",
     "levels": "(?P<levels>[^,]+(?:, [^,]+)+)",
@@ -41,13 +41,13 @@ def listed(text: str) -> dict[str, str]:
     best: dict[str, str] = {}
     for style in phrases()["columns_style"]:
         if re.search(f"(?mi:^{expression(style['head'], kind=kind)}$)", text):
-            line = expression(style["line"].strip(), kind=kind, meaning="(?P<meaning>.+)")
+            line = expression(style["line"].strip(), kind=kind)
             found = [(hit["name"], hit["meaning"]) for hit in re.finditer(rf"(?m:^{line} *$)", text)]
             best = max(best, dict(reversed(found)), key=len)
     return best
 
 
-def plain_meaning(said: str, levels: Collection[str], *, is_number: bool) -> str:
+def plain_meaning(said: str, levels: Set[str], *, is_number: bool) -> str:
     """Return the meaning of a column as sentences know it: without remarks, and in the words of its design."""
     for name in ("only_train", "written_units", "gaps"):
         said = min((re.sub(f"{form.pattern}$", "", said) for form in forms(name, r"\.? ")), key=len)
@@ -56,9 +56,10 @@ def plain_meaning(said: str, levels: Collection[str], *, is_number: bool) -> str
     is_date = dated != said
     said = shortest("horizon", dated) if is_number else shortest("shared_unit", dated)
     hits = [hit for form in forms("levels") if (hit := form.fullmatch(said))]
-    listing = [hit for hit in hits if sum(one in levels for one in hit["levels"].split(", ")) > 1]
-    said = min((said, *(hit["meaning"] for hit in listing)), key=len)
-    units = [form.fullmatch(said) for form in forms("unit", "(?P<meaning>.+)")] if is_number else []
+    shown = [(hit["meaning"], hit["levels"].split(", ")) for hit in hits]
+    sure = [meaning for meaning, names in shown if names[0] in levels]
+    said = min(sure or [meaning for meaning, names in shown if names[1] in levels] or [said], key=len)
+    units = [form.fullmatch(said) for form in forms("unit", FIELDS["meaning"])] if is_number else []
     known = [hit for hit in units if hit and spoken(f"Length in {hit['unit']}").unit == hit["unit"]]
     if known:
         hit = min(known, key=lambda one: len(one["meaning"]))

@@ -126,10 +126,11 @@ class Doc:
     @cached_property
     def meanings(self) -> dict[str, str]:
         """What the description says of each column, without type, levels and other remarks."""
-        held = {name: set(map(str, self.train[name].dropna().unique())) for name in self.columns}
+        both = pd.concat([self.train[self.columns], self.test[self.columns]])
+        held = {name: {*map(str, both[name].dropna().unique())} for name in self.columns}
         held |= {self.child.kind: set(self.child.kinds)} if self.child else {}
         return {
-            name: plain_meaning(said, held.get(name, ()), is_number=name in self.values or self.is_event(name))
+            name: plain_meaning(said, held.get(name, frozenset()), is_number=name in self.values or self.is_event(name))
             for name, said in self.listed.items()
         }
 
