@@ -13,6 +13,7 @@ FIELDS = {
     "name": r"`(?P<name>\w+)`",
     "meaning": "(?P<meaning>.+)",
     "unit": "(?P<unit>.+)",
+    "by": r"(?P<by>\w+)",
     "most": r"(?P<most>\d+)",
     "levels": "(?P<levels>[^,]+(?:, [^,]+)+)",
 }

@@ -1,7 +1,7 @@
 """Texts of a task as an adversary reads them: columns and their meanings, sentences, and what stands for a value."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.adversaries.lists import forms, listed, plain_meaning
 from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
+from sandmill.draw.wording import phrases
 from sandmill.models.columns import ChildTable
 from sandmill.models.kind import kind_named
 from sandmill.models.numerals import SHARES, UNITS
@@ -135,6 +136,12 @@ class Doc:
         }
 
     @cached_property
+    def converted(self) -> dict[str, str]:
+        """Columns that come in several units, and the category that tells which."""
+        said = {name: [form.match(text) for form in forms("converted")] for name, text in self.listed.items()}
+        return {name: hit["by"] for name, hits in said.items() for hit in hits if hit}
+
+    @cached_property
     def events(self) -> pd.DataFrame | None:
         """The child table."""
         others = [p for p in self.folder.glob("*.csv") if p.stem not in ("train", "test", "sample_submission")]
@@ -224,7 +231,7 @@ class Doc:
                     continue
             unit = re.match(rf" ({self._units})\b", text[found.end() :]) if kind == "N" else None
             slots.append(Slot(kind, value, *found.span(), unit[1] if unit else ""))
-        if "`" not in text:
+        if "`" not in text + self.house:
             slots = sorted([*slots, *self._paraphrased(text, slots)], key=lambda slot: slot.start)
         has_digits = any(slot.kind == "N" and text[slot.end - 1].isdigit() for slot in slots)
         return [slot for slot in slots if not (has_digits and is_small_word(text, slot))]
@@ -261,6 +268,11 @@ class Doc:
         found = (made @ model.transform([text]).T).toarray()[:, 0]
         return dict(zip(names, map(float, found / max(found.max(), 1e-9)), strict=True))
 
+    def likest(self, text: str, names: Iterable[str]) -> str | None:
+        """Return the column among some whose meaning resembles a text most."""
+        likeness = self.alike(text)
+        return max(names, key=lambda name: likeness.get(name, 0.0), default=None)
+
     def suits_unit(self, number: Slot, name: str) -> bool:
         """Whether a column can have a number of this unit."""
         own = self.spoken[name].unit if name in self.spoken else ""
@@ -283,9 +295,16 @@ class Doc:
         is_share = own == "percent" and not slot.unit and 0 < slot.value < 1
         return float(f"{slot.value * 100:.9g}") if is_share and name in self.values else float(slot.value)
 
+    @cached_property
+    def house(self) -> str:
+        """The sections in which a host tells of the work. Others state no fact."""
+        sections = re.split(r"(?m)^## ", self.text("description.md"))
+        parts = (section.partition("\n") for section in sections)
+        return "\n\n".join(text for heading, _, text in parts if heading in phrases()["headings_house"])
+
     def paragraphs(self) -> list[list[str]]:
         """Sentences of the paragraphs of the texts; lists, tables and code are left out, and what they deny."""
-        text = re.sub(r"^```.*?^```", "", self.text("description.md"), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"^```.*?^```", "", self.house, flags=re.MULTILINE | re.DOTALL)
         parts = [part for part in text.split("\n\n") if part and not re.match(r"[|#*-]|\w[\w ]*:\n-", part)]
         parts += [entry for entry in self.entries() if "\n" not in entry]
         return [SENTENCE.split(without_denied(part.replace("\n", " "))) for part in parts]
