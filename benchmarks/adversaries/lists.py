@@ -69,7 +69,7 @@ def plain_meaning(said: str, levels: Set[str], *, is_number: bool) -> str:
         hits = [hit for other in others if (hit := other.match(said))]
         if hits and not re.match(pattern, said) and (is_date or "Date" not in own):
             hit = max(hits, key=lambda one: one.end() - sum(map(len, one.groups())))
-            said = re.sub(r"\\(\d)", lambda group, hit=hit: str(hit[f"g{group[1]}"]), own) + said[hit.end() :]
+            said = hit.expand(own) + said[hit.end() :]
     return said
 
 
@@ -77,11 +77,10 @@ def plain_meaning(said: str, levels: Set[str], *, is_number: bool) -> str:
 def reworded() -> list[tuple[str, str, list[re.Pattern[str]]]]:
     """Return what meanings are reworded by: a pattern, the design's words, and expressions for the others."""
     found = []
-    for pattern, (own, *others) in phrases()["meanings"]:
+    for pattern, wordings in phrases()["meanings"]:
         tail = "$" if pattern.endswith("$") else "".join(re.findall(r"\(\?=.*$", pattern))
-        split = [re.split(r"\\(\d)", other) for other in others]
-        made = ("".join(f"(?P<g{one}>.+)" if at % 2 else re.escape(one) for at, one in enumerate(parts)) for parts in split)
-        found.append((pattern, own, [re.compile(one + tail) for one in made]))
+        others = [re.sub(r"\\\\(\d)", r"(?P<g\1>.+)", re.escape(other)) + tail for other in wordings[1:]]
+        found.append((pattern, re.sub(r"\\(\d)", r"\\g<g\1>", wordings[0]), [*map(re.compile, others)]))
     return found
 
 

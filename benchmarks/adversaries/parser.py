@@ -1,4 +1,4 @@
-"""`parser_v3`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
+"""`parser_v4`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
 
 import re
 from collections import Counter
@@ -134,9 +134,8 @@ def other_units(reading: Reading, text: str) -> None:
     if has("other_unit", text):
         slots = reading.doc.scan(text)
         told = [name for name, by in reading.doc.converted.items() if levels_in(reading.doc, by, slots)]
-        numeric = reading.doc.likest(text, told)
-        by = reading.doc.converted[numeric] if numeric else None
-        if numeric and by:
+        if numeric := reading.doc.likest(text, told):
+            by = reading.doc.converted[numeric]
             reading.others[numeric] = by, levels_in(reading.doc, by, slots)
 
 
@@ -149,13 +148,14 @@ def coded(reading: Reading, entry: str) -> Iterator[Fact]:
     by = next((name for name in columns if name in doc.levels), None)
     numbers = [slot.value for slot in slots if slot.kind == "N"]
     is_units = has("units", entry)
-    if "`" not in entry:
+    if not re.search(r"(?<!`)`\w", entry):
         named = {slot.value for slot in slots if slot.kind == "L"}
         owners = [name for name, levels in doc.own_levels.items() if len(named) > 1 and named <= {*levels}]
         by = by or doc.likest(entry, owners)
         held = [name for name, cells in doc.values.items() if len(numbers) == 1 and np.sum(cells == numbers[0]) > 1]
         if is_units and scale_of(entry) != (1.0, 0.0):
             held = [name for name, other in doc.converted.items() if not named or named <= {*doc.levels.get(other, ())}]
+            held = [name for name in held if doc.spoken[name].unit and doc.spoken[name].unit in entry] or held
             by = doc.converted[numeric[0]] if (numeric := [name for name in [doc.likest(entry, held)] if name]) else by
         elif not named and held:
             numeric = [str(doc.likest(entry, held))]
@@ -182,8 +182,8 @@ def coded(reading: Reading, entry: str) -> Iterator[Fact]:
         yield Units(column=numeric[0], by=category, factors=factors, offsets=offsets)
     elif numeric and len(numbers) == 1:
         alike = [name for name in doc.values if name in doc.spoken and doc.spoken.get(numeric[0]) == doc.spoken[name]]
-        held = {name: int((doc.values[name] == numbers[0]).sum()) for name in (numeric[0], *alike)}
-        yield Sentinel(column=max(held, key=lambda name: held[name]), value=numbers[0])
+        counts = {name: int((doc.values[name] == numbers[0]).sum()) for name in (numeric[0], *alike)}
+        yield Sentinel(column=max(counts, key=lambda name: counts[name]), value=numbers[0])
 
 
 def swapped(reading: Reading) -> None:

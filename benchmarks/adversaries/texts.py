@@ -164,8 +164,8 @@ class Doc:
             return None
         _, kind, amount, age = self.events.columns
         kinds = tuple(sorted(self.events[kind].unique()))
-        said = [hit for form in forms("horizon") if (hit := form.fullmatch(self.listed.get(age, "")))]
-        horizon = int(said[0]["most"]) if said else int(self.events[age].max()) + 1
+        most = [hit["most"] for form in forms("horizon") if (hit := form.fullmatch(self.listed.get(age, "")))]
+        horizon = int(most[0]) if most else int(self.events[age].max()) + 1
         shares = tuple(1 / len(kinds) for _ in kinds)
         said = {"row": "", "kind_meaning": "", "amount_meaning": "", "age_meaning": ""}
         made: dict[str, Any] = {"name": self.events.index.name, "kind": kind, "kinds": kinds, "shares": shares, **said}
