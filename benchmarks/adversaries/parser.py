@@ -577,6 +577,8 @@ def summary(doc: Doc, sentence: str, slots: Sequence[Slot]) -> Iterator[Fact]:
         masked = masked[: slot.start] + "¤" + masked[slot.end :]
     how = next(name for name in HOWS if name == "sum" or has(name, masked))
     named = [slot for slot in slots if slot.kind == "K"]
+    heads = [slot.end for slot in slots if slot.value == child.kind]
+    named = [slot for slot in named if heads and slot.start > heads[0]] or named
     marked = [slot for slot in named if sentence[slot.start] == "`"] or named
     kinds = tuple(sorted({child.kinds.index(slot.value) for slot in marked}))
     ages = [slot.end for slot in slots if slot.value == child.age]
