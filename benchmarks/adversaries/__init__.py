@@ -14,16 +14,16 @@ from typing import Any
 from sandmill.models.package import TaskFacts
 from sandmill.scoring.base import Array
 
-SHARED = ("__init__.py", "pairs.py", "texts.py", "words.yaml")
+SHARED = ("__init__.py", "lists.py", "pairs.py", "texts.py", "words.yaml")
 SOURCES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "blind_v3": ("blind_v3.py", *SHARED),
-        "parser_v3": ("guesses.py", "parser.py", *SHARED),
-        "parser_induced_v2": ("induced.py", "guesses.py", "parser.py", *SHARED),
+        "parser_v4": ("guesses.py", "parser.py", *SHARED),
+        "parser_induced_v3": ("induced.py", "guesses.py", "parser.py", *SHARED),
     }
 )
 """Files that decide what an adversary answers, beside the solvers of the package."""
-INDUCED = "parser_induced_v2"
+INDUCED = "parser_induced_v3"
 
 
 def digest_of(name: str) -> str:
@@ -49,7 +49,7 @@ def _averaged(public: Path, facts: TaskFacts) -> Array:
     return blind_v3(public, facts)
 
 
-def parser_v3(public: Path, facts: TaskFacts) -> Array:
+def parser_v4(public: Path, facts: TaskFacts) -> Array:
     """Read the texts by rules that were written with the generator's sources at hand."""
     from benchmarks.adversaries.parser import parse
 
@@ -57,7 +57,7 @@ def parser_v3(public: Path, facts: TaskFacts) -> Array:
 
 
 def with_patterns(patterns: Sequence[Any]) -> Callable[[Path, TaskFacts], Array]:
-    """Return `parser_induced_v2` with the patterns that training tasks gave."""
+    """Return `parser_induced_v3` with the patterns that training tasks gave."""
     from benchmarks.adversaries.induced import parse_with
 
     return lambda public, facts: _read(public, facts, lambda doc: parse_with(doc, patterns))
@@ -78,6 +78,6 @@ def _read(public: Path, facts: TaskFacts, parse: Callable[[Any], Any]) -> Array:
 
 
 ADVERSARIES: Mapping[str, Callable[[Path, TaskFacts], Array]] = MappingProxyType(
-    {"blind_v2": blind_v2, "blind_v3": _averaged, "parser_v3": parser_v3}
+    {"blind_v2": blind_v2, "blind_v3": _averaged, "parser_v4": parser_v4}
 )
 """Adversaries that need nothing but the public folder; `with_patterns` makes one from training tasks."""

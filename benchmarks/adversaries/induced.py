@@ -1,6 +1,6 @@
-"""`parser_induced_v2`: patterns of sentences, aligned with the facts of training tasks, and matched to unseen texts.
+"""`parser_induced_v3`: patterns of sentences, aligned with the facts of training tasks, and matched to unseen texts.
 
-In a pattern, columns, numbers, levels and lists of them are slots. Tables and notes are read as `parser_v3` reads them.
+In a pattern, columns, numbers, levels and lists of them are slots. Tables and notes are read as `parser_v4` reads them.
 """
 
 import json

@@ -20,11 +20,7 @@ def pairs_of(doc: Doc, text: str, slots: Sequence[Slot]) -> dict[str, float]:
     levels, numbers = ([slot for slot in some if slot.kind == kind] for kind in "LN")
     if re.search(r"in (?:this|the same) order", text) and len(levels) == len(numbers) > 1:
         return {level.value: number.value for level, number in zip(levels, numbers, strict=True)}
-    if (
-        (first := re.search(r"and from there|counted from that|compared with it|taken from there", text))
-        and numbers
-        and len(levels) > 1
-    ):
+    if (first := re.search(r"(?:counted from|compared with) this first number", text)) and numbers and len(levels) > 1:
         base = numbers[0].value
         found = {levels[0].value: base}
         for level in levels[1:]:

@@ -1,4 +1,4 @@
-"""`parser_v3`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
+"""`parser_v4`: rules for the wordings of the generator, written with its sources at hand, and checks on the files."""
 
 import re
 from collections import Counter
@@ -111,6 +111,7 @@ def parse(doc: Doc) -> Stated:
     for sentences in doc.paragraphs():
         if " ".join(sentences) not in read:
             read_paragraph(reading, sentences)
+    swapped(reading)
     reading.facts += list(quantities(reading))
     reading.facts += list(guesses(doc, reading.judge, [*reading.facts, *reading.read_tables()]))
     return reading.stated()
@@ -132,10 +133,9 @@ def other_units(reading: Reading, text: str) -> None:
     """Note where a text says that some rows are in another unit, which the data dictionary names."""
     if has("other_unit", text):
         slots = reading.doc.scan(text)
-        columns = [slot.value for slot in slots if slot.kind == "C"]
-        numeric = next((name for name in columns if name in reading.doc.values), None)
-        by = next((name for name in columns if levels_in(reading.doc, name, slots)), None)
-        if numeric and by:
+        told = [name for name, by in reading.doc.converted.items() if levels_in(reading.doc, by, slots)]
+        if numeric := reading.doc.likest(text, told):
+            by = reading.doc.converted[numeric]
             reading.others[numeric] = by, levels_in(reading.doc, by, slots)
 
 
@@ -147,8 +147,20 @@ def coded(reading: Reading, entry: str) -> Iterator[Fact]:
     numeric = [name for name in columns if name in doc.values]
     by = next((name for name in columns if name in doc.levels), None)
     numbers = [slot.value for slot in slots if slot.kind == "N"]
+    is_units = has("units", entry)
+    if not re.search(r"(?<!`)`\w", entry):
+        named = {slot.value for slot in slots if slot.kind == "L"}
+        owners = [name for name, levels in doc.own_levels.items() if len(named) > 1 and named <= {*levels}]
+        by = by or doc.likest(entry, owners)
+        held = [name for name, cells in doc.values.items() if len(numbers) == 1 and np.sum(cells == numbers[0]) > 1]
+        if is_units and scale_of(entry) != (1.0, 0.0):
+            held = [name for name, other in doc.converted.items() if not named or named <= {*doc.levels.get(other, ())}]
+            held = [name for name in held if doc.spoken[name].unit and doc.spoken[name].unit in entry] or held
+            by = doc.converted[numeric[0]] if (numeric := [name for name in [doc.likest(entry, held)] if name]) else by
+        elif not named and held:
+            numeric = [str(doc.likest(entry, held))]
     if by and (slots_of := [slot for slot in slots if slot.kind == "L" and slot.value in doc.levels[by]]):
-        if numeric and has("units", entry):
+        if numeric and is_units:
             scales = {slot.value: scale_of(line_of(entry, slot)) for slot in slots_of}
             if "\n" not in entry:
                 parts = [(part, scale_of(part)) for part in re.split(r"(?<=[.;]) ", entry)]
@@ -170,8 +182,18 @@ def coded(reading: Reading, entry: str) -> Iterator[Fact]:
         yield Units(column=numeric[0], by=category, factors=factors, offsets=offsets)
     elif numeric and len(numbers) == 1:
         alike = [name for name in doc.values if name in doc.spoken and doc.spoken.get(numeric[0]) == doc.spoken[name]]
-        held = {name: int((doc.values[name] == numbers[0]).sum()) for name in (numeric[0], *alike)}
-        yield Sentinel(column=max(held, key=lambda name: held[name]), value=numbers[0])
+        counts = {name: int((doc.values[name] == numbers[0]).sum()) for name in (numeric[0], *alike)}
+        yield Sentinel(column=max(counts, key=lambda name: counts[name]), value=numbers[0])
+
+
+def swapped(reading: Reading) -> None:
+    """Exchange norms of two levels where the data dictionary says so."""
+    for entry in reading.doc.entries():
+        if has("swapped", entry):
+            named = list(dict.fromkeys(slot.value for slot in reading.doc.scan(entry) if slot.kind == "L"))[:2]
+            able = [numbers for _, _, numbers in reading.tables if len(named) == 2 and {*named} <= numbers.keys()]
+            for numbers in able[:1]:
+                numbers |= dict(zip(named, [numbers[level] for level in reversed(named)], strict=True))
 
 
 def line_of(entry: str, slot: Slot) -> str:
@@ -352,7 +374,7 @@ def quantity(reading: Reading, text: str, use: tuple[str, Slot] | None, near: st
     options: list[tuple[float, dict[str, float]]] = [(0.0, {})]
     if use:
         lean = leaning(text_with(use[0], use[1])) or leaning(f"{use[0]} {near}")
-        number = corrected(doc, use[1].value)
+        number = max(corrected(doc, use[1].value), 1e-9)
         options = [(5.0 * sign * float(np.sign(lean)), {key: number}) for key, sign in (("above", 1), ("norm", -1))]
     names = [slot.value for slot in slots if slot.kind == "C"]
     ends = [name[:-4] for name in names if name.endswith(("_lat", "_lon"))]
@@ -555,6 +577,8 @@ def summary(doc: Doc, sentence: str, slots: Sequence[Slot]) -> Iterator[Fact]:
         masked = masked[: slot.start] + "¤" + masked[slot.end :]
     how = next(name for name in HOWS if name == "sum" or has(name, masked))
     named = [slot for slot in slots if slot.kind == "K"]
+    heads = [slot.end for slot in slots if slot.value == child.kind]
+    named = [slot for slot in named if heads and slot.start > heads[0]] or named
     marked = [slot for slot in named if sentence[slot.start] == "`"] or named
     kinds = tuple(sorted({child.kinds.index(slot.value) for slot in marked}))
     ages = [slot.end for slot in slots if slot.value == child.age]

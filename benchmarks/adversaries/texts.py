@@ -1,7 +1,7 @@
 """Texts of a task as an adversary reads them: columns and their meanings, sentences, and what stands for a value."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,9 @@ import polars as pl
 import yaml
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from benchmarks.adversaries.lists import forms, listed, plain_meaning
 from sandmill.calibrate.solvers.table import DATE, is_prose, pattern_of, read_measures
+from sandmill.draw.wording import phrases
 from sandmill.models.columns import ChildTable
 from sandmill.models.kind import kind_named
 from sandmill.models.numerals import SHARES, UNITS
@@ -31,9 +33,6 @@ IN_WORDS = (
 )
 NUMBER = r"(?<![\w.`-])-?\d+(?:,\d{3})*(?:\.\d+)?(?![\w`]|\.\d)"
 SENTENCE = re.compile(r"(?<=[.?!])[\"')]* +(?=[A-Z`\"'(\d-])")
-TYPES = r"\b(?:text|category|date|integer|number|0 or 1)\b"
-ENDS = r": (?=\S+,)|\. |, (?:one of|or in another unit|written|in the order|given as)|; (?:the unit|other|further|it )"
-"""Where remarks of the list of columns follow a meaning."""
 _ENDS_OF_PHRASE = (
     "is|are|was|were|has|have|had|reads?|exceeds?|reaches|goes|comes?|stays?|says?|does|counts?|the|lies|stands?|passes|falls"
     "|divided|times|over|than|and|or|while|when|where|if"
@@ -121,16 +120,26 @@ class Doc:
         return self.own_levels | {name: levels for name, levels in self.hidden.items() if levels}
 
     @cached_property
+    def listed(self) -> dict[str, str]:
+        """What the description says of each column, with remarks."""
+        return listed(self.text("description.md"))
+
+    @cached_property
     def meanings(self) -> dict[str, str]:
-        """What the description says of each column, without type and levels."""
-        found: dict[str, str] = {}
-        for line in self.text("description.md").splitlines():
-            names = re.findall(r"`(\w+)`", line)
-            if line[:1] in "|-*" and names:
-                name = names[-1] if line.startswith("* ") else names[0]
-                rest = re.sub(rf"`{name}`|[|*]+|^- |[(\[]{TYPES}[)\]]|(?<=[|,:]) *{TYPES} *(?=\||$)|^\W+", " ", line)
-                found.setdefault(name, " ".join(rest.strip(" -:,|").split()))
-        return found
+        """What the description says of each column, without type, levels and other remarks."""
+        both = pd.concat([self.train[self.columns], self.test[self.columns]])
+        held = {name: {*map(str, both[name].dropna().unique())} for name in self.columns}
+        held |= {self.child.kind: set(self.child.kinds)} if self.child else {}
+        return {
+            name: plain_meaning(said, held.get(name, frozenset()), is_number=name in self.values or self.is_event(name))
+            for name, said in self.listed.items()
+        }
+
+    @cached_property
+    def converted(self) -> dict[str, str]:
+        """Columns that come in several units, and the category that tells which."""
+        said = {name: [form.match(text) for form in forms("converted")] for name, text in self.listed.items()}
+        return {name: hit["by"] for name, hits in said.items() for hit in hits if hit}
 
     @cached_property
     def events(self) -> pd.DataFrame | None:
@@ -155,8 +164,8 @@ class Doc:
             return None
         _, kind, amount, age = self.events.columns
         kinds = tuple(sorted(self.events[kind].unique()))
-        less = re.search(r"less than (\d+)", self.meanings.get(age, ""))
-        horizon = int(less[1]) if less else int(self.events[age].max()) + 1
+        most = [hit["most"] for form in forms("horizon") if (hit := form.fullmatch(self.listed.get(age, "")))]
+        horizon = int(most[0]) if most else int(self.events[age].max()) + 1
         shares = tuple(1 / len(kinds) for _ in kinds)
         said = {"row": "", "kind_meaning": "", "amount_meaning": "", "age_meaning": ""}
         made: dict[str, Any] = {"name": self.events.index.name, "kind": kind, "kinds": kinds, "shares": shares, **said}
@@ -165,16 +174,8 @@ class Doc:
     @cached_property
     def spoken(self) -> dict[str, Spoken]:
         """What sentences call columns and what they measure."""
-        found = {}
-        for name, meaning in self.meanings.items():
-            is_number = name in self.values or self.is_event(name)
-            head = re.split(ENDS, meaning)[0]
-            if is_number:
-                head = re.sub(r"(?:, | \(|; )(?:unit: |given in |measured in )?([a-zA-Z][\w -]*?)\)?$", as_unit, head)
-            else:
-                head = re.split(r" \((?=[^)]*[,)])|; |: ", head)[0]
-            found[name] = spoken(head or name, is_number=is_number)
-        return found
+        numeric = {name for name in self.meanings if name in self.values or self.is_event(name)}
+        return {name: spoken(said or name, is_number=name in numeric) for name, said in self.meanings.items()}
 
     def is_event(self, name: str) -> bool:
         """Whether a name is that of a numeric column of the child table."""
@@ -230,7 +231,7 @@ class Doc:
                     continue
             unit = re.match(rf" ({self._units})\b", text[found.end() :]) if kind == "N" else None
             slots.append(Slot(kind, value, *found.span(), unit[1] if unit else ""))
-        if "`" not in text:
+        if "`" not in text + self.house:
             slots = sorted([*slots, *self._paraphrased(text, slots)], key=lambda slot: slot.start)
         has_digits = any(slot.kind == "N" and text[slot.end - 1].isdigit() for slot in slots)
         return [slot for slot in slots if not (has_digits and is_small_word(text, slot))]
@@ -267,6 +268,11 @@ class Doc:
         found = (made @ model.transform([text]).T).toarray()[:, 0]
         return dict(zip(names, map(float, found / max(found.max(), 1e-9)), strict=True))
 
+    def likest(self, text: str, names: Iterable[str]) -> str | None:
+        """Return the column among some whose meaning resembles a text most."""
+        likeness = self.alike(text)
+        return max(names, key=lambda name: likeness.get(name, 0.0), default=None)
+
     def suits_unit(self, number: Slot, name: str) -> bool:
         """Whether a column can have a number of this unit."""
         own = self.spoken[name].unit if name in self.spoken else ""
@@ -289,9 +295,16 @@ class Doc:
         is_share = own == "percent" and not slot.unit and 0 < slot.value < 1
         return float(f"{slot.value * 100:.9g}") if is_share and name in self.values else float(slot.value)
 
+    @cached_property
+    def house(self) -> str:
+        """The sections in which a host tells of the work. Others state no fact."""
+        sections = re.split(r"(?m)^## ", self.text("description.md"))
+        parts = (section.partition("\n") for section in sections)
+        return "\n\n".join(text for heading, _, text in parts if heading in phrases()["headings_house"])
+
     def paragraphs(self) -> list[list[str]]:
         """Sentences of the paragraphs of the texts; lists, tables and code are left out, and what they deny."""
-        text = re.sub(r"^```.*?^```", "", self.text("description.md"), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"^```.*?^```", "", self.house, flags=re.MULTILINE | re.DOTALL)
         parts = [part for part in text.split("\n\n") if part and not re.match(r"[|#*-]|\w[\w ]*:\n-", part)]
         parts += [entry for entry in self.entries() if "\n" not in entry]
         return [SENTENCE.split(without_denied(part.replace("\n", " "))) for part in parts]
@@ -305,12 +318,6 @@ class Doc:
             elif not part.startswith("#"):
                 found.append(part)
         return [entry for entry in map(without_denied, found) if entry and not has("out_of_use", entry)]
-
-
-def as_unit(found: re.Match[str]) -> str:
-    """Write a unit as meanings have it, if it is one."""
-    made = f" in {found[1]}"
-    return made if spoken(f"Length{made}").unit else found[0]
 
 
 def without_denied(text: str) -> str:

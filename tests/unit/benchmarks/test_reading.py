@@ -16,7 +16,7 @@ def test_a_later_line_of_a_slot_counts_and_an_incomplete_one_is_left_out(tmp_pat
 
 
 def test_what_the_file_of_lines_has_is_not_measured_again(tmp_path):
-    piece = Piece(Slot(number=0, seed=make_seed(*BINARY), band=Band.HARD), ("parser_v3",))
+    piece = Piece(Slot(number=0, seed=make_seed(*BINARY), band=Band.HARD), ("parser_v4",))
     path = tmp_path / "lines.jsonl"
     path.write_text(Line(slot=piece.key, reason="no_margin").model_dump_json() + "\n")
     before = path.read_bytes()
