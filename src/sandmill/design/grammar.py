@@ -337,10 +337,12 @@ def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:
 def _train_rows(setting: _Setting) -> int:
     """Return the number of training rows. Tables of many classes, or rare ones, have enough for each of them."""
     rows, structure = round(_between(setting.kind.train, setting.knobs.rows)), setting.slot.structure
-    classes = len(class_names(setting.target.link)) if setting.shape else 0
-    rarest = min(structure.profile.class_shares, default=1.0) if structure.profile and classes else 1.0
-    for_rarest = min(ROWS_EASIEST, ceil(least_class_rows(structure) / max(rarest, 1e-3)))
-    return max(rows, classes * _ROWS_OF_A_CLASS, for_rarest)
+    if not setting.shape:
+        return rows
+    classes, share = len(class_names(setting.target.link)), structure.positive_share
+    known = structure.profile.class_shares if structure.profile else () if share is None else (share, 1 - share)
+    rarest = max(min(known, default=1.0), 1e-3) if classes else 1.0
+    return max(rows, classes * _ROWS_OF_A_CLASS, min(ROWS_EASIEST, ceil(least_class_rows(structure) / rarest)))
 
 
 def least_class_rows(structure: Structure) -> int:

@@ -14,7 +14,7 @@ from sandmill.design.conditions import choose_conditions
 from sandmill.design.grammar import least_class_rows
 from sandmill.design.laws import count_distinct, law_like, level_shares
 from sandmill.design.llm.conversation import describe_structure
-from sandmill.design.shape import LEAST_CLASS_ROWS, check_draft, shape_of
+from sandmill.design.shape import check_draft, shape_of
 from sandmill.design.shaping import shape_vocabulary
 from sandmill.design.vocabulary import Vocabulary
 from sandmill.errors import ItemRejected
@@ -350,7 +350,7 @@ def test_imbalance_reaches_the_seeds_share_within_bounds(metric, pathologies, sh
     draw = draw_rows(mechanism, Streams(SECRET, "large"), range(30_000), is_train=False)
     noise = mechanism.label_noise()
     rate = noise.rate if noise and noise.where == "both" else 0.0
-    least = LEAST_CLASS_ROWS / 80
+    least = least_class_rows(structure) / (200 if share == 0.002 else 80)
     designed = min(max(expected, least), 1 - least)
     wanted = designed * (1 - rate) + (1 - designed) * rate
     assert abs(np.mean(draw.target) - wanted) < 0.02
