@@ -26,6 +26,9 @@ STUCK_DESIGNS, FAR = 3, 0.1
 """Give up on a band after this many designs at the end of the hardness scale, if all miss it by more than `FAR`."""
 LEAST_TURN = 0.02
 """A smaller change of hardness gives the same design again."""
+MOST_FAULTS = 10
+"""Designs of one slot and round that may be refused for other reasons than their difficulty: the panel ran for them in
+vain, and the next round tries the slot with another seed."""
 SETTLING = 4
 """Further attempts, accepted in any band, for slots whose nearest design failed a later stage."""
 NEAREST = 2
@@ -110,11 +113,13 @@ class SlotSearch:
     """Whether every band is accepted from now on."""
     settled: int = 0
     """Attempts that were accepted in every band."""
+    faults: int = 0
+    """Designs that were refused for another reason than their difficulty."""
 
     @property
     def is_open(self) -> bool:
         """Whether another attempt is due."""
-        return not self.is_closed and self.tried < ATTEMPTS + SETTLING
+        return not self.is_closed and self.tried < ATTEMPTS + SETTLING and self.faults < MOST_FAULTS
 
     def next_attempt(self) -> Attempt:
         """Choose the next design: steer the current variant, start a fresh one, or settle for another band."""
@@ -146,6 +151,11 @@ class SlotSearch:
         self.path.append(miss)
         self.misses.append(miss)
         self.stuck += miss.is_stuck
+
+    def note_fault(self) -> None:
+        """Leave a variant whose design was refused for another reason than its difficulty."""
+        self.faults += 1
+        self.start_over()
 
     def start_over(self) -> None:
         """Make the next attempt a fresh variant: steering cannot mend what was wrong with this one."""

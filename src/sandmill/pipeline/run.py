@@ -6,6 +6,7 @@ from functools import partial
 
 from sandmill.check.meta_leak import MetaLeak, check_meta_leak
 from sandmill.errors import LeakyRelease, Problem, RequestError, count
+from sandmill.models.kind import kind_of
 from sandmill.models.plan import BuildPlan, ShardPlan, ShardRef, Slot
 from sandmill.models.request import BuildRequest, RunSettings
 from sandmill.models.seed import SeedIntake
@@ -95,13 +96,27 @@ def _refuse_to_lose(store: Store, plan: BuildPlan, code: str, shards: Sequence[S
 
 
 def due_slots(plan: BuildPlan, done: Sequence[ShardRef]) -> tuple[int, list[Slot]]:
-    """Return the slots that are tried next and the number of their round; no slots if the build is done."""
+    """Return the slots that are tried next and the number of their round; no slots if the build is done.
+
+    A slot that stayed empty gets the seed of the next slot that was filled, for its band and kind of task, if there is
+    one: designs of some seeds, such as wide tables with few positives, hardly ever become tasks.
+    """
     slots = list(plan_slots(plan))
     if not done:
         return 0, slots
     filled = {number for ref in done for number in ref.filled}
     round_number = max(ref.round for ref in done) + 1
-    return round_number, [slot for slot in slots if slot.number not in filled and round_number < ROUNDS]
+    empty = [slot for slot in slots if slot.number not in filled and round_number < ROUNDS]
+    due = []
+    for slot in empty:
+        turns = (*slots[slot.number :], *slots[: slot.number])
+        alike = (one.seed for one in turns if one.number in filled and _asks_alike(one, slot))
+        due.append(slot.model_copy(update={"seed": next(alike, slot.seed)}))
+    return round_number, due
+
+
+def _asks_alike(one: Slot, other: Slot) -> bool:
+    return one.band is other.band and kind_of(one.structure) is kind_of(other.structure)
 
 
 def check_guessing(specs: Iterable[TaskSpec]) -> MetaLeak:

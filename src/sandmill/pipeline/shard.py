@@ -272,7 +272,7 @@ class ShardBuild:
         if failed.spec and isinstance(error, OffBand):
             one.slot.note_miss(Miss(attempt, failed.spec.fingerprint, error.measured))
         else:
-            one.slot.start_over()
+            one.slot.note_fault()
         one.note_step(error.reason, failed.spec, failed.difficulty, failed.panel_s)
 
     def _tell(self, *, is_news: bool = False) -> None:

@@ -14,7 +14,16 @@ from sandmill.models.plan import Slot
 from sandmill.models.structure import ColumnMix, MetricName, TargetKind
 from sandmill.pipeline import attempt as module
 from sandmill.pipeline.attempt import AttemptJob, Failed, prove, run_attempt
-from sandmill.pipeline.band_search import ATTEMPTS, NEAREST, SETTLING, STUCK_DESIGNS, Miss, SlotSearch, first_hardness
+from sandmill.pipeline.band_search import (
+    ATTEMPTS,
+    MOST_FAULTS,
+    NEAREST,
+    SETTLING,
+    STUCK_DESIGNS,
+    Miss,
+    SlotSearch,
+    first_hardness,
+)
 from sandmill.pipeline.shard import ShardBuild
 from sandmill.pipeline.workers import WorkerFault, WorkerLost, WorkerTimeout
 from sandmill.store.shards import ShardReports, read_shard_reports, write_shard
@@ -35,6 +44,15 @@ def crash(*_):
 
 def made() -> Calibrated:
     return Calibrated(rendered_of().package, CALIBRATION, "print()", 1.0)
+
+
+def test_a_slot_is_left_to_the_next_round_after_some_refusals_for_other_reasons_than_difficulty():
+    search = SlotSearch(SLOT, 0)
+    for number in range(MOST_FAULTS):
+        assert search.is_open
+        assert search.next_attempt().variant == number
+        search.note_fault()
+    assert not search.is_open
 
 
 def test_an_attempt_that_fails_in_our_code_keeps_its_traceback_and_its_design(monkeypatch):

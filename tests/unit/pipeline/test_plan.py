@@ -15,11 +15,13 @@ from sandmill.errors import RequestError
 from sandmill.fingerprint import _content, fingerprint
 from sandmill.models.base import Band
 from sandmill.models.kind import kind_of
+from sandmill.models.plan import ShardRef
 from sandmill.models.request import DEFAULT_MIX, BuildRequest
 from sandmill.models.seed import SeedIntake
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.pipeline.band_search import beyond_reach, pair_bands
 from sandmill.pipeline.plan import plan_build, plan_shards, plan_slots, share_out
+from sandmill.pipeline.run import due_slots
 from sandmill.seeds import ingest
 from sandmill.seeds.cards import LITE
 from sandmill.verify.records import held_out_motifs, split_of
@@ -50,6 +52,20 @@ def test_seeds_take_turns_and_bands_are_spread():
     assert set(Counter(slot.seed.id for slot in slots).values()) == {60 // len(SEEDS)}
     assert Counter(slot.band for slot in slots) == share_out(DEFAULT_MIX, 60)
     assert [slot.band for slot in slots] != sorted((slot.band for slot in slots), key=list(Band).index)
+
+
+def test_a_slot_that_stayed_empty_gets_a_seed_that_filled_its_band():
+    of = plan(40)
+    slots = plan_slots(of)
+    hard = [slot.number for slot in slots if slot.band is Band.HARD]
+    done = ShardRef(dataset="r/d", key="k", round=0, filled=tuple(n for n in range(40) if n not in hard[:2]))
+    number, due = due_slots(of, [done])
+    assert (number, [slot.number for slot in due]) == (1, hard[:2])
+    assert [slot.seed for slot in due] == [slots[hard[2]].seed] * 2
+    assert [slot.model_copy(update={"seed": slots[slot.number].seed}) for slot in due] == [slots[n] for n in hard[:2]]
+    lone = ShardRef(dataset="r/d", key="k", round=0, filled=tuple(n for n in range(40) if n not in hard))
+    assert [slot.seed for slot in due_slots(of, [lone])[1]] == [slots[n].seed for n in hard]
+    assert due_slots(of, [done.model_copy(update={"round": 2})]) == (3, [])
 
 
 def test_a_plan_follows_from_content_and_not_from_names_or_order():
