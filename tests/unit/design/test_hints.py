@@ -291,7 +291,7 @@ def test_what_micro_scale_bends_is_named_with_what_it_becomes():
     assert (rare["rarest_class"].fate, rare["rarest_class"].becomes) == ("bent", 5 / 200)
     two = structure(target=TargetKind.BINARY, metric=MetricName.ROC_AUC, positive_share=0.02)
     two = two.model_copy(update={"profile": two.profile.model_copy(update={"class_shares": (0.98, 0.02)})})
-    assert (fates(two)["rarest_class"].becomes, fates(two)["top_class"].fate) == (0.04, "kept")
+    assert (fates(two)["rarest_class"].becomes, fates(two)["top_class"].fate) == (0.08, "kept")
     strata = structure(target=TargetKind.REGRESSION, metric=MetricName.RMSE, split=SplitKind.STRATIFIED)
     assert (fates(strata)["split"].fate, fates(strata)["split"].becomes) == ("bent", "random")
 
