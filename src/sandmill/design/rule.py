@@ -57,8 +57,8 @@ _OF_ERRORS, _OF_EVENTS = 0.6, 0.5
 events in a file of their own, of which blind models see nothing."""
 _GIVEN = (Aggregate, CodeValue, Distance, KnownUnit)
 _OF_GIVEN, _OF_LEAD = 0.3, 2.0
-"""Forms that child tables, code tables and names of columns give away, and the factor on their shares; that on the
-share of a form that leads."""
+"""Motifs that child tables, code tables and names of columns give away. Their shares are multiplied by the first
+factor, that of the form with decoys by the second."""
 _BACKGROUND_SHARE, _MAX_BACKGROUND_SD = 0.12, 0.6
 """Variance of a drift or unit effect relative to the rest of the rule, and its largest standard deviation. With more,
 class shares of the test part would differ from those of the training part."""

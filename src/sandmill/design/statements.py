@@ -169,7 +169,7 @@ def state_hint(
 
 
 def _draw(word: Told, columns: Mapping[str, Column], streams: Streams, pens: Pens, child: ChildTable | None) -> _Stated:
-    """Draw the numbers of a form. They depend on its own columns alone, so that easy and hard designs have the same."""
+    """Draw the numbers of a form from its own columns alone, so that easy and hard designs of a slot state the same."""
     name = word.attribute if isinstance(word, CodeTableWord) else word.name
     pen = pens.of(f"words {name}", streams)
     drawing = _Drawing(columns, streams, streams.generator(f"statement {name}"), pen, pens.words)

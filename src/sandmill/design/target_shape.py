@@ -14,13 +14,14 @@ from sandmill.models.profile import SMALL_ROWS, TableProfile
 from sandmill.rng import Streams
 
 _SPREADS = np.linspace(0.04, 1.0, 41)
-"""Standard deviations of the logarithm of a number. With more, a few rows decide squared errors."""
+"""Standard deviations of the logarithm of a target that are tried. Above 1, a few rows would decide squared errors."""
 _SHIFTS, _FACTORS = np.linspace(-2.0, 2.0, 17), (1.0, 0.8, 0.6, 0.45, 1.3, 1.7)
 """Changes of the logarithm of a count, and factors of the spread of its rule."""
 _LEAST_DISPERSION, _LEAST_SPREAD, _MOST_SPREAD, _MOST_ZEROS = 0.02, 0.25, 1.25, 0.5
 """Bounds of counts. With more zeros, no model learns enough from 200 rows for an easy task."""
 _SAME_SKEW, _SHARE_BY_SKEW = 0.05, 6.0
-"""Misses of skewness that count as equal, and weight of a miss of the commonest share, as tolerances have it."""
+"""Differences from the seed's skewness up to the first count as equal. For counts, a difference in the share of the
+commonest value weighs the second times as much as one in skewness, which is the ratio of their tolerances."""
 
 
 def with_shape(mechanism: Mechanism, like: TableProfile | None, streams: Streams, *, may_turn: bool) -> Mechanism:

@@ -48,7 +48,7 @@ class Said:
     """Whether the statements of the decoys say themselves that they are not valid."""
 
     def misleads(self, level: ReadingLevel) -> bool:
-        """Return whether a text of a level can offer decoys."""
+        """Return whether a text at this reading level can also state a fact that does not hold."""
         return bool(self.decoys if level == "contested" else self.corrected and level == "spread")
 
 
