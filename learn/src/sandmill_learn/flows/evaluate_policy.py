@@ -77,7 +77,7 @@ def _evaluate(request: EvaluationRequest) -> None:
     console = open_console()
     for table in evaluate_policy(request, return_state=True).result():
         console.print_table(table)
-    console.print(f"Written to {request.folder}", soft_wrap=True)
+    console.print(f"Written to {request.folder}")
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ def prove(settings: ProofSettings) -> None:
     from sandmill_learn.proof.report import ProofReport
 
     console = open_console()
-    progress = ProofProgress(lambda line: console.print(line, soft_wrap=True, highlight=False))
+    progress = ProofProgress(lambda line: console.print(line, highlight=False))
     say = progress.say
     settings = settings.effective
     data = open_data(settings, say, progress.count)
