@@ -11,6 +11,7 @@ from sandmill.calibrate.board import falling, median_tiers, middle_of
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Part, Stage
 from sandmill.models.calibration import BoardEntry, Calibration, MilestoneEntry, Milestones, Thresholds, Tier
+from sandmill.models.spec import TaskSpec
 from sandmill.scoring.base import Floats
 from sandmill.scoring.gap import gap_closed
 
@@ -28,6 +29,9 @@ counts for the first alone."""
 TOWARD_READERS = 0.75
 """How far gold lies on the way from the best blind run to the better readers. Half-way, another blind search of the
 same strength as the best one of the panel often wins it."""
+TOWARD_READERS_IN_PROSE = 0.85
+"""The same of tables that say facts in prose, spread or contested: a parser that knows how they may be worded reads
+half of these facts."""
 LEAST_FALL = 0.022
 """Least distance of neighbouring milestones, as a share of the gap: a little above `LEAST_STEP`, since scores are
 rounded."""
@@ -126,6 +130,12 @@ class MilestoneRule:
 
     def _of(self, tiers: tuple[Tier, ...], centred: Mapping[str, Floats]) -> Floats:
         return np.array([value for name, value in centred.items() if self.tiers[name] in tiers])
+
+
+def toward_readers(spec: TaskSpec) -> float:
+    """Return how far gold of a design with readers lies on the way to them."""
+    is_plain = spec.channel is not None or spec.reading_level in ("plain", "none")
+    return TOWARD_READERS if is_plain else TOWARD_READERS_IN_PROSE
 
 
 def gold_on_pilot(found: Milestones) -> float:

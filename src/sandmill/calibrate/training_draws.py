@@ -11,7 +11,6 @@ import numpy as np
 from sandmill.calibrate.milestones import (
     LEAST_MARGIN,
     ORDINARY,
-    TOWARD_READERS,
     gold_on_pilot,
     least_gold,
     least_step,
@@ -19,6 +18,7 @@ from sandmill.calibrate.milestones import (
     require_margin,
     require_reading,
     require_room,
+    toward_readers,
 )
 from sandmill.calibrate.panel import TRIVIAL, PanelRun
 from sandmill.calibrate.readers import Stated
@@ -97,7 +97,8 @@ def measure_draws(
     names, on_panel = _deciding_entries(contest, own), {entry.name for entry in contest.entries}
     apart = [name for name in own if name not in on_panel]
     tops = {"informed": _informed_share(pilot, contest, scale), "column": _column_share(pilot, contest, scale)}
-    early = _deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops)
+    toward = toward_readers(pilot.spec)
+    early = _deciding(contest, ran, {name: (own[name],) for name in (*names, *apart)}, tops, toward)
     _require(early, least_margin, CLEAR_MISS)
     search = contest.run_search()
     if search and search.has_run:
@@ -110,7 +111,7 @@ def measure_draws(
         for name in own
         if all(name in drawn for drawn in further)
     }
-    found = _deciding(contest, ran, shares, tops)
+    found = _deciding(contest, ran, shares, tops, toward)
     _require(found, least_margin)
     return found
 
@@ -153,6 +154,7 @@ def _deciding(
     ran: Mapping[str, PanelRun],
     shares: Mapping[str, tuple[float, ...]],
     tops: Mapping[str, float | None],
+    toward: float,
 ) -> Milestones:
     """Gather the runs. `tops` are the shares of the informed solver, the best single column and the blind search."""
     on_panel = {entry.name for entry in contest.entries}
@@ -174,7 +176,7 @@ def _deciding(
         gold="readers" if has_readers else "margin",
         margin=reading_margin(entries) if has_readers else None,
         step=least_step(entries),
-        toward=TOWARD_READERS if has_readers else None,
+        toward=toward if has_readers else None,
         median="plain",
         feedback_oracle=1.0,
         entries=entries,

@@ -16,6 +16,7 @@ from sandmill.calibrate.milestones import (
     ROUNDING,
     SILVER_BELOW,
     TOWARD_READERS,
+    TOWARD_READERS_IN_PROSE,
     MilestoneRule,
     least_gold,
     least_step,
@@ -25,13 +26,16 @@ from sandmill.calibrate.milestones import (
     require_margin,
     require_reading,
     require_room,
+    toward_readers,
     unrelated_sd,
 )
 from sandmill.calibrate.steadiness import resample_milestones, steadiness
 from sandmill.errors import ItemRejected
 from sandmill.models.base import Band, Part
 from sandmill.models.calibration import BoardEntry, Difficulty, MilestoneEntry, Milestones, Tier
+from sandmill.models.hints import Hint, Sentinel
 from sandmill.scoring import get_metric
+from tests.factories import make_spec
 from tests.milestones import BLENDS, BLIND, EVERYONE, ORDINARY, board_of, entries, entry, found_of, with_naive
 
 
@@ -295,3 +299,17 @@ def test_gold_lies_above_every_blind_run_that_decides_it(shares: list[float], fi
     assert all(gold > run.shares[0] for run in runs)
     assert gold > max(silver, bronze)
     assert all(better > worse for better, worse in pairwise([gold, silver]))
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ((), TOWARD_READERS),
+        (("plain",), TOWARD_READERS),
+        (("plain", "prose"), TOWARD_READERS_IN_PROSE),
+        (("contested",), TOWARD_READERS_IN_PROSE),
+    ],
+)
+def test_gold_lies_nearer_to_readers_where_facts_are_not_said_plainly(levels, expected):
+    hints = tuple(Hint(fact=Sentinel(column="a", value=-9.0), text="t", level=level) for level in levels)
+    assert toward_readers(make_spec().model_copy(update={"hints": hints})) == expected
