@@ -7,12 +7,12 @@ export PREFECT_HOME ?= $(CURDIR)/.prefect
 RUN := env -u PYTHONDONTWRITEBYTECODE -u MAKEFLAGS -u MFLAGS DO_NOT_TRACK=1 PREFECT_SERVER_ANALYTICS_ENABLED=false $(BIN)
 PORT ?= 4200
 LEARN_RELEASE ?= releases/learn
-LEARN_TASKS ?= 24
+LEARN_TASKS ?= 12
 LEARN_TO ?= proof
 # 640 scripts an arm and a short start, so that it ends in half an hour on two slow cores. The published table has 768 scripts,
 # 800 steps of SFT, five seeds, five row draws and more baselines.
 LEARN ?= --updates 10 --batch-tasks 8 --samples 1 --sft-steps 240 --draws 1
-LEARN_BUILD ?=
+LEARN_BUILD ?= --mix medium=0.6,hard=0.4
 # .ci/run builds half of it, so that it ends in time on slow machines.
 DEMO_TASKS ?= 24
 DEMO_KINDS := table=0.3333,table_keys=0.0833,json_rows=0.0833,text=0.0417,text_dated=0.0833,tokens_english=0.0833,tokens_russian=0.0417,image_archive=0.0417,image_labels=0.0417,image_grades=0.0417,image_fields=0.0833,audio_archive=0.0417
