@@ -26,7 +26,7 @@ STUCK_DESIGNS, FAR = 3, 0.1
 """Give up on a band after this many designs at the end of the hardness scale, if all miss it by more than `FAR`."""
 LEAST_TURN = 0.02
 """A smaller change of hardness gives the same design again."""
-MOST_FAULTS = 10
+MOST_FAULTS = 6
 """Designs of one slot and round that may be refused for other reasons than their difficulty: the panel ran for them in
 vain, and the next round tries the slot with another seed."""
 SETTLING = 4
