@@ -9,7 +9,7 @@ PORT ?= 4200
 LEARN_RELEASE ?= releases/learn
 LEARN_TASKS ?= 12
 LEARN_TO ?= proof
-# 640 scripts an arm and a short start, so that it ends in half an hour on two slow cores. The published table has 768 scripts,
+# 640 scripts an arm and a short start, so that it ends in twenty minutes on two cores. The published table has 768 scripts,
 # 800 steps of SFT, five seeds, five row draws and more baselines.
 LEARN ?= --updates 10 --batch-tasks 8 --samples 1 --sft-steps 240 --draws 1
 LEARN_BUILD ?= --mix medium=0.6,hard=0.4
