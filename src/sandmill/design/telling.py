@@ -244,7 +244,6 @@ def tell(
     records, items show the columns instead of files.
     """
     meanings = meanings_of(domain)
-    # Texts of media say how items show a column under its name, so its facts are stated by names too.
     pens = Pens(level if meanings else "plain", meanings, domain.words, has_records)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()

@@ -59,7 +59,7 @@ class Pen:
     turn: int = 0
     """Number that chooses one of the paraphrases of a column. All sentences of one fact use the same paraphrase."""
     has_records: bool = True
-    """Whether files hold the columns. Media show them instead, most from 0 to 1, so digits say their numbers."""
+    """Whether files hold the columns. Media show them instead and explain them by name; most go from 0 to 1."""
 
     @property
     def is_free(self) -> bool:
@@ -68,7 +68,7 @@ class Pen:
 
     def column(self, name: str) -> str:
         """Return what a sentence calls a column: a paraphrase if one is known."""
-        if not self.is_free or name not in self.meanings:
+        if not self.is_free or not self.has_records or name not in self.meanings:
             return f"`{name}`"
         said = self.meanings[name]
         return said.others[(self.turn + len(name)) % len(said.others)] if said.others else said.phrase
@@ -180,7 +180,7 @@ def named(name: str) -> dict[str, str]:
 def meanings_of(domain: Domain, *, has_paraphrases: bool = True) -> dict[str, Spoken]:
     """Return what sentences call the columns of a domain; no paraphrases where a sentence gives the meaning.
 
-    Media have no meanings that a sentence could use: their texts say how items show a column, some in reverse.
+    Domains that know nothing of their targets have no meanings that a sentence could use.
     """
     knows = domain.knows
     if not knows.targets:
