@@ -141,8 +141,9 @@ class Pen:
         return with_unit(written, value, name if is_shown else "")
 
     def _written(self, value: float) -> str:
-        words, is_long = spellings(value) if self.has_records else (), len(digits(value)) > _MOST_DIGITS
-        return self.pick(words) if words and (is_long or self.rng.random() < _CHANCE_OF_WORDS) else digits(value)
+        words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
+        in_words = is_long or (self.has_records and self.rng.random() < _CHANCE_OF_WORDS)
+        return self.pick(words) if words and in_words else digits(value)
 
 
 @dataclass(frozen=True)
