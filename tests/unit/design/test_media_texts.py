@@ -133,7 +133,7 @@ def test_a_label_in_a_file_name_is_said_to_be_the_target(kind, name):
     facts, layout = task_facts(spec), layout_of(spec)
     said = layout.told(facts, spec.file_sizes)[layout.train]
     assert name.format(facts.target_column) in said
-    assert f"`<{facts.target_column}>` is the target" in said
+    assert f"the name holds the target `{facts.target_column}`" in said
 
 
 def test_scales_of_columns_are_said_as_a_person_would():

@@ -255,7 +255,7 @@ class MediaFiles(Layout):
     def told(self, facts: TaskFacts, sizes: Sizes) -> dict[str, str]:
         """Say what each place of items holds, and what the names of the files mean."""
         names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
-        target = f", where `<{facts.target_column}>` is the target"
+        target = f", so that the name holds the target `{facts.target_column}`"
         named = {
             part.place: f"each named `{part.name.described(names)}`{target if 'label' in part.name.fields else ''}"
             for part in self.places
