@@ -41,7 +41,7 @@ def channels_of(kind_name):
     """Channels of one design at each hardness."""
     seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind_name)
     slot = PlanSlot(number=1, seed=seed, band=Band.HARD)
-    return [design_task(slot, Streams(SECRET, kind_name), hardness).channel for hardness in HARDNESS]
+    return [design_task(slot, Streams(SECRET, f"calm {kind_name}"), hardness).channel for hardness in HARDNESS]
 
 
 @pytest.mark.parametrize(
