@@ -92,8 +92,8 @@ class Pen:
 
     def say(self, *names: str, **fields: str) -> str:
         """Fill in a wording of one of some names. A field with a capital begins with a capital letter."""
-        texts = (text for name in names for text in phrases(name, has_records=self.has_records))
-        options = [text for text in texts if self.quotes or '"' not in text]
+        found = [text for name in names for text in phrases(name, has_records=self.has_records)]
+        options = found if self.quotes else [text for text in found if '"' not in text]
         fields |= {key.capitalize(): capitalized(value) for key, value in fields.items()}
         for _ in range(_TRIES):
             text = self._filled(self.pick(options)).format(**fields)
