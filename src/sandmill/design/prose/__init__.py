@@ -142,8 +142,8 @@ class Pen:
 
     def _written(self, value: float) -> str:
         words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
-        in_words = is_long or (self.has_records and self.rng.random() < _CHANCE_OF_WORDS)
-        return self.pick(words) if words and in_words else digits(value)
+        in_words = words and (is_long or (self.has_records and self.rng.random() < _CHANCE_OF_WORDS))
+        return self.pick(words) if in_words else digits(value)
 
 
 @dataclass(frozen=True)
