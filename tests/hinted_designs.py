@@ -37,7 +37,7 @@ def hinted(slot: int, hardness: float = 0.5, task: tuple[TargetKind, MetricName]
 @cache
 def hinted_at(level: ReadingLevel, slot: int, hardness: float = 0.7) -> TaskSpec:
     """A design whose facts are stated at a level of reading."""
-    with patch.object(grammar, "tell", lambda *given: tell(*given[:-1], level)):
+    with patch.object(grammar, "tell", lambda *given, **how: tell(*given[:-1], level, **how)):
         return design(slot, hardness)
 
 

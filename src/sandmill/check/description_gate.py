@@ -29,7 +29,7 @@ _APART = {
 train.csv occurs in test.csv.` or `All rows of test.csv are later than those of train.csv.`"""
 
 _FENCE = re.compile(r"^```csv[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_FILE_NAME = re.compile(r"`(?:[\w/]*<\w+>)+[\w/.]*\.\w+`")
+_FILE_NAME = re.compile(r"`(?:[\w/.]*<\w+>)+[\w/.]*\.\w+`")
 """How files of items are named, such as `<id>.png`."""
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 _TITLES = sorted((metric.title.partition(" (")[0] for metric in METRICS.values() if metric.has_article), key=len)[::-1]

@@ -251,21 +251,23 @@ def _choose_setting(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _
 def _choose_rule(setting: _Setting) -> _Ruled:
     """Choose the facts that texts state, the motifs of the rule, and its columns."""
     slot, streams, medium, vocabulary = setting.slot, setting.streams, setting.medium, setting.vocabulary
+    unread = frozenset(medium.unread) if medium else frozenset()
     profile = slot.structure.profile if setting.shape else None
     plan = HintPlan()
     if setting.may_tell:
         is_free = slot.reading != "plain"
-        plan = choose_hints(vocabulary, streams, setting.own, profile, is_single=setting.is_single, is_free=is_free)
-    priors = Priors()
+        plan = choose_hints(
+            vocabulary, streams, setting.own, profile, is_single=setting.is_single, is_free=is_free, unread=unread
+        )
+    priors, reserved = Priors(), plan.told_columns | unread
     if setting.prior:
-        priors = draw_priors(setting.prior, vocabulary, plan.told_columns, streams.generator("priors"))
-    needed, unseen = (frozenset(medium.needed), frozenset(medium.unseen)) if medium else (frozenset(), frozenset())
-    not_leading = medium.not_leading if medium else ()
+        priors = draw_priors(setting.prior, vocabulary, reserved, streams.generator("priors"))
+    needed, not_leading = (frozenset(medium.needed), medium.not_leading) if medium else (frozenset(), ())
     draws = streams.generator("rule")
     drawn = (
         rule_of(slot.draft.motifs, vocabulary, setting.conditions, draws)
         if slot.draft
-        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, plan.told_columns | unseen, not_leading)
+        else choose_rule(vocabulary, setting.conditions, draws, priors.motifs, reserved, not_leading)
     )
     plan = add_spare(plan, drawn.read, vocabulary, streams).at(setting.hidden)
     rule = replace(
@@ -278,7 +280,8 @@ def _choose_rule(setting: _Setting) -> _Ruled:
     )
     distractors = setting.knobs.distractors
     columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
-    return _Ruled(plan, priors, tell(plan, rule, columns, setting.domain, streams, setting.shape, slot.reading))
+    told = plan, rule, columns, setting.domain, streams, setting.shape, slot.reading
+    return _Ruled(plan, priors, tell(*told, has_records=not medium))
 
 
 def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:

@@ -314,6 +314,7 @@ def choose_hints(
     *,
     is_single: bool = False,
     is_free: bool = False,
+    unread: Collection[str] = (),
 ) -> HintPlan:
     """Draw one to three forms that the texts state, over different columns.
 
@@ -325,6 +326,7 @@ def choose_hints(
         is_single: whether the texts state one form and nothing else.
         is_free: whether facts are said in free sentences. Forms that the files give away come last then: child tables,
             code tables, places and units that both files share.
+        unread: columns that no rule reads.
     """
     rng = streams.generator("hints")
     rng.random()  # of `has_hints`
@@ -335,7 +337,7 @@ def choose_hints(
     child, summaries, useless = draw_child(vocabulary.domain, streams) if has_child else (None, (), ())
     given: list[Told] = [*own.told, *summaries]
     told = [] if is_free else given
-    taken = {name for word in own.told for name in columns_told(word)}
+    taken = {*unread, *(name for word in own.told for name in columns_told(word))}
     for word in sorted(_useful(vocabulary, rng), key=lambda word: is_free and isinstance(word, CodeTableWord)):
         columns = set(columns_told(word))
         alone = not any(type(word) is type(other) for other in told)

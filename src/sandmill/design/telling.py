@@ -235,14 +235,16 @@ def tell(
     streams: Streams,
     shape: Shape | None = None,
     level: ReadingLevel = "plain",
+    *,
+    has_records: bool = True,
 ) -> Telling:
     """Draw the numbers of a plan over the columns of a design, and state its facts. An empty plan changes nothing.
 
-    A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing.
+    A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing. Without
+    records, items show the columns instead of files.
     """
     meanings = meanings_of(domain)
-    # Texts of media say how items show a column under its name, so its facts are stated by names too.
-    pens = Pens(level if meanings else "plain", meanings, domain.words)
+    pens = Pens(level if meanings else "plain", meanings, domain.words, has_records)
     converted, conversions = convert_columns(columns, plan, streams)
     notes, in_notes = None, tuple[Hint, ...]()
     if plan.told and not plan.is_single and (shape is None or (shape.has_text and shape.count >= _ROOM_FOR_VALUES)):

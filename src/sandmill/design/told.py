@@ -120,12 +120,14 @@ def with_told_forms(medium: Medium) -> Domain:
     own, such as child tables, is left out.
     """
     domain = medium.domain
-    names = [word.name for word in domain.numeric]
-    laws = {word.name: word.distribution for word in domain.numeric}
+    numeric = [word for word in domain.numeric if word.name not in medium.unread]
+    categorical = [word for word in domain.categorical if word.name not in medium.unread]
+    names = [word.name for word in numeric]
+    laws = {word.name: word.distribution for word in numeric}
     positive = {name for name, law in laws.items() if isinstance(law, LogNormal) or getattr(law, "low", 0.0) > 0}
     pairs = [pair for pair in (*domain.products, *domain.ratios) if positive.issuperset(pair)]
     conditions = []
-    for place, (one, two) in enumerate(domain.products):
+    for place, (one, two) in enumerate(pair for pair in domain.products if laws.keys() >= set(pair)):
         column = next(name for name in names[place:] + names if name not in (one, two))
         when = (When(column=one, side="above"), When(column=two, side="at_most"))
         conditions.append(ConditionWord(name=f"{column}_where_{one}_{two}", when=when, column=column))
@@ -141,7 +143,7 @@ def with_told_forms(medium: Medium) -> Domain:
         norms=knows.norms
         or tuple(
             NormWord(name=f"{number.name}_off_norm", column=number.name, by=category.name)
-            for number, category in zip(domain.numeric, domain.categorical, strict=False)
+            for number, category in zip(numeric, categorical, strict=False)
         ),
         targets=knows.targets,
         overviews=knows.overviews,

@@ -171,7 +171,8 @@ def columns_section(spec: TaskSpec, facts: TaskFacts, layout: Layout, words: Wor
     if cues := [cue for cue in (channel.cues if channel else ()) if cue.place == "list"]:
         # Columns that matter and those that do not, in the order of the style
         shown = [f"- `{cue.column}`: {cue.text}" for cue in words.shuffled("cues", cues)]
-        text += "\n\n" + "\n".join([words.say("cues", **item), "", *shown])
+        by = "heard" if spec.kind.modality == "audio" else "seen" if layout.item == "picture" else "found"
+        text += "\n\n" + "\n".join([words.say("cues", by=by, **item), "", *shown])
     if child := spec.mechanism.child:
         kinds = ", ".join(words.shuffled("kinds", child.kinds))
         amount, age = (_measured(meaning, words) for meaning in (child.amount_meaning, child.age_meaning))

@@ -80,8 +80,13 @@ def cue_of(traced: Traced, trait: Trait, text: str, *known: str) -> Cue:
     column, ends = str(traced.column), (trait.low, trait.high)
     if trait.levels:
         return Cue(column=column, measure=traced.trait, parameters=traced.levels, text=f"{text}.")
-    text = f"{text}; {trait.low:g} at 0, {trait.high:g} at 1."
-    return Cue(column=column, measure=traced.trait, parameters=(*ends, *known), text=text)
+    return Cue(column=column, measure=traced.trait, parameters=(*ends, *known), text=f"{text}. {scaled(*ends)}")
+
+
+def scaled(low: float, high: float) -> str:
+    """Say how a column holds a quantity that has these values where the column is 0 and where it is 1."""
+    between = f"The value runs evenly from 0 at {low:g} to 1 at {high:g}."
+    return between if low else f"It goes from 0 to {high:g}, and the value is this divided by {high:g}."
 
 
 def cue_lines(comment: str, cues: Sequence[Cue]) -> list[str]:

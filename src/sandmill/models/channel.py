@@ -69,8 +69,8 @@ class Medium(Frozen):
     meaning: str
     needed: tuple[str, ...] = ()
     """Columns that every design has, such as cells beside the items."""
-    unseen: tuple[str, ...] = ()
-    """Columns that nothing shows, so that no rule reads them."""
+    unread: tuple[str, ...] = ()
+    """Columns that no rule reads: nothing shows them, or nobody would believe that they matter, such as the light."""
     not_leading: tuple[str, ...] = ()
     """Columns that the first plain motif of a rule does not read, which carries easy designs: those that general
     features of the items hardly show."""

@@ -41,7 +41,7 @@ def channels_of(kind_name):
     """Channels of one design at each hardness."""
     seed = next(seed for seed in ingest(()).supported if seed.structure.kind == kind_name)
     slot = PlanSlot(number=1, seed=seed, band=Band.HARD)
-    return [design_task(slot, Streams(SECRET, kind_name), hardness).channel for hardness in HARDNESS]
+    return [design_task(slot, Streams(SECRET, f"calm {kind_name}"), hardness).channel for hardness in HARDNESS]
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_no_cell_beside_an_item_leads_a_rule(kind, cells, place):
     units = {word.name for word in medium.domain.units}
     assert set(getattr(medium, cells)) - units <= set(medium.not_leading), "else reading the item would hardly pay"
     words = (*medium.domain.numeric, *medium.domain.categorical)
-    assert {word.name for word in words} - set(medium.not_leading) - set(medium.unseen), "something is left to lead"
+    assert {word.name for word in words} - set(medium.not_leading) - set(medium.unread), "something is left to lead"

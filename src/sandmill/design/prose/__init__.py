@@ -22,7 +22,7 @@ from sandmill.rng import Streams
 Item = TypeVar("Item")
 
 _CHOICE = re.compile(r"<([^<>]*)>")
-_FILES = ("limits", "norms", "conditions", "quantities", "entries")
+_FILES = ("limits", "norms", "conditions", "quantities", "entries", "items")
 _TRIES = 20
 """Wordings that are tried until no word stands twice."""
 _CHANCE_OF_WORDS, _CHANCE_OF_UNIT, _CHANCE_OF_OTHER_UNIT = 0.6, 0.6, 0.5
@@ -39,9 +39,11 @@ def _library() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(wordings) for found in texts for name, wordings in found.items()}
 
 
-def phrases(name: str) -> tuple[str, ...]:
-    """Return the wordings of one name."""
-    return _library()[name]
+def phrases(name: str, *, has_records: bool = True) -> tuple[str, ...]:
+    """Return the wordings of one name; without records, those that speak of nothing that is written down."""
+    marks = () if has_records else _library()["records"]
+    fit = tuple(text for text in _library()[name] if not any(mark in text for mark in marks))
+    return fit or _library()[f"{name}_of_items"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Pen:
     """Whether sentences may quote somebody. Sentences that are quoted themselves may not."""
     turn: int = 0
     """Number that chooses one of the paraphrases of a column. All sentences of one fact use the same paraphrase."""
+    has_records: bool = True
+    """Whether files hold the columns. Media show them instead and explain them by name; most go from 0 to 1."""
 
     @property
     def is_free(self) -> bool:
@@ -64,7 +68,7 @@ class Pen:
 
     def column(self, name: str) -> str:
         """Return what a sentence calls a column: a paraphrase if one is known."""
-        if not self.is_free or name not in self.meanings:
+        if not self.is_free or not self.has_records or name not in self.meanings:
             return f"`{name}`"
         said = self.meanings[name]
         return said.others[(self.turn + len(name)) % len(said.others)] if said.others else said.phrase
@@ -88,7 +92,8 @@ class Pen:
 
     def say(self, *names: str, **fields: str) -> str:
         """Fill in a wording of one of some names. A field with a capital begins with a capital letter."""
-        options = [text for name in names for text in phrases(name) if self.quotes or '"' not in text]
+        found = [text for name in names for text in phrases(name, has_records=self.has_records)]
+        options = found if self.quotes else [text for text in found if '"' not in text]
         fields |= {key.capitalize(): capitalized(value) for key, value in fields.items()}
         for _ in range(_TRIES):
             text = self._filled(self.pick(options)).format(**fields)
@@ -107,7 +112,7 @@ class Pen:
     def numbers(self, values: Sequence[float]) -> list[str]:
         """Write a list of numbers without units, either all in digits or all in words."""
         words = [spellings(value) for value in values]
-        if not self.is_free or not all(words) or self.rng.random() > _CHANCE_OF_WORDS:
+        if not self.is_free or not self.has_records or not all(words) or self.rng.random() > _CHANCE_OF_WORDS:
             return [digits(value) for value in values]
         return [some[0] for some in words]
 
@@ -137,7 +142,8 @@ class Pen:
 
     def _written(self, value: float) -> str:
         words, is_long = spellings(value), len(digits(value)) > _MOST_DIGITS
-        return self.pick(words) if words and (is_long or self.rng.random() < _CHANCE_OF_WORDS) else digits(value)
+        in_words = words and (is_long or (self.has_records and self.rng.random() < _CHANCE_OF_WORDS))
+        return self.pick(words) if in_words else digits(value)
 
 
 @dataclass(frozen=True)
@@ -147,12 +153,13 @@ class Pens:
     level: ReadingLevel = "plain"
     meanings: Mapping[str, Spoken] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
+    has_records: bool = True
 
     def of(self, name: str, streams: Streams) -> Pen:
         """Return the pen for the sentences of one fact."""
         rng = streams.generator(name)
         turn = int(rng.integers(12)) if self.level != "plain" else 0
-        return Pen(self.level, rng, self.meanings, turn=turn)
+        return Pen(self.level, rng, self.meanings, turn=turn, has_records=self.has_records)
 
 
 def _is_short(value: float) -> bool:
@@ -174,7 +181,7 @@ def named(name: str) -> dict[str, str]:
 def meanings_of(domain: Domain, *, has_paraphrases: bool = True) -> dict[str, Spoken]:
     """Return what sentences call the columns of a domain; no paraphrases where a sentence gives the meaning.
 
-    Media have no meanings that a sentence could use: their texts say how items show a column, some in reverse.
+    Domains that know nothing of their targets have no meanings that a sentence could use.
     """
     knows = domain.knows
     if not knows.targets:

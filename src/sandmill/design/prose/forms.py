@@ -134,7 +134,7 @@ def say_quantity(
     whole = f"{defined} {use}"
     if number_of(form) is None:
         first = pen.say("followed", **fields)
-        return Said(whole if pen.is_free else defined, (first, defined))
+        return Said(whole if pen.is_free or not pen.has_records else defined, (first, defined))
     if pen.is_free and not is_own:
         if pen.rng.random() > _CHANCE_OF_NAME:
             nameless = use_of(pen, phrase, form, unit)

@@ -134,7 +134,7 @@ def cue_of(voice: Voice, heard: Heard) -> Cue:
         return Cue(column=column, measure=heard.trait, parameters=(*hertz, *heard.levels), text=f"{said}.")
     ends = voice.call if heard.trait == "pitch" else (trait.low, trait.high)
     first, last = (round(end, trait.decimals) for end in ends)
-    text = f"{said}; {first:g} at 0, {last:g} at 1."
+    text = f"{said}. {traits.scaled(first, last)}"
     return Cue(column=column, measure=heard.trait, parameters=(*hertz, first, last), text=text)
 
 

@@ -127,8 +127,6 @@ class MediaFiles(Layout):
     shown: str = "cell"
     """What a description calls the cell in the names of files."""
     copies: tuple[Copies, ...] = ()
-    tells_names: bool = True
-    """Whether descriptions always say how the files are named, not only those without a style."""
 
     @property
     def train(self) -> str:
@@ -257,7 +255,11 @@ class MediaFiles(Layout):
     def told(self, facts: TaskFacts, sizes: Sizes) -> dict[str, str]:
         """Say what each place of items holds, and what the names of the files mean."""
         names = {"id": facts.id_column, "label": facts.target_column, "shown": SHOWN_CELL.strip("<>")}
-        named = {part.place: f"each named `{part.name.described(names)}`" for part in self.places}
+        target = f", so that the name holds the target `{facts.target_column}`"
+        named = {
+            part.place: f"each named `{part.name.described(names)}`{target if 'label' in part.name.fields else ''}"
+            for part in self.places
+        }
         told = {path: "" for path in (self.train_table, self.test_table) if path}
         for table, place in ((self.train_table, self.train_items), (self.test_table, self.test_items)):
             if self.is_shared:
@@ -265,7 +267,7 @@ class MediaFiles(Layout):
             elif table:
                 told[place] = f"the {self.item}s of `{table}`, {named[place]}"
             else:
-                told[place] = named[place] if self.tells_names else ""
+                told[place] = named[place]
         if self.train_only_table:
             told[self.train_only_table] = f"what is known of the training {self.item}s alone"
         again = [place for copy in self.copies for place in (copy.train, copy.test)]

@@ -27,7 +27,7 @@ class Seen(Frozen):
     column: str | None = None
     """None: chance decides."""
     is_turned: bool = False
-    """Whether a large value of the column shows little of it; for categories, whether their order is turned."""
+    """In tasks of older versions: whether a large value of the column shows little of it."""
 
 
 class ImageChannel(Channel):
@@ -64,7 +64,7 @@ class ImageChannel(Channel):
         """How each latent column shows in the pictures."""
         sights = sights_of(self.scene)
         return tuple(
-            sights[one.sight].cue(self.scene, one.sight, one.column, is_turned=one.is_turned)
+            sights[one.sight].cue(self.scene, one.sight, one.column)
             for one in self.seen
             if one.column is not None and one.sight in sights  # tasks of older versions may show what is gone
         )
@@ -114,12 +114,8 @@ class ImageDesign:
         return medium.model_copy(update={"not_leading": (*medium.not_leading, *faint)})
 
     def choose_channel(self, medium: ImageMedium, columns: Sequence[Column], streams: Streams) -> ImageChannel:
-        """Draw the nuisance, and whether a large value shows much or little of a thing.
-
-        A thing whose column the design lacks is chance.
-        """
+        """Draw the nuisance. A thing whose column the design lacks is chance."""
         latent, rng = {column.name for column in columns}, streams.generator("image channel")
-        turned = rng.random(len(medium.seen)) < 0.5
         return ImageChannel(
             kind=self.kind,
             column=medium.column,
@@ -131,8 +127,7 @@ class ImageDesign:
             side=self.sides[int(rng.integers(len(self.sides)))],
             **{name: round(float(rng.uniform(*getattr(self, name))), 3) for name in NUISANCE},
             seen=tuple(
-                one.model_copy(update={"column": one.column if one.column in latent else None, "is_turned": bool(turn)})
-                for one, turn in zip(medium.seen, turned, strict=True)
+                one.model_copy(update={"column": one.column if one.column in latent else None}) for one in medium.seen
             ),
             only_in_training=tuple(name for name in medium.noted if name in latent),
         )

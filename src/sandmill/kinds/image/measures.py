@@ -56,7 +56,7 @@ def measuring_lines(cues: Sequence[Cue]) -> tuple[str, ...]:
     used, made = set[str](), list[str]()
     for cue, sight in zip(cues, sights, strict=True):
         used |= set(re.findall(r"\w+", sight.measure))
-        low, high = sight.scale(is_turned=bool(cue.parameters))
+        low, high = sight.ends
         line = f"    made[{quoted(cue.column)}] = on_scale({sight.measure}, {low:g}, {high:g})"
         is_long = len(line) > WIDTH
         made += [f"    reading = {sight.measure}", line.replace(sight.measure, "reading", 1)] if is_long else [line]

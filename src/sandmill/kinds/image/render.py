@@ -128,7 +128,4 @@ def _amount(seen: Seen, levels: int, latents: Mapping[str, Floats], row_numbers:
         # At full variety, exactly the numbers that were drawn.
         values = values + (1 - variety) * (0.5 - values)
         values = np.floor(values * levels) if levels else values
-    if levels:
-        return (levels - 1 - values if seen.is_turned else values) % levels
-    values = np.clip(values, 0, 1)
-    return 1 - values if seen.is_turned else values
+    return values % levels if levels else np.clip(values, 0, 1)

@@ -10,10 +10,6 @@ from sandmill.mechanism.columns import Floats
 from sandmill.models.base import Frozen
 from sandmill.models.channel import Cue
 
-TURNED = "the more of it, the smaller the value"
-TURNED_LEVELS = "counted from the last to the first"
-"""What a description adds where a column and what shows it run against each other."""
-
 
 class Sight(Frozen):
     """One thing to be seen, which shows a number from 0 to 1 or a category."""
@@ -30,22 +26,10 @@ class Sight(Frozen):
     is_faint: bool = False
     """Whether general features hardly show it: see `Medium.not_leading`."""
 
-    def cue(self, scene: str, name: str, column: str, *, is_turned: bool) -> Cue:
+    def cue(self, scene: str, name: str, column: str) -> Cue:
         """Return how a column shows that decides this sight of a scene."""
-        turned = TURNED_LEVELS if self.levels else TURNED
-        return Cue(
-            column=column,
-            measure=f"{scene}.{name}",
-            parameters=(turned,) if is_turned else (),
-            text=f"{self.text}; {turned}" if is_turned else self.text,
-        )
-
-    def scale(self, *, is_turned: bool) -> tuple[float, float]:
-        """Return the readings where the column is 0 and where it is 1."""
-        if self.levels:
-            # A category whose order is turned is read from its last level.
-            return (self.levels - 1.0, self.levels - 2.0) if is_turned else (0.0, 1.0)
-        return self.ends[::-1] if is_turned else self.ends
+        text = self.text if self.levels else f"{self.text} (scaled, 0 to 1)"
+        return Cue(column=column, measure=f"{scene}.{name}", text=text)
 
 
 Scene = Literal["objects", "ground", "fundus", "glyphs", "tissue", "leaf", "chest", "outline", "mole"]
