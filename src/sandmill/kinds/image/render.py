@@ -24,7 +24,7 @@ def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
         radius = np.where(canvas.draw("occlusion") < channel.occlusion, _DROP, -1.0)
         place = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
         drop = canvas.blob("dirt", place, radius, soft=6.0)
-        canvas.paint(0.95 * drop, list(_blurred(canvas.pixels, length=channel.side // 4)))
+        canvas.paint(0.95 * drop, list(_blurred(_blurred(canvas.pixels, length=9), length=9)))
     pixels = canvas.pixels
     if channel.shift:
         most = channel.shift * channel.side
