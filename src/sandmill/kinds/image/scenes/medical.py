@@ -148,7 +148,7 @@ def _from_edge(canvas: Canvas, edge: Floats) -> tuple[Any, Any]:
 
 
 _MOST_LEADS = 7
-_LETTERS = (
+_LETTERS: tuple[list[list[Place]], ...] = (
     [[(0, 0), (0, 1)], [(0, 0), (0.8, 0)], [(0.9, 0.08), (0.9, 0.45)], [(0, 0.5), (0.8, 0.5)], [(0.4, 0.5), (1, 1)]],
     [[(0, 0), (0, 1)], [(0, 1), (1, 1)]],
 )
@@ -208,7 +208,7 @@ def _tubes(canvas: Canvas, shown: Shown) -> None:
     for side, letter in enumerate(_LETTERS):
         left = x + np.where(shown["marker"] == side, (0.05, 0.88)[side], -9.0)
         strokes = [[(left + 0.06 * over, y + 0.09 * under) for over, under in stroke] for stroke in letter]
-        canvas.paint(together([canvas.line(*stroke, 0.6 * thin) for stroke in strokes]), (225, 225, 225))
+        canvas.paint(together([canvas.line(start, end, 0.6 * thin) for start, end in strokes]), (225, 225, 225))
 
 
 def _bent(canvas: Canvas, start: Place, middle: Place, end: Place, half: float) -> Cover:
