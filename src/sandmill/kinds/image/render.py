@@ -21,10 +21,10 @@ _DROP = 0.13
 def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
     """Return the pictures as a camera sees them. Grey pictures have three equal colours."""
     if channel.occlusion:
-        radius = np.where(canvas.draw("occlusion") < channel.occlusion, _DROP, -1.0)
+        is_wet = canvas.draw("occlusion") < channel.occlusion
         place = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
-        drop = canvas.blob("dirt", place, radius, soft=6.0)
-        canvas.paint(0.95 * drop, list(_blurred(_blurred(canvas.pixels, length=9), length=9)))
+        drop, dry = canvas.blob("dirt", place, _DROP, soft=6.0)[is_wet], canvas.pixels[:, is_wet]
+        canvas.pixels[:, is_wet] = dry + 0.95 * drop * (_blurred(_blurred(dry, length=9), length=9) - dry)
     pixels = canvas.pixels
     if channel.shift:
         most = channel.shift * channel.side
