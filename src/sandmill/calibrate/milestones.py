@@ -29,7 +29,7 @@ counts for the first alone."""
 TOWARD_READERS = 0.75
 """How far gold lies on the way from the best blind run to the better readers. Half-way, another blind search of the
 same strength as the best one of the panel often wins it."""
-TOWARD_READERS_IN_PROSE = 0.85
+TOWARD_READERS_IN_PROSE = 0.9
 """The same of tables that say facts in prose, spread or contested: a parser that knows how they may be worded reads
 half of these facts."""
 LEAST_FALL = 0.022

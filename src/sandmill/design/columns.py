@@ -1,6 +1,6 @@
 """Choose the columns of a design, in an order that does not reveal their role, and how they depend on each other."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TypeVar
 
 import numpy as np
@@ -174,10 +174,12 @@ def choose_columns(
     hardness: float,
     streams: Streams,
     shape: Shape | None = None,
+    of_unit: Collection[str] | None = None,
 ) -> tuple[Column, ...]:
     """Draw the columns of a design and their dependence on each other, on the date and on units.
 
-    With a shape, all columns of the vocabulary are those of the design.
+    With a shape, all columns of the vocabulary are those of the design. `of_unit` names the columns that have one value
+    for each unit; they are drawn if it is None.
     """
     knows = vocabulary.domain.knows
     if shape:
@@ -185,7 +187,7 @@ def choose_columns(
     else:
         chosen = choose_candidates(structure, vocabulary, rule, hardness, streams)
     drawn = tuple(_column(candidate, conditions, streams) for candidate in chosen)
-    columns = _within_units(drawn, limited_columns(knows), streams)
+    columns = _within_units(drawn, limited_columns(knows), streams, of_unit)
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)
     parents = [parent for parent in parents if parent.name in rule.columns]
     date = next((column for column in columns if isinstance(column.distribution, Date)), None)
@@ -262,14 +264,17 @@ def _column(candidate: Word, conditions: Conditions, streams: Streams) -> Column
             return Column(name=candidate.name, distribution=Categorical(levels=levels, shares=shares), decimals=0)
 
 
-def _within_units(columns: tuple[Column, ...], limited: Set[str], streams: Streams) -> tuple[Column, ...]:
+def _within_units(
+    columns: tuple[Column, ...], limited: Set[str], streams: Streams, of_unit: Collection[str] | None
+) -> tuple[Column, ...]:
     """Make some columns properties of the unit, with the same value in all its rows; none of the limited ones."""
     unit = next((column.name for column in columns if isinstance(column.distribution, Unit)), None)
     if unit is None:
         return columns
     draws = {column.name: streams.generator(f"unit of {column.name}").random() for column in columns}
     own = [column.name for column in columns if isinstance(column.distribution, Normal | LogNormal)][:_MIN_ROW_LEVEL]
-    shared = {name for name, draw in draws.items() if draw < _CHANCE_OF_UNIT} - {*own, *limited}
+    drawn = {name for name, draw in draws.items() if draw < _CHANCE_OF_UNIT} - {*own, *limited}
+    shared = drawn if of_unit is None else of_unit
     return tuple(
         column.model_copy(update={"unit": unit})
         if column.name in shared and not isinstance(column.distribution, Date | Unit)

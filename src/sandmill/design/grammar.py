@@ -279,7 +279,8 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         is_free=plan.is_free,
     )
     distractors = setting.knobs.distractors
-    columns = choose_columns(slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
+    said = (slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
+    columns = choose_columns(*said, of_unit=medium.of_unit if medium else None)
     told = plan, rule, columns, setting.domain, streams, setting.shape, slot.reading
     return _Ruled(plan, priors, tell(*told, has_records=not medium))
 

@@ -74,5 +74,7 @@ class Medium(Frozen):
     not_leading: tuple[str, ...] = ()
     """Columns that the first plain motif of a rule does not read, which carries easy designs: those that general
     features of the items hardly show."""
+    of_unit: tuple[str, ...] = ()
+    """Columns that belong to the unit of several items, such as the breed of an animal: one value for all of them."""
     may_miss: tuple[str, ...] = ()
     """Columns beside the items whose cells are missing in some rows, if the seed has missing cells."""

@@ -139,3 +139,22 @@ def test_a_folder_that_tells_more_is_refused():
     assert layout.shows_target(public, package.facts)
     more = {**package.public, "essential_data/src_wavs/R1.wav": b""}
     assert any("R1.wav" in fault for fault in layout.read(more, package.facts, package.spec.feature_columns).faults)
+
+
+def test_no_harmonic_folds_down_from_above_half_of_the_rate():
+    medium, rows = ARCHIVE.choose_medium(0.4), RowNumbers.of(Streams(b"s" * 32, "sounds"), range(20))
+    plain = {"noise": 0.0, "passing": 0.0, "gain": 0.0, "echo": 0.0}
+    channel = ARCHIVE.choose_channel(medium, (), rows.streams).model_copy(update=plain)
+    sounds = []
+    for tone in (3000.0, 700.0):
+        voice = channel.voice.model_copy(update={"trill": (tone, tone), "bend": 0.0})
+        files = render_recordings(channel.model_copy(update={"voice": voice}), {}, rows)
+        sounds.append(np.stack([np.frombuffer(file[-channel.samples :], np.int8) / 128 for file in files]))
+    power = (np.abs(np.fft.rfft(sounds[0] - sounds[1], axis=1)) ** 2).mean(axis=0)
+    pitch = np.linspace(0, channel.rate / 2, len(power))
+    trill, folded = (power[np.abs(pitch - middle) < 100].sum() for middle in (3000, channel.rate - 6000))
+    assert folded < 0.01 * trill
+
+
+def test_no_note_no_run_and_no_silence_between_them_is_next_to_nothing():
+    assert all(channels.TRAITS[name].low >= 0.05 for name in ("length", "gap", "bout", "pause"))

@@ -14,6 +14,8 @@ from PIL import Image, PngImagePlugin
 from scipy.stats import spearmanr
 
 from sandmill.check import check_package
+from sandmill.design import design_task
+from sandmill.design.grammar import medium_of
 from sandmill.draw import render
 from sandmill.kinds.files.archives import archive_excess, pack
 from sandmill.kinds.files.item_files import image_findings
@@ -23,8 +25,11 @@ from sandmill.kinds.image.measures import estimates, measuring_lines
 from sandmill.kinds.image.render import render_images
 from sandmill.kinds.image.scenes import sights_of
 from sandmill.mechanism.row_numbers import RowNumbers
+from sandmill.models.base import Band
+from sandmill.models.plan import Slot
 from sandmill.models.spec import Sizes
 from sandmill.rng import Streams
+from sandmill.seeds import ingest
 from tests.designs import SECRET, make_image_spec
 
 ROWS = RowNumbers.of(Streams(SECRET, "pictures"), range(200))
@@ -210,3 +215,60 @@ def test_a_file_that_is_read_again_gives_the_pixels_that_scripts_read(tmp_path):
         known = image_files.pixels(files)
         assert known.dtype == np.float32
         np.testing.assert_array_equal(known, inspect.unwrap(image_files.pixels)(files))
+
+
+def drawn(scene, rows=60, **changes):
+    """Pictures of a scene without any nuisance but its own chance; `changes` sets sights and parts of the channel."""
+    sights = sights_of(scene)
+    latents = {name: np.full(rows, float(value)) for name, value in changes.items() if name in sights}
+    seen = tuple(Seen(sight=sight, column=sight if sight in latents else None) for sight in sights)
+    more = {"grain": 0.0, "side": 64, **{name: value for name, value in changes.items() if name not in sights}}
+    channel = ImageChannel(column="p", meaning="p", scene=scene, seen=seen, **more)
+    return pixels_of(render_images(channel, latents, RowNumbers.of(ROWS.streams, range(rows))))
+
+
+def test_globules_lie_in_the_mole_and_none_on_clean_skin():
+    none, all_six = (drawn("mole", globules=share, size=0, veil=0, scar=0, hairs=0, rim=0) for share in (0, 1))
+    is_globule = np.abs(all_six - none).sum(axis=3) > 60
+    skin = np.median(none[:, 8:16, 8:-8], axis=(1, 2))[:, None, None]
+    is_mole = (none / skin).mean(axis=3) < 0.85
+    assert is_globule.sum(axis=(1, 2)).min() > 60
+    assert np.mean(is_mole[is_globule]) > 0.97
+
+
+def test_the_letter_of_a_radiograph_names_the_side_on_which_it_lies():
+    at_left, at_right = (drawn("chest", marker=side, side=96, is_grey=True) for side in (0, 1))
+    letters = [
+        films[:, :16, edge].astype(float) for films, edge in ((at_left, slice(16)), (at_right, slice(-16, None)))
+    ]
+    upper = [(letter[:, :8] > 190).sum(axis=(1, 2)).mean() for letter in letters]
+    # The upper half of an R is a stem and a bow, that of an L a stem
+    assert upper[0] > 1.6 * upper[1] > 0
+    # The heart lies on the side of the L in all films: none is mirrored
+    for films in (at_left, at_right):
+        assert (films[:, 50:66, 52:70].mean(axis=(1, 2)) > films[:, 50:66, 26:44].mean(axis=(1, 2))).mean() > 0.95
+
+
+def test_teeth_of_a_leaf_are_a_margin_and_not_the_tiers_of_a_fir():
+    smooth, toothed = (
+        (drawn("outline", teeth=share, shade=0, paper=1, specks=0, lobes=0, is_grey=True)[:, 16:] < 150).sum(axis=2)
+        for share in (0, 1)
+    )
+    assert 1 < np.abs(toothed - smooth).max() <= 2 * 0.03 * 64 + 2
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_drop_on_the_lens_blurs_and_leaves_no_dark_blot(scene):
+    clear, wet = (drawn(scene, occlusion=share) for share in (0.0, 1.0))
+    assert np.abs(clear - wet).max() > 30
+    assert 0.97 < wet.mean() / clear.mean() < 1.03
+
+
+def test_what_belongs_to_a_patient_is_one_value_for_all_its_pictures():
+    seed = next(seed for seed in ingest(()).supported if seed.id == "siim-isic-melanoma-classification")
+    for place in (0.2, 0.8):
+        slot = Slot(number=0, seed=seed, band=Band.HARD, place=place)
+        medium, spec = medium_of(slot), design_task(slot, Streams(SECRET, "patients"), 0.3)
+        of_unit = {column.name for column in spec.mechanism.columns if column.unit}
+        assert of_unit == {*medium.of_unit} & {*spec.mechanism.column_by_name}
+        assert len({*medium.of_unit} & {*medium.needed} & of_unit) == 2

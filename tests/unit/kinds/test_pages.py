@@ -15,6 +15,8 @@ from sandmill.kinds.files.base import write_files
 from sandmill.kinds.page.channel import FieldsChannel, MasksChannel, Ranged
 from sandmill.kinds.page.design import choose_slips, design_pages
 from sandmill.kinds.page.layout import CLEANED, MASKS, MASKS_FOLDER, PAGES, grey_png, mask_pixels
+from sandmill.kinds.page.marks import MOST_NUMBERS, NUMBERS, STYLES, Pages, Regions
+from sandmill.kinds.page.marks import SCENES as REGIONS_OF
 from sandmill.kinds.page.oracle import clean_pages, marked_regions
 from sandmill.kinds.page.regressions import moved_back, series_of, shifted, slips_at
 from sandmill.kinds.page.render import render_dirty, scan
@@ -305,3 +307,21 @@ def test_scripts_write_valid_submissions_of_rising_worth_and_undoing_slips_pays(
     assert found["reference"] > merit(rendered, best.prediction)
     assert found["reference"] > found["competent"] > found["naive"]
     assert found["reference"] > run_script(rendered, ladder_of(rendered)[0], panel[0])
+
+
+def test_no_contour_of_a_map_crosses_another():
+    rng = np.random.default_rng(3)
+    pages = Pages(height=20, width=34, font=1, numbers=rng.random((200, MOST_NUMBERS)), density=np.ones(200))
+    lines = [(y, end) for x, y, to, end, _ in STYLES["map"](pages) if (to - x).min() > 1]
+    heights = np.array(lines).reshape(5, -1, 2, 200)
+    assert (np.diff(heights, axis=0) > 1).all()
+
+
+def test_no_layer_crosses_another():
+    rng, one = np.random.default_rng(3), np.ones((200, 1, 1))
+    down, across = np.arange(-18.0, 18.0)[None, :, None], np.arange(-16.0, 16.0)[None, None]
+    masks = REGIONS_OF["layer"](Regions(rng.random((200, NUMBERS, 1, 1)), 2 * one, one, one, down, across))
+    # Each layer is one pixel high. Where a column shows both, they are as far from each other as in other columns.
+    for mask in masks:
+        apart = [np.ptp(np.flatnonzero(column)) for column in mask.T if column.sum() == 2]
+        assert not apart or np.ptp(apart) <= 1

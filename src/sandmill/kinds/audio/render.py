@@ -28,6 +28,8 @@ _CHUNK = 50
 """Recordings that are rendered at a time, which keeps arrays small."""
 _MOST_NOTES, _GRID, _HARMONICS, _LINES = 4, 16, 7, 14
 """Notes of a call; places in time that a click or knock can take; harmonics of a note; harmonics of the hum."""
+_HIGHEST = 0.48
+"""Highest frequency of a harmonic, as a share of the samples a second. One above half of them would fold down."""
 _TAIL = 2000
 """Samples of reflections after a sound."""
 _GLIDE, _TREMBLES, _REFLECTIONS = 0.35, 9, 5
@@ -127,7 +129,8 @@ def _add_note(
     numbers = np.arange(1, _HARMONICS + 1)
     harmonics = numbers * pitch[:, None]
     loud = 0.12 + sum(1 / (1 + ((harmonics - middle) / width) ** 2) for middle, width in voice.formants)
-    loud = np.where(harmonics * 2 ** (np.abs(rise[:, None]) / 2) < channel.rate * 0.48, loud, 0) / np.sqrt(numbers)
+    highest = np.abs(rise) / 2 + np.abs(arch) / 6 + voice.vibrato
+    loud = np.where(harmonics * 2 ** highest[:, None] < channel.rate * _HIGHEST, loud, 0) / np.sqrt(numbers)
     loud *= (amplitude / np.sqrt((loud**2).sum(axis=1)))[:, None]
     swells, fades = voice.attack
 
@@ -182,13 +185,14 @@ def _add_trill(
 ) -> None:
     """Add two runs of quick pulses."""
     tone, level = _even(draws, "tone", *voice.trill), TRILL * _even(draws, "trill near", 0.7, 1.1)
+    octave = 0.2 * (2 * tone * 2 ** (abs(voice.bend) / 2) < channel.rate * _HIGHEST)
 
     def made(since: Sound, seconds: Sound) -> Sound:
         pulse = seconds * _wide(shown["tempo"])
         pulse -= np.floor(pulse)
         angle = _angle(channel.rate, tone, np.float32(voice.bend) * (pulse - np.float32(0.5)), since)
         shape = np.minimum(pulse / 0.12, 1) * np.exp(-4 * pulse) * 1.6
-        return np.asarray(_wide(level) * shape * (np.sin(angle) + 0.2 * np.sin(2 * angle)), dtype=np.float32)
+        return np.asarray(_wide(level) * shape * (np.sin(angle) + _wide(octave) * np.sin(2 * angle)), dtype=np.float32)
 
     for start in (begins, begins + shown["bout"] + shown["pause"]):
         _add(sound, channel.rate, (start, shown["bout"]), np.ones(len(sound), np.bool_), made)

@@ -46,7 +46,7 @@ class ImageChannel(Channel):
     lighting: float = Field(default=0.0, ge=0, le=0.5)
     """Largest change of the brightness of a picture, as a share of it."""
     occlusion: float = Field(default=0.0, ge=0, le=1)
-    """Chance that blurred dirt hides a part of the picture."""
+    """Chance that a drop on the lens blurs a part of the picture."""
     blur: float = Field(default=0.0, ge=0, le=1)
     """Largest share of each pixel that comes from its neighbours."""
     motion: float = Field(default=0.0, ge=0, le=1)

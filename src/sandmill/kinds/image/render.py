@@ -14,17 +14,17 @@ from sandmill.kinds.image.scenes import draw_scene, sights_of
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
 
-_DIRT = 0.12
-"""Radius of the blurred dirt that hides a part of a picture."""
+_DROP = 0.13
+"""Radius of the drop on the lens that blurs a part of a picture. A dark blot would look like a part of the scene."""
 
 
 def disturb(canvas: Canvas, channel: ImageChannel) -> Pixels:
     """Return the pictures as a camera sees them. Grey pictures have three equal colours."""
     if channel.occlusion:
-        is_dirty = canvas.draw("occlusion") < channel.occlusion
+        is_wet = canvas.draw("occlusion") < channel.occlusion
         place = canvas.draw("occlusion x", 0.1, 0.9), canvas.draw("occlusion y", 0.1, 0.9)
-        dirt = canvas.blob("dirt", place, np.where(is_dirty, _DIRT, -1.0), soft=6.0)
-        canvas.paint(0.85 * dirt, canvas.pixels.mean(axis=(2, 3)).T * 0.5)
+        drop, dry = canvas.blob("dirt", place, _DROP, soft=6.0)[is_wet], canvas.pixels[:, is_wet]
+        canvas.pixels[:, is_wet] = dry + 0.95 * drop * (_blurred(_blurred(dry, length=9), length=9) - dry)
     pixels = canvas.pixels
     if channel.shift:
         most = channel.shift * channel.side

@@ -119,15 +119,16 @@ def _ring(x: Floats, y: Floats, radius: Floats, used: Floats) -> Strokes:
 
 
 def _map(pages: Pages) -> Strokes:
-    """Winding contours from side to side, and dots."""
+    """Contours from side to side that wind together, so that none crosses another, and dots."""
     numbers, strokes, steps = pages.numbers, Strokes(), 7
     x = np.linspace(0, pages.width, steps + 1)
+    turn, tilt, top, bottom = numbers[:, 2:6].T
     for line in range(5):
-        first = 12 * line
-        used, middle, wave, turn, tilt = pages.is_used(first), *numbers[:, first + 1 : first + 5].T
+        used, middle = pages.is_used(12 * line), 0.2 * line + 0.07 + 0.06 * numbers[:, 12 * line + 1]
+        wave = 1 + 3 * (top + (bottom - top) * line / 4)
         y = [
             pages.height * (middle + 0.3 * (tilt - 0.5) * (step - steps / 2) / steps)
-            + (1 + 3 * wave) * np.sin(1.3 * step + 2 * np.pi * turn)
+            + wave * np.sin(1.3 * step + 2 * np.pi * turn)
             for step in range(steps + 1)
         ]
         whole = np.ones(len(numbers))
@@ -199,16 +200,6 @@ class Regions:
     across: Floats
     """Columns of pixels from the middle, shape (1, 1, width)."""
 
-    @property
-    def height(self) -> int:
-        """Rows of pixels."""
-        return self.down.size
-
-    @property
-    def width(self) -> int:
-        """Columns of pixels."""
-        return self.across.size
-
     def of(self, region: int) -> Floats:
         """Random numbers of a region, shape (_EACH, pictures, 1, 1)."""
         return np.moveaxis(self.numbers[:, _EACH * region : _EACH * (region + 1)], 1, 0)
@@ -220,11 +211,12 @@ class Regions:
 
 def _blobs(regions: Regions, most: int, margin: float) -> Floats:
     """Blobs whose middle is at least a share of the picture away from its edge."""
-    mask = np.zeros((len(regions.amount), regions.height, regions.width))
+    height, width = regions.down.size, regions.across.size
+    mask = np.zeros((len(regions.amount), height, width))
     for blob in range(most):
         x, y, scale, turn, other, long = regions.of(blob)
-        right = regions.across - (margin + (1 - 2 * margin) * x - 0.5) * regions.width
-        below = regions.down - (margin + (1 - 2 * margin) * y - 0.5) * regions.height
+        right = regions.across - (margin + (1 - 2 * margin) * x - 0.5) * width
+        below = regions.down - (margin + (1 - 2 * margin) * y - 0.5) * height
         angle = np.arctan2(below, right)
         outline = 1 + regions.wave * (
             0.6 * np.sin(2 * angle + 2 * np.pi * turn) * (0.5 + long) + 0.4 * np.sin(3 * angle + 2 * np.pi * other)
@@ -235,14 +227,14 @@ def _blobs(regions: Regions, most: int, margin: float) -> Floats:
 
 
 def _layers(regions: Regions) -> Floats:
-    """Layers between two winding lines, the first in the upper half."""
-    mask = np.zeros((len(regions.amount), regions.height, regions.width))
-    share = regions.across / regions.width
+    """Layers between two lines, the first in the upper half. All wind together, so that none crosses another."""
+    height, width = regions.down.size, regions.across.size
+    mask = np.zeros((len(regions.amount), height, width))
+    share, (_, tilt, turn, other, _, _) = regions.across / width, regions.of(0)
     for layer in range(_LAYERS):
-        place, tilt, turn, other, _, _ = regions.of(layer)
-        top = (0.38 * place - 0.42 + 0.45 * layer) * regions.height + (tilt - 0.5) * 0.3 * regions.height * share
+        top = (0.38 * regions.of(layer)[0] - 0.42 + 0.45 * layer) * height + (tilt - 0.5) * 0.3 * height * share
         bend = np.sin(2 * np.pi * (share + turn)) + 0.5 * np.sin(4 * np.pi * share + 2 * np.pi * other)
-        under = regions.down - top - regions.wave * 0.15 * regions.height * bend
+        under = regions.down - top - regions.wave * 0.15 * height * bend
         mask = np.maximum(mask, ((under >= 0) & (under < regions.size)) * regions.has(layer))
     return mask
 

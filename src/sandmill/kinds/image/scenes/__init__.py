@@ -49,4 +49,5 @@ def draw_scene(scene: Scene, canvas: Canvas, shown: Shown) -> None:
     """Draw a scene."""
     from sandmill.kinds.image.scenes import general, medical
 
-    {**general.DRAWINGS, **medical.DRAWINGS}[scene](canvas, shown)
+    draw: Draw = getattr(medical if hasattr(medical, f"draw_{scene}") else general, f"draw_{scene}")
+    draw(canvas, shown)

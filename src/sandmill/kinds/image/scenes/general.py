@@ -1,13 +1,12 @@
 """Draw objects, ground from above, signs on stone, and leaves."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sandmill.kinds.image.canvas import Canvas, Cover, Pixels, Place, each_level, together, wide
-from sandmill.kinds.image.scenes import Draw, Shown
+from sandmill.kinds.image.scenes import Shown
 from sandmill.mechanism.columns import Floats
 
 _GULLS, _CRESTS = 6, 8
@@ -280,7 +279,8 @@ def _infect(canvas: Canvas, shown: Shown, leaf: tuple[Any, Floats, Any], cloth: 
 
 
 _MOST_SPECKS = 7
-_LOBES = 3
+_LOBES, _TEETH = 3, 14
+"""Bays of a margin, and blunt teeth over the height of a picture. Sharp ones look like the tiers of a fir."""
 
 
 def draw_outline(canvas: Canvas, shown: Shown) -> None:
@@ -329,15 +329,6 @@ def _outline(canvas: Canvas, shown: Shown, place: Place, soft: float = 1.2) -> t
     round_part = (along / middle) ** middle * ((1 - along) / (1 - middle)) ** (1 - middle)
     bays = 1 - 0.6 * wide(shown["lobes"]) * (0.5 + 0.5 * np.cos(2 * np.pi * _LOBES * along))
     broad = wide(0.17 + 0.17 * shown["width"]) * round_part**1.3 * bays
-    broad = broad * (1 + 0.3 * wide(shown["teeth"]) * (2 * (14 * canvas.down % 1) - 1))
+    broad = broad - np.minimum(0.03, 0.3 * broad) * wide(shown["teeth"]) * np.sin(2 * np.pi * _TEETH * canvas.down)
     beside = canvas.across - x - 0.4 * (wide(shown["tip"]) - 0.5) * along**2
     return canvas.soft(np.minimum(broad - abs(beside), half - abs(canvas.down - y)), soft), along, beside
-
-
-DRAWINGS: Mapping[str, Draw] = {
-    "objects": draw_objects,
-    "ground": draw_ground,
-    "glyphs": draw_glyphs,
-    "leaf": draw_leaf,
-    "outline": draw_outline,
-}

@@ -1,13 +1,12 @@
 """Draw scenes of medicine."""
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sandmill.kinds.image.canvas import Canvas, Cover, Place, each_level, together, wide
-from sandmill.kinds.image.scenes import Draw, Shown
+from sandmill.kinds.image.scenes import Shown
 from sandmill.mechanism.columns import Floats
 
 _MOST_SPOTS = 7
@@ -28,8 +27,8 @@ def draw_fundus(canvas: Canvas, shown: Shown) -> None:
     disc = canvas.blob("rim", (x, y), 0.05 + 0.075 * shown["disc_size"], 0.06, 0.95, soft=2)
     canvas.paint(disc, (242, 204, 140))
     canvas.paint(0.7 * canvas.disc(x, y, 0.025 + 0.02 * canvas.draw("cup"), soft=1.5), (255, 240, 210))
-    vessels = _vessels(canvas, (x, y), away, 0.007 + 0.014 * shown["vessels"]) * (1 - 0.85 * disc)
-    canvas.paint(wide(0.25 + 0.7 * shown["vessels"]) * vessels, (98, 18, 20))
+    vessels = _vessels(canvas, (x, y), away, 0.009 + 0.012 * shown["vessels"]) * (1 - 0.85 * disc)
+    canvas.paint(wide(0.45 + 0.5 * shown["vessels"]) * vessels, (98, 18, 20))
     cells = canvas.places("spot", 5, 0.14, 0.2)
     pale = canvas.draw("pale", 0, 40)
     for number, (part, a, b) in enumerate(canvas.each(shown["deposits"], cells[_MOST_SPOTS : 2 * _MOST_SPOTS], 0.06)):
@@ -149,6 +148,11 @@ def _from_edge(canvas: Canvas, edge: Floats) -> tuple[Any, Any]:
 
 
 _MOST_LEADS = 7
+_LETTERS: tuple[list[list[Place]], ...] = (
+    [[(0, 0), (0, 1)], [(0, 0), (0.8, 0)], [(0.9, 0.08), (0.9, 0.45)], [(0, 0.5), (0.8, 0.5)], [(0.4, 0.5), (1, 1)]],
+    [[(0, 0), (0, 1)], [(0, 1), (1, 1)]],
+)
+"""Strokes of the letters R and L, which mark the right side of the body, at the left of a radiograph, and the left."""
 
 
 def draw_chest(canvas: Canvas, shown: Shown) -> None:
@@ -188,7 +192,7 @@ def _lung(canvas: Canvas, shown: Shown, x: float, name: str) -> Cover:
 
 
 def _tubes(canvas: Canvas, shown: Shown) -> None:
-    """Draw a tube that comes from above and one that comes from the left, electrodes and the letter of a side."""
+    """Draw a tube that comes from above and one that comes from the left, electrodes and a letter."""
     thin = 1.1 / canvas.side
     x, y = 0.34 + 0.32 * shown["tip_across"], 0.26 + 0.46 * shown["tip_down"]
     top, bow = canvas.draw("tube", 0.44, 0.56), canvas.draw("bow", -0.05, 0.05)
@@ -200,10 +204,11 @@ def _tubes(canvas: Canvas, shown: Shown) -> None:
     pads = canvas.places("lead", 4, 0.16, 0.2)
     for part, a, b in canvas.each(shown["leads"], pads[:_MOST_LEADS], 0.06):
         part.shade(84 * part.disc(a, b, 0.042))
-    a = np.where(shown["marker"] == 1, 0.9, 0.06) + canvas.draw("marker", -0.02, 0.02)
-    foot = canvas.draw("marker down", 0.1, 0.15)
-    for end in ((a, foot - 0.09), (a + 0.045, foot)):
-        canvas.paint(canvas.line((a, foot), end, thin), (225, 225, 225))
+    x, y = canvas.draw("marker", -0.02, 0.02), canvas.draw("marker down", 0.03, 0.07)
+    for side, letter in enumerate(_LETTERS):
+        left = x + np.where(shown["marker"] == side, (0.05, 0.88)[side], -9.0)
+        strokes = [[(left + 0.06 * over, y + 0.09 * under) for over, under in stroke] for stroke in letter]
+        canvas.paint(together([canvas.line(start, end, 0.6 * thin) for start, end in strokes]), (225, 225, 225))
 
 
 def _bent(canvas: Canvas, start: Place, middle: Place, end: Place, half: float) -> Cover:
@@ -225,9 +230,8 @@ def draw_mole(canvas: Canvas, shown: Shown) -> None:
     canvas.fill((226 + flush) * light, 172 * light, (158 - flush) * light)
     canvas.light(1 + 0.03 * canvas.texture("skin", 0.4, 2) + 0.1 * (canvas.grains("lines", 0.1)[0].clip(0, 1) - 0.5))
     place = canvas.draw("mole x", 0.45, 0.55), canvas.draw("mole y", 0.45, 0.55)
-    radius = wide(0.19 + 0.12 * shown["size"])
-    over, under = canvas.far(*place, 1 + 0.38 * shown["stretch"], canvas.draw("turn of mole", 0, np.pi))
-    share = np.hypot(over, under) / radius
+    half, form = 0.22 + 0.1 * shown["size"], (1 + 0.38 * shown["stretch"], canvas.draw("turn of mole", 0, np.pi))
+    radius, share = wide(half), np.hypot(*canvas.far(*place, *form)) / wide(half)
     halo = wide(canvas.draw("halo", 0, 0.25)) * np.clip(2.6 - 1.6 * share, 0, 1)
     canvas.paint(halo, (218 * light, 96 * light, 104 * light))
     ragged = wide(canvas.draw("ragged", 0.02, 0.1)) * canvas.texture("edge", 0.16, 2.6)
@@ -239,10 +243,10 @@ def draw_mole(canvas: Canvas, shown: Shown) -> None:
     canvas.paint(0.94 * cover, (126 * brown, 82 * brown, 56 * brown))
     white, spots = 250 * light, canvas.places("spot of mole", 2, 0.0, 0.2)
     for name, spot, colour in (("veil", spots[0], (92, 104, 128)), ("scar", spots[1], (white, white - 14, white - 20))):
-        x, y = (middle + 0.9 * radius[:, 0, 0] * (at - 0.5) for middle, at in zip(place, spot, strict=True))
+        x, y = (middle + 0.9 * half * (at - 0.5) for middle, at in zip(place, spot, strict=True))
         canvas.paint(0.8 * canvas.blob(name, (x, y), 0.03 + 0.08 * shown[name], 0.3, soft=3), colour)
-    points = canvas.places("globule", 4, 0.26, 0.2)
-    for part, a, b in canvas.each(shown["globules"], points[:_MOST_GLOBULES], 0.08):
+    points = _around(canvas, place, 0.6 * half, *form)
+    for part, a, b in canvas.each(shown["globules"], points, 0.08):
         part.paint(0.92 * part.disc(a, b, 0.04, soft=1.5), (24, 16, 18))
     for hair in range(_HAIRS):
         x, y = canvas.draw(f"hair {hair} x") - 9 * (shown["hairs"] == 0), canvas.draw(f"hair {hair} y")
@@ -257,9 +261,9 @@ def draw_mole(canvas: Canvas, shown: Shown) -> None:
     canvas.light(0.12 + 0.88 * lens)
 
 
-DRAWINGS: Mapping[str, Draw] = {
-    "fundus": draw_fundus,
-    "tissue": draw_tissue,
-    "chest": draw_chest,
-    "mole": draw_mole,
-}
+def _around(canvas: Canvas, place: Place, radius: Floats, stretch: Floats, turn: Floats) -> list[Place]:
+    """Return places around the middle of an ellipse, far enough from each other for globules, in random order."""
+    order = np.stack([canvas.draw(f"globule {number}") for number in range(_MOST_GLOBULES)]).argsort(axis=0)
+    angle, (cos, sin) = 2 * np.pi * (order + canvas.draw("globules")) / _MOST_GLOBULES, (np.cos(turn), np.sin(turn))
+    over, under = radius * stretch * np.cos(angle), radius / stretch * np.sin(angle)
+    return list(zip(place[0] + cos * over - sin * under, place[1] + sin * over + cos * under, strict=True))
