@@ -24,7 +24,7 @@ def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
     known = json.loads((folder / "prepared.json").read_text())
     assert known["demonstrations"] >= 6 * known["lessons"]
     assert known["tables"]["held_out"] == 2
-    seconds = ["--seconds", "300", "--steps", "2", "--workers", "1"]
+    seconds = ["--seconds", "300", "--steps", "4", "--workers", "1"]
     assert main(["all", *places, *small, *seconds]) == 0
     assert main(["grpo", *places, *small, *seconds, "--reward", "gap", "--start", "grpo-ladder-facts"]) == 0
     assert {path.name for path in work.glob("*.pt")} == {"sft.pt", "grpo-ladder-facts.pt", "grpo-ladder-facts-gap.pt"}
@@ -33,7 +33,7 @@ def test_a_folder_is_prepared_and_all_phases_run_in_it(tmp_path):
     phases = {row["phase"] for row in rows}
     assert phases >= {"sft", "start", "grpo ladder-facts", "grpo gap", "evaluate"}
     losses = [row["loss"] for row in rows if row["phase"] == "sft"]
-    assert losses[-1] < losses[0]
+    assert losses[-1] < losses[0] - 0.01
     assert "grpo-trl-gap.pt" not in {path.name for path in work.iterdir()}
     small[1] = str(write_model(folder / "tokenizer.json", tmp_path / "model"))
     assert main(["trl", *places, *small, *seconds, "--reward", "gap"]) == 0
