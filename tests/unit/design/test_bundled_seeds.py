@@ -60,12 +60,12 @@ def test_seeds_reach_every_target_and_split():
 
 
 @pytest.mark.slow
-def test_every_supported_seed_is_rendered_at_every_hardness():
+@pytest.mark.parametrize("hardness", HARDNESS)
+def test_every_supported_seed_is_rendered_at_every_hardness(hardness):
     for number in range(len(seeds())):
-        for hardness in HARDNESS:
-            spec = design(number, hardness)
-            check(spec)
-            usual = spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})
-            rendered = render(spec.model_copy(update={"sizes": usual}), SECRET)
-            sample, answers = layout_of(spec).sample_csv(rendered.package.public), rendered.answers
-            parse_submission(sample, rendered.package.facts, answers.ids, answers.lengths)
+        spec = design(number, hardness)
+        check(spec)
+        usual = spec.sizes.model_copy(update={"feedback": 1500, "final": 3000})
+        rendered = render(spec.model_copy(update={"sizes": usual}), SECRET)
+        sample, answers = layout_of(spec).sample_csv(rendered.package.public), rendered.answers
+        parse_submission(sample, rendered.package.facts, answers.ids, answers.lengths)
