@@ -59,7 +59,7 @@ class Pen:
     turn: int = 0
     """Number that chooses one of the paraphrases of a column. All sentences of one fact use the same paraphrase."""
     has_records: bool = True
-    """Whether files hold the columns. Media show them instead and explain them by name; most go from 0 to 1."""
+    """Whether files hold the columns. Items of media show them instead, and descriptions explain each name."""
 
     @property
     def is_free(self) -> bool:

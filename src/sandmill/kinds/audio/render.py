@@ -29,7 +29,7 @@ _CHUNK = 50
 _MOST_NOTES, _GRID, _HARMONICS, _LINES = 4, 16, 7, 14
 """Notes of a call; places in time that a click or knock can take; harmonics of a note; harmonics of the hum."""
 _HIGHEST = 0.48
-"""Highest frequency of a harmonic, as a share of the samples a second. One above half of them would fold down."""
+"""Highest frequency of a harmonic, as a share of the samples a second. Above one half it would sound as a lower one."""
 _TAIL = 2000
 """Samples of reflections after a sound."""
 _GLIDE, _TREMBLES, _REFLECTIONS = 0.35, 9, 5

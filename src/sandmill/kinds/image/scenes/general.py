@@ -280,7 +280,7 @@ def _infect(canvas: Canvas, shown: Shown, leaf: tuple[Any, Floats, Any], cloth: 
 
 _MOST_SPECKS = 7
 _LOBES, _TEETH = 3, 14
-"""Bays of a margin, and blunt teeth over the height of a picture. Sharp ones look like the tiers of a fir."""
+"""Number of bays of a leaf's margin, and of its teeth over the height of a picture. They are blunt."""
 
 
 def draw_outline(canvas: Canvas, shown: Shown) -> None:
