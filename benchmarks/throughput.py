@@ -19,7 +19,7 @@ from sandmill.models.base import Stage
 from sandmill.models.request import BuildRequest, RunSettings
 
 LIBRARY_CALLS = (
-    "tasks.building.ingest",
+    "tasks.building.read_seeds",
     "tasks.building.plan_build",
     "tasks.building.plan_round",
     "tasks.building.build_shard",
@@ -70,7 +70,7 @@ def build(
     with prefect_test_harness(server_startup_timeout=120), ExitStack() as stack:
         build_release(request.model_copy(update={"name": "warm", "tasks": 2}), settings)
         for name in LIBRARY_CALLS:
-            stack.enter_context(patch(name, clock.around(_resolve(name))))
+            stack.enter_context(patch(name, clock.around(resolved(name))))
         started = time.monotonic()
         reference = build_release(request, settings)
         return reference, time.monotonic() - started, clock.covered()
@@ -121,7 +121,8 @@ def _secret(root: Path) -> Path:
     return path
 
 
-def _resolve(name: str) -> Callable[..., Any]:
+def resolved(name: str) -> Callable[..., Any]:
+    """Import what a dotted name stands for."""
     from importlib import import_module
 
     module, _, attribute = name.rpartition(".")

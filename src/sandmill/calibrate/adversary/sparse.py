@@ -17,6 +17,8 @@ EFFECTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Prior variances of a feature's weight, in units of the noise variance. Each sample draws one for all features."""
 AMPLITUDES = (0.0, 0.05, 0.2, 0.8, 3.2)
 """Prior variances of the weights of a block of columns, likewise. Each sample draws one for each block."""
+NARROWED_AFTER, KEPT = 2, 2000
+"""Passes over all features, and how many of them later passes choose from: those that are likeliest by then."""
 LEAST_REST = 1e-9
 """Least sum of squares of a response."""
 LEVEL = 10.0
@@ -110,6 +112,10 @@ class FeatureSampler:
             self.rest = rest[pick]
         return choices[pick]
 
+    def narrow(self, picks: Any) -> None:
+        """Leave out all other features."""
+        self.bank, self.power, self.match = self.bank[picks], self.power[picks], self.match[picks]
+
     def catch_up(self) -> None:
         """Update power and match of all features after draws of variances, in one product for all of them."""
         if self.late:
@@ -127,6 +133,7 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
     chain = FeatureSampler(bank, wanted, blocks)
     prior, none = log_prior + np.log1p(-EMPTY), np.log(EMPTY)
     slots = [-1] * SLOTS
+    picks = np.arange(len(bank))
     weights, inclusion = np.zeros((len(bank), wanted.shape[1])), np.zeros(len(bank))
     columns = np.hstack([np.ones((len(wanted), 1)), *blocks])
     sizes = [block.shape[1] for block in blocks]
@@ -136,6 +143,8 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
         for block in range(len(blocks)):
             chain.draw_amplitude(block, chance.random())
         chain.catch_up()
+        if sweep == NARROWED_AFTER and len(bank) > KEPT:
+            picks, slots, prior = _narrowed(chain, slots, prior)
         for slot in range(SLOTS):
             if slots[slot] >= 0:
                 chain.change(slots[slot], -1.0)
@@ -144,8 +153,8 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
             odds = np.exp(odds - top)
             odds /= odds.sum() + np.exp(none - top)
             if is_counted:
-                weights += (odds * chain.damped)[:, None] * chain.match
-                inclusion += odds
+                weights[picks] += (odds * chain.damped)[:, None] * chain.match
+                inclusion[picks] += odds
             reach, draw = odds.cumsum(), chance.random()
             slots[slot] = -1 if draw >= reach[-1] else int(np.searchsorted(reach, draw, side="right"))
             if slots[slot] >= 0:
@@ -157,3 +166,12 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
     counted = sweeps - WARM_UP
     block_weights /= counted
     return Averaged(chain.mean + block_weights[0], weights / counted, block_weights[1:], inclusion / counted)
+
+
+def _narrowed(chain: FeatureSampler, slots: Sequence[int], prior: Any) -> tuple[Any, list[int], Any]:
+    """Keep the likeliest features and those that are in. Returns their places, and slots and priors for them alone."""
+    odds = prior + chain.log_odds()
+    odds[[feature for feature in slots if feature >= 0]] = np.inf
+    picks = np.sort(np.argpartition(-odds, KEPT)[:KEPT])
+    chain.narrow(picks)
+    return picks, [int(np.searchsorted(picks, feature)) if feature >= 0 else -1 for feature in slots], prior[picks]

@@ -17,6 +17,9 @@ STRICTNESS = 0.6
 FEW_RESPONSES = 7
 """Up to this many responses, as many as tables have classes, chance is taken to help as for one response."""
 
+LATER = 1500
+"""Candidates that later steps of a search choose from: the best of the first step. Usual tables have fewer."""
+
 
 def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int, most: int) -> list[Recipe]:
     """Add features to a base while the leave-one-out error falls by more than luck would let it."""
@@ -28,15 +31,19 @@ def grow(base: Any, wanted: Any, recipes: list[Recipe], table: Table, least: int
     partners = np.column_stack([feature[:, 1] if feature.shape[1] > 1 else np.zeros(rows) for feature in made])
     price = 2 * STRICTNESS * _chance(len(recipes), wanted.shape[1]) / rows
     toll = np.exp(price * np.array([feature.shape[1] for feature in made]) ** 0.5)
-    search, chosen = Search(base, wanted, leads, partners), list[int]()
+    search, chosen, places = Search(base, wanted, leads, partners), list[int](), np.arange(len(made))
     error = search.error()
     while len(chosen) < min(most, len(recipes)):
         errors = search.errors()
-        errors[chosen] = np.inf
+        errors[np.isin(places, chosen)] = np.inf
+        if not chosen and len(places) > LATER:
+            places = np.sort(np.argpartition(errors * toll, LATER)[:LATER])
+            errors, toll = errors[places], toll[places]
+            search = Search(base, wanted, leads[:, places], partners[:, places])
         best = int(np.argmin(errors * toll))
         if errors[best] * toll[best] >= error and len(chosen) >= least:
             break
-        chosen.append(best)
+        chosen.append(int(places[best]))
         error = float(errors[best])
         search.add(best)
     return [recipes[position] for position in chosen]
