@@ -238,8 +238,8 @@ def tell(
 ) -> Telling:
     """Draw the numbers of a plan over the columns of a design, and state its facts. An empty plan changes nothing.
 
-    A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing. Without
-    records, items show the columns instead of files.
+    A table with the shape of a seed's has a text column if that table has one. If no value of the rule can stand in it,
+    it holds filler sentences alone. `has_records` is False where items such as pictures show the columns, not a table.
     """
     domain, streams, shape = outline.vocabulary.domain, outline.streams, outline.shape
     meanings = meanings_of(domain)

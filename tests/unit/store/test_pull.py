@@ -119,15 +119,6 @@ load({store.root!r}).pull({str(out)!r})
     assert sorted(path.name for path in out.iterdir()) == list(load(store.root).task_ids)
 
 
-def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
-    with ThreadPoolExecutor(6) as pool:
-        pulled = list(pool.map(lambda _: load(release.ref).pull(tmp_path / "out"), range(6)))
-    assert all(folders == pulled[0] for folders in pulled)
-    for number in range(5):
-        assert _content(tmp_path / "out" / make_task(number).record.task_id) == _expected(number)
-    assert len(list((tmp_path / "out").iterdir())) == 5
-
-
 def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
     together = threading.Barrier(4, timeout=20)
     package = make_task(0).package
