@@ -140,7 +140,7 @@ def read_regular_file(path: Path) -> bytes | None:
     """Read a submission, without following links or blocking on pipes.
 
     Returns:
-        At most `MAX_SUBMISSION_BYTES + 1` bytes, so that the caller sees that a file is too large; None if there is no file.
+        At most one byte more than a submission may have, which shows that a file is too large; None if there is none.
 
     Raises:
         InputError: if the path is a link, a folder, a device or a pipe.
