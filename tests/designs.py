@@ -83,16 +83,6 @@ def make_rendered(
 
 
 @cache
-def make_text_spec(slot: int = 0, hardness: float = 0.2) -> TaskSpec:
-    """A design whose rows are passages of text, of one of three writers."""
-    seed = make_seed(TargetKind.MULTICLASS, MetricName.LOG_LOSS, missing_share=0.0)
-    changed = {"modality": Modality.TEXT, "n_classes": 3, "columns": ColumnMix(text=1)}
-    seed = seed.model_copy(update={"structure": seed.structure.model_copy(update=changed)})
-    streams = Streams(SECRET, "plan").child(f"slot {slot}")
-    return design_task(Slot(number=slot, seed=seed, band=Band.HARD), streams, hardness)
-
-
-@cache
 def make_image_spec(slot: int = 0, hardness: float = 0.2) -> TaskSpec:
     """A design whose items are pictures in archives, with two classes."""
     seed = make_seed(TargetKind.BINARY, MetricName.LOG_LOSS, missing_share=0.0)

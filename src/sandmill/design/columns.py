@@ -1,6 +1,7 @@
 """Choose the columns of a design, in an order that does not reveal their role, and how they depend on each other."""
 
 from collections.abc import Collection, Iterable, Sequence, Set
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -166,26 +167,32 @@ def _exclusions(word: ExclusionWord, by: Column) -> list[Exclusion]:
     ]
 
 
+@dataclass(frozen=True)
+class Outline:
+    """What a design has before its columns are drawn."""
+
+    structure: Structure
+    conditions: Conditions
+    vocabulary: Vocabulary
+    streams: Streams
+    shape: Shape | None
+    """What the seed asks of the columns; None if it declares nothing."""
+
+
 def choose_columns(
-    structure: Structure,
-    vocabulary: Vocabulary,
-    conditions: Conditions,
-    rule: Rule,
-    hardness: float,
-    streams: Streams,
-    shape: Shape | None = None,
-    of_unit: Collection[str] | None = None,
+    outline: Outline, rule: Rule, hardness: float, of_unit: Collection[str] | None = None
 ) -> tuple[Column, ...]:
     """Draw the columns of a design and their dependence on each other, on the date and on units.
 
     With a shape, all columns of the vocabulary are those of the design. `of_unit` names the columns that have one value
     for each unit; they are drawn if it is None.
     """
+    conditions, vocabulary, streams, shape = outline.conditions, outline.vocabulary, outline.streams, outline.shape
     knows = vocabulary.domain.knows
     if shape:
         chosen = _in_place(vocabulary.words, streams)
     else:
-        chosen = choose_candidates(structure, vocabulary, rule, hardness, streams)
+        chosen = choose_candidates(outline.structure, vocabulary, rule, hardness, streams)
     drawn = tuple(_column(candidate, conditions, streams) for candidate in chosen)
     columns = _within_units(drawn, limited_columns(knows), streams, of_unit)
     parents = sorted((c for c in columns if isinstance(c.distribution, Categorical)), key=lambda column: column.name)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from sandmill.design.columns import may_be_wrong, parts_of_identities
+from sandmill.design.columns import Outline, may_be_wrong, parts_of_identities
 from sandmill.design.conditions import Conditions
 from sandmill.design.rule import Rule
 from sandmill.design.shape import Shape
@@ -152,22 +152,20 @@ class Severity:
 
 
 def choose_faults(
-    structure: Structure,
-    conditions: Conditions,
+    outline: Outline,
     link: Link,
     columns: tuple[Column, ...],
     rule: Rule,
     severity: Severity,
-    streams: Streams,
-    only: Collection[str] | None = None,
-    shape: Shape | None = None,
-    limited: Collection[str] = (),
+    only: Collection[str] | None,
+    limited: Collection[str],
 ) -> tuple[faults.Pathology, ...]:
     """Draw the faults of a design. A column's cells have at most one fault, columns of told motifs have none.
 
     Only the columns named in `only` may have faults in their cells, if it is given. With the shape of a seed, columns
     that the rule does not read have gaps like those of the seed, except those that limits read.
     """
+    structure, conditions, streams, shape = outline.structure, outline.conditions, outline.streams, outline.shape
     found = _label_noise(conditions, link, severity, streams)
     if PathologyKind.DUPLICATES in conditions.faults:
         found.append(faults.Duplicates(rate=round(float(streams.generator("copies").uniform(*_COPIES)), 3)))

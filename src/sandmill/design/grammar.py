@@ -11,7 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from sandmill.design.columns import choose_columns, exact_shares, limits_of
+from sandmill.design.columns import Outline, choose_columns, exact_shares, limits_of
 from sandmill.design.conditions import Conditions, choose_conditions, media_conditions
 from sandmill.design.difficulty_curves import aim_of
 from sandmill.design.faults import Severity, choose_faults
@@ -172,6 +172,11 @@ class _Setting:
     """Best possible score that follows from the seed's table; None if that is not known."""
 
     @property
+    def outline(self) -> Outline:
+        """What columns, faults and texts are drawn from."""
+        return Outline(self.slot.structure, self.conditions, self.vocabulary, self.streams, self.shape)
+
+    @property
     def hidden(self) -> float:
         """Position of the knob for hidden motifs."""
         return self.knobs.skills * self.kind.hidden
@@ -278,11 +283,10 @@ def _choose_rule(setting: _Setting) -> _Ruled:
         is_simple=plan.is_single or (plan.is_free and not medium),
         is_free=plan.is_free,
     )
-    distractors = setting.knobs.distractors
-    said = (slot.structure, vocabulary, setting.conditions, rule, distractors, streams, setting.shape)
-    columns = choose_columns(*said, of_unit=medium.of_unit if medium else None)
-    told = plan, rule, columns, setting.domain, streams, setting.shape, slot.reading
-    return _Ruled(plan, priors, tell(*told, has_records=not medium))
+    of_unit = medium.of_unit if medium else None
+    columns = choose_columns(setting.outline, rule, setting.knobs.distractors, of_unit)
+    telling = tell(setting.outline, plan, rule, columns, slot.reading, has_records=not medium)
+    return _Ruled(plan, priors, telling)
 
 
 def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:
@@ -313,8 +317,7 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     may_miss = setting.medium.may_miss if setting.medium else None
     limits = limits_of(ruled.columns, setting.domain.knows)
     limited = {name for limit in limits for name in columns_of_limit(limit)}
-    said = (structure, setting.conditions, link, ruled.columns, rule)
-    drawn = choose_faults(*said, severity, streams, may_miss, setting.shape, limited)
+    drawn = choose_faults(setting.outline, link, ruled.columns, rule, severity, may_miss, limited)
     faults, hints = ruled.telling.mark(drawn, streams)
     signs = _signs(draft, link) if draft else ruled.priors.signs
     unscaled = Mechanism(

@@ -91,9 +91,9 @@ def _fitted_shape(skew: float, kurtosis: float, spike: float) -> Floats:
     return np.asarray((best - inner.mean()) / inner.std(), dtype=np.float64)
 
 
-def count_distinct(shares: Floats, rows: int = SMALL_ROWS) -> float:
-    """Return the expected number of different values in some rows."""
-    return float((1 - (1 - np.minimum(shares, 1.0)) ** rows).sum())
+def count_distinct(shares: Floats) -> float:
+    """Return the expected number of different values in a small sample."""
+    return float((1 - (1 - np.minimum(shares, 1.0)) ** SMALL_ROWS).sum())
 
 
 def _distinct_on(values: Floats, grid: float) -> float:

@@ -146,28 +146,6 @@ class _Stated:
         return arrange(self.pen, self.fact, self.said, matters=matters, file=self.file, leads=leads)
 
 
-def state_hint(
-    word: Told,
-    columns: Mapping[str, Column],
-    streams: Streams,
-    pens: Pens,
-    *,
-    matters: bool,
-    child: ChildTable | None = None,
-) -> Hint:
-    """Draw the numbers of a form over the columns of a design and state it.
-
-    Args:
-        word: form that is stated.
-        columns: columns of the design.
-        streams: streams of the design.
-        pens: write the sentences.
-        matters: whether the rule uses the form, as its only or its first one.
-        child: child table of the design, for its summaries.
-    """
-    return _draw(word, columns, streams, pens, child).hint(matters=matters, leads=matters)
-
-
 def _draw(word: Told, columns: Mapping[str, Column], streams: Streams, pens: Pens, child: ChildTable | None) -> _Stated:
     """Draw the numbers of a form from its own columns alone, so that easy and hard designs of a slot state the same."""
     name = word.attribute if isinstance(word, CodeTableWord) else word.name

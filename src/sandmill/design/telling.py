@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sandmill.design.columns import Outline
 from sandmill.design.hints import HintPlan
 from sandmill.design.prose import Pens, meanings_of, phrases
 from sandmill.design.prose.entries import lowered, say_in_text, say_sentinel, say_units
 from sandmill.design.prose.forms import DESCRIPTION, Said, arrange
 from sandmill.design.rule import Rule
-from sandmill.design.shape import Shape
 from sandmill.design.statements import state_forms
 from sandmill.mechanism.columns import quantile
 from sandmill.models.columns import Categorical, Column, Conversion, Date, Identity, Unit
@@ -228,21 +228,20 @@ def _elsewhere(named: re.Match[str]) -> str:
 
 
 def tell(
+    outline: Outline,
     plan: HintPlan,
     rule: Rule,
     columns: Sequence[Column],
-    domain: Domain,
-    streams: Streams,
-    shape: Shape | None = None,
-    level: ReadingLevel = "plain",
+    level: ReadingLevel,
     *,
-    has_records: bool = True,
+    has_records: bool,
 ) -> Telling:
     """Draw the numbers of a plan over the columns of a design, and state its facts. An empty plan changes nothing.
 
-    A shape says whether there is a column of text. Where no value of a row is left for it, it means nothing. Without
-    records, items show the columns instead of files.
+    A table with the shape of a seed's has a text column if that table has one. If no value of the rule can stand in it,
+    it holds filler sentences alone. `has_records` is False where items such as pictures show the columns, not a table.
     """
+    domain, streams, shape = outline.vocabulary.domain, outline.streams, outline.shape
     meanings = meanings_of(domain)
     pens = Pens(level if meanings else "plain", meanings, domain.words, has_records)
     converted, conversions = convert_columns(columns, plan, streams)

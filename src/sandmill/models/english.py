@@ -65,9 +65,9 @@ def article_of(name: str) -> str:
     return "an" if _VOWEL.match(lowered) and not _CONSONANT.match(lowered) else "a"
 
 
-def with_article(name: str, shown: str | None = None) -> str:
-    """Return a name with its article. `shown` is the name as the text writes it, such as in backticks."""
-    return f"{article_of(name)} {name if shown is None else shown}"
+def with_article(name: str) -> str:
+    """Return a name with its article."""
+    return f"{article_of(name)} {name}"
 
 
 def capitalized(text: str) -> str:

@@ -7,10 +7,10 @@ from unittest.mock import patch
 import pytest
 
 from sandmill.design import design_task, grammar
-from sandmill.design.hints import CHANCE_OF_HINTS, choose_hints, columns_told, draw_child, has_hints
+from sandmill.design.hints import CHANCE_OF_HINTS, HintPlan, choose_hints, columns_told, draw_child, has_hints
 from sandmill.design.kept import forecast
 from sandmill.design.prose import Pens
-from sandmill.design.statements import state_hint
+from sandmill.design.statements import state_forms
 from sandmill.design.telling import draw_notes
 from sandmill.design.vocabulary import choose_vocabulary
 from sandmill.kinds.library import load_domains
@@ -239,7 +239,8 @@ def test_the_sentence_names_file_columns_kinds_and_window():
         child, summaries, useless = child_of(number)
         for one in (*summaries, *useless):
             assert one.text.count("{summary}") == 1
-            hint = state_hint(one, {}, Streams(b"a secret", "said"), Pens(), matters=True, child=child)
+            plan = HintPlan(told=(one,), child=child)
+            (hint,), _ = state_forms(plan, {}, Streams(b"a secret", "said"), Pens())
             assert child.path in hint.text
             named, words = set(re.findall(r"`([^`]+)`", hint.text)), set(re.findall(r"\w+", hint.text))
             assert {child.kinds[code] for code in one.motif.kinds} <= words

@@ -8,7 +8,7 @@ import pytest
 from sandmill.design.hints import HintPlan, draw_child
 from sandmill.design.prose import Pen, Pens, meanings_of
 from sandmill.design.prose.forms import use_of
-from sandmill.design.statements import state_hint
+from sandmill.design.statements import state_forms
 from sandmill.design.telling import convert_columns, state_sentinels, state_units
 from sandmill.kinds.library import load_domains
 from sandmill.models.columns import Categorical, Column
@@ -71,7 +71,8 @@ def facts_of(domain, level, number=0):
     words = (*knows.formulas, *knows.conditions, *knows.norms, *knows.same_units, *knows.distances, *sum(summaries, ()))
     words += tuple(word for word in knows.code_tables if word.column in columns)
     pens = Pens(level, meanings_of(domain))
-    said = [state_hint(word, columns, streams, pens, matters=True, child=child) for word in words]
+    plans = (HintPlan(told=(word,), child=child) for word in words)
+    said = [hint for plan in plans for hint in state_forms(plan, columns, streams, pens)[0]]
     plan = HintPlan(conversions=tuple(word for word in knows.conversions if word.by in columns))
     converted, used = convert_columns(tuple(columns.values()), plan, streams)
     said += state_units({column.name: column for column in converted}, used, (), streams, pens)

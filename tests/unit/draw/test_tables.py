@@ -39,10 +39,8 @@ from sandmill.models.spec import Sizes
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.models.texts import DESCRIPTION, TEXTS
 from sandmill.rng import Streams
-from sandmill.scoring import get_metric
-from sandmill.scoring.forms import form_of
 from sandmill.scoring.grading.private_half import answers_problem
-from sandmill.scoring.submission import parse_submission, read_answers
+from sandmill.scoring.submission import read_answers
 from tests.designs import SECRET, make_spec
 from tests.event_designs import CHILD, LEVELS, NOTES, RECENT_REPAIRS, TREND, make_event_spec
 from tests.hinted_designs import small_rendered
@@ -356,16 +354,3 @@ def test_scored_items_are_those_of_the_task_without_others(rendered):
             columns, rows = [*made.test_draw.complete.values(), made.answers.truth], made.answers.part(part)
             cells.append(sorted(zip(*(column[rows].tolist() for column in columns), strict=True)))
         assert cells[0] == cells[1]
-
-
-def test_no_answer_to_an_item_that_is_not_scored_changes_a_score(rendered):
-    package, answers = rendered[1].package, rendered[1].answers
-    metric = get_metric(package.facts.metric)
-    sample = parse_submission(package.public["sample_submission.csv"], package.facts, answers.ids)
-    other = np.where(answers.is_scored, rendered[1].oracle, sample)
-    for part in Part:
-        rows = answers.part(part)
-        assert metric.score(answers.truth[rows], other[rows]) == metric.score(
-            answers.truth[rows], rendered[1].oracle[rows]
-        )
-    assert form_of(package.facts).lengths(answers.truth) is None

@@ -1,9 +1,7 @@
 """The grader that travels gives the grades of our own grader, for every metric, and refuses what that refuses."""
 
-import csv
 import dataclasses
 import importlib
-import io
 import json
 import math
 import random
@@ -23,13 +21,11 @@ from sandmill.errors import InputError
 from sandmill.export.grader import compose
 from sandmill.export.mlebench import check_names, export
 from sandmill.models.calibration import Ceiling
-from sandmill.models.package import TaskFacts
 from sandmill.models.reports import GradeReport
 from sandmill.models.rollout import Ending, Rollout
 from sandmill.models.structure import MetricName, TargetKind
 from sandmill.rewards import get_reward
 from sandmill.scoring.forms import form_of
-from sandmill.scoring.submission import Answers
 from sandmill.scoring.support import ANSWER_FORMS
 from tests import many_rows
 from tests.export_tasks import MANIFEST, make_exported, write_export
@@ -56,18 +52,8 @@ def load(source: str) -> ModuleType:
     return module
 
 
-def answers_csv(facts: TaskFacts, answers: Answers) -> bytes:
-    columns = {facts.id_column: answers.ids, **form_of(facts).write_truth(answers.truth, facts)}
-    columns["part"] = ["final" if final else "feedback" for final in answers.is_final]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue().encode()
-
-
 def travelling(task: Graded) -> Callable[[bytes | None], dict[str, Any]]:
-    grader, answers = load(compose(task.facts, task.calibration)), answers_csv(task.facts, task.answers)
+    grader, answers = load(compose(task.facts, task.calibration)), answers_file(task.facts, task.answers)
     return lambda content: grader.grade_bytes(content, answers)
 
 
@@ -121,7 +107,7 @@ def test_a_case_of_the_fields_graders_is_scored_as_by_our_own(case):
 def test_the_feedback_part_is_scored_on_demand_and_pays_no_reward():
     task = make_graded(PAIRS[0])
     grader = load(compose(task.facts, task.calibration))
-    report = grader.grade_bytes(task.honest, answers_csv(task.facts, task.answers), "feedback")
+    report = grader.grade_bytes(task.honest, answers_file(task.facts, task.answers), "feedback")
     assert report["score"] == pytest.approx(task.grade(task.honest).feedback_score)
     assert (report["reward"], report["gap_closed"]) == (0.0, None)
     assert report["thresholds"] == task.calibration.feedback_thresholds.model_dump()
@@ -129,7 +115,7 @@ def test_the_feedback_part_is_scored_on_demand_and_pays_no_reward():
 
 def test_the_reward_is_the_share_of_the_gap_which_a_loose_ceiling_shortens():
     task = make_graded((TargetKind.BINARY, MetricName.ROC_AUC))
-    answers, calibration = answers_csv(task.facts, task.answers), task.calibration
+    answers, calibration = answers_file(task.facts, task.answers), task.calibration
     thresholds = calibration.thresholds.model_copy(update={"gold": calibration.trivial + 0.8})
     calibration = calibration.model_copy(update={"thresholds": thresholds})
     report = load(compose(task.facts, calibration)).grade_bytes(task.honest, answers)
@@ -145,7 +131,7 @@ def test_anything_unexpected_is_an_invalid_submission(tmp_path, fault):
     task = make_graded(PAIRS[0])
     grader = load(compose(task.facts, task.calibration))
     submission, answers = tmp_path / "submission.csv", tmp_path / "answers.csv"
-    answers.write_bytes(b"nonsense" if fault == "answers" else answers_csv(task.facts, task.answers))
+    answers.write_bytes(b"nonsense" if fault == "answers" else answers_file(task.facts, task.answers))
     if fault == "answers":
         submission.write_bytes(task.honest)
     elif fault == "link":
@@ -172,7 +158,7 @@ def test_the_file_is_short_and_runs_without_sandmill_and_scikit_learn(tmp_path):
     assert source == compose(task.facts, task.calibration)
     (tmp_path / "grader.py").write_text(source)
     (tmp_path / "submission.csv").write_bytes(task.honest)
-    (tmp_path / "answers.csv").write_bytes(answers_csv(task.facts, task.answers))
+    (tmp_path / "answers.csv").write_bytes(answers_file(task.facts, task.answers))
     files = [str(tmp_path / name) for name in ("submission.csv", "answers.csv")]
     code = ALONE.format(path=str(tmp_path / "grader.py"))
     ended = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, text=True, check=False)
@@ -183,16 +169,11 @@ def test_the_file_is_short_and_runs_without_sandmill_and_scikit_learn(tmp_path):
 MANY_MUTANTS = 80
 
 
-def travelling_far(task):
-    grader, answers = load(compose(task.facts, task.calibration)), answers_file(task.facts, task.answers)
-    return lambda content: grader.grade_bytes(content, answers)
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_predictions_and_broken_files_get_the_grades_of_our_own_grader(form):
     for seed in range(3):
         task = make_many(form, seed)
-        grade, rng = travelling_far(task), np.random.default_rng([seed, 7])
+        grade, rng = travelling(task), np.random.default_rng([seed, 7])
         truth = task.answers.truth
         contents = [table_of(task.facts, task.answers, guess_at(form, truth, rng)) for _ in range(3)]
         contents.append(table_of(task.facts, task.answers, truth))

@@ -41,16 +41,6 @@ def evaluate(public: Path, submission: Path, **environment: str) -> subprocess.C
     return subprocess.run(command, cwd=public, env=clean | environment, capture_output=True, text=True, check=False)
 
 
-def dense_reward(line: str) -> float:
-    """Tier of SandMLE's dense reward, from the fields that it reads."""
-    metrics = json.loads(line)
-    lower, score = str(metrics["is_lower_better"]).lower() in ("true", "1", "yes"), float(metrics["score"])
-    tiers = {"gold": 0.7, "silver": 0.6, "bronze": 0.5, "median": 0.1}
-    bars = {name: float(metrics[f"{name}_threshold"]) for name in tiers}
-    reached = (tiers[name] for name, bar in bars.items() if (score <= bar if lower else score >= bar))
-    return 0.2 + next(reached, 0.0)
-
-
 class Server:
     """A server with the grade endpoint of `sandmill serve`."""
 
@@ -180,7 +170,6 @@ def test_the_evaluator_asks_the_server_and_prints_one_object(pair, tmp_path, tok
             submission.write_bytes(content)
             done = evaluate(public, submission, SANDMILL_SERVER=address + "/", SANDMILL_TOKEN_FILE=token_file)
             assert_one_object(done, one, content)
-        assert dense_reward(done.stdout) == 0.2
     assert server.requests[0] == (f"/v1/grade/{one.task.task_id}", f"Bearer {TOKEN}", one.honest)
 
 

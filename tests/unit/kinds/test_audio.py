@@ -101,15 +101,6 @@ def test_features_of_silence_are_numbers():
         assert np.isfinite(np.column_stack([*found.values(), moves])).all()
 
 
-def test_a_recording_depends_on_its_own_row_alone():
-    streams = Streams(b"s" * 32, "sounds")
-    medium = ARCHIVE.choose_medium(0.4)
-    channel = ARCHIVE.choose_channel(medium, (), streams)
-    whole = render_recordings(channel, {}, RowNumbers.of(streams, range(80)))
-    for row in range(40, 80, 2):
-        assert render_recordings(channel, {}, RowNumbers.of(streams, range(row, row + 1))) == [whole[row]]
-
-
 def test_channels_of_older_releases_load_and_say_nothing():
     old = {"column": "sound", "meaning": "Sound", "rate": 2000, "samples": 2000, "noise": 0.05, "passing": 0.02}
     heard = [{"trait": "colour", "column": "hue"}, {"trait": "carrier"}]
@@ -154,7 +145,3 @@ def test_no_harmonic_folds_down_from_above_half_of_the_rate():
     pitch = np.linspace(0, channel.rate / 2, len(power))
     trill, folded = (power[np.abs(pitch - middle) < 100].sum() for middle in (3000, channel.rate - 6000))
     assert folded < 0.01 * trill
-
-
-def test_no_note_no_run_and_no_silence_between_them_is_next_to_nothing():
-    assert all(channels.TRAITS[name].low >= 0.05 for name in ("length", "gap", "bout", "pause"))

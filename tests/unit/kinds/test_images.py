@@ -116,12 +116,6 @@ def test_channels_of_older_releases_load():
     assert [cue.column for cue in old.cues] == ["light"]
 
 
-def test_a_row_looks_the_same_among_others():
-    some = RowNumbers(ROWS.streams, ROWS.numbers[50:60])
-    latents = {name: values[50:60] for name, values in LATENTS.items()}
-    assert render_images(CHANNEL, latents, some) == render_images(CHANNEL, LATENTS, ROWS)[50:60]
-
-
 def repacked(content, **changes):
     """The same archive with one entry that tells more than the others."""
     out = io.BytesIO()

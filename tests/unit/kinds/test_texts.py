@@ -91,12 +91,6 @@ def test_sentences_follow_the_latent_values_of_their_row():
     assert all(text[0].isupper() and text.endswith(".") and "[" not in text for text in texts)
 
 
-def test_no_text_depends_on_the_rows_before_it():
-    later = RowNumbers.of(Streams(SECRET, "texts"), range(200, 400))
-    half = {name: values[200:] for name, values in LATENTS.items()}
-    assert render_texts(DISTURBED, LATENTS, ROWS)[200:] == render_texts(DISTURBED, half, later)
-
-
 def test_disturbances_add_words_of_others_and_slips():
     calm = render_texts(DISTURBED.model_copy(update={"nuisance": Nuisance(asides=0.5, quotes=1.0)}), LATENTS, ROWS)
     texts = render_texts(DISTURBED, LATENTS, ROWS)

@@ -212,21 +212,6 @@ def test_a_model_that_takes_no_form_is_told_the_schema_in_words(store, monkeypat
     assert ('"required": ["a"]' in asked[0]["messages"][0]["content"]) == (forms == ["text"])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": 3}',
-        'Sure!\n```json\n{"a": 3}\n```\nDone.',
-        'The answer is {"a": 3}, as you see.',
-        ' \n{"a": 3} and so on',
-    ],
-)
-def test_json_is_found_in_prose(store, text):
-    with serve([Answer(text=text)]) as server:
-        (reply,) = _ask(_client(store, server), _prompt())
-    assert reply.value == {"a": 3}
-
-
 @pytest.mark.parametrize("text", ["no", "[1, 2]", '{"a": 3', '{"a": NaN}', '{"a": 1e999}', "{" * 100_000, '"a"'])
 def test_what_is_no_json_is_said_and_kept(store, text):
     with serve([Answer(text=text)]) as server:

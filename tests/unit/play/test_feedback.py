@@ -136,12 +136,6 @@ def test_whether_a_score_overflows_is_no_free_answer(regression):
         assert answer.status is (S.SCORED if rows is answers.is_final else S.BELOW_BASELINE)
 
 
-def test_an_answer_names_nothing_private(task):
-    told = set(FeedbackAnswer.model_fields)
-    known = {"status", "outcome", "score", "position", "entries", "medal", "step", "problems", "submissions_left"}
-    assert told == known
-
-
 def test_a_meter_that_would_answer_nothing_is_refused(task):
     with pytest.raises(InputError, match="max_submissions: saw 0; expected a whole number from 1 up"):
         sandmill.Feedback(task, max_submissions=0)

@@ -164,11 +164,7 @@ def test_coroutines_do_the_same(task):
     assert (report, answer) == (opened.grade(truth_of(task)), opened.feedback(truth_of(task)))
 
 
-def test_a_task_of_a_release_is_graded_like_its_pulled_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("SANDMILL_CACHE", str(tmp_path / "cache"))
-    store = Store(str(tmp_path / "micro"))
-    publish_splits(store, {0: "train"})
-    release = sandmill.load(store.root)
+def test_a_task_of_a_release_is_graded_like_its_pulled_folder(release, tmp_path):
     (folder, *_) = release.pull(tmp_path / "pulled")
     task, pulled = release.task(folder.name), sandmill.open_task(folder)
     submission = sample_of(folder)

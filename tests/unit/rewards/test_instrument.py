@@ -118,12 +118,7 @@ def test_tracebacks_are_shown_without_marker_code(tmp_path):
     for name, text in (("a", code), ("b", instrument(code, TOKEN))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "solution.py").write_text(text)
-    plain, marked = (
-        subprocess.run(
-            [sys.executable, "solution.py"], cwd=tmp_path / name, capture_output=True, text=True, check=False
-        )
-        for name in ("a", "b")
-    )
+    plain, marked = (run_file(tmp_path / name) for name in ("a", "b"))
     assert TOKEN in marked.stderr
     assert "m = json.load; m.fit(1)" in plain.stderr
     shown = without_marker_code(marked.stderr, TOKEN).replace(str(tmp_path / "b"), str(tmp_path / "a"))

@@ -129,8 +129,6 @@ def test_a_name_is_shown_in_signs_that_do_nothing(places, name):
     assert len(copied.first_skipped) < 120
 
 
-__all__ = ["places"]
-
 WIDE = Caps(1 << 30, 20_000, 4 << 20)
 
 

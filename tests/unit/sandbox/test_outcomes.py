@@ -164,13 +164,6 @@ def test_an_earlier_submission_is_not_paid_twice(warm, public, tmp_path):
     assert warm.run("import time; time.sleep(0.05);" + write, public=public, scratch=tmp_path).submission == b"1"
 
 
-def test_folders_and_numbers_are_checked_before_anything_runs(warm, public, tmp_path):
-    with pytest.raises(InputError, match="2 problems"):
-        warm.run("x", public=tmp_path / "no", scratch=tmp_path / "neither")
-    with pytest.raises(InputError, match="timeout"):
-        warm.run("x", public=public, timeout=0)
-
-
 def test_what_does_not_fit_into_a_run_is_left_out_and_named(agent_env, public, tmp_path):
     (tmp_path / "big").write_bytes(bytes(3 << 20))
     (tmp_path / "small").write_text("x")

@@ -11,7 +11,6 @@ from sandmill.draw.csv_files import answers_file
 from sandmill.errors import InvalidSubmission
 from sandmill.export.grader import compose
 from sandmill.models.structure import MetricName
-from sandmill.scoring import get_metric
 from sandmill.scoring.forms.runs import masks_of, runs_of
 from sandmill.scoring.submission import parse_submission
 from tests.many_rows import facts_for, make_many, table_of
@@ -90,14 +89,6 @@ def test_cells_of_ten_megabytes_are_refused_without_memory_for_their_runs():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 4 * len(content)
-
-
-def test_two_empty_masks_agree_and_others_score_their_overlap():
-    truth = np.array([[0, 0, 0, 0], [1, 1, 1, 0], [1, 1, 0, 0]])
-    named = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]])
-    assert get_metric("dice").score(truth, named) == pytest.approx((1 + 6 / 7 + 0) / 3)
-    assert get_metric("iou_thresholds").score(truth, named) == pytest.approx((1 + 0.5 + 0) / 3)
-    assert get_metric("dice").score(truth[:1], named[1:2]) == 0
 
 
 @pytest.mark.parametrize("metric", [MetricName.DICE, MetricName.IOU_THRESHOLDS])

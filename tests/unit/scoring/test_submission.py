@@ -37,12 +37,6 @@ def problems(csv: str | bytes, facts: TaskFacts = PROBABILITY) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_rows_are_aligned_by_id_and_columns_by_name():
-    assert parse_submission(b"y,id\n0.3,c\n0.1,a\n0.2,b\n", PROBABILITY, IDS).tolist() == [0.1, 0.2, 0.3]
-    wide = parse_submission(b"id,w,u,v\nb,0,1,0\na,.5,.25,.25\nc,0,0,1\n", CLASSES, IDS)
-    assert wide.tolist() == [[0.25, 0.25, 0.5], [1, 0, 0], [0, 1, 0]]
-
-
 def test_labels_are_class_names_and_whole_numbers_may_carry_a_point():
     assert parse_submission(b"id,y\na,1\nb,0.0\nc,1.0\n", LABEL, IDS).tolist() == [1, 0, 1]
     assert problems("id,y\na,1\nb,yes\nc,0.5\n", LABEL) == [

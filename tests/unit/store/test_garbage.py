@@ -142,14 +142,6 @@ def test_garbage_collection_that_comes_second_leaves_the_version_alone(store, mo
     assert manifest.version == version
 
 
-def test_a_version_that_was_published_after_the_list_was_made_is_left_alone(local_store, monkeypatch):
-    _kill_before_manifest(local_store, monkeypatch)
-    items = [item for item in find_garbage(local_store, _NOW) if item.kind is GarbageKind.VERSION]
-    manifest, _ = publish_shards(local_store, [fill_shard(local_store, range(2, 4))])
-    assert [remove_garbage(local_store, item, _NOW) for item in items] == [False]
-    assert verify_hashes(load(f"{local_store.root}@{manifest.version}")) == []
-
-
 def test_what_is_used_between_list_and_removal_is_left_alone(local_store):
     fill_shard(local_store, range(2))
     _make_old(local_store)

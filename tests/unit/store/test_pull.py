@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import signal
@@ -11,16 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sandmill.errors import InputError, IntegrityError, ReleaseNotFound, RequestError
-from sandmill.store import arrow_tables as tables
-from sandmill.store import parquet
 from sandmill.store.copy import copy_release
 from sandmill.store.files import Store
 from sandmill.store.pull import pull_tasks
 from sandmill.store.release import StoredRelease, load
-from sandmill.store.shards import read_shard
 from sandmill.store.verify import verify_hashes
 from sandmill.store.versions import list_versions
-from tests.factories import make_shard_plan, make_task
+from tests.factories import make_task
+from tests.hostile import HostileRelease
 from tests.publishing import publish_numbers, publish_splits
 
 
@@ -122,15 +119,6 @@ load({store.root!r}).pull({str(out)!r})
     assert sorted(path.name for path in out.iterdir()) == list(load(store.root).task_ids)
 
 
-def test_many_pulls_into_one_folder_at_once_agree(release, tmp_path):
-    with ThreadPoolExecutor(6) as pool:
-        pulled = list(pool.map(lambda _: load(release.ref).pull(tmp_path / "out"), range(6)))
-    assert all(folders == pulled[0] for folders in pulled)
-    for number in range(5):
-        assert _content(tmp_path / "out" / make_task(number).record.task_id) == _expected(number)
-    assert len(list((tmp_path / "out").iterdir())) == 5
-
-
 def test_pulls_that_place_the_same_folder_at_the_same_moment_agree(tmp_path):
     together = threading.Barrier(4, timeout=20)
     package = make_task(0).package
@@ -202,28 +190,11 @@ def test_band_and_structure_need_the_private_half(mixed, tmp_path):
         public.pull(tmp_path / "out", public_only=True, band=["medium"])
 
 
-def _publish_forged(store: Store, path: str, sha256: str | None = None) -> StoredRelease:
-    """Publish a task whose private files were written by someone who means harm."""
-    from tests.publishing import fill_shard, publish_shards
-
-    ref = fill_shard(store, range(1))
-    part = read_shard(store, make_shard_plan(store.root, range(1)).key).parts["private/files-train"]
-    rows = tables.file_rows(make_task(0).record.task_id, {path: b"forged"})
-    rows = [row | {"sha256": sha256 or row["sha256"]} for row in rows]
-    forged = parquet.write_rows(tables.FILES, [rows])
-    store.write(part.path, forged)
-    index = f"shards/{ref.key}/shard.json"
-    shard = json.loads(store.read(index))
-    shard["parts"]["private/files-train"] |= {"size": len(forged), "rows": 1, "content": None}
-    store.write(index, json.dumps(shard).encode())
-    publish_shards(store, [ref])
-    return load(store.root)
-
-
 def test_bytes_that_differ_from_their_hash_are_never_written(tmp_path):
-    release = _publish_forged(Store(str(tmp_path / "micro")), "answers.csv", sha256="0" * 64)
+    release = HostileRelease(tmp_path)
+    release.change("private/files", lambda row: row | {"sha256": "0" * 64} if row["path"] == "answers.csv" else row)
     with pytest.raises(IntegrityError, match=r"private/answers\.csv: the stored bytes differ"):
-        release.pull(tmp_path / "out")
+        load(release.ref).pull(tmp_path / "out")
     assert _content(tmp_path / "out") == {}
 
 

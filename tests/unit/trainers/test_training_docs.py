@@ -2,16 +2,13 @@
 
 import inspect
 import json
-import os
 import re
 import subprocess
 import sys
-import tomllib
 
 import pytest
 import yaml
 
-from sandmill.cli.app import COMMANDS
 from sandmill.models.rollout import EpisodeLimits
 from sandmill.report.rollouts import ReadingStage
 from sandmill.trainers import verl
@@ -25,11 +22,6 @@ SANDMILL = [sys.executable, "-c", "from sandmill.cli import main; main()"]
 def documented_commands() -> list[list[str]]:
     lines = "\n".join(blocks("bash")).splitlines()
     return [line.split()[1:] for line in lines if line.startswith("sandmill ")]
-
-
-def help_of(command: str) -> str:
-    run = [*SANDMILL, command, "--help"]
-    return subprocess.run(run, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "200"}).stdout
 
 
 def test_every_python_block_is_run_by_some_test():
@@ -51,22 +43,6 @@ def test_a_batch_is_drawn_by_the_mix_of_the_curriculum(tmp_path, monkeypatch):
     exec(block, names)
     assert len(names["batch"]) == 64
     assert set(names["batch"]) == {"a", "b"}
-
-
-@pytest.mark.slow
-def test_commands_and_their_options_exist():
-    assert {words[0] for words in documented_commands()} <= set(COMMANDS)
-    for words in documented_commands():
-        options = [word for word in words if word.startswith("--")]
-        if options:
-            text = help_of(words[0])
-            assert [option for option in options if option not in text] == []
-
-
-def test_the_documented_extras_exist():
-    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    (line,) = re.findall(r"^.*Extras: (.*)$", TEXT, re.MULTILINE)
-    assert set(re.findall(r"`(\w+)`", line)) == {"trl", "skyrl"} <= extras.keys()
 
 
 def test_the_settings_of_verl_are_arguments_of_its_function():

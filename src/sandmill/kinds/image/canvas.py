@@ -133,9 +133,9 @@ class Canvas:
         edge = wide(radius) * (1 + wide(ragged) * reach)
         return self.soft(edge - np.sqrt(over**2 + under**2), soft)
 
-    def ball(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike, stretch: ArrayLike = 1.0) -> Cover:
+    def ball(self, x: ArrayLike, y: ArrayLike, radius: ArrayLike) -> Cover:
         """Return how much light each pixel of a ball gets: 1 towards the sun, 0 on the dark side."""
-        over, under = (at / wide(radius) for at in self.far(x, y, stretch))
+        over, under = (at / wide(radius) for at in self.far(x, y))
         up = np.sqrt(np.clip(1 - over**2 - under**2, 0, 1))
         return np.asarray(np.clip(0.65 * up - 0.55 * (wide(self.sun[0]) * over + wide(self.sun[1]) * under), 0, 1))
 

@@ -136,11 +136,11 @@ def _parse_answers(content: bytes, task: TaskFile, where: str) -> Answers:
     return answers
 
 
-def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | None:
+def read_regular_file(path: Path) -> bytes | None:
     """Read a submission, without following links or blocking on pipes.
 
     Returns:
-        At most `limit + 1` bytes, so that the caller sees that a file is too large; None if there is no file.
+        At most one byte more than a submission may have, which shows that a file is too large; None if there is none.
 
     Raises:
         InputError: if the path is a link, a folder, a device or a pipe.
@@ -149,7 +149,7 @@ def read_regular_file(path: Path, limit: int = MAX_SUBMISSION_BYTES) -> bytes | 
         with _opened(path) as (file, status):
             if status.st_nlink > 1:
                 raise _Unfit(f"{status.st_nlink} hard links to one file")
-            return file.read(limit + 1)
+            return file.read(MAX_SUBMISSION_BYTES + 1)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
