@@ -202,8 +202,8 @@ def _said(facts: TaskFacts, models: Sequence[_Model], *, is_chosen: bool) -> Ite
         return
     if is_chosen:
         kind = "Classifier" if _is_of_classes(facts) else "Regressor"
-        yield f"forest = ExtraTrees{kind}(100, min_samples_leaf=3, random_state=0)"
-        yield f"few = SelectFromModel(forest, max_features=min({_FEW}, A.shape[1]), threshold=-np.inf)"
+        forest = f"ExtraTrees{kind}(100, min_samples_leaf=3, random_state=0)"
+        yield f"few = SelectFromModel({forest}, max_features=min({_FEW}, A.shape[1]), threshold=-np.inf)"
         yield 'bends = FeatureUnion([("straight", "passthrough"), ("bent", SplineTransformer())])'
     yield "models = ["
     yield from (f"    {source}," for source in sources)
