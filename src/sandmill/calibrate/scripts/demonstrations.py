@@ -36,10 +36,10 @@ _SKEWED = 1
 """Skewness of a positive column from which linear models and kernels use its logarithm."""
 _STATED_SCALE = 3
 """Standard deviations of a stated column in linear models and kernels, where others have 1: it is shrunk less."""
-_FEW = 8
-"""Columns of a linear model of few columns: those that trees split on most."""
-_NEAR = 1.2
-"""Models are averaged whose error is below the least one times this factor."""
+_FEW = 12
+"""Columns of models of few columns: those that trees split on most."""
+_STEEPNESS = 8
+"""Power by which a model counts for less than the best one: with a tenth more error, for half as much."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ _MODELS = {
 }
 """Models of each style; those of a style with several are averaged."""
 READER_STYLE = "reader"
-"""Style of the published reader's script: the average of those models that cross-validation prefers."""
+"""Style of the published reader's script: an average in which the models with the least errors count most."""
 STYLES = tuple(_MODELS)
 """Names of the ways to model."""
 
@@ -202,14 +202,18 @@ def _said(facts: TaskFacts, models: Sequence[_Model], *, is_chosen: bool) -> Ite
         return
     if is_chosen:
         kind = "Classifier" if _is_of_classes(facts) else "Regressor"
-        yield f"forest = ExtraTrees{kind}(100, min_samples_leaf=3, random_state=0)"
-        yield f"few = SelectFromModel(forest, max_features=min({_FEW}, A.shape[1]), threshold=-np.inf)"
+        forest = f"ExtraTrees{kind}(100, min_samples_leaf=3, random_state=0)"
+        yield f"few = SelectFromModel({forest}, max_features=min({_FEW}, A.shape[1]), threshold=-np.inf)"
+        yield 'bends = FeatureUnion([("straight", "passthrough"), ("bent", SplineTransformer())])'
     yield "models = ["
     yield from (f"    {source}," for source in sources)
     yield "]"
+    all_said = f"[{_fitted(facts, 'model')} for model in models], axis=0"
     if is_chosen:
-        yield from _choice(facts)
-    yield f"said = np.mean([{_fitted(facts, 'model')} for model in models], axis=0)"
+        yield from _weights(facts)
+        yield f"said = np.average({all_said}, weights=weights)"
+    else:
+        yield f"said = np.mean({all_said})"
 
 
 def _is_of_classes(facts: TaskFacts) -> bool:
@@ -223,11 +227,11 @@ def _source(facts: TaskFacts, model: _Model) -> str:
     return f"MultiOutputRegressor({model.numbers})" if facts.is_wide and not model.takes_columns else model.numbers
 
 
-def _choice(facts: TaskFacts) -> Iterator[str]:
-    """Keep the models whose cross-validated error is near the least: all of them where it cannot be measured."""
+def _weights(facts: TaskFacts) -> Iterator[str]:
+    """Weigh the models by their cross-validated errors: all alike where these cannot be measured."""
     scoring = "neg_log_loss" if _is_of_classes(facts) else "neg_mean_squared_error"
     yield f'errors = [-cross_val_score(model, A, y, cv=3, scoring="{scoring}").mean() for model in models]'
-    yield f"models = [model for model, error in zip(models, errors) if error < {_NEAR} * min(errors)] or models"
+    yield f"weights = np.nan_to_num((min(errors) / np.array(errors)) ** {_STEEPNESS}, nan=1)"
 
 
 def _fitted(facts: TaskFacts, model: str) -> str:
