@@ -51,7 +51,9 @@ class _Model:
     is_scaled: bool = False
     """Whether it needs columns on one scale."""
     takes_columns: bool = True
-    """Whether it takes several target columns at once."""
+    """Whether the source for numbers takes several target columns at once."""
+    several: str = ""
+    """Source for several target columns, where one model for each would take long."""
 
 
 _MODELS = {
@@ -224,6 +226,8 @@ def _is_of_classes(facts: TaskFacts) -> bool:
 def _source(facts: TaskFacts, model: _Model) -> str:
     if _is_of_classes(facts):
         return model.classes
+    if facts.is_wide and model.several:
+        return model.several
     return f"MultiOutputRegressor({model.numbers})" if facts.is_wide and not model.takes_columns else model.numbers
 
 
