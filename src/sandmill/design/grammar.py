@@ -325,7 +325,7 @@ def _as_known_as_seed(setting: _Setting, ruled: _Ruled) -> _Setting:
 
     def scored(score: float) -> float:
         mechanism, _ = _mechanism(replace(setting, score=score), ruled, has_shape=False)
-        return linear_score(mechanism, structure.target, streams)
+        return linear_score(mechanism, structure.target, _train_rows(setting), streams)
 
     wanted = structure.profile.linear_score if structure.profile else None
     if setting.score is None or wanted is None:

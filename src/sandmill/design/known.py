@@ -128,12 +128,12 @@ def score_like(usual: float, wanted: float, scored: Callable[[float], float]) ->
     return round(float(expit(odds)), 4)
 
 
-def linear_score(mechanism: Mechanism, target: TargetKind, streams: Streams) -> float:
-    """Return the score of a linear model on small samples of a mechanism, measured as on tables of seeds."""
-    draw = draw_rows(mechanism, streams, range(_SAMPLES * SMALL_ROWS), is_train=True)
-    columns = {
-        one.name: isinstance(one.distribution, Categorical | Unit) for one in mechanism.columns if not one.in_text
-    }
-    cells = [Cells.of_numbers(draw.observed[name], is_code=is_code) for name, is_code in columns.items()]
-    samples = np.arange(_SAMPLES * SMALL_ROWS).reshape(_SAMPLES, -1)
+def linear_score(mechanism: Mechanism, target: TargetKind, rows: int, streams: Streams) -> float:
+    """Return the score of a linear model on the training rows of a mechanism, measured as on tables of seeds."""
+    samples = np.arange(_SAMPLES * min(rows, SMALL_ROWS)).reshape(_SAMPLES, -1)
+    draw = draw_rows(mechanism, streams, range(samples.size), is_train=True)
+    words = {fault.column for fault in mechanism.mixed_types()}
+    words |= {one.name for one in mechanism.columns if isinstance(one.distribution, Categorical | Unit)}
+    names = [one.name for one in mechanism.columns if not one.in_text]
+    cells = [Cells.of_numbers(draw.observed[name], is_code=name in words) for name in names]
     return scores_of(cells, [Cells.of_numbers(draw.target)], target, list(samples), 1)[0] or 0.0

@@ -42,7 +42,7 @@ def test_a_linear_model_scores_on_designs_as_on_the_table_of_the_seed(seen):
         asked, found = scored(kind, seen), []
         for number in range(3):
             spec = designed(asked, number, first_hardness(asked, Band.MEDIUM), Band.MEDIUM)
-            found.append(linear_score(spec.mechanism, kind, Streams(SECRET, "known")))
+            found.append(linear_score(spec.mechanism, kind, spec.sizes.train, Streams(SECRET, "known")))
         assert abs(np.median(found) - seen) < 0.08, (kind, found)
 
 
