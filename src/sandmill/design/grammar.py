@@ -27,7 +27,7 @@ from sandmill.design.hints import (
     fewer_rows,
     has_hints,
 )
-from sandmill.design.known import rule_spread
+from sandmill.design.known import linear_score, rule_spread, score_like
 from sandmill.design.prior_graph import Priors, draw_priors, orient_terms, prior_of, spread_for, with_noise
 from sandmill.design.rule import (
     FREE_SHARES,
@@ -120,7 +120,7 @@ def design_task(
         return spec
     setting = _choose_setting(slot, streams, kind, knobs)
     ruled = _choose_rule(setting)
-    mechanism, hints = _mechanism(setting, ruled)
+    mechanism, hints = _mechanism(_as_known_as_seed(setting, ruled), ruled)
     channel = _choose_channel(setting, ruled.columns, hardness)
     sizes = Sizes(train=_train_rows(setting), feedback=kind.most_feedback, final=kind.most_final)
     return TaskSpec(
@@ -233,24 +233,8 @@ def _choose_setting(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _
     knows = Knowledge() if draft and not medium else domain.knows
     aim = aim_of(structure, slot.band) if shape else None
     prior = prior_of(knows.targets, target.link, target.name)
-    return _Setting(
-        slot,
-        streams,
-        kind,
-        knobs,
-        medium,
-        domain,
-        conditions,
-        vocabulary,
-        target,
-        knows,
-        prior,
-        may_tell,
-        own,
-        shape,
-        is_single,
-        aim.score_at(knobs.signal) if aim else None,
-    )
+    drawn = slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior
+    return _Setting(*drawn, may_tell, own, shape, is_single, aim.score_at(knobs.signal) if aim else None)
 
 
 def _choose_rule(setting: _Setting) -> _Ruled:
@@ -300,8 +284,11 @@ def _told_shares(setting: _Setting, plan: HintPlan) -> tuple[float, ...]:
     )
 
 
-def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint, ...]]:
-    """Draw weights and faults, and standardise the rule. Returns the hints with those on faults."""
+def _mechanism(setting: _Setting, ruled: _Ruled, *, has_shape: bool = True) -> tuple[Mechanism, tuple[Hint, ...]]:
+    """Draw weights and faults, and standardise the rule. Returns the hints with those on faults.
+
+    Without `has_shape`, targets of numbers keep the distribution that their domain gives.
+    """
     structure, streams, knobs, draft = setting.slot.structure, setting.streams, setting.knobs, setting.slot.draft
     rule, target, prior = ruled.telling.rule, setting.target, setting.prior
     link = with_noise(target.link, setting.knows.targets, target.name, knobs.signal, setting.score)
@@ -311,7 +298,7 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     log_odds = setting.kind.log_odds or _LOG_ODDS.get(structure.target, _USUAL_LOG_ODDS)
     usual = _signal(link, log_odds, knobs.signal, prior, shares)
     signal = usual if setting.score is None else rule_spread(link, setting.score, shares)
-    easiest = setting.kind.followers
+    easiest = 1.0 if setting.score is not None and output_count(link) > 1 else setting.kind.followers
     terms = assign_weights(rule, setting.hidden, output_count(link), signal, streams.generator("weights"), easiest)
     severity = Severity(knobs.faults, variance_shares(terms))
     may_miss = setting.medium.may_miss if setting.medium else None
@@ -331,7 +318,22 @@ def _mechanism(setting: _Setting, ruled: _Ruled) -> tuple[Mechanism, tuple[Hint,
     )
     check_shape(structure, setting.shape, link, ruled.columns)
     mechanism = standardize(unscaled, shares, streams.child("standardize"))
-    return with_shape(mechanism, structure.profile, streams.child("shape"), may_turn=not signs), hints
+    like = structure.profile if has_shape else None
+    return with_shape(mechanism, like, streams.child("shape"), may_turn=not signs), hints
+
+
+def _as_known_as_seed(setting: _Setting, ruled: _Ruled) -> _Setting:
+    """Return the setting with the best score at which a linear model scores on the drawn rule as on the seed."""
+    structure, streams = setting.slot.structure, setting.streams.child("known")
+
+    def scored(score: float) -> float:
+        mechanism, _ = _mechanism(replace(setting, score=score), ruled, has_shape=False)
+        return linear_score(mechanism, structure.target, _train_rows(setting), streams)
+
+    wanted = structure.profile.linear_score if structure.profile else None
+    if setting.score is None or wanted is None:
+        return setting
+    return replace(setting, score=score_like(setting.score, wanted, scored))
 
 
 def _signs(draft: DesignDraft, link: Link) -> dict[str, bool]:

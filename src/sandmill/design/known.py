@@ -3,20 +3,26 @@
 Difficulty depends on the best score and on how much usual models miss, so a seed's score goes with more than one band.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from math import exp, sqrt
 
 import numpy as np
 import yaml
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from sandmill.design.prior_graph import spread_of
 from sandmill.mechanism.columns import Floats
+from sandmill.mechanism.sampling import draw_rows
 from sandmill.models.base import Band, Frozen
+from sandmill.models.columns import Categorical, Unit
 from sandmill.models.links import BinaryLink, CountLink, Link, class_names
+from sandmill.models.mechanism import Mechanism
+from sandmill.models.profile import SMALL_ROWS
 from sandmill.models.structure import MetricName, TargetKind
+from sandmill.rng import Streams
+from sandmill.seeds.profile import Cells, scores_of
 
 AIM = {Band.EASY: 0.22, Band.MEDIUM: 0.39, Band.HARD: 0.61, Band.EXPERT: 0.77}
 """Difficulty that a search aims at: inside the band, but drawn towards the middle of the scale. Near 0 all solvers
@@ -55,6 +61,12 @@ FITS: Mapping[TargetKind, Fit] = {
     for target, numbers in yaml.safe_load(files("sandmill.design").joinpath("known.yaml").read_text("utf-8")).items()
 }
 """Kinds of targets whose designs have the score of their seed."""
+
+
+_REACH, _STEPS = 2.0, 4
+"""How far the log-odds of the best score may lie from those that bands ask for, and halvings of this distance."""
+_NEAR, _SAMPLES = 0.02, 4
+"""Distance of two scores, or of log-odds, at which the search ends, and small samples on which models are scored."""
 
 
 @dataclass(frozen=True)
@@ -99,3 +111,29 @@ def rule_spread(link: Link, score: float, shares: Sequence[float]) -> float:
         known = (link.dispersion + exp(-link.intercept)) * score / (1 - score)
         return round(float(np.clip(sqrt(known), *_COUNT_SPREADS)), 4)
     return 1.0
+
+
+def score_like(usual: float, wanted: float, scored: Callable[[float], float]) -> float:
+    """Return the best score, not too far from the usual one, at which a model scores as wanted.
+
+    `scored` says how models score at a best score.
+    """
+    odds, step = float(logit(usual)), _REACH / 2
+    for _ in range(_STEPS):
+        miss = wanted - scored(float(expit(odds)))
+        moved = float(np.clip(odds + step * np.sign(miss), _ODDS.min(), _ODDS.max()))
+        if abs(miss) <= _NEAR or abs(moved - odds) <= _NEAR:
+            break
+        odds, step = moved, step / 2
+    return round(float(expit(odds)), 4)
+
+
+def linear_score(mechanism: Mechanism, target: TargetKind, rows: int, streams: Streams) -> float:
+    """Return the score of a linear model on the training rows of a mechanism, measured as on tables of seeds."""
+    samples = np.arange(_SAMPLES * min(rows, SMALL_ROWS)).reshape(_SAMPLES, -1)
+    draw = draw_rows(mechanism, streams, range(samples.size), is_train=True)
+    words = {fault.column for fault in mechanism.mixed_types()}
+    words |= {one.name for one in mechanism.columns if isinstance(one.distribution, Categorical | Unit)}
+    names = [one.name for one in mechanism.columns if not one.in_text]
+    cells = [Cells.of_numbers(draw.observed[name], is_code=name in words) for name in names]
+    return scores_of(cells, [Cells.of_numbers(draw.target)], target, list(samples), 1)[0] or 0.0

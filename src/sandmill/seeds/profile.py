@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Matrix = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 _FOLDS = 3
 _MOST_TARGETS = 3
@@ -40,15 +41,15 @@ _NUMBERS = frozenset({TargetKind.REGRESSION, TargetKind.COUNT, TargetKind.ORDINA
 
 
 def scores_of(
-    cells: "Sequence[Cells]", answers: "Sequence[Cells]", kind: TargetKind, draws: Sequence[NDArray[np.int64]]
-) -> tuple[float | None, float | None]:
-    """Return the scores of a linear model and of gradient boosting, from trivial (0) to perfect (1).
+    cells: "Sequence[Cells]", answers: "Sequence[Cells]", kind: TargetKind, draws: Sequence[Rows], models: int = 2
+) -> tuple[float | None, ...]:
+    """Return the scores of a linear model and of gradient boosting, or of the first alone, trivial (0) to perfect (1).
 
     Classes are scored by the mean area under their ROC curves, numbers by the explained variance of their ranks: both
     do not depend on class shares, units and tails. None for targets that are neither.
     """
     if kind not in _CLASSES | _NUMBERS or not cells:
-        return None, None
+        return (None,) * models
     import sklearn.ensemble  # noqa: F401  its threads can be limited only once they are loaded
     from sklearn import config_context
     from threadpoolctl import threadpool_limits
@@ -57,13 +58,12 @@ def scores_of(
     score = _score_classes if kind in _CLASSES else _score_numbers
     with threadpool_limits(1), config_context(skip_parameter_validation=True, assume_finite=True):
         for rows in draws:
-            features = features_of(cells, rows)
-            found += [score(*features, answer, rows) for answer in answers[:_MOST_TARGETS]]
+            features = features_of(cells, rows)[:models]
+            found += [score(features, answer, rows) for answer in answers[:_MOST_TARGETS]]
     known = [pair for pair in found if pair is not None]
     if not known:
-        return None, None
-    linear, boosting = np.clip(np.mean(known, axis=0), 0, 1)
-    return round(float(linear), 2), round(float(boosting), 2)
+        return (None,) * models
+    return tuple(round(float(score), 2) for score in np.clip(np.mean(known, axis=0), 0, 1))
 
 
 def features_of(cells: "Sequence[Cells]", rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
@@ -95,9 +95,7 @@ def _folds(order: NDArray[np.int64]) -> NDArray[np.int64]:
     return folds
 
 
-def _score_classes(
-    scaled: Matrix, wide: Matrix, answer: "Cells", rows: NDArray[np.int64]
-) -> tuple[float, float] | None:
+def _score_classes(features: Sequence[Matrix], answer: "Cells", rows: Rows) -> list[float] | None:
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
 
@@ -110,11 +108,10 @@ def _score_classes(
         return None
     folds = _folds(codes)
     models = (LogisticRegression(max_iter=200, C=0.3), HistGradientBoostingClassifier(**_BOOSTING))
-    first, second = (
-        areas_of(_held_out(model, features, codes, folds, levels), codes, levels, counts)
-        for model, features in zip(models, (scaled, wide), strict=True)
-    )
-    return first, second
+    return [
+        areas_of(_held_out(model, matrix, codes, folds, levels), codes, levels, counts)
+        for model, matrix in zip(models, features, strict=False)
+    ]
 
 
 def _held_out(
@@ -143,9 +140,7 @@ def areas_of(said: Matrix, codes: NDArray[np.int64], levels: NDArray[np.int64], 
     return float(np.mean(found)) if found else 0.0
 
 
-def _score_numbers(
-    scaled: Matrix, wide: Matrix, answer: "Cells", rows: NDArray[np.int64]
-) -> tuple[float, float] | None:
+def _score_numbers(features: Sequence[Matrix], answer: "Cells", rows: Rows) -> list[float] | None:
     from scipy.stats import rankdata
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import Ridge
@@ -156,13 +151,13 @@ def _score_numbers(
     target = rankdata(numbers) / len(numbers) - 0.5
     folds = _folds(np.argsort(np.argsort(target, kind="stable")))
     scores = []
-    for model, features in ((Ridge(alpha=3.0), scaled), (HistGradientBoostingRegressor(**_BOOSTING), wide)):
+    for model, matrix in zip((Ridge(alpha=3.0), HistGradientBoostingRegressor(**_BOOSTING)), features, strict=False):
         said = np.zeros(len(target))
         for fold in range(_FOLDS):
-            model.fit(features[folds != fold], target[folds != fold])
-            said[folds == fold] = model.predict(features[folds == fold])
+            model.fit(matrix[folds != fold], target[folds != fold])
+            said[folds == fold] = model.predict(matrix[folds == fold])
         scores.append(1 - float(np.mean((target - said) ** 2) / target.var()))
-    return scores[0], scores[1]
+    return scores
 
 
 Numbers = NDArray[np.float64]
@@ -216,7 +211,7 @@ class Cells:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
         found = numbers.fill_null(np.nan).to_numpy().astype(np.float64)
         if len(present) and numbers.null_count() == column.null_count():
-            return cls._of_numbers(found)
+            return cls.of_numbers(found)
         codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
         distinct, nothing = present.n_unique(), np.full(len(column), np.nan)
         if len(present) and present.str.contains(DATE_PATTERN).all():
@@ -229,8 +224,8 @@ class Cells:
         return cls(role, codes, nothing)
 
     @classmethod
-    def _of_numbers(cls, numbers: Numbers) -> "Cells":
-        """Take in a column of numbers; an infinite one is a value, and no quantity."""
+    def of_numbers(cls, numbers: Numbers, *, is_code: bool = False) -> "Cells":
+        """Take in a column of numbers; an infinite one is a value, and no quantity. With `is_code`, none is one."""
         is_present = ~np.isnan(numbers)
         values, places = np.unique(numbers[is_present], return_inverse=True)
         codes = np.full(len(numbers), -1, dtype=np.int64)
@@ -238,6 +233,8 @@ class Cells:
         finite = values[np.isfinite(values)]
         is_whole = bool(np.all(finite == np.round(finite)))
         role = ColumnRole.BINARY if len(values) == 2 else ColumnRole.WHOLE if is_whole else ColumnRole.REAL
+        if is_code:
+            return cls(ColumnRole.CATEGORY, codes, np.full(len(numbers), np.nan))
         return cls(role, codes, np.where(np.isfinite(numbers), np.clip(numbers, -_LARGEST, _LARGEST), np.nan))
 
     @property

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import skew, spearmanr
-from sklearn.metrics import roc_auc_score
+from scipy.special import expit
+from scipy.stats import skew
 
 from sandmill.design.difficulty_curves import aim_of, difficulty_curve
-from sandmill.design.known import AIM
+from sandmill.design.known import AIM, linear_score, score_like
 from sandmill.mechanism import draw_rows
 from sandmill.mechanism.rule import latent_score
 from sandmill.models.base import Band
@@ -37,16 +37,20 @@ def rows_of(asked, band, hardness, number):
 
 
 @pytest.mark.parametrize("seen", [0.2, 0.6])
-def test_the_best_score_of_designs_is_that_of_the_aim(seen):
+def test_a_linear_model_scores_on_designs_as_on_the_table_of_the_seed(seen):
     for kind in (TargetKind.BINARY, TargetKind.REGRESSION):
-        asked = scored(kind, seen)
-        wanted = aim_of(asked, Band.HARD).score_at(0.4)
-        found = []
+        asked, found = scored(kind, seen), []
         for number in range(3):
-            score, target = rows_of(asked, Band.HARD, 0.4, number)
-            is_class = kind is TargetKind.BINARY
-            found.append(2 * roc_auc_score(target, score) - 1 if is_class else spearmanr(score, target)[0] ** 2)
-        assert abs(np.median(found) - wanted) < (0.08 if kind is TargetKind.BINARY else 0.2), kind
+            spec = designed(asked, number, first_hardness(asked, Band.MEDIUM), Band.MEDIUM)
+            found.append(linear_score(spec.mechanism, kind, spec.sizes.train, Streams(SECRET, "known")))
+        assert abs(np.median(found) - seen) < 0.08, (kind, found)
+
+
+def test_the_search_for_a_score_ends_near_what_the_band_asks_for():
+    assert score_like(0.5, 0.4, lambda best: 0.8 * best) == pytest.approx(0.5, abs=0.03)
+    assert score_like(0.5, 0.56, lambda best: 0.8 * best) == pytest.approx(0.7, abs=0.03)
+    assert score_like(0.5, 1.0, lambda best: 0.1 * best) == pytest.approx(expit(1.875), abs=0.001)
+    assert score_like(0.99, 1.0, lambda best: 0.1 * best) < 0.994
 
 
 def test_better_known_tables_give_better_known_designs_in_every_band():
