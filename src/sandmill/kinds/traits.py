@@ -85,8 +85,8 @@ def cue_of(traced: Traced, trait: Trait, text: str, *known: str) -> Cue:
 
 def scaled(low: float, high: float) -> str:
     """Say how a column holds a quantity that has these values where the column is 0 and where it is 1."""
-    between = f"The value runs evenly from 0 at {low:g} to 1 at {high:g}."
-    return between if low else f"It goes from 0 to {high:g}, and the value is this divided by {high:g}."
+    between = f"The value that rules use runs evenly from 0 at {low:g} to 1 at {high:g}."
+    return between if low else f"It goes from 0 to {high:g}, and the value that rules use is this divided by {high:g}."
 
 
 def cue_lines(comment: str, cues: Sequence[Cue]) -> list[str]:

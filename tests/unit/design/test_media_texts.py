@@ -137,5 +137,5 @@ def test_a_label_in_a_file_name_is_said_to_be_the_target(kind, name):
 
 
 def test_scales_of_columns_are_said_as_a_person_would():
-    assert scaled(0, 0.6) == "It goes from 0 to 0.6, and the value is this divided by 0.6."
-    assert scaled(-42, -19) == "The value runs evenly from 0 at -42 to 1 at -19."
+    assert scaled(0, 0.6) == "It goes from 0 to 0.6, and the value that rules use is this divided by 0.6."
+    assert scaled(-42, -19) == "The value that rules use runs evenly from 0 at -42 to 1 at -19."

@@ -11,19 +11,22 @@ import numpy as np
 import polars as pl
 import pytest
 from PIL import Image, PngImagePlugin
+from scipy.ndimage import maximum_filter
 from scipy.stats import spearmanr
 
 from sandmill.check import check_package
 from sandmill.design import design_task
 from sandmill.design.grammar import medium_of
 from sandmill.draw import render
+from sandmill.kinds.audio.channel import AudioMedium
 from sandmill.kinds.files.archives import archive_excess, pack
 from sandmill.kinds.files.item_files import image_findings
 from sandmill.kinds.image import files as image_files
-from sandmill.kinds.image.channel import ImageChannel, Seen
+from sandmill.kinds.image.channel import ImageChannel, ImageMedium, Seen
 from sandmill.kinds.image.measures import estimates, measuring_lines
 from sandmill.kinds.image.render import render_images
 from sandmill.kinds.image.scenes import sights_of
+from sandmill.kinds.library import load_folder, load_kinds
 from sandmill.mechanism.row_numbers import RowNumbers
 from sandmill.models.base import Band
 from sandmill.models.plan import Slot
@@ -266,3 +269,61 @@ def test_what_belongs_to_a_patient_is_one_value_for_all_its_pictures():
         of_unit = {column.name for column in spec.mechanism.columns if column.unit}
         assert of_unit == {*medium.of_unit} & {*spec.mechanism.column_by_name}
         assert len({*medium.of_unit} & {*medium.needed} & of_unit) == 2
+
+
+def image_media():
+    return [
+        medium
+        for folder in sorted({kind.name for kind in load_kinds("image")})
+        for medium in load_folder(f"image/domains/{folder}", ImageMedium)
+    ]
+
+
+def test_a_scene_and_its_settings_call_levels_by_the_same_words():
+    for medium in image_media():
+        levels = {word.name: [level.replace("_", " ") for level in word.levels] for word in medium.domain.categorical}
+        for one in medium.seen:
+            text = sights_of(medium.scene)[one.sight].text
+            if one.column in levels and (listed := re.search(r"\(([^)]*)\)$", text)):
+                assert listed[1].split(", ") == levels[one.column], (medium.domain.name, one.column)
+
+
+def test_no_quotient_of_pictures_or_sounds_is_a_share_of_its_own_divisor():
+    """Sentences on norms speak of three times and ten times the norm, which a share cannot be."""
+    for medium in (*image_media(), *load_folder("audio/domains", AudioMedium)):
+        for quotient in medium.domain.knows.formulas:
+            own = {column for product in quotient.top for column in product}
+            assert not own & {column for product in quotient.bottom for column in product}, quotient.name
+
+
+def test_nobody_knows_a_spot_longer_than_the_patient_has_lived():
+    laws = [{word.name: word.distribution for word in medium.domain.numeric} for medium in image_media()]
+    checked = 0
+    for law in laws:
+        for known, age, steps in (("known_months", "age_years", 12), ("known_weeks", "age_months", 52 / 12)):
+            if known in law:
+                # One picture in ten thousand
+                assert law[known].median * np.exp(3.7 * law[known].sigma) < steps * law[age].low
+                checked += 1
+    assert checked == 2
+
+
+def test_no_part_of_the_body_that_has_no_hair_is_photographed_with_hairs():
+    sites = [
+        word.levels
+        for medium in image_media()
+        for word in medium.domain.categorical
+        if word.name in ("site", "body_part")
+    ]
+    assert len(sites) == 2
+    assert not any(re.search("palm|sole", level) for levels in sites for level in levels)
+
+
+def test_what_has_grown_on_a_leaf_does_not_reach_beyond_its_edge():
+    shape = {"width": 0, "length": 0, "tag": 2, "scab_size": 1}
+    bare, full = (drawn("leaf", **shape, **dict.fromkeys(("scab", "rust", "holes"), share)) for share in (0, 1))
+    is_changed = np.abs(full - bare).max(axis=3) > 40
+    # The cloth is blue
+    is_leaf = bare[..., 1] > bare[..., 2]
+    assert is_changed.sum() > 60 * 200
+    assert np.mean(maximum_filter(is_leaf, (1, 3, 3))[is_changed]) == 1

@@ -325,3 +325,11 @@ def test_no_layer_crosses_another():
     for mask in masks:
         apart = [np.ptp(np.flatnonzero(column)) for column in mask.T if column.sum() == 2]
         assert not apart or np.ptp(apart) <= 1
+
+
+@pytest.mark.parametrize("trait", ["specks", "amount", "crumbs"])
+def test_counts_are_stated_as_whole_numbers(trait):
+    channel = mask_channel("grains")
+    channel = channel.model_copy(update={"traits": (Ranged(trait=trait, column=trait, least=0.3, most=8.44),)})
+    assert "0 to 8" in channel.cues[0].text
+    assert channel.cues[0].parameters[-2:] == (0, 8)

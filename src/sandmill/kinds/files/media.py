@@ -13,6 +13,7 @@ from sandmill.kinds.files.archives import archive_excess, pack, unpack
 from sandmill.kinds.files.base import SAMPLE, Fault, Files, Layout, Names, Parts
 from sandmill.kinds.files.item_files import MAX_FILE_BYTES, TEXTS, item_fault
 from sandmill.kinds.files.tables import csv_bytes, header_shows_target, table_excess, table_with
+from sandmill.models.layout import public_path
 from sandmill.models.package import TaskFacts
 from sandmill.models.spec import Sizes
 from sandmill.models.texts import DESCRIPTION
@@ -270,8 +271,9 @@ class MediaFiles(Layout):
                 told[place] = named[place]
         if self.train_only_table:
             told[self.train_only_table] = f"what is known of the training {self.item}s alone"
-        again = [place for copy in self.copies for place in (copy.train, copy.test)]
-        return told | {place: f"the same {self.item}s in another encoding, {named[place]}" for place in again}
+        again = [pair for one in self.copies for pair in ((one.train, self.train_items), (one.test, self.test_items))]
+        of = f"the {self.item}s of `{{}}` in another encoding"
+        return told | {place: f"{of.format(public_path(first))}, {named[place]}" for place, first in again}
 
     def _columns(self, part: Part, facts: TaskFacts, shown: Names, only: Names) -> list[str]:
         """Say which columns the table of a part has beside ids: those that no file name holds."""

@@ -26,6 +26,9 @@ Trait = Literal[
 """Something about a picture that differs between pictures. The first four concern a clean page, and the last four what
 pictures with a mask show; all others are dirt."""
 
+_COUNTS = frozenset({"specks", "amount", "crumbs"})
+"""Traits that pictures show as whole numbers."""
+
 
 class Ranged(Frozen):
     """A trait of pages: its range, and the latent column that decides where in the range a page lies."""
@@ -65,7 +68,8 @@ class GreyChannel(Channel):
         """How each latent column shows."""
         made = []
         for one in self.traits:
-            known: dict[str, str | float] = {"least": one.least, "most": one.most, **self.words}
+            least, most = (round(end) if one.trait in _COUNTS else end for end in (one.least, one.most))
+            known: dict[str, str | float] = {"least": least, "most": most, **self.words}
             shown = {name: value if isinstance(value, str) else f"{value:g}" for name, value in known.items()}
             text = self.texts[one.trait]
             stated = tuple(known[name] for _, name, _, _ in Formatter().parse(text) if name)

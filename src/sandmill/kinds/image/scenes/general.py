@@ -227,7 +227,7 @@ def draw_leaf(canvas: Canvas, shown: Shown) -> None:
     _wither(canvas, shown, leaf, (along, beside, patches))
     rib = each_level([-1.0, 0.011, 0.036], shown["midrib"]) * (0.5 + 0.7 * along)
     canvas.paint(0.8 * leaf * canvas.soft(rib - abs(beside) * wide(broad)), (206, 204, 138))
-    _infect(canvas, shown, (place, turned, form), cloth)
+    _infect(canvas, shown, (place, turned, form), cloth, leaf)
 
 
 def _blade(
@@ -259,23 +259,23 @@ def _wither(canvas: Canvas, shown: Shown, leaf: Cover, parts: tuple[Cover, Cover
     canvas.paint(powder, (214, 216, 206))
 
 
-def _infect(canvas: Canvas, shown: Shown, leaf: tuple[Any, Floats, Any], cloth: Pixels) -> None:
-    """Set scabs, spots of rust and holes into different parts of a leaf."""
-    (x, y), turned, (tall, broad, _) = leaf
+def _infect(canvas: Canvas, shown: Shown, blade: tuple[Any, Floats, Any], cloth: Pixels, leaf: Cover) -> None:
+    """Set scabs, spots of rust and holes into different parts of a leaf. None reaches beyond its edge."""
+    (x, y), turned, (tall, broad, _) = blade
     cos, sin, spots = np.cos(turned), np.sin(turned), []
     for over, under in canvas.places("spot", 5, jitter=0.15):
         over, under = 1.3 * (over - 0.5) * broad, 1.5 * (under - 0.5) * tall
         spots.append((x + cos * over - sin * under, y + sin * over + cos * under))
     size = 0.027 + 0.026 * shown["scab_size"]
     for part, x, y in canvas.each(_one_more(shown["scab"], _SPOTS), spots[:_SPOTS], 0.1):
-        part.paint(0.4 * part.disc(x, y, 1.5 * size, soft=3.0), (150, 140, 60))
-        part.paint(0.92 * part.blob("scab", (x, y), size, 0.35, soft=1.6), (34, 26, 20))
+        part.paint(0.4 * part.cut(leaf) * part.disc(x, y, 1.5 * size, soft=3.0), (150, 140, 60))
+        part.paint(0.92 * part.cut(leaf) * part.blob("scab", (x, y), size, 0.35, soft=1.6), (34, 26, 20))
     for part, x, y in canvas.each(shown["rust"], spots[_SPOTS : 2 * _SPOTS], 0.07):
-        part.paint(0.5 * part.disc(x, y, 0.045, soft=3.0), (190, 160, 60))
-        part.paint(0.95 * part.disc(x, y, 0.031, soft=1.4), (188, 88, 30))
+        part.paint(0.5 * part.cut(leaf) * part.disc(x, y, 0.045, soft=3.0), (190, 160, 60))
+        part.paint(0.95 * part.cut(leaf) * part.disc(x, y, 0.031, soft=1.4), (188, 88, 30))
     for part, x, y in canvas.each(shown["holes"], spots[2 * _SPOTS : 3 * _SPOTS], 0.09):
-        part.paint(0.6 * part.blob("hole", (x, y), 0.05, 0.3), (128, 104, 58))
-        part.pixels += part.blob("hole", (x, y), 0.041, 0.3) * (part.cut(cloth) * 0.8 - part.pixels)
+        part.paint(0.6 * part.cut(leaf) * part.blob("hole", (x, y), 0.05, 0.3), (128, 104, 58))
+        part.pixels += part.cut(leaf) * part.blob("hole", (x, y), 0.041, 0.3) * (part.cut(cloth) * 0.8 - part.pixels)
 
 
 _MOST_SPECKS = 7

@@ -197,7 +197,7 @@ def _tubes(canvas: Canvas, shown: Shown) -> None:
     x, y = 0.34 + 0.32 * shown["tip_across"], 0.26 + 0.46 * shown["tip_down"]
     top, bow = canvas.draw("tube", 0.44, 0.56), canvas.draw("bow", -0.05, 0.05)
     tube = _bent(canvas, (top, -0.06 + 0 * x), ((top + x) / 2 + bow, 0.55 * y), (x, y), thin)
-    level, far = 0.26 + 0.36 * shown["reach_down"], 0.14 + 0.6 * shown["reach"]
+    level, far = 0.26 + 0.36 * shown["reach_down"], 0.16 + 0.28 * shown["reach"]
     sag = canvas.draw("sag", 0.0, 0.1)
     line = _bent(canvas, (-0.06 + 0 * far, level + sag), (far / 2, level - sag), (far, level), thin)
     canvas.shade(64 * together([tube, line]))
