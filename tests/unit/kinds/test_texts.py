@@ -226,3 +226,29 @@ def test_no_sentence_stands_twice_in_a_passage_and_each_entry_has_its_own_person
         sentences = [one.rstrip(".!。！") for one in re.split(r"(?<=[.!。！])\s*", text) if len(one) > 12]
         assert len(set(sentences)) == len(sentences), text
         assert all(heading in text for heading in channel.headings[: channel.repeats])
+
+
+_OF_A_DAY = re.compile(
+    r"\b(?:spring|summer|autumn|winter|frost|harvest|bonfire|cuckoo|in (?:March|May|August))\b|on the <\d+-\d+>th"
+)
+
+
+@pytest.mark.parametrize("name", ["allotments", "seedlings"])
+def test_sentences_beside_a_date_tell_no_season_and_no_day_of_the_month(name):
+    slots = next(medium.slots for _, medium in MEDIA if medium.domain.name == name)
+    sayings = [one for slot in slots.values() for group in slot.lists for one in group]
+    assert [one for one in sayings if _OF_A_DAY.search(one)] == []
+
+
+def test_a_tool_fits_its_job_and_nobody_has_wages_and_no_work():
+    slots = next(medium.slots for _, medium in MEDIA if medium.domain.name == "tools")
+    assert [one for one in slots["money"].lists[0] if "wages" in one] == []
+    own = {"slots": {**CHANNEL.slots, **slots}, "extras": (), "plans": (("need", "title"),), "once": ("job", "tool")}
+    for text in render_texts(CHANNEL.model_copy(update=own), LATENTS, ROWS):
+        named = [
+            (place, one)
+            for slot in (slots["job"], slots["tool"])
+            for place, ones in enumerate(slot.lists)
+            for one in ones
+        ]
+        assert len({place for place, one in named if one in text}) == 1, text

@@ -137,6 +137,8 @@ class TextChannel(TextParts, Channel):
         elif first.by == "level":
             lists = [f"{level}: {listed}" for level, listed in zip(first.levels, lists, strict=True)]
             text = f"{first.meaning}. {'; '.join(lists)}."
+        elif len(lists) == len((".", "!")):  # a share of marks, which has no steps
+            text = f"{first.meaning}: {lists[1]} instead of {lists[0]}."
         else:
             text = f"{first.meaning}, from 0 to 1 in equal steps: {'; then '.join(lists)}."
         return Cue(column=column, measure=first.by, parameters=tuple(lists), text=text)
