@@ -233,8 +233,7 @@ def test_a_task_that_fails_is_a_rejection_and_the_others_are_published(run, stri
     release = load(ended.reference)
     assert {release.record(task_id).lineage.seed_id for task_id in release.task_ids} == set(OTHERS)
     (rejections,) = [artifact for artifact in ended.artifacts() if artifact.key == "micro-rejections"]
-    reasons = {(row["stage"], row["reason"]): row for row in json.loads(rejections.data)}
-    assert ("check", "expectations") in reasons
+    assert "expectations" in {row["reason"] for row in json.loads(rejections.data)}
     assert json.loads(release.report("expectations/tasks.json")) == json.loads((tmp_path / "tasks.json").read_text())
 
 
