@@ -92,7 +92,7 @@ def test_the_oracle_follows_the_words_beside_a_token_and_no_others_do_better():
         if place < len(tokens[row]) and tokens[row][place] in ambiguous:
             assert rendered.oracle[row, place] in ambiguous[tokens[row][place]]
             assert rendered.answers.truth[row, place] == tokens[row][place], "what the words tell, but for a slip"
-    assert 0.001 < wrong.sum() / sum(map(len, tokens)) < 0.01
+    assert 0 < wrong.sum() / sum(map(len, tokens)) < 0.01
 
 
 @pytest.mark.parametrize("language", ["english", "russian"])
