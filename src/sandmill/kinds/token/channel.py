@@ -78,9 +78,9 @@ class TokenChannel(Channel):
     """What can stand between two phrases."""
     closings: tuple[str, ...] = Field(min_length=1)
     blur: float = Field(ge=0, lt=1)
-    """Chance that the words beside a token are those of any reading of its group."""
+    """Chance that nothing stands after a token whose class makes sense without more words."""
     bare: float = Field(ge=0, lt=1)
-    """Chance that nothing stands before a token."""
+    """Chance that the words before a token are those of the last group, which tell nothing of how it is read."""
     slips: float = Field(ge=0, lt=0.5)
     """Chance that whoever wrote the answers left a token as it is."""
     places: int = Field(ge=5, le=200)
@@ -177,24 +177,23 @@ _WORDS = {"english": "[A-Za-z']", "russian": "[А-Яа-яЁё-]"}
 def sentence_problems(domain: TokenDomain) -> list[str]:
     """List parts of sentences that would be mistaken for tokens to be read, or for the words around them.
 
-    An opening or a link that ends with a word which begins or ends the words before a token would be taken for these:
-    some tokens have no words of their own before them.
+    An opening or a link that ends with a word which ends the words before a token would be taken for these.
     """
     letters, speech = _WORDS[domain.language], speech_of(domain.language)
     parts = {"openings": domain.openings, "links": domain.links, "closings": domain.closings}
-    form = re.compile(rf"(, )?{letters}+( {letters}+)*")
+    form = re.compile(rf"(, )?{letters}+( (, )?{letters}+)*")
     problems = [
         f"{where}: {text[:60]!r} must be plain words of {domain.language} in {_SHORTEST} to {_LONGEST} characters, "
-        "without digits, abbreviations and signs; only links may begin with a comma and a space"
+        "without digits, abbreviations and signs but commas, each after a space; no opening begins with one"
         for where, texts in parts.items()
         for text in texts
         if not (_SHORTEST <= len(text) <= _LONGEST and form.fullmatch(text))
-        or (text[0] == "," and where != "links")
+        or (text[0] == "," and where == "openings")
         or any(word == "I" or (len(word) > 1 and word.isupper()) for word in text.split())
     ]
     readings = (reading.left for group in speech.groups for reading in group.readings)
     cues = [*readings, *(word.left for word in speech.house), speech.words.left]
-    before = {words.split()[end] for left in cues for words in left for end in (0, -1)}
+    before = {words.split()[-1] for left in cues for words in left}
     return problems + [
         f"{where}: {text[:60]!r} ends with a word that is used right before tokens; take another word"
         for where in ("openings", "links")

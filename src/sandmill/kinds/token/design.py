@@ -31,8 +31,8 @@ RANGES = load_texts("token/ranges.yaml")
 STATED = 0.5
 """Share of conventions and abbreviations that the description states."""
 MEANING = (
-    "The token as it is written. Each line of the tables is a token: `sentence_id` names its sentence, `token_id` its "
-    "place there, from 0, and in the training table `class` says what sort of token it is"
+    "The token as it is written. Each line of the tables is a token: `sentence_id` holds the `id` of its sentence and "
+    "`token_id` its place there, from 0. The training table alone has `class`, the sort of the token"
 )
 RULES = 2
 """Rules of the house that a description states."""

@@ -1,8 +1,9 @@
 """Sentences of tokens, how they are read aloud, and the most probable reading given the sentence.
 
-A phrase is a token of a group with words around it. The words depend on how the token is read, and no words stand both
-in phrases and between them. The phrases of a sentence are independent, so the probability of a reading follows from the
-words around its token alone.
+A phrase is a clause: a token of a group with words around it. The words depend on how the token is read, and no words
+stand both in phrases and between them. After words that may introduce any token, one is read in the first way of its
+group. The phrases of a sentence are independent, so the probability of a reading follows from the words around its
+token alone.
 
 Tokens come from patterns, text with fields in braces: `{3-40}` is a whole number, `{,1000-90000}` one with commas,
 `{th 1-31}` one with an English ending, `{roman 2-12}` a Roman numeral, `{a|b|c}` one of several texts. All values of a
@@ -18,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from sandmill.kinds.targets import RenderedTargets
-from sandmill.kinds.token.channel import HouseRule, TokenChannel, TokenGroup
+from sandmill.kinds.token.channel import HouseRule, Reading, TokenChannel, TokenGroup
 from sandmill.kinds.token.speech import readers_of, say_by_custom
 from sandmill.mechanism.columns import Floats
 from sandmill.mechanism.row_numbers import RowNumbers
@@ -66,6 +67,8 @@ MOST_PHRASES = 6
 FIELD, LINE = "\t", "\n"
 """What separates the class of a token from the token, and a token from the next, in an item."""
 PLAIN, PUNCTUATION = "PLAIN", "PUNCT"
+_OPEN = frozenset({"DATE", "FRACTION", "LETTERS", "MEASURE", "MONEY", "TIME"})
+"""Classes of tokens that make sense with nothing after them."""
 Option = TypeVar("Option")
 _NUMBER = re.compile(r"\d+")
 
@@ -127,50 +130,51 @@ class _Phrase:
         self._shares = list(accumulate(reading.share for reading in group.readings))
         rank = (1 / (place + 1) if group.is_ranked else 1.0 for place in range(len(group.patterns)))
         self._patterns = list(accumulate(rank))
-        self._left = [words for reading in group.readings for words in reading.left]
-        self._right = [words for reading in group.readings for words in reading.right]
+        self._neutral = channel.groups[-1].readings[0].left
 
     def tokens(self, draws: Iterator[float]) -> list[Token]:
         """Draw a token and its reading, then the words around it."""
         readings, channel = self._group.readings, self._channel
         reading = readings[_weighted(self._shares, next(draws))]
         place = _weighted(self._patterns, next(draws))
-        bare, slip, *sides = (next(draws) for _ in range(6))
+        bare, slip, before, blur, after = (next(draws) for _ in range(5))
         token = fill(self._group.patterns[place], draws)
-        left = "" if bare < channel.bare else self._cue(reading.left, self._left, sides[:2])
-        right = agreeing(self._cue(reading.right, self._right, sides[2:]), token)
+        is_bare = bare < channel.bare
+        reading = readings[0] if is_bare else reading
+        cues = self._neutral if is_bare else reading.left
+        left = cues[int(before * len(cues))]
+        is_open = not reading.right or (blur < self._open_share(reading) and not is_bare)
+        right = "" if is_open else agreeing(reading.right[int(after * len(reading.right))], token)
         read = [one.says[place] if one.reader is None else self._readers[one.reader](token) for one in readings]
         words = [token if said is None else said for said in read]
         said = token if slip < channel.slips else words[readings.index(reading)]
         best = self._likeliest(words, left, right, token)
         return [*_plain(left), Token(reading.label, token, said, best), *_plain(right)]
 
-    def _cue(self, own: Sequence[str], every: Sequence[str], draws: Sequence[float]) -> str:
-        """Draw the words of one side: those of the reading, or with the chance of a blur those of any reading."""
-        options = every if draws[0] < self._channel.blur or not own else own
-        return options[int(draws[1] * len(options))] if options else ""
+    def _open_share(self, reading: Reading) -> float:
+        """Return the chance that nothing stands after a token: only some make sense without a noun."""
+        return self._channel.blur if reading.label in _OPEN else 0.0
 
     def _likeliest(self, words: Sequence[str], left: str, right: str, token: str) -> str:
         """Return the most probable words for a token, given those around it."""
         chances: dict[str, float] = {}
         for reading, said in zip(self._group.readings, words, strict=True):
-            chance = reading.share * self._chance(reading.right, self._right, right, token)
-            if left:
-                chance *= self._chance(reading.left, self._left, left, token)
+            if left in self._neutral:
+                chance = float(said == words[0])
+            else:
+                chance = reading.share * _chance(reading.left, left, token)
+                blur = self._open_share(reading)
+                if reading.right:
+                    chance *= (1 - blur) * _chance(reading.right, right, token) if right else blur
             chances[said] = chances.get(said, 0.0) + chance
         slips = self._channel.slips
         chances[token] = chances.get(token, 0.0) + sum(chances.values()) * slips / (1 - slips)
         return max(chances, key=lambda said: (chances[said], said))
 
-    def _chance(self, own: Sequence[str], every: Sequence[str], seen: str, token: str) -> float:
-        """Return how probable the words of one side are under a reading."""
-        if not every:
-            return 1.0
-        blurred = sum(agreeing(words, token) == seen for words in every) / len(every)
-        if not own:
-            return blurred
-        sharp = sum(agreeing(words, token) == seen for words in own) / len(own)
-        return (1 - self._channel.blur) * sharp + self._channel.blur * blurred
+
+def _chance(own: Sequence[str], seen: str, token: str) -> float:
+    """Return how probable the words of one side are under a reading."""
+    return sum(agreeing(words, token) == seen for words in own) / len(own) if own else 0.0
 
 
 @lru_cache(maxsize=4096)
