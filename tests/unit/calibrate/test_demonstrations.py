@@ -16,6 +16,7 @@ from sandmill.calibrate.fact_arrays import fact_arrays
 from sandmill.calibrate.panel import Panel
 from sandmill.calibrate.readers import Stated, stated_facts
 from sandmill.calibrate.rungs import GradedTest
+from sandmill.calibrate.scripts import BLOCKS
 from sandmill.calibrate.scripts.choose import write_ladder
 from sandmill.calibrate.scripts.demonstrations import STYLES, demonstration, with_id
 from sandmill.calibrate.solver_runs import SolverRuns
@@ -324,3 +325,10 @@ def test_it_reads_cells_as_the_texts_explain_them():
     assert informed.failure is None
     truth = rendered.answers.truth
     assert metric.score(truth, informed.prediction) < 0.9 * metric.score(truth, blind.prediction)
+
+
+@pytest.mark.parametrize("name", BLOCKS["models"])
+def test_models_that_draw_numbers_have_a_seed(name):
+    for source in BLOCKS["models"][name].values():
+        if any(word in str(source) for word in ("ExtraTrees", "liblinear", "probability=True")):
+            assert "random_state=0" in source
