@@ -169,7 +169,7 @@ def _exclusions(word: ExclusionWord, by: Column) -> list[Exclusion]:
 
 @dataclass(frozen=True)
 class Outline:
-    """What a design has before its columns are drawn."""
+    """The settled parts of a design, from which its columns, faults and texts are drawn."""
 
     structure: Structure
     conditions: Conditions

@@ -173,7 +173,7 @@ class _Setting:
 
     @property
     def outline(self) -> Outline:
-        """What columns, faults and texts are drawn from."""
+        """Return the parts of the setting from which columns, faults and texts are drawn."""
         return Outline(self.slot.structure, self.conditions, self.vocabulary, self.streams, self.shape)
 
     @property
@@ -233,8 +233,24 @@ def _choose_setting(slot: Slot, streams: Streams, kind: Kind, knobs: Knobs) -> _
     knows = Knowledge() if draft and not medium else domain.knows
     aim = aim_of(structure, slot.band) if shape else None
     prior = prior_of(knows.targets, target.link, target.name)
-    drawn = slot, streams, kind, knobs, medium, domain, conditions, vocabulary, target, knows, prior
-    return _Setting(*drawn, may_tell, own, shape, is_single, aim.score_at(knobs.signal) if aim else None)
+    return _Setting(
+        slot,
+        streams,
+        kind,
+        knobs,
+        medium,
+        domain,
+        conditions,
+        vocabulary,
+        target,
+        knows,
+        prior,
+        may_tell,
+        own,
+        shape,
+        is_single,
+        aim.score_at(knobs.signal) if aim else None,
+    )
 
 
 def _choose_rule(setting: _Setting) -> _Ruled:

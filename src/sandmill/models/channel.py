@@ -75,6 +75,6 @@ class Medium(Frozen):
     """Columns that the first plain motif of a rule does not read, which carries easy designs: those that general
     features of the items hardly show."""
     of_unit: tuple[str, ...] = ()
-    """Columns with one value for all items of a unit, such as the breed of an animal that several pictures show."""
+    """Columns that have the same value for all items of a unit, such as the breed of an animal in several pictures."""
     may_miss: tuple[str, ...] = ()
     """Columns beside the items whose cells are missing in some rows, if the seed has missing cells."""

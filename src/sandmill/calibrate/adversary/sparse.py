@@ -113,7 +113,7 @@ class FeatureSampler:
         return choices[pick]
 
     def narrow(self, picks: Any) -> None:
-        """Leave out all other features."""
+        """Leave out all features but the picked ones."""
         self.bank, self.power, self.match = self.bank[picks], self.power[picks], self.match[picks]
 
     def catch_up(self) -> None:
@@ -169,7 +169,11 @@ def average_models(bank: Any, log_prior: Any, wanted: Any, blocks: Sequence[Any]
 
 
 def _narrowed(chain: FeatureSampler, slots: Sequence[int], prior: Any) -> tuple[Any, list[int], Any]:
-    """Keep the likeliest features and those that are in. Returns their places, and slots and priors for them alone."""
+    """Reduce a chain to its likeliest features. Features of its slots always stay.
+
+    Returns:
+        Places of the kept features in the bank, and slots and prior probabilities that number them anew.
+    """
     odds = prior + chain.log_odds()
     odds[[feature for feature in slots if feature >= 0]] = np.inf
     picks = np.sort(np.argpartition(-odds, KEPT)[:KEPT])

@@ -210,12 +210,12 @@ def _said(facts: TaskFacts, models: Sequence[_Model], *, is_chosen: bool) -> Ite
     yield "models = ["
     yield from (f"    {source}," for source in sources)
     yield "]"
-    all_said = f"[{_fitted(facts, 'model')} for model in models], axis=0"
+    predictions = f"[{_fitted(facts, 'model')} for model in models]"
     if is_chosen:
         yield from _weights(facts)
-        yield f"said = np.average({all_said}, weights=weights)"
+        yield f"said = np.average({predictions}, axis=0, weights=weights)"
     else:
-        yield f"said = np.mean({all_said})"
+        yield f"said = np.mean({predictions}, axis=0)"
 
 
 def _is_of_classes(facts: TaskFacts) -> bool:
@@ -232,7 +232,7 @@ def _source(facts: TaskFacts, model: _Model) -> str:
 
 
 def _weights(facts: TaskFacts) -> Iterator[str]:
-    """Weigh the models by their cross-validated errors: all alike where these cannot be measured."""
+    """Write the weights of the models: the smaller a cross-validated error, the larger, and 1 if it is not a number."""
     scoring = "neg_log_loss" if _is_of_classes(facts) else "neg_mean_squared_error"
     yield f'errors = [-cross_val_score(model, A, y, cv=3, scoring="{scoring}").mean() for model in models]'
     yield f"weights = np.nan_to_num((min(errors) / np.array(errors)) ** {_STEEPNESS}, nan=1)"

@@ -80,7 +80,7 @@ class TokenChannel(Channel):
     blur: float = Field(ge=0, lt=1)
     """Chance that nothing stands after a token whose class makes sense without more words."""
     bare: float = Field(ge=0, lt=1)
-    """Chance that the words before a token are those of the last group, which tell nothing of how it is read."""
+    """Probability that the words before a token come from the last group. They fit every way to read the token."""
     slips: float = Field(ge=0, lt=0.5)
     """Chance that whoever wrote the answers left a token as it is."""
     places: int = Field(ge=5, le=200)

@@ -68,7 +68,7 @@ FIELD, LINE = "\t", "\n"
 """What separates the class of a token from the token, and a token from the next, in an item."""
 PLAIN, PUNCTUATION = "PLAIN", "PUNCT"
 _OPEN = frozenset({"DATE", "FRACTION", "LETTERS", "MEASURE", "MONEY", "TIME"})
-"""Classes of tokens that make sense with nothing after them."""
+"""Classes of tokens that need no word after them: a sentence may end there."""
 Option = TypeVar("Option")
 _NUMBER = re.compile(r"\d+")
 

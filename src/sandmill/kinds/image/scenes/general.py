@@ -280,7 +280,7 @@ def _infect(canvas: Canvas, shown: Shown, blade: tuple[Any, Floats, Any], cloth:
 
 _MOST_SPECKS = 7
 _LOBES, _TEETH = 3, 14
-"""Number of bays of a leaf's margin, and of its teeth over the height of a picture. They are blunt."""
+"""Number of bays in the edge of a leaf, and number of teeth that fit into the height of a picture."""
 
 
 def draw_outline(canvas: Canvas, shown: Shown) -> None:
